@@ -1,0 +1,46 @@
+"""``maxpool-check list``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from maxpool_check.commands import options
+
+
+@click.command("list")
+@options.paths
+@options.selection
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to print.  [default: text]")
+@options.max_cells
+def command(paths: tuple[Path, ...], selected: tuple[str, ...], form: str, max_cells: int) -> int:
+    """List the cases, one line each: id, document, X, title."""
+    from maxpool_check.corpus.collection import select
+
+    cases = select(options.collect(paths, max_cells).cases, selected)
+    if form == "json":
+        entries = [
+            {
+                "id": case.id,
+                "title": case.title,
+                "spec": case.spec,
+                "tags": list(case.tags),
+                "covers": list(case.covers),
+                "dtype": case.X.dtype.name,
+                "shape": list(case.X.shape),
+                "attributes": dict(case.attributes),
+                "outputs": list(case.outputs),
+                "origin": f"{case.origin.path}:{case.origin.line}",
+                "sha256": case.sha256,
+            }
+            for case in cases
+        ]
+        click.echo(json.dumps({"schema": "maxpool-check/list/1", "cases": entries}, indent=1))
+        return 0
+    rows = [(case.id, case.spec, f"{case.X.dtype.name}{list(case.X.shape)}", case.title) for case in cases]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+    for row in rows:
+        click.echo("  ".join([*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[3]]))
+    return 0

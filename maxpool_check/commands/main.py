@@ -1,0 +1,83 @@
+"""The command line: its commands, and what becomes of an error."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+
+import click
+
+import maxpool_check
+
+COMMANDS = {
+    "run": "Ask targets every case, judge, print, write reports.",
+    "lint": "Check case files and known divergences against the reference.",
+    "list": "List the cases, one line each.",
+    "reference": "Show the reference's answer for one case.",
+    "targets": "Show the known runtimes and what each can be asked.",
+    "report": "Render records.",
+    "schema": "Print the JSON Schema of a file format.",
+}
+
+
+class _Commands(click.Group):
+    """Loads a command when it is called, so that help and completion wait for nothing."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"maxpool_check.commands.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(maxpool_check.__version__, "-V", "--version", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Does this runtime compute MaxPool as specified?
+
+    Asks runtimes the cases of a corpus, holds every answer to the reference bit by bit, and reports where they diverge.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and leave with its exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        sys.exit(cli.main(given, prog_name="maxpool-check", standalone_mode=False) or 0)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.ClickException as error:
+        error.show()
+        _explain(given, error.exit_code, error.format_message())
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read the output has seen enough. What is still buffered must not raise again on the way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except Exception as error:
+        if "-vv" in given:
+            traceback.print_exc()
+        else:
+            click.echo(f"internal error: {type(error).__name__}: {error}", err=True)
+            click.echo("This is a defect of maxpool-check; -vv shows where it happened.", err=True)
+        _explain(given, 3, f"internal error: {error}")
+        sys.exit(3)
+
+
+def _explain(arguments: list[str], exit_code: int, message: str) -> None:
+    """Keep the promise of --format json, one document on stdout, for errors that come before a command runs."""
+    pairs = zip(arguments, [*arguments[1:], ""], strict=True)
+    if arguments[:1] == ["run"] and any(pair == ("--format", "json") or pair[0] == "--format=json" for pair in pairs):
+        from maxpool_check.reporting import json
+
+        click.echo(json.failure(exit_code, [{"message": message}]))
+

@@ -1,0 +1,118 @@
+"""Options and errors that several commands share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from maxpool_check.corpus.case import Case
+    from maxpool_check.corpus.collection import Corpus
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+DEFAULT_CELLS = 2**24
+
+
+class Mistakes(click.ClickException):
+    """Files that cannot be used: every problem on a line of its own, exit code 2."""
+
+    exit_code = 2
+
+    def __init__(self, problems: Sequence[object]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems
+
+    def show(self, file: Any = None) -> None:
+        """Print the problems and their number to stderr."""
+        click.echo(self.message, err=True)
+        count = len(self.problems)
+        click.echo(f"{count} problem{'s' if count != 1 else ''}; nothing was run", err=True)
+
+
+def max_cells(command: _Command) -> _Command:
+    """``--max-cells``."""
+    return click.option(
+        "--max-cells",
+        type=click.IntRange(min=1),
+        default=DEFAULT_CELLS,
+        metavar="N",
+        help=f"The largest X or Y a case may have.  [default: {DEFAULT_CELLS}]",
+    )(command)
+
+
+def selection(command: _Command) -> _Command:
+    """``-k``."""
+    return click.option(
+        "-k",
+        "selected",
+        multiple=True,
+        metavar="EXPR",
+        help="Only these cases: a glob on the id, or tag:NAME. Repeatable.",
+    )(command)
+
+
+def color(command: _Command) -> _Command:
+    """``--color``."""
+    return click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        help="Colour the output.  [default: auto]",
+    )(command)
+
+
+def paths(command: _Command) -> _Command:
+    """``PATH...``."""
+    return click.argument(
+        "paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH..."
+    )(command)
+
+
+def collect(paths: Sequence[Path], cells: int) -> Corpus:
+    """Read the cases of the paths, or show what is wrong with them."""
+    from maxpool_check.corpus.collection import collect as read
+    from maxpool_check.corpus.problems import CorpusError
+    from maxpool_check.corpus.tensors import Limits
+
+    try:
+        return read(paths, Limits(cells))
+    except CorpusError as error:
+        raise Mistakes(error.problems) from error
+
+
+def find(name: str, folder: Path, cells: int) -> Case:
+    """One case by its full id, or as FILE.yaml:ID."""
+    from maxpool_check.specifications.attributes import nearest
+
+    file, _, short = name.rpartition(":")
+    is_file = Path(file).suffix in (".yaml", ".yml")
+    path = Path(file) if is_file else folder
+    if not path.exists():
+        raise click.UsageError(f"there is no {path}; name the case files with -p, or the case as FILE.yaml:ID")
+    cases = collect([path], cells).cases
+    found = [case for case in cases if (case.id.rpartition(":")[2] == short if is_file else case.id == name)]
+    if not found:
+        known = [case.id for case in cases]
+        raise click.UsageError(f"no case '{name}' in {path}{nearest(name, known)}; 'maxpool-check list {path}' names them")
+    return found[0]
+
+
+def is_colored(wanted: str) -> bool:
+    """Whether to colour stdout: on a terminal, unless the user or NO_COLOR says otherwise."""
+    if wanted != "auto":
+        return wanted == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
+
+
+def width() -> int:
+    """The columns to write for: the terminal's, or 100."""
+    return max(40, shutil.get_terminal_size((100, 24)).columns)

@@ -1,0 +1,58 @@
+"""``maxpool-check report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from maxpool_check.commands import options
+
+
+@click.command("report")
+@click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RECORD...")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text",
+    help="What to make of it.  [default: text]",
+)  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write it here, not to stdout.")
+@click.option("-v", "--verbose", is_flag=True, help="Show known divergences in full.")
+@options.color
+def command(records: tuple[Path, ...], form: str, output: Path | None, verbose: bool, color: str) -> int:
+    """Render records. Exits with 3 if one of them is incomplete."""
+    from maxpool_check.reporting import json, markdown, text
+    from maxpool_check.running.frame import ExitCode
+    from maxpool_check.running.record import BadRecord, read
+
+    if form == "json" and len(records) > 1:
+        raise click.UsageError("--format json is one document for one record")
+    parts = []
+    incomplete = False
+    for path in records:
+        try:
+            record = read(path)
+        except (BadRecord, OSError) as error:
+            why = f"{path}: {error.strerror}" if isinstance(error, OSError) else str(error)
+            raise click.UsageError(f"cannot read the record {why}") from error
+        incomplete |= record.footer is None
+        code = record.footer.exit_code if record.footer else ExitCode.INCOMPLETE
+        if form == "json":
+            parts.append(json.render(record, code) + "\n")
+        elif form == "markdown":
+            parts.append(markdown.render(record, code))
+        else:
+            shown = color if output is None else "never"
+            parts.append(
+                text.render(record, code, width=options.width(), color=options.is_colored(shown), verbose=verbose)
+            )
+    rendered = "\n".join(parts)
+    if output is None:
+        click.echo(rendered, nl=False)
+    else:
+        try:
+            output.write_text(rendered, encoding="utf-8")
+        except OSError as error:
+            raise click.UsageError(f"cannot write {output}: {error.strerror}") from error
+    if incomplete:
+        click.echo("incomplete: the run did not end", err=True)
+    return ExitCode.INCOMPLETE if incomplete else ExitCode.AS_EXPECTED

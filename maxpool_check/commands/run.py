@@ -1,0 +1,270 @@
+"""``maxpool-check run``."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from maxpool_check.commands import options
+
+if TYPE_CHECKING:
+    from maxpool_check.corpus.case import Case
+    from maxpool_check.corpus.collection import Corpus
+    from maxpool_check.judging.known import KnownDivergence
+    from maxpool_check.running.record import Execution, Line, Record
+    from maxpool_check.targets.name import TargetName
+    from maxpool_check.targets.target import Target
+
+FORMATS = ("text", "markdown", "json")
+
+
+class _Report(click.ParamType):
+    name = "FORMAT=PATH"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, Path]:
+        """A format and a file."""
+        kind, _, path = value.partition("=")
+        if kind not in FORMATS or not path:
+            self.fail(f"'{value}' is not FORMAT=PATH with FORMAT one of {', '.join(FORMATS)}", param, ctx)
+        return kind, Path(path)
+
+
+@click.command("run")
+@options.paths
+@click.option(
+    "-t", "--target", "names", multiple=True, metavar="TARGET", default=("onnxruntime",),
+    help="Whom to ask, as onnxruntime==1.23.2. Repeatable.  [default: onnxruntime, the installed one]",
+)  # fmt: skip
+@options.selection
+@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Workers for each target.  [default: 1]")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), default=10.0, metavar="SECONDS",
+    help="The time for one question.  [default: 10]",
+)  # fmt: skip
+@click.option(
+    "--known", "known_files", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
+    help="Known divergences.  [default: known-divergences.yaml at the corpus root]",
+)  # fmt: skip
+@click.option("--no-known", is_flag=True, help="Expect no divergence.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="RECORD.jsonl", help="Write the record here.")
+@click.option(
+    "--report", "reports", multiple=True, type=_Report(), metavar="FORMAT=PATH",
+    help=f"Write a report: {', '.join(FORMATS)}. Repeatable.",
+)  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to print.  [default: text]")
+@click.option("-x", "--exit-first", is_flag=True, help="Stop at the first unexpected verdict.")
+@click.option("--strict", is_flag=True, help="Differences that a document allows count as failures.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 where it would be 1.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("-v", "--verbose", count=True, help="Show known divergences in full; -vv tracebacks of internal errors.")
+@options.max_cells
+@options.color
+def command(
+    paths: tuple[Path, ...],
+    names: tuple[str, ...],
+    selected: tuple[str, ...],
+    jobs: int,
+    timeout: float,
+    known_files: tuple[Path, ...],
+    no_known: bool,
+    output: Path | None,
+    reports: tuple[tuple[str, Path], ...],
+    form: str,
+    exit_first: bool,
+    strict: bool,
+    exit_zero: bool,
+    quiet: bool,
+    verbose: int,
+    max_cells: int,
+    color: str,
+) -> int:
+    """Ask targets every case of PATH..., judge, print, write reports.
+
+    PATH is a case file or a folder of them. Exit codes: 0 as expected, 1 an unexpected verdict, 2 usage or a bad file,
+    3 could not complete, 4 nothing was compared, 130 interrupted.
+    """
+    from maxpool_check.corpus.collection import select
+    from maxpool_check.running.frame import ExitCode, footer, header
+    from maxpool_check.running.record import gather
+    from maxpool_check.running.runner import Run, decidable
+
+    try:
+        corpus = options.collect(paths, max_cells)
+        known, files = _known(corpus, known_files, no_known)
+        _hold_to_reference(corpus.cases)
+    except options.Mistakes as error:
+        if form == "json":
+            _print_failure(error)
+            sys.exit(error.exit_code)
+        raise
+    cases = select(corpus.cases, selected)
+    if not cases:
+        click.echo(f"no case of {len(corpus.cases)} is selected by {' '.join(selected)}", err=True)
+    with contextlib.ExitStack() as stack:
+        stream = _opened(output, stack)
+        targets, errors = _started(_parsed(names), timeout) if cases else ([], [])
+        run = Run(cases, targets, known, decidable(corpus.cases, cases, corpus.whole), jobs)
+        lines: list[Line] = []
+
+        def add(line: Line) -> None:
+            lines.append(line)
+            if stream is not None:
+                stream(line)
+
+        add(header(cases, [target.description for target in targets], files))
+        executions: list[Execution] = []
+        stopped = False
+        try:
+            with contextlib.closing(_watched(run.executions(), len(cases) * len(targets), quiet)) as found:
+                for execution in found:
+                    executions.append(execution)
+                    add(execution)
+                    if exit_first and execution.unexpected:
+                        stopped = True
+                        break
+        except KeyboardInterrupt:
+            _interrupted(gather(lines), form, output)
+            return ExitCode.INTERRUPTED
+        add(footer(executions, run.known(stopped), [*errors, *run.errors], strict=strict))
+    record = gather(lines)
+    assert record.footer is not None
+    code = record.footer.exit_code
+    code = ExitCode.AS_EXPECTED if exit_zero and code == ExitCode.UNEXPECTED else code
+    shown = shlex.join(str(path) for path in paths)
+    for kind, path in reports:
+        _written(path, _rendered(record, kind, code, shown, color="never", verbose=True))
+    if form == "json" or not quiet:
+        click.echo(_rendered(record, form, code, shown, color=color, verbose=verbose > 0), nl=form == "json")
+    if not quiet:
+        for kind, path in (*reports, *([("record", output)] if output else [])):
+            click.echo(f"{kind}: {path}", err=True)
+    return code
+
+
+def _known(
+    corpus: Corpus, given: Sequence[Path], none: bool
+) -> tuple[list[KnownDivergence], list[Path]]:
+    from maxpool_check.corpus.known_file import read_known
+    from maxpool_check.corpus.problems import CorpusError
+
+    files = [] if none else list(given) or corpus.known_files
+    try:
+        return [entry for file in files for entry in read_known(file)], files
+    except CorpusError as error:
+        raise options.Mistakes(error.problems) from error
+
+
+def _hold_to_reference(cases: Sequence[Case]) -> None:
+    """Refuse to judge by a reference that a case contradicts."""
+    from maxpool_check.corpus.expectations import contradictions
+
+    problems = [problem for case in cases for problem in contradictions(case)]
+    if problems:
+        raise options.Mistakes(problems)
+
+
+def _parsed(names: Sequence[str]) -> list[TargetName]:
+    from maxpool_check.targets.name import BadTarget, parse
+
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise click.UsageError(f"the target '{repeated.pop()}' is given twice")
+    try:
+        return [parse(name) for name in names]
+    except BadTarget as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _started(names: Sequence[TargetName], timeout: float) -> tuple[list[Target], list[str]]:
+    from maxpool_check.targets.process import CannotStart
+    from maxpool_check.targets.target import Target
+
+    targets, errors = [], []
+    for name in names:
+        try:
+            targets.append(Target(name, timeout))
+        except CannotStart as error:
+            click.echo(f"error: {error}", err=True)
+            errors.append(str(error))
+    return targets, errors
+
+
+def _opened(path: Path | None, stack: contextlib.ExitStack) -> Callable[[Line], None] | None:
+    from maxpool_check.running.record import Writer
+
+    if path is None:
+        return None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file: BinaryIO = stack.enter_context(path.open("wb"))
+    except OSError as error:
+        raise click.UsageError(f"the record cannot be written to {path}: {error.strerror}") from error
+    return Writer(file).write
+
+
+def _written(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"the report cannot be written to {path}: {error.strerror}") from error
+
+
+def _rendered(record: Record, form: str, code: int, paths: str, *, color: str, verbose: bool) -> str:
+    from maxpool_check.reporting import json, markdown, text
+
+    if form == "json":
+        return json.render(record, code)
+    if form == "markdown":
+        return markdown.render(record, code)
+    return text.render(
+        record, code, width=options.width(), color=options.is_colored(color), verbose=verbose, paths=paths
+    )
+
+
+def _watched(executions: Iterator[Execution], total: int, quiet: bool) -> Iterator[Execution]:
+    """The same executions, with a progress bar on a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield from executions
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with contextlib.closing(executions), Progress(*columns, console=Console(stderr=True), transient=True) as bar:  # type: ignore[type-var]
+        task = bar.add_task("cases", total=total)
+        last = None
+        for execution in executions:
+            if (execution.case, execution.target) != last:
+                last = (execution.case, execution.target)
+                bar.advance(task)
+            yield execution
+
+
+def _interrupted(record: Record, form: str, output: Path | None) -> None:
+    from maxpool_check.reporting import json
+
+    where = f"; they are in {output}" if output else ""
+    click.echo(f"interrupted after {len(record.executions)} executions{where}", err=True)
+    if form == "json":
+        click.echo(json.render(record, 130))
+
+
+def _print_failure(error: options.Mistakes) -> None:
+    from maxpool_check.reporting import json
+
+    error.show()
+    click.echo(json.failure(error.exit_code, [_problem(problem) for problem in error.problems]))
+
+
+def _problem(problem: object) -> dict[str, object]:
+    names = ("path", "line", "column", "message")
+    return {name: getattr(problem, name) for name in names if hasattr(problem, name)}

@@ -1,0 +1,250 @@
+"""A YAML file as plain data that remembers where each value stood.
+
+The values are those of YAML 1.2's core schema (``1e5`` is a number, ``no`` is text), except that hexadecimal and
+zero-padded numbers stay text, for they are read as bit patterns. Tags, duplicate keys and anything that would grow
+beyond what was written are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from maxpool_check.corpus.problems import CorpusError, Problem
+
+MAX_BYTES = 16 * 2**20
+MAX_DEPTH = 64
+MAX_FROM_ALIASES = 100_000
+
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_INFINITY = re.compile(r"([-+]?)\.(inf|Inf|INF)")
+_NAN = re.compile(r"\.(nan|NaN|NAN)")
+_WORDS = {
+    "": None, "~": None, "null": None, "Null": None, "NULL": None,
+    "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
+}  # fmt: skip
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Safe, and in C where PyYAML has it."""
+
+
+@dataclass
+class Mark:
+    """Where a value stood (counted from 1), and the values inside it."""
+
+    line: int
+    column: int
+    items: list[Mark] = field(default_factory=list)
+    keys: dict[Hashable, Mark] = field(default_factory=dict)
+    values: dict[Hashable, Mark] = field(default_factory=dict)
+
+
+Steps = Sequence[str | int]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file's data, and the way back to its lines."""
+
+    path: str
+    data: Any
+    mark: Mark
+
+    def problem(self, path: Steps, message: str, *, key: str | None = None) -> Problem:
+        """A problem at the value of ``path``, or at one of its keys; as near as the file itself goes."""
+        mark = self.mark_of(path)
+        if key is not None:
+            mark = mark.keys.get(key, mark)
+        return Problem(self.path, mark.line, mark.column, message)
+
+    def mark_of(self, path: Steps) -> Mark:
+        """The mark of the value at ``path``, or of the nearest one around it."""
+        mark = self.mark
+        for step in path:
+            if isinstance(step, int) and step < len(mark.items):
+                mark = mark.items[step]
+            elif step in mark.values:
+                mark = mark.values[step]
+            else:
+                break
+        return mark
+
+    def has(self, path: Steps) -> bool:
+        """Whether the file itself holds a value at ``path``."""
+        value = self.data
+        for step in path:
+            try:
+                value = value[step]
+            except (KeyError, IndexError, TypeError):
+                return False
+        return True
+
+
+def read(path: Path, shown: str) -> Document:
+    """Read one file; ``shown`` is its name in messages. Raises :class:`CorpusError`."""
+    return parse(_text(path, shown), shown)
+
+
+def parse(text: str, shown: str) -> Document:
+    """Parse the text of one file. Raises :class:`CorpusError`."""
+    found = _UNPRINTABLE.search(text)
+    if found:
+        raise CorpusError([_at(text, found.start(), shown, f"the character {found[0]!r} is not allowed in YAML")])
+    builder = _Builder(shown)
+    try:
+        for event in yaml.parse(text, _Loader):
+            builder.take(event)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        what = " ".join(part for part in (error.context, error.problem) if part)
+        if not isinstance(error, _Stop):
+            what = f"not YAML: {what}"
+            if mark and text.splitlines()[mark.line : mark.line + 1] and "\t" in text.splitlines()[mark.line]:
+                what += "; YAML is indented with spaces, not tabs"
+        raise CorpusError([*builder.problems, Problem(shown, line, column, what)]) from error
+    if builder.problems:
+        raise CorpusError(builder.problems)
+    if not builder.roots:
+        raise CorpusError([Problem(shown, 1, 1, "the file is empty")])
+    data, mark, _ = builder.roots[0]
+    return Document(shown, data, mark)
+
+
+def _text(path: Path, shown: str) -> str:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise CorpusError([Problem(shown, 1, 1, f"the file is larger than {MAX_BYTES // 2**20} MiB; split it")])
+        raw = path.read_bytes()
+    except OSError as error:
+        raise CorpusError([Problem(shown, 1, 1, f"cannot be read: {error.strerror}")]) from error
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = raw[: error.start].decode("utf-8-sig")
+        raise CorpusError([_at(before, len(before), shown, "not UTF-8 text; is this a YAML file?")]) from error
+
+
+def _at(text: str, offset: int, shown: str, message: str) -> Problem:
+    line = text.count("\n", 0, offset) + 1
+    return Problem(shown, line, offset - text.rfind("\n", 0, offset), message)
+
+
+class _Stop(yaml.MarkedYAMLError):
+    """What no later line can repair."""
+
+
+@dataclass
+class _Open:
+    """A collection whose end has not come yet."""
+
+    data: Any
+    mark: Mark
+    anchor: str | None
+    size: int = 1
+    key: tuple[Hashable, Mark] | None = None
+
+
+class _Builder:
+    """Builds the data from parser events, one by one: no recursion, so that no file can exhaust the stack."""
+
+    def __init__(self, shown: str) -> None:
+        self.shown = shown
+        self.problems: list[Problem] = []
+        self.roots: list[tuple[Any, Mark, int]] = []
+        self._open: list[_Open] = []
+        self._anchors: dict[str, tuple[Any, Mark, int]] = {}
+        self._from_aliases = 0
+
+    def take(self, event: yaml.Event) -> None:
+        if isinstance(event, yaml.ScalarEvent):
+            self._tagged(event, "tag:yaml.org,2002:str")
+            plain = event.style is None or event.style == ""
+            value = resolve(event.value) if plain and event.tag is None else event.value
+            self._add(value, self._mark(event), event.anchor, 1, event)
+        elif isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
+            self._tagged(event, None)
+            if len(self._open) == MAX_DEPTH:
+                raise _Stop(problem=f"nested deeper than {MAX_DEPTH} levels", problem_mark=event.start_mark)
+            data: Any = [] if isinstance(event, yaml.SequenceStartEvent) else {}
+            self._open.append(_Open(data, self._mark(event), event.anchor))
+        elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
+            done = self._open.pop()
+            self._add(done.data, done.mark, done.anchor, done.size, event)
+        elif isinstance(event, yaml.AliasEvent):
+            self._alias(event)
+        elif isinstance(event, yaml.DocumentStartEvent) and self.roots:
+            raise _Stop(problem="a second document starts here; one file is one document", problem_mark=event.start_mark)
+
+    def _alias(self, event: yaml.AliasEvent) -> None:
+        if event.anchor not in self._anchors:
+            raise _Stop(problem=f"alias *{event.anchor} without an anchor before it", problem_mark=event.start_mark)
+        data, mark, size = self._anchors[event.anchor]
+        self._from_aliases += size
+        if self._from_aliases > MAX_FROM_ALIASES:
+            raise _Stop(
+                problem=f"aliases add more than {MAX_FROM_ALIASES} values to the file", problem_mark=event.start_mark
+            )
+        self._add(data, mark, None, size, event)
+
+    def _add(self, data: Any, mark: Mark, anchor: str | None, size: int, event: yaml.Event) -> None:
+        if anchor is not None:
+            self._anchors[anchor] = (data, mark, size)
+        if not self._open:
+            self.roots.append((data, mark, size))
+            return
+        parent = self._open[-1]
+        parent.size += size
+        if isinstance(parent.data, list):
+            parent.data.append(data)
+            parent.mark.items.append(mark)
+        elif parent.key is None:
+            if isinstance(data, (list, dict)):
+                raise _Stop(problem="a key must be plain text", problem_mark=event.start_mark)
+            key = str(data) if isinstance(data, (bool, int, float)) or data is None else data
+            if key in parent.data:
+                first = parent.mark.keys[key]
+                self.problems.append(
+                    Problem(self.shown, mark.line, mark.column, f"duplicate key '{key}', first on line {first.line}")
+                )
+            parent.key = (key, mark)
+        else:
+            key, key_mark = parent.key
+            parent.key = None
+            if key not in parent.data:
+                parent.data[key] = data
+                parent.mark.keys[key] = key_mark
+                parent.mark.values[key] = mark
+
+    def _tagged(self, event: Any, allowed: str | None) -> None:
+        if event.tag not in (None, "!", allowed):
+            raise _Stop(problem=f"the tag {event.tag} is not allowed", problem_mark=event.start_mark)
+
+    @staticmethod
+    def _mark(event: yaml.Event) -> Mark:
+        return Mark(event.start_mark.line + 1, event.start_mark.column + 1)
+
+
+def resolve(text: str) -> Any:
+    """The value of a plain (unquoted) scalar."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.fullmatch(text):
+        # Python refuses to convert thousands of digits; so do the dtypes, with a better message.
+        return int(text) if len(text) < 400 else text
+    found = _INFINITY.fullmatch(text)
+    if found:
+        return float(f"{found[1]}inf")
+    if _NAN.fullmatch(text):
+        return float("nan")
+    if _FLOAT.fullmatch(text) and not re.fullmatch(r"[-+]?0[0-9]+", text):
+        return float(text)
+    return text

@@ -1,0 +1,56 @@
+"""Holds what a case says it expects to what the reference says."""
+
+from __future__ import annotations
+
+from maxpool_check.corpus.case import Case, Refusal, Shape, Undefined, Values
+from maxpool_check.corpus.problems import Problem
+from maxpool_check.judging.comparison import Expected
+from maxpool_check.judging.evidence import cells
+from maxpool_check.reference.pooling import Pooling
+
+
+def disagreements(case: Case) -> list[str]:
+    """Where the reference does not reproduce the expectation of a case, in words; the erratum aside."""
+    expect, meaning = case.expect, case.meaning
+    if expect is None:
+        return []
+    if isinstance(expect, Refusal):
+        if isinstance(meaning, Pooling):
+            return [f"expects a refusal ({expect.reason.value}), but {case.specification.title} allows the graph"]
+        if meaning.reason is not expect.reason:
+            return [f"expects the refusal {expect.reason.value}, but it is refused as {meaning.reason.value}: {meaning}"]
+        return []
+    if not isinstance(meaning, Pooling):
+        return [f"expects an answer, but the graph is refused as {meaning.reason.value}: {meaning}"]
+    answer = Expected(case.X, meaning)
+    if isinstance(expect, Undefined):
+        return [] if answer.pooled.empty.any() else ["expects empty windows, but every window holds a cell of X"]
+    if isinstance(expect, Shape):
+        shape = answer.pooled.Y.shape
+        return [] if expect.shape == shape else [f"expects the shape {list(expect.shape)}, the reference has {list(shape)}"]
+    return _values(answer, expect)
+
+
+def _values(answer: Expected, expect: Values) -> list[str]:
+    printed = {name: value for name, value in (("Y", expect.Y), ("Indices", expect.Indices)) if value is not None}
+    wrong = answer.compare(printed, tuple(printed)).wrong
+    found = [
+        f"{one.output} has the shape {list(printed[one.output].shape)}, the reference has {list(answer.pooled.Y.shape)}"
+        for one in wrong
+        if one.cells is None
+    ]
+    return found + [
+        f"{cell.output}{list(cell.at)} is printed as {cell.got}, the reference has {cell.expected}"
+        for cell in cells(answer, wrong, printed)
+    ]
+
+
+def contradictions(case: Case) -> list[Problem]:
+    """The disagreements that no erratum explains, as problems of the case's file."""
+    if case.erratum is not None:
+        return []
+    origin = case.origin
+    return [
+        Problem(origin.path, origin.line, origin.column, f"{case.id} {text}; correct it, or say why in 'erratum'")
+        for text in disagreements(case)
+    ]

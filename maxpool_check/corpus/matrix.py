@@ -1,0 +1,70 @@
+"""Expands one entry of a case file into the product of its matrix."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from maxpool_check.specifications.attributes import nearest
+
+_VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
+MAX_CASES = 100_000
+
+
+class BadMatrix(ValueError):
+    """A matrix that cannot be expanded; ``path`` leads to the value at fault."""
+
+    def __init__(self, message: str, *path: str | int) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+def expand(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The entries of the product, in the order of the lists; the entry itself if it has no matrix."""
+    rest = {key: value for key, value in entry.items() if key != "matrix"}
+    axes: Mapping[str, list[Any]] = entry.get("matrix", {})
+    if not axes:
+        yield rest
+        return
+    size = 1
+    for name, values in axes.items():
+        size *= len(values)
+        for i, value in enumerate(values):
+            if isinstance(value, dict):
+                raise BadMatrix("a map cannot be written in an id; use text, numbers or lists", "matrix", name, i)
+    if size > MAX_CASES:
+        raise BadMatrix(f"the matrix makes {size} cases; the limit is {MAX_CASES}", "matrix")
+    named = set(_VARIABLE.findall(str(entry.get("id", ""))))
+    absent = [f"${name}" for name in axes if name not in named]
+    if absent:
+        raise BadMatrix(f"the id must name every axis of the matrix, so that ids stay unique; add {absent[0]}", "id")
+    for values in itertools.product(*axes.values()):
+        variables = dict(zip(axes, values, strict=True))
+        yield {key: _substituted(value, variables, (key,)) for key, value in rest.items()}
+
+
+def _substituted(value: Any, variables: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
+    if isinstance(value, dict):
+        return {key: _substituted(inner, variables, (*path, key)) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_substituted(inner, variables, (*path, i)) for i, inner in enumerate(value)]
+    if not isinstance(value, str) or "$" not in value:
+        return value
+    for name in _VARIABLE.findall(value):
+        if name not in variables:
+            raise BadMatrix(f"${name} is not an axis of the matrix{nearest(name, variables)}", *path)
+    whole = _VARIABLE.fullmatch(value)
+    if whole:
+        # An id is text whatever it is made of.
+        return _written(variables[whole[1]]) if path == ("id",) else variables[whole[1]]
+    return _VARIABLE.sub(lambda found: _written(variables[found[1]]), value)
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, list):
+        return "x".join(_written(inner) for inner in value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)

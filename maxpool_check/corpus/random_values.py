@@ -1,0 +1,77 @@
+"""Random tensors that are the same on every platform and with every version of numpy.
+
+The stream is SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014), counted from
+the seed; what is made of it uses integer arithmetic and exact scaling only.
+"""
+
+from __future__ import annotations
+
+import math
+
+import ml_dtypes
+import numpy as np
+
+from maxpool_check.corpus.literals import BadLiteral
+from maxpool_check.reference.dtypes import highest, is_float, lowest, rounded
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
+
+
+def draw(values: str, seed: int, shape: tuple[int, ...], dtype: np.dtype, nan: bool) -> np.ndarray:
+    """A tensor of ``distinct``, ``normal``, ``ties`` or ``special`` values; NaN among the special ones if asked."""
+    size = math.prod(shape)
+    if values == "distinct":
+        drawn = _distinct(seed, size, dtype)
+    elif values == "normal":
+        drawn = _normal(seed, size, dtype)
+    else:
+        pool = _ties(dtype) if values == "ties" else _special(dtype, nan)
+        drawn = pool[(stream(seed, size) % np.uint64(len(pool))).astype(np.int64)]
+    return drawn.reshape(shape)
+
+
+def stream(seed: int, size: int) -> np.ndarray:
+    """The first ``size`` numbers of the stream, uniform over 64 bits."""
+    with np.errstate(over="ignore"):
+        state = np.uint64(seed % 2**64) + (np.arange(size, dtype=np.uint64) + np.uint64(1)) * _GOLDEN
+        for shift, factor in _MIX:
+            state = (state ^ (state >> shift)) * factor
+        return state ^ (state >> np.uint64(31))
+
+
+def _distinct(seed: int, size: int, dtype: np.dtype) -> np.ndarray:
+    """A permutation of consecutive integers, centred on zero where the dtype has a sign."""
+    # A float holds every integer up to 2 ** (fraction bits + 1) exactly.
+    room = 2 * 2 ** (ml_dtypes.finfo(dtype).nmant + 1) if is_float(dtype) else int(highest(dtype)) - int(lowest(dtype))
+    if size > room + 1:
+        raise BadLiteral(f"{dtype.name} has no {size} distinct consecutive integers, only {room + 1}")
+    order = np.argsort(stream(seed, size), kind="stable")
+    first = 0 if dtype.kind == "u" else -(size // 2)
+    return (order + first).astype(dtype)
+
+
+def _normal(seed: int, size: int, dtype: np.dtype) -> np.ndarray:
+    """The sum of twelve uniform numbers less six (Irwin-Hall): nearly normal, and exact, unlike a logarithm."""
+    uniform = (stream(seed, 12 * size) >> np.uint64(32)).astype(np.int64).reshape(12, size)
+    drawn = (uniform.sum(axis=0) - 6 * 2**32) / 2.0**32
+    if is_float(dtype):
+        return rounded(drawn, dtype)
+    # A standard deviation is an eighth of the range; what falls outside stays at the ends.
+    low, high = float(lowest(dtype)), float(highest(dtype))
+    scaled = np.rint((low + high) / 2 + drawn * (high - low) / 8)
+    inside = np.clip(scaled, low, np.nextafter(high + 1, 0) if high > 2**53 else high)
+    return inside.astype(dtype)
+
+
+def _ties(dtype: np.dtype) -> np.ndarray:
+    return np.array([0, 1, 2, 3] if dtype.kind == "u" else [-1, 0, 1, 2]).astype(dtype)
+
+
+def _special(dtype: np.dtype, nan: bool) -> np.ndarray:
+    if not is_float(dtype):
+        return np.array(sorted({int(lowest(dtype)), int(lowest(dtype)) + 1, 0, 1, int(highest(dtype))}), dtype)
+    limits = ml_dtypes.finfo(dtype)
+    magnitudes = [0.0, 1.0, math.inf, *(float(v) for v in (limits.smallest_subnormal, limits.tiny, limits.max))]
+    pool = [sign * magnitude for magnitude in magnitudes for sign in (1, -1)] + ([math.nan] if nan else [])
+    return rounded(np.array(pool, np.float64), dtype)

@@ -1,0 +1,158 @@
+"""The JSON Schemas of case files and of known divergences: what editors complete and what the tool holds files to.
+
+A case is checked after its matrix is expanded and the file's defaults are merged into it, against :data:`CASE`. The
+published schema of a whole file, :func:`case_file_schema`, allows a ``$name`` wherever a value may stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from maxpool_check.reference import dtypes
+from maxpool_check.reference.policies import READINGS
+from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.specifications.refused import Reason
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+_TEXT = {"type": "string"}
+_NUMBER = {"type": ["number", "string"]}
+_SIZES = {"type": "array", "items": {"type": "integer", "minimum": 0}}
+_WORDS = {"type": "array", "items": _TEXT}
+_ID = "an id without spaces, colons or wildcards"
+
+INPUT_FORMS = ("data", "bits", "fill", "arange", "random", "npy")
+RANDOM_VALUES = ("distinct", "normal", "ties", "special")
+UNDEFINED = ("empty-window",)
+
+
+def _map(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(required),
+        "properties": dict(properties),
+    }
+
+
+_INPUT = _map(
+    {
+        "dtype": {"enum": list(dtypes.NAMES)},
+        "data": {"type": "array", "description": "nested lists of values; the shape is the nesting"},
+        "bits": {"type": "array", "description": "nested lists of bit patterns, hexadecimal text"},
+        "shape": _SIZES,
+        "fill": {**_NUMBER, "description": "one value"},
+        "arange": _map({"start": _NUMBER, "step": _NUMBER}),
+        "random": _map(
+            {"seed": {"type": "integer"}, "values": {"enum": list(RANDOM_VALUES)}, "nan": {"type": "boolean"}},
+            "seed",
+            "values",
+        ),
+        "npy": {**_TEXT, "description": "a .npy file beside the case file"},
+        "set": {
+            "type": "array",
+            "description": "overwrites single cells",
+            "items": _map({"at": _SIZES, "to": _NUMBER}, "at", "to"),
+        },
+    }
+)
+
+_FIELDS = {
+    "id": {"type": "string", "pattern": r"^[^\s:*?\[\]]+$", "description": _ID},
+    "title": {**_TEXT, "description": "one sentence that says why the case exists"},
+    "covers": {**_WORDS, "description": "clauses of the document"},
+    "tags": {**_WORDS, "description": "words to select the case by"},
+    "input": _INPUT,
+    "attributes": {"type": "object", "description": "the document's own attributes"},
+    "outputs": {"enum": [["Y", "Indices"], ["Y"]]},
+    "expect": _map(
+        {
+            "Y": {"type": "array"},
+            "Indices": {"type": "array"},
+            "shape": _SIZES,
+            "refuse": {"enum": [reason.value for reason in Reason]},
+            "undefined": {"enum": list(UNDEFINED)},
+        }
+    ),
+    "erratum": {**_TEXT, "description": "which printed value is wrong, and why"},
+    "policies": _map(
+        {point: {"enum": [reading.value for reading in readings]} for point, readings in READINGS.items()}
+    ),
+}
+
+CASE = _map(_FIELDS, "id", "input")
+"""One case, after expansion."""
+
+_MATRIX = {
+    "type": "object",
+    "additionalProperties": {"type": "array", "minItems": 1},
+    "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
+}
+
+CASE_FILE = _map(
+    {
+        "spec": {"enum": list(SPECIFICATIONS)},
+        "about": _TEXT,
+        "defaults": {"type": "object"},
+        "cases": {"type": "array", "minItems": 1, "items": {"type": "object", "properties": {"matrix": _MATRIX}}},
+    },
+    "cases",
+)
+"""A whole file, before expansion: what must hold to find its cases."""
+
+KNOWN_FILE = _map(
+    {
+        "known": {
+            "type": "array",
+            "items": _map(
+                {
+                    "id": {"type": "string", "pattern": r"^[^\s:*?\[\]]+$", "description": _ID},
+                    "when": {**_TEXT, "description": 'distribution and versions, "onnxruntime < 1.29 @Provider"'},
+                    "cases": {**_WORDS, "minItems": 1},
+                    "kinds": {**_WORDS, "minItems": 1},
+                    "reason": {"type": "string", "pattern": r"\S", "description": "the reason, in words"},
+                    "issue": _TEXT,
+                    "expires": {
+                        "type": "string",
+                        "pattern": r"^\d{4}-\d{2}-\d{2}$",
+                        "description": "a date, YYYY-MM-DD",
+                    },
+                },
+                "id",
+                "when",
+                "cases",
+                "kinds",
+                "reason",
+            ),
+        }
+    },
+    "known",
+)
+"""A file of known divergences."""
+
+
+def case_file_schema() -> dict[str, Any]:
+    """The published schema of a case file, for editors."""
+    fields = {name: _or_variable(schema) for name, schema in _FIELDS.items()}
+    entry = _map({"matrix": _MATRIX, **fields}, "id")
+    defaults = _map({name: schema for name, schema in fields.items() if name != "id"})
+    schema = {**CASE_FILE, "properties": {**CASE_FILE["properties"], "defaults": defaults}}
+    schema["properties"]["cases"] = {"type": "array", "minItems": 1, "items": entry}
+    return {"$schema": DIALECT, "title": "maxpool-check case file", **schema}
+
+
+def known_file_schema() -> dict[str, Any]:
+    """The published schema of a file of known divergences, for editors."""
+    return {"$schema": DIALECT, "title": "maxpool-check known divergences", **KNOWN_FILE}
+
+
+def _or_variable(schema: Mapping[str, Any]) -> dict[str, Any]:
+    inner = dict(schema)
+    if "properties" in inner:
+        inner["properties"] = {name: _or_variable(value) for name, value in inner["properties"].items()}
+    if isinstance(inner.get("items"), Mapping):
+        inner["items"] = _or_variable(inner["items"])
+    if inner.get("type") == "string":
+        return inner
+    return {"anyOf": [inner, {"type": "string", "pattern": r"^\$[A-Za-z_][A-Za-z0-9_]*$"}]}

@@ -1,0 +1,123 @@
+"""The input of a case: every form of it, as a tensor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxpool_check.corpus.literals import BadLiteral, array, array_of_bits, number
+from maxpool_check.corpus.random_values import draw
+from maxpool_check.corpus.schema import INPUT_FORMS
+from maxpool_check.reference import dtypes
+from maxpool_check.reference.dtypes import NUMPY, is_float, rounded
+
+_WITH_SHAPE = ("fill", "arange", "random")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a case may ask for. ``cells`` bounds X and Y, each."""
+
+    cells: int = 2**24
+
+
+class BadInput(ValueError):
+    """An input that makes no tensor; ``path`` leads to the value at fault."""
+
+    def __init__(self, message: str, *path: str | int) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+def tensor(given: Mapping[str, Any], folder: Path, root: Path, limits: Limits) -> np.ndarray:
+    """The tensor of an ``input``. Files are looked for in ``folder`` and must stay inside ``root``."""
+    forms = [form for form in INPUT_FORMS if form in given]
+    if len(forms) != 1:
+        found = f"found {' and '.join(forms)}" if forms else "found none"
+        raise BadInput(f"expected exactly one of {', '.join(INPUT_FORMS)}; {found}", *forms[1:2])
+    form = forms[0]
+    if form != "npy" and "dtype" not in given:
+        raise BadInput("missing 'dtype'")
+    if form in _WITH_SHAPE and "shape" not in given:
+        raise BadInput(f"'{form}' needs a 'shape'")
+    shape = tuple(int(size) for size in given.get("shape", ()))
+    _within(shape, limits)
+    try:
+        X = _npy(given["npy"], folder, root, limits) if form == "npy" else _made(form, given, shape)
+    except BadLiteral as error:
+        raise BadInput(str(error), form, *error.at) from None
+    if form == "npy" and given.get("dtype", X.dtype.name) != X.dtype.name:
+        raise BadInput(f"the file holds {X.dtype.name}", "dtype")
+    if "shape" in given and X.shape != shape:
+        raise BadInput(f"the {form} has the shape {list(X.shape)}", "shape")
+    _within(X.shape, limits)
+    return _overwritten(X, given.get("set", ()))
+
+
+def _made(form: str, given: Mapping[str, Any], shape: tuple[int, ...]) -> np.ndarray:
+    dtype = NUMPY[given["dtype"]]
+    value = given[form]
+    if form == "data":
+        return array(value, dtype)
+    if form == "bits":
+        return array_of_bits(value, dtype)
+    if form == "fill":
+        return np.full(shape, array([value], dtype)[0])
+    if form == "random":
+        return draw(value["values"], int(value["seed"]), shape, dtype, value.get("nan", False))
+    return _ascending(number(value.get("start", 0), dtype), number(value.get("step", 1), dtype), shape, dtype)
+
+
+def _ascending(start: float, step: float, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    size = math.prod(shape)
+    if is_float(dtype):
+        return rounded(start + np.arange(size) * float(step), dtype).reshape(shape)
+    last = start + step * max(size - 1, 0)
+    try:
+        number(last, dtype)
+    except BadLiteral as error:
+        raise BadLiteral(f"the last of {size} values does not fit: {error}") from None
+    return np.array([start + step * i for i in range(size)], dtype).reshape(shape)
+
+
+def _npy(name: str, folder: Path, root: Path, limits: Limits) -> np.ndarray:
+    path = (folder / name).resolve()
+    if not path.is_relative_to(root.resolve()):
+        raise BadInput(f"'{name}' leads out of the corpus ({root})", "npy")
+    try:
+        # Mapped, so that a huge file is refused by its header alone.
+        X = np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise BadInput(f"there is no file '{name}' beside the case file", "npy") from None
+    except (ValueError, OSError, EOFError) as error:
+        raise BadInput(f"'{name}' is not a .npy file of numbers: {error}", "npy") from error
+    if not isinstance(X, np.ndarray) or X.dtype.newbyteorder("=").name not in dtypes.NAMES:
+        raise BadInput(f"'{name}' holds no tensor of {', '.join(dtypes.NAMES)}", "npy")
+    _within(X.shape, limits)
+    return np.array(X, X.dtype.newbyteorder("="), order="C")
+
+
+def _overwritten(X: np.ndarray, cells: Sequence[Mapping[str, Any]]) -> np.ndarray:
+    for i, cell in enumerate(cells):
+        at = tuple(int(position) for position in cell["at"])
+        if len(at) != X.ndim or any(position >= size for position, size in zip(at, X.shape, strict=True)):
+            raise BadInput(f"{list(at)} is not a cell of a tensor of shape {list(X.shape)}", "set", i, "at")
+        try:
+            X[at] = array([cell["to"]], X.dtype)[0]
+        except BadLiteral as error:
+            raise BadInput(str(error), "set", i, "to") from None
+    return X
+
+
+def _within(shape: Sequence[int], limits: Limits) -> None:
+    if math.prod(shape) > limits.cells:
+        raise BadInput(
+            f"a tensor of shape {list(shape)} has {math.prod(shape)} cells; the limit is {limits.cells} "
+            "(raise it with --max-cells)",
+            "shape",
+        )

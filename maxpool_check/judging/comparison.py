@@ -1,0 +1,188 @@
+"""Holds an answer to the reference, cell by cell and by bits, and names what is wrong with each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from maxpool_check.judging.kinds import Kind
+from maxpool_check.judging.windows import cell_before_plane, holds_nan, in_window
+from maxpool_check.reference import numbering
+from maxpool_check.reference.dtypes import bits, is_float, lowest
+from maxpool_check.reference.evaluator import evaluate
+from maxpool_check.reference.policies import Nan, Tie, ZeroSign
+from maxpool_check.reference.pooling import Pooled, Pooling
+
+_ALL_READINGS = (Nan.IGNORED, Nan.AS_NEG_INF, Nan.PROPAGATES)
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """One output with its cells at fault, each under one kind; None: the output as a whole."""
+
+    output: str
+    kind: Kind
+    cells: np.ndarray | None
+    """Boolean, of the shape of the output."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What came out of holding an answer to the reference."""
+
+    wrong: tuple[Wrong, ...]
+    information: tuple[Wrong, ...]
+    """Differences from the first reading that the document allows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """The reference's answer to one case, ready to hold others to it; worked out once for all targets."""
+
+    X: np.ndarray
+    pooling: Pooling
+
+    @cached_property
+    def pooled(self) -> Pooled:
+        """The answer to print: where the document leaves a point open, one of those that conform."""
+        return evaluate(self.X, replace(self.pooling, indices=True))
+
+    @cached_property
+    def holds_nan(self) -> np.ndarray:
+        """For each output cell, whether its window holds a NaN."""
+        return holds_nan(self.X, self.pooling)
+
+    @cached_property
+    def readings(self) -> list[Pooled]:
+        """The answers under every reading of NaN that the policies allow."""
+        policies = self.pooling.policies
+        if policies.nan is not Nan.UNSPECIFIED or not self.holds_nan.any():
+            return [self.pooled]
+        return [
+            evaluate(self.X, replace(self.pooling, indices=True, policies=replace(policies, nan=nan)))
+            for nan in _ALL_READINGS
+        ]
+
+    def compare(self, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...]) -> Comparison:
+        """Hold the outputs that came to those that were asked for."""
+        whole = tuple(found for name in asked if (found := self._whole(name, outputs.get(name))) is not None)
+        if whole and self.pooling.alternative is not None:
+            other = Expected(self.X, replace(self.pooling, geometry=self.pooling.alternative, alternative=None))
+            compared = other.compare(outputs, asked)
+            if not compared.wrong:
+                return Comparison((), (*whole, *compared.information))
+        if whole:
+            return Comparison(whole, ())
+        if self._same_bits(outputs, asked):
+            return Comparison((), ())
+        found = [self._values(outputs["Y"])] if "Y" in asked else []
+        if "Indices" in asked:
+            found.append(self._indices(outputs["Indices"], outputs.get("Y")))
+        return Comparison(
+            tuple(wrong for wrongs, _ in found for wrong in wrongs),
+            tuple(other for _, others in found for other in others),
+        )
+
+    def same_values(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Where two Y agree: in every bit, or in being NaN; also wherever the window is empty."""
+        same = (bits(a) == bits(b)).reshape(a.shape)
+        if is_float(a.dtype):
+            same |= np.isnan(a) & np.isnan(b)
+        return same | self.pooled.empty
+
+    def acceptable(self, Y: np.ndarray) -> np.ndarray:
+        """Where a Y of the right shape and dtype is one that the policies allow."""
+        accepted = self.pooled.empty.copy()
+        for reading in self.readings:
+            accepted |= self._agrees(Y, reading)
+        return accepted
+
+    def _agrees(self, Y: np.ndarray, reading: Pooled) -> np.ndarray:
+        agrees = self.same_values(Y, reading.Y)
+        if self.pooling.policies.zero_sign is ZeroSign.EITHER:
+            agrees |= (Y == 0) & (reading.Y == 0)
+        return agrees
+
+    def _whole(self, name: str, got: np.ndarray | None) -> Wrong | None:
+        if got is None:
+            return Wrong(name, Kind.MISSING_OUTPUT, None)
+        if got.dtype != (self.X.dtype if name == "Y" else np.dtype(np.int64)):
+            return Wrong(name, Kind.DTYPE, None)
+        return Wrong(name, Kind.SHAPE, None) if got.shape != self.pooled.Y.shape else None
+
+    def _same_bits(self, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...]) -> bool:
+        """The quick way out, which nearly every answer takes."""
+        pooled, judged = self.pooled, ~self.pooled.empty
+        return all(
+            ((bits(outputs[name]) == bits(expected)).reshape(judged.shape) | ~judged).all()
+            for name, expected in (("Y", pooled.Y), ("Indices", pooled.Indices))
+            if name in asked and expected is not None
+        )
+
+    def _values(self, Y: np.ndarray) -> tuple[list[Wrong], list[Wrong]]:
+        expected = self.pooled.Y
+        wrong = ~self.acceptable(Y)
+        zeros = (Y == 0) & (expected == 0)
+        signs = zeros & ~self.same_values(Y, expected)
+        allowed = _found("Y", {Kind.Y_SIGNED_ZERO: signs & ~wrong})
+        if not wrong.any():
+            return [], allowed
+        kinds = {Kind.Y_SIGNED_ZERO: signs}
+        if is_float(Y.dtype):
+            kinds[Kind.Y_LOWEST_FOR_NEG_INF] = (expected == -np.inf) & (Y == lowest(Y.dtype))
+            kinds[Kind.Y_NAN] = self.holds_nan | np.isnan(Y)
+        return _found("Y", _first_that_fits(wrong, kinds, Kind.Y_WRONG)), allowed
+
+    def _indices(self, numbers: np.ndarray, Y: np.ndarray | None) -> tuple[list[Wrong], list[Wrong]]:
+        X, pooling, empty = self.X, self.pooling, self.pooled.empty
+        if X.size == 0:
+            return [], []
+        in_range = (numbers >= 0) & (numbers < X.size)
+        cells = numbering.cell(np.where(in_range, numbers, 0), X.shape, pooling.storage_order)
+        inside = in_range & in_window(cells, X.shape, pooling.geometry)
+        first, maximum = np.zeros(empty.shape, bool), np.zeros(empty.shape, bool)
+        for reading in self.readings:
+            # Where the reading of NaN is open, the index must go with the Y that came with it, if that is one at all.
+            fits = self._agrees(Y, reading) | ~self.acceptable(Y) if Y is not None else True
+            first |= fits & (numbers == reading.Indices)
+            maximum |= fits & inside & self._ties(X.reshape(-1)[cells], reading)
+        right = first | empty
+        ties = maximum & ~right
+        if pooling.policies.tie is Tie.ANY:
+            right |= ties
+        seed = cell_before_plane(X.shape, pooling).reshape(*X.shape[:2], *[1] * len(pooling.geometry))
+        kinds = {
+            Kind.INDICES_SENTINEL: (numbers < 0) | ((numbers == seed) & ~inside),
+            Kind.INDICES_OUT_OF_RANGE: ~in_range,
+            Kind.INDICES_OUTSIDE_WINDOW: ~inside,
+            Kind.INDICES_TIE: ties,
+        }
+        wrong = _found("Indices", _first_that_fits(~right, kinds, Kind.INDICES_NOT_MAXIMUM))
+        return wrong, _found("Indices", {Kind.INDICES_TIE: ties & right})
+
+    def _ties(self, values: np.ndarray, reading: Pooled) -> np.ndarray:
+        """Where a cell's value equals the maximum of a reading, zeros of either sign being equal."""
+        equal: np.ndarray = values == reading.Y
+        if is_float(values.dtype):
+            equal |= np.isnan(values) & np.isnan(reading.Y)
+            if self.pooling.policies.nan in (Nan.AS_NEG_INF, Nan.UNSPECIFIED):
+                equal |= np.isnan(values) & (reading.Y == -np.inf)
+        return equal
+
+
+def _first_that_fits(wrong: np.ndarray, kinds: Mapping[Kind, np.ndarray], otherwise: Kind) -> dict[Kind, np.ndarray]:
+    """Each wrong cell under the first kind that fits it."""
+    left = wrong.copy()
+    found: dict[Kind, np.ndarray] = {}
+    for kind, fits in kinds.items():
+        found[kind] = left & fits
+        left &= ~fits
+    found[otherwise] = left
+    return found
+
+
+def _found(output: str, kinds: Mapping[Kind, np.ndarray]) -> list[Wrong]:
+    return [Wrong(output, kind, cells) for kind, cells in kinds.items() if cells.any()]

@@ -1,0 +1,90 @@
+"""The proof of a divergence: single cells, with the window they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxpool_check.judging.comparison import Expected, Wrong
+from maxpool_check.reference import numbering
+from maxpool_check.reference.definition import cells as window_cells
+
+MOST = 5
+"""How many cells of an answer are shown."""
+
+MOST_VALUES = 32
+"""How many values of a window are shown."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One wrong cell of an output.
+
+    ``window`` holds, for each spatial axis, the positions on X of the window's taps that are inside it; ``values`` the
+    cells there in row-major order, None where they are too many. ``got_cell`` is the cell of X that a wrong index
+    names, None where it names none. All values are text, exact to the last bit of their dtype.
+    """
+
+    at: tuple[int, ...]
+    output: str
+    expected: str
+    got: str
+    kind: str
+    window: tuple[tuple[int, ...], ...]
+    values: tuple[str, ...] | None
+    got_cell: tuple[int, ...] | None
+
+    def __str__(self) -> str:
+        return f"{self.output}{list(self.at)} is {self.got}, expected {self.expected}"
+
+
+def cells(
+    meaning: Expected, wrong: Sequence[Wrong], outputs: Mapping[str, np.ndarray], instead: np.ndarray | None = None
+) -> tuple[Cell, ...]:
+    """The first wrong cells in the order of the output, and at least one of every kind.
+
+    ``instead`` stands in for the reference's Y where two answers are held against each other.
+    """
+    found = [
+        (tuple(int(i) for i in at), wrong_one)
+        for wrong_one in wrong
+        if wrong_one.cells is not None
+        for at in np.argwhere(wrong_one.cells)[:MOST]
+    ]
+    found.sort(key=lambda pair: (pair[0], pair[1].output != "Y"))
+    first = {pair[1].kind: pair for pair in reversed(found)}
+    chosen = list(first.values())
+    chosen += [pair for pair in found if pair not in chosen][: max(0, MOST - len(chosen))]
+    return tuple(_cell(meaning, at, one, outputs, instead) for at, one in found if (at, one) in chosen)
+
+
+def _cell(
+    meaning: Expected,
+    at: tuple[int, ...],
+    wrong: Wrong,
+    outputs: Mapping[str, np.ndarray],
+    instead: np.ndarray | None,
+) -> Cell:
+    pooling, X = meaning.pooling, meaning.X
+    expected = meaning.pooled.Indices if wrong.output == "Indices" else meaning.pooled.Y
+    expected = expected if instead is None else instead
+    assert expected is not None
+    got = outputs[wrong.output][at]
+    window = tuple(tuple(axis.window(i)) for axis, i in zip(pooling.geometry, at[2:], strict=True))
+    inside = window_cells(at, pooling.geometry)
+    names = None
+    if wrong.output == "Indices" and 0 <= int(got) < X.size:
+        position = numbering.cell(np.array([got]), X.shape, pooling.storage_order)
+        names = tuple(int(i[0]) for i in np.unravel_index(position, X.shape))
+    return Cell(
+        at=at,
+        output=wrong.output,
+        expected=str(expected[at]),
+        got=str(got),
+        kind=wrong.kind.value,
+        window=window,
+        values=tuple(str(X[cell]) for cell in inside) if len(inside) <= MOST_VALUES else None,
+        got_cell=names,
+    )

@@ -1,0 +1,52 @@
+"""Which cells the windows of a pooling hold, for all output cells at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from maxpool_check.reference.dtypes import is_float
+from maxpool_check.reference.evaluator import evaluate
+from maxpool_check.reference.geometry import Axis, Geometry
+from maxpool_check.reference.pooling import Pooling
+
+
+def holds_nan(X: np.ndarray, pooling: Pooling) -> np.ndarray:
+    """For each output cell, whether its window holds a NaN."""
+    if not is_float(X.dtype) or not np.isnan(X).any():
+        return np.zeros((*X.shape[:2], *pooling.output_sizes), bool)
+    return evaluate(np.isnan(X).astype(np.uint8), replace(pooling, indices=False)).Y == 1
+
+
+def in_window(cells: np.ndarray, shape: tuple[int, ...], geometry: Geometry) -> np.ndarray:
+    """For each output cell, whether a row-major position in ``[0, X.size)`` is one of its window's.
+
+    ``cells`` has the shape of the output, ``shape`` is that of X.
+    """
+    batch, channel, *spatial = np.unravel_index(cells, shape)
+    outputs = np.indices(cells.shape, sparse=True)
+    inside = (batch == outputs[0]) & (channel == outputs[1])
+    for axis, position, i in zip(geometry, spatial, outputs[2:], strict=True):
+        inside &= _is_tap(axis, position, i)
+    return inside
+
+
+def _is_tap(axis: Axis, position: np.ndarray, i: np.ndarray) -> np.ndarray:
+    distance = position - (i * axis.stride - axis.begin)
+    return (distance % axis.dilation == 0) & (distance >= 0) & (distance // axis.dilation < axis.kernel)
+
+
+def cell_before_plane(shape: tuple[int, ...], pooling: Pooling) -> np.ndarray:
+    """For each plane (N x C), the number that the coordinates (-1, ..., -1) would have: the seed of a scan that kept it.
+
+    In 2-D it is ``base - W - 1``, negative in the first plane and the number of a cell of an earlier plane elsewhere.
+    """
+    spatial = list(shape[2:])
+    if pooling.storage_order.value == "column-major":
+        spatial.reverse()
+    offset = 0
+    for size in spatial:
+        offset = offset * size - 1
+    planes = np.arange(shape[0] * shape[1], dtype=np.int64).reshape(shape[:2])
+    return planes * int(np.prod(spatial)) + offset

@@ -1,0 +1,81 @@
+"""MaxPool as the documents define it, one output cell at a time.
+
+Written to be read beside the documents; nothing here is clever or fast. Padding is not a number: the maximum is over the
+cells of the window that lie inside X.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from maxpool_check.reference.geometry import Geometry
+from maxpool_check.reference.policies import Nan
+from maxpool_check.reference.pooling import Pooled, Pooling, StorageOrder
+
+Cell = tuple[int, ...]
+
+
+def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
+    """Pool X, of shape N x C x D1 x ... x Dn."""
+    shape = (*X.shape[:2], *pooling.output_sizes)
+    Y = np.zeros(shape, X.dtype)
+    Indices = np.full(shape, -1, np.int64)
+    empty = np.zeros(shape, bool)
+    for output in np.ndindex(shape):
+        window = cells(output, pooling.geometry)
+        if not window:
+            empty[output] = True
+            continue
+        at = maximum(window, X, pooling.policies.nan)
+        Y[output] = X[at]
+        if pooling.policies.nan is Nan.AS_NEG_INF and math.isnan(X[at]):
+            Y[output] = -math.inf
+        Indices[output] = index(at, X.shape, pooling.storage_order)
+    return Pooled(Y, Indices if pooling.indices else None, empty)
+
+
+def cells(output: Cell, geometry: Geometry) -> list[Cell]:
+    """The cells of X in the window of one output cell ``(n, c, i1, ..., in)``, in row-major order."""
+    batch, channel, *window = output
+    positions = [axis.window(i) for axis, i in zip(geometry, window, strict=True)]
+    return [(batch, channel, *position) for position in itertools.product(*positions)]
+
+
+def maximum(window: list[Cell], X: np.ndarray, nan: Nan) -> Cell:
+    """The cell of a window, not empty, that holds its maximum: the first one, where several do."""
+    value = {at: float(X[at]) if X.dtype.kind != "i" and X.dtype.kind != "u" else int(X[at]) for at in window}
+    nans = [at for at in window if math.isnan(value[at])]
+    numbers = [at for at in window if at not in nans]
+    if nan is Nan.AS_NEG_INF:
+        value.update(dict.fromkeys(nans, -math.inf))
+        return first_maximum(window, value)
+    if nan in (Nan.PROPAGATES, Nan.PROPAGATES_FIRST) and nans:
+        return nans[0]
+    if nan is Nan.PROPAGATES_LAST and nans:
+        return nans[-1]
+    return first_maximum(numbers, value) if numbers else nans[0]
+
+
+def first_maximum(window: list[Cell], value: dict[Cell, float]) -> Cell:
+    """The first cell whose value no other exceeds."""
+    chosen = window[0]
+    for at in window:
+        if value[at] > value[chosen]:
+            chosen = at
+    return chosen
+
+
+def index(at: Cell, shape: tuple[int, ...], order: StorageOrder) -> int:
+    """The number of a cell in the whole unpadded tensor: ``(n * C + c) * D1 * ... * Dn + offset``."""
+    batch, channel, *position = at
+    _, channels, *sizes = shape
+    axes = list(zip(position, sizes, strict=True))
+    if order is StorageOrder.COLUMN_MAJOR:
+        axes.reverse()
+    offset = 0
+    for p, size in axes:
+        offset = offset * size + p
+    return (batch * channels + channel) * math.prod(sizes) + offset

@@ -1,0 +1,55 @@
+"""The element types a MaxPool can have, by the names the case files use."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+NAMES = FLOATS + INTEGERS
+
+NUMPY: dict[str, np.dtype] = {
+    name: np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name) for name in NAMES
+}
+
+
+def name_of(dtype: np.dtype) -> str:
+    """The name of a numpy dtype (``numpy.dtype('bfloat16')`` included)."""
+    return dtype.name
+
+
+def is_float(dtype: np.dtype) -> bool:
+    """Whether the type has infinities, NaN and a sign of zero."""
+    return dtype.name in FLOATS
+
+
+def bits(values: np.ndarray) -> np.ndarray:
+    """The same memory as unsigned integers: two values are the same bits exactly if these are equal."""
+    return np.ascontiguousarray(values).view(f"u{values.dtype.itemsize}")
+
+
+def lowest(dtype: np.dtype) -> np.generic:
+    """The smallest finite value of the type: ``-DBL_MAX`` for float64, -128 for int8."""
+    limits = ml_dtypes.finfo(dtype) if is_float(dtype) else np.iinfo(dtype)
+    return dtype.type(limits.min)
+
+
+def highest(dtype: np.dtype) -> np.generic:
+    """The largest finite value of the type."""
+    limits = ml_dtypes.finfo(dtype) if is_float(dtype) else np.iinfo(dtype)
+    return dtype.type(limits.max)
+
+
+def rounded(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """float64 values as a float type, each rounded once, to nearest even; too large gives infinity."""
+    with np.errstate(over="ignore"):
+        if dtype.name != "bfloat16":
+            return values.astype(dtype)
+        # float64 -> float32 -> bfloat16 would round twice. Rounding the first step to odd keeps what the second needs.
+        single = values.astype(np.float32)
+        pattern = single.view(np.uint32)
+        inexact = (single.astype(np.float64) != values) & ~np.isnan(values)
+        pattern[inexact & (np.abs(single.astype(np.float64)) > np.abs(values))] -= 1
+        pattern[inexact] |= 1
+        return single.astype(dtype)

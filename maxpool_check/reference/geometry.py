@@ -1,0 +1,84 @@
+"""Where the windows are: sizes and positions along one spatial axis.
+
+Notation, as in the documents: ``n`` input size, ``k`` kernel, ``s`` stride, ``d`` dilation, ``b`` and ``e`` pads at the
+beginning and the end, ``K = (k - 1) * d + 1`` the effective kernel. Everything is an exact integer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class NoWindow(ValueError):
+    """The effective kernel is larger than the padded input: the axis has no output position."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One spatial axis of a pooling.
+
+    ``begin`` and ``end`` are the pads that apply, after ``auto_pad``; they are negative where the axis is cropped.
+    ``output`` is the number of windows.
+    """
+
+    size: int
+    kernel: int
+    stride: int
+    dilation: int
+    begin: int
+    end: int
+    output: int
+
+    def start(self, i: int) -> int:
+        """The position on the input of the first tap of window ``i``; negative in the padding."""
+        return i * self.stride - self.begin
+
+    def window(self, i: int) -> list[int]:
+        """The positions of window ``i`` that lie inside the input, ascending. Padding is not in it."""
+        taps = (self.start(i) + t * self.dilation for t in range(self.kernel))
+        return [position for position in taps if 0 <= position < self.size]
+
+
+Geometry = tuple[Axis, ...]
+"""The spatial axes of a pooling, in the order of the tensor."""
+
+
+def effective_kernel(kernel: int, dilation: int) -> int:
+    """``K = (k - 1) * d + 1``: the cells from the first tap of a window to its last."""
+    return (kernel - 1) * dilation + 1
+
+
+def floor_output(n: int, k: int, s: int, d: int, b: int, e: int) -> int:
+    """``floor((n + b + e - K) / s) + 1``; :class:`NoWindow` if the window is larger than the padded input."""
+    return _span(n, k, d, b, e) // s + 1
+
+
+def ceil_output(n: int, k: int, s: int, d: int, b: int, e: int) -> int:
+    """``ceil((n + b + e - K) / s) + 1``; :class:`NoWindow` if the window is larger than the padded input."""
+    return -(-_span(n, k, d, b, e) // s) + 1
+
+
+def clipped_ceil_output(n: int, k: int, s: int, d: int, b: int, e: int) -> int:
+    """As :func:`ceil_output`, less a last window that would start in the end padding (ONNX-22)."""
+    output = ceil_output(n, k, s, d, b, e)
+    return output - 1 if (output - 1) * s >= n + b else output
+
+
+def same_output(n: int, s: int) -> int:
+    """``ceil(n / s)``, the output size of ``SAME_UPPER`` and ``SAME_LOWER``."""
+    return -(-n // s)
+
+
+def same_padding(n: int, k: int, s: int, d: int) -> int:
+    """The total padding ``(o - 1) * s + K - n`` of ``SAME_*``; negative if the stride skips the end of the input."""
+    return (same_output(n, s) - 1) * s + effective_kernel(k, d) - n
+
+
+def _span(n: int, k: int, d: int, b: int, e: int) -> int:
+    span = n + b + e - effective_kernel(k, d)
+    if span < 0:
+        raise NoWindow(
+            f"the window covers {effective_kernel(k, d)} cells (kernel {k}, dilation {d}), "
+            f"the padded input has {n + b + e} ({b} + {n} + {e})"
+        )
+    return span

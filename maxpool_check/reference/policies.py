@@ -1,0 +1,102 @@
+"""The points the documents leave open, and the ways to read each.
+
+A policy is never chosen silently: a specification states its policies, a case may override them, and every report prints
+them. ``unspecified``, ``any`` and ``either`` say that the document does not choose; then every reading conforms, and the
+reference computes one of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import Enum
+
+
+class Nan(str, Enum):
+    """What a NaN in a window does."""
+
+    AS_NEG_INF = "as-neg-inf"
+    """A NaN counts as -inf: it gives -inf where nothing larger is in the window."""
+    IGNORED = "ignored"
+    """A NaN is passed over; a window of nothing else gives NaN, at its first cell."""
+    PROPAGATES = "propagates"
+    """A NaN in the window gives NaN; the index is that of the first one, and any other NaN of the window ties with it."""
+    PROPAGATES_FIRST = "propagates-first"
+    """A NaN in the window gives NaN and the index of the first one."""
+    PROPAGATES_LAST = "propagates-last"
+    """A NaN in the window gives NaN and the index of the last one."""
+    UNSPECIFIED = "unspecified"
+    """The document does not say. The reference passes over NaN; every reading conforms."""
+
+
+class Tie(str, Enum):
+    """Which of several equal maxima the index names."""
+
+    FIRST = "first"
+    """The first one in row-major order of the window."""
+    ANY = "any"
+    """The document does not say. The reference names the first; any of them conforms."""
+
+
+class ZeroSign(str, Enum):
+    """Which zero comes out of a window whose maximum is both -0 and +0."""
+
+    CHOSEN = "chosen"
+    """The one of the cell that was chosen."""
+    EITHER = "either"
+    """The document does not say."""
+
+
+class ValidCeil(str, Enum):
+    """What ``auto_pad=VALID`` does with ``ceil_mode=1``."""
+
+    HONOURS = "honours"
+    """The output size is rounded up, as shape inference does: n=3, k=2, s=2 gives 2."""
+    FORMULA = "formula"
+    """The printed formula ``ceil((n - K + 1) / s)``, which rounds down: n=3, k=2, s=2 gives 1."""
+    EITHER = "either"
+    """The document prints the one and its shape inference does the other. The reference rounds up; both conform."""
+
+
+class SameClamp(str, Enum):
+    """What ``SAME_UPPER`` and ``SAME_LOWER`` do when the stride makes the total padding negative."""
+
+    CLAMPS = "clamps"
+    """The padding is 0."""
+    CROPS = "crops"
+    """The negative padding is applied: cells at the borders of X are skipped."""
+
+
+class LargePads(str, Enum):
+    """Whether a padding that is not smaller than the kernel is legal."""
+
+    LEGAL = "legal"
+    """Nothing in the text excludes it; a runtime that refuses it shows a limit."""
+    REFUSED = "refused"
+    """The graph must be refused."""
+
+
+@dataclass(frozen=True)
+class Policies:
+    """One reading for each open point."""
+
+    nan: Nan = Nan.UNSPECIFIED
+    tie: Tie = Tie.ANY
+    zero_sign: ZeroSign = ZeroSign.EITHER
+    valid_ceil: ValidCeil = ValidCeil.EITHER
+    same_clamp: SameClamp = SameClamp.CLAMPS
+    large_pads: LargePads = LargePads.LEGAL
+
+    def names(self) -> dict[str, str]:
+        """The policies as plain text, by name."""
+        return {field.name: getattr(self, field.name).value for field in fields(self)}
+
+
+READINGS: dict[str, type[Enum]] = {
+    "nan": Nan,
+    "tie": Tie,
+    "zero_sign": ZeroSign,
+    "valid_ceil": ValidCeil,
+    "same_clamp": SameClamp,
+    "large_pads": LargePads,
+}
+"""The closed list of points and, for each, of the ways to read it."""

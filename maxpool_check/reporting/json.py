@@ -1,0 +1,80 @@
+"""The JSON document of a run, for scripts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from maxpool_check.reporting.findings import VERDICTS, summary
+from maxpool_check.running.record import Execution, Record
+
+SCHEMA = "maxpool-check/run/1"
+
+
+def render(record: Record, exit_code: int) -> str:
+    """One JSON document for a whole run."""
+    by_target = summary(record.executions)
+    totals = {verdict: sum(counts[verdict] for counts in by_target.values()) for verdict in VERDICTS}
+    document = {
+        "schema": SCHEMA,
+        "exit_code": exit_code,
+        "complete": record.footer is not None,
+        "summary": {"cases": record.header.cases, "executions": len(record.executions), **totals},
+        "targets": [
+            {**msgspec.to_builtins(target), "summary": by_target.get(target.name, dict.fromkeys(VERDICTS, 0))}
+            for target in record.header.targets
+        ],
+        "results": [_result(execution) for execution in record.executions],
+        "known": msgspec.to_builtins(record.footer.known) if record.footer else [],
+        "errors": [{"message": message} for message in record.footer.errors] if record.footer else [],
+    }
+    return json.dumps(document, indent=1)
+
+
+def failure(exit_code: int, errors: Sequence[dict[str, Any]]) -> str:
+    """The document of a run that did not come to ask anything."""
+    document = {
+        "schema": SCHEMA,
+        "exit_code": exit_code,
+        "complete": False,
+        "summary": {"cases": 0, "executions": 0, **dict.fromkeys(VERDICTS, 0)},
+        "targets": [],
+        "results": [],
+        "known": [],
+        "errors": list(errors),
+    }
+    return json.dumps(document, indent=1)
+
+
+def _result(execution: Execution) -> dict[str, Any]:
+    return {
+        "case": execution.case,
+        "target": execution.target,
+        "question": execution.question,
+        "verdict": execution.verdict,
+        "kinds": list(execution.kinds),
+        "known": execution.known,
+        "unexpected": execution.unexpected,
+        "status": execution.status,
+        "limit": execution.limit,
+        "information": list(execution.information),
+        "counts": execution.counts,
+        "cells": [
+            {
+                "at": list(cell.at),
+                "output": cell.output,
+                "expected": cell.expected,
+                "got": cell.got,
+                "kind": cell.kind,
+                "window": [list(taps) for taps in cell.window],
+            }
+            for cell in execution.cells
+        ],
+        "message": execution.message,
+        "opset": execution.opset,
+        "title": execution.title,
+        "origin": execution.origin,
+    }

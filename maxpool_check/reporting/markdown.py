@@ -1,0 +1,191 @@
+"""The divergence report of a run, in Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+from maxpool_check.judging.kinds import DESCRIPTIONS, Kind
+from maxpool_check.reporting.findings import VERDICTS, Finding, findings, summary
+from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
+from maxpool_check.running.record import Execution, Record, Target
+
+
+def render(record: Record, exit_code: int) -> str:
+    """The whole report, ending in a newline."""
+    names = ", ".join(target.name for target in record.header.targets)
+    lines = [f"# MaxPool on {names}", "", *_state(record, exit_code), "", *_summary(record), "", *_setting(record)]
+    for target in record.header.targets:
+        found = [finding for finding in findings(record) if finding.target == target.name]
+        lines += ["", f"## What is wrong on {target.name}", "", *_overview(found)]
+        lines += _cases(found)
+    lines += _undefined(record)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _state(record: Record, exit_code: int) -> list[str]:
+    if record.footer is None:
+        return ["**Incomplete: the run did not end.** What follows is what it had found by then."]
+    asked = f"{record.header.cases} cases, {len(record.executions)} executions."
+    words = {
+        0: "Everything is as expected: it conforms, or is a known divergence.",
+        1: "Some of it is **not expected**.",
+        3: "**Incomplete**: some of it could not be asked.",
+        4: "**Nothing was compared.**",
+    }
+    stale = [
+        f"- **{entry.status}** on {entry.target}: `{entry.id}`, {entry.message}"
+        for entry in record.footer.known
+        if entry.status in ("repaired", "expired")
+    ]
+    errors = [f"- {error}" for error in record.footer.errors]
+    return [f"{asked} {words.get(exit_code, '')}".rstrip(), *([""] if stale or errors else []), *errors, *stale]
+
+
+def _summary(record: Record) -> list[str]:
+    counts = summary(record.executions)
+    shown = [verdict for verdict in VERDICTS if any(of_target[verdict] for of_target in counts.values())]
+    rows = [
+        [f"`{target.name}`", *[str(counts.get(target.name, {}).get(verdict, 0)) for verdict in shown]]
+        for target in record.header.targets
+    ]
+    return _table(["target", *shown], rows, right=range(1, len(shown) + 1))
+
+
+def _setting(record: Record) -> list[str]:
+    header = record.header
+    libraries = ", ".join(f"{name} {version}" for name, version in header.libraries.items())
+    lines = [
+        "<details><summary>How this was made</summary>",
+        "",
+        f"- maxpool-check {header.tool} on Python {header.python}, with {libraries}",
+        f"- {header.system}, {header.cpu}; started {header.started}",
+        f"- cases: SHA-256 `{header.cases_sha256}`",
+        f"- known divergences: {f'SHA-256 `{header.known_sha256}`' if header.known_sha256 else 'none used'}",
+        *[line for target in header.targets for line in _target(target)],
+        "",
+        "Where the documents leave a point open, these are the readings by which answers were judged:",
+        "",
+    ]
+    points = list(next(iter(header.profile.values()), {}))
+    rows = [[f"`{spec}`", *[policies[point] for point in points]] for spec, policies in header.profile.items()]
+    return [*lines, *_table(["document", *[f"`{point}`" for point in points]], rows), "", "</details>"]
+
+
+def _target(target: Target) -> list[str]:
+    options = ", ".join(f"{key}={value}" for key, value in target.session_options.items())
+    opsets = f", loads operator sets up to {target.newest_opset}" if target.newest_opset is not None else ""
+    return [
+        f"- `{target.name}`: {target.distribution} {target.version}, {target.provider}, Python {target.python}, "
+        f"numpy {target.numpy}{opsets}" + (f"; {options}" if options else "")
+    ]
+
+
+def _overview(found: list[Finding]) -> list[str]:
+    if not found:
+        return ["Nothing: every answer that was compared conforms."]
+    lines = _table(
+        ["kinds", "cases", "smallest", "known as"],
+        [
+            [
+                ", ".join(f"`{kind}`" for kind in finding.kinds) + (" (a limit)" if finding.limit else ""),
+                str(len(finding.cases)),
+                f"[`{finding.smallest.case}`](#{_anchor(finding.smallest)})",
+                f"`{finding.known}`" if finding.known else f"**{finding.status}**",
+            ]
+            for finding in found
+        ],
+        right=[1],
+    )
+    kinds = sorted({kind for finding in found for kind in finding.kinds})
+    lines += ["", "What the kinds mean:", ""]
+    lines += [f"- `{kind}`: {DESCRIPTIONS[Kind(kind)].sentence}" for kind in kinds]
+    return lines
+
+
+def _cases(found: list[Finding]) -> list[str]:
+    reasons: dict[str, list[Execution]] = defaultdict(list)
+    for finding in found:
+        for execution in finding.executions:
+            reasons[execution.case].append(execution)
+    lines: list[str] = []
+    for executions in sorted(reasons.values(), key=lambda group: group[0].case):
+        executions.sort(key=lambda execution: execution.question)
+        first = executions[0]
+        lines += ["", f'<a id="{_anchor(first)}"></a>', "", f"### `{first.case}`", "", first.title, ""]
+        lines += _asked(first)
+        for execution in executions:
+            lines += ["", *_execution(execution)]
+    return lines
+
+
+def _asked(execution: Execution) -> list[str]:
+    asked = execution.input
+    if asked is None:
+        return []
+    settings = ", ".join(f"`{name}={value}`" for name, value in asked.attributes.items()) or "no attributes"
+    lines = [f"`{execution.spec}`, X {asked.dtype} {coordinates(asked.shape)}, {settings}."]
+    if asked.values is not None and math.prod(asked.shape):
+        marked = window_cells(execution.cells[0].at, execution.cells[0].window) if execution.cells else []
+        note = f"X, with the window of {_cell_name(execution)} in brackets:" if marked else "X:"
+        lines += ["", note, "", "```text", *planes(asked.values, asked.shape, marked), "```"]
+    if execution.erratum:
+        lines += ["", f"Erratum of the document: {execution.erratum.strip()}"]
+    return lines
+
+
+def _cell_name(execution: Execution) -> str:
+    return f"{execution.cells[0].output}{coordinates(execution.cells[0].at)}"
+
+
+def _execution(execution: Execution) -> list[str]:
+    how = {"indices": "Asked for Y and Indices", "y-only": "Asked for Y alone"}.get(execution.question, execution.question)
+    opset = f" in operator set {execution.opset}" if execution.opset is not None else ""
+    known = f" ({execution.status}: `{execution.known}`)" if execution.known else f" (**{execution.status}**)"
+    kinds = ", ".join(f"`{kind}`" for kind in execution.kinds)
+    lines = [f"{how}{opset}: **{execution.verdict}**, {kinds}{known}"]
+    if not execution.cells:
+        return [*lines, "", "```text", _wrapped(execution.message), "```"]
+    total = sum(execution.counts.values())
+    shown = len(execution.cells)
+    lines += ["", *([f"The first {shown} of {total} wrong cells:", ""] if total > shown else [])]
+    rows = [
+        [
+            f"{cell.output}{coordinates(cell.at)}",
+            window_text(cell.window),
+            f"`{cell.expected}`",
+            f"`{cell.got}`" + (f" = X{coordinates(cell.got_cell)}" if cell.got_cell is not None else ""),
+            f"`{cell.kind}`",
+        ]
+        for cell in execution.cells
+    ]
+    return [*lines, *_table(["cell", "window on X", "expected", "got", "kind"], rows)]
+
+
+def _undefined(record: Record) -> list[str]:
+    found = [execution for execution in record.executions if execution.verdict in ("undefined", "not-expressible")]
+    if not found:
+        return []
+    rows = [
+        [f"`{execution.target}`", f"`{execution.case}`", execution.question, execution.verdict, _escaped(execution.message)]
+        for execution in found
+    ]
+    heading = "Recorded, not judged"
+    return ["", f"## {heading}", "", *_table(["target", "case", "question", "verdict", "why"], rows)]
+
+
+def _anchor(execution: Execution) -> str:
+    return f"{execution.target}-{execution.case}".replace("/", "-").replace(":", "-").replace("=", "-")
+
+
+def _wrapped(message: str) -> str:
+    return message.replace("```", "'''")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+
+
+def _table(headings: list[str], rows: list[list[str]], right: object = ()) -> list[str]:
+    ruler = ["---:" if index in right else "---" for index in range(len(headings))]  # type: ignore[operator]
+    return [f"| {' | '.join(row)} |" for row in (headings, ruler, *rows)]

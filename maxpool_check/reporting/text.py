@@ -1,0 +1,185 @@
+"""The report of a run for a terminal: what is wrong, by kinds; a table; the verdict; what to do next."""
+
+from __future__ import annotations
+
+import io
+import shlex
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+
+from maxpool_check.judging.kinds import DESCRIPTIONS, Kind
+from maxpool_check.reporting.findings import VERDICTS, Finding, findings, summary
+from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
+from maxpool_check.running.record import Execution, KnownEntry, Record
+
+IN_FULL = 4
+"""How many findings are shown in full; the others take a line each."""
+
+_STYLES = {"conforms": "green", "diverges": "red", "refuses": "yellow", "crashes": "bold red", "times-out": "bold red"}
+
+
+def render(record: Record, exit_code: int, *, width: int, color: bool, verbose: bool = False, paths: str = "") -> str:
+    """The whole report. ``paths`` are the case files as the user gave them, for the commands it suggests."""
+    console = Console(
+        file=io.StringIO(), width=width, force_terminal=color, no_color=not color, highlight=False, soft_wrap=False
+    )
+    with console.capture() as captured:
+        _render(console, record, exit_code, verbose, paths)
+    return captured.get()
+
+
+def _render(console: Console, record: Record, exit_code: int, verbose: bool, paths: str) -> None:
+    for target in record.header.targets:
+        about = [f"{target.distribution} {target.version}", target.provider, f"Python {target.python}"]
+        if target.newest_opset is not None:
+            about.append(f"operator sets to {target.newest_opset}")
+        console.print(f"[bold]{escape(target.name)}[/]  {escape(', '.join(about))}", soft_wrap=True)
+    console.print()
+    found = findings(record)
+    unexpected = [finding for finding in found if finding.status != "expected"]
+    in_full = unexpected if verbose else unexpected[:IN_FULL]
+    for finding in in_full:
+        _finding(console, finding, paths)
+    rest = [finding for finding in found if finding not in in_full]
+    _others(console, rest, "Also unexpected" if in_full else "Unexpected", expected=False)
+    _others(console, rest, "Known divergences, as expected", expected=True)
+    if verbose:
+        for finding in (finding for finding in found if finding.status == "expected"):
+            _finding(console, finding, paths)
+    _stale(console, record.footer.known if record.footer else ())
+    _errors(console, record)
+    console.print(_table(record))
+    console.print()
+    _verdict(console, record, exit_code, unexpected)
+    _next(console, record, exit_code, unexpected, paths)
+
+
+def _finding(console: Console, finding: Finding, paths: str) -> None:
+    smallest = finding.smallest
+    label = {"new": "NEW", "changed": "CHANGED", "expected": "KNOWN"}.get(finding.status, finding.status.upper())
+    count = len(finding.cases)
+    console.print(
+        f"[bold {'yellow' if finding.status == 'expected' else 'red'}]{label}[/]  [bold]{', '.join(finding.kinds)}[/]  "
+        f"{count} case{'s' if count != 1 else ''} on {escape(finding.target)}"
+        + (f" ({escape(finding.known)})" if finding.known else "")
+    )
+    for kind in finding.kinds:
+        console.print(Padding(escape(DESCRIPTIONS[Kind(kind)].sentence), (0, 0, 0, 2), expand=False))
+    console.print(Padding(f"{escape(smallest.case)} ({smallest.question}): {escape(smallest.title)}", (0, 0, 0, 2), expand=False))
+    for line in details(smallest):
+        console.print(f"    {escape(line)}", soft_wrap=True)
+    command = ["maxpool-check", "run", *shlex.split(paths), "-t", finding.target, "-k", smallest.case]
+    console.print(f"  [dim]{escape(shlex.join(command))}[/]", soft_wrap=True)
+    console.print()
+
+
+def details(execution: Execution) -> list[str]:
+    """One execution, with X, the window of its first wrong cell in brackets, and every cell of the evidence."""
+    lines: list[str] = []
+    asked = execution.input
+    if asked is not None:
+        settings = ", ".join(f"{name}={value}" for name, value in asked.attributes.items())
+        lines.append(f"{asked.dtype} X{coordinates(asked.shape)}  {settings}")
+        if asked.values is not None and execution.cells:
+            cell = execution.cells[0]
+            lines += [f"  {line}" for line in planes(asked.values, asked.shape, window_cells(cell.at, cell.window))]
+    for cell in execution.cells:
+        where = f"{cell.output}{coordinates(cell.at)}"
+        lines.append(f"{where}  {window_text(cell.window)}: expected {cell.expected}, got {cell.got}  ({cell.kind})")
+    if not execution.cells:
+        lines.append(execution.message.replace("\n", " "))
+    total = sum(execution.counts.values())
+    if total > len(execution.cells):
+        lines.append(f"... {total} wrong cells in all")
+    return lines
+
+
+def _others(console: Console, found: list[Finding], heading: str, *, expected: bool) -> None:
+    chosen = [finding for finding in found if (finding.status == "expected") == expected]
+    if not chosen:
+        return
+    console.print(f"[bold]{heading}[/]")
+    table = Table.grid(padding=(0, 2))
+    table.add_column(overflow="fold", ratio=2)
+    table.add_column(overflow="fold", ratio=3)
+    table.add_column(justify="right", no_wrap=True)
+    for finding in chosen:
+        name = finding.known or finding.smallest.case
+        count = len(finding.cases)
+        limit = " (a limit)" if finding.limit else ""
+        table.add_row(
+            escape(name), ", ".join(finding.kinds) + limit, f"{count} case{'s' if count != 1 else ''}"
+        )
+    console.print(Padding(table, (0, 0, 1, 2), expand=False))
+
+
+def _stale(console: Console, entries: tuple[KnownEntry, ...]) -> None:
+    for entry in entries:
+        if entry.status in ("repaired", "expired"):
+            console.print(
+                f"[bold red]{entry.status.upper()}[/]  {escape(entry.id)} on {escape(entry.target)}: "
+                f"{escape(entry.message)}"
+            )
+            console.print()
+
+
+def _errors(console: Console, record: Record) -> None:
+    failed = [execution for execution in record.executions if execution.verdict == "error"]
+    for execution in failed[:3]:
+        console.print(f"[bold red]ERROR[/]  {escape(execution.case)} on {escape(execution.target)}: "
+                      f"{escape(execution.message)}")  # fmt: skip
+    if len(failed) > 3:
+        console.print(f"  ... {len(failed)} executions in all could not be asked")
+    if failed:
+        console.print()
+
+
+def _table(record: Record) -> Table:
+    counts = summary(record.executions)
+    shown = [verdict for verdict in VERDICTS if verdict == "conforms" or any(c[verdict] for c in counts.values())]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("target", overflow="fold")
+    for verdict in shown:
+        table.add_column(verdict, justify="right", style=_STYLES.get(verdict, ""))
+    for target in record.header.targets:
+        of_target = counts.get(target.name, {})
+        table.add_row(escape(target.name), *[str(of_target.get(verdict, 0)) for verdict in shown])
+    return table
+
+
+def _verdict(console: Console, record: Record, exit_code: int, unexpected: list[Finding]) -> None:
+    asked = f"{len(record.executions)} executions of {record.header.cases} cases"
+    footer = record.footer
+    if footer is None:
+        console.print(f"[bold red]INCOMPLETE[/]  the run did not end; {asked} are in the record")
+        return
+    for error in footer.errors:
+        console.print(f"[bold red]INCOMPLETE[/]  {escape(error)}")
+    known = sum(1 for execution in record.executions if execution.status == "expected")
+    if exit_code == 0:
+        tail = f", {known} of them divergences that are known" if known else ""
+        console.print(f"[bold green]AS EXPECTED[/]  {asked}{tail}")
+    elif exit_code == 4:
+        console.print(f"[bold red]NOTHING COMPARED[/]  {asked}; none of them held a target to a document")
+    elif exit_code == 1:
+        stale = sum(1 for entry in footer.known if entry.status in ("repaired", "expired"))
+        informative = sum(1 for execution in record.executions if execution.information)
+        parts = [f"{len({case for finding in unexpected for case in finding.cases})} cases diverge unexpectedly"]
+        if stale:
+            parts.append(f"{stale} known divergence{'s' if stale != 1 else ''} to remove or review")
+        if informative:
+            parts.append(f"{informative} differences that the document allows")
+        console.print(f"[bold red]UNEXPECTED[/]  {'; '.join(part for part in parts if not part.startswith('0 '))} "
+                      f"({asked})")  # fmt: skip
+
+
+def _next(console: Console, record: Record, exit_code: int, unexpected: list[Finding], paths: str) -> None:
+    if exit_code == 1 and unexpected:
+        case = unexpected[0].smallest.case
+        where = f" -p {paths}" if paths else ""
+        console.print(f"Next: maxpool-check reference {escape(shlex.quote(case))}{where}", soft_wrap=True)
+    elif exit_code == 0 and any(execution.status == "expected" for execution in record.executions):
+        console.print("Next: -v shows the known divergences, --report markdown=PATH writes them down")

@@ -1,0 +1,1 @@
+"""Asking many questions at once, surviving crashes and time-outs, and the record of it."""

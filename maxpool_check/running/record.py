@@ -1,0 +1,206 @@
+"""The record of a run: JSON lines, a header, one line per execution, a footer.
+
+A record is written line by line as the run goes. Without its footer it is incomplete, whatever it says. Every report is
+made from records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+SCHEMA = "maxpool-check/record/1"
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """Who was asked. ``newest_opset`` is the newest operator set it loads, None for one not asked with ONNX models."""
+
+    name: str
+    distribution: str
+    version: str
+    provider: str
+    providers: tuple[str, ...]
+    session_options: dict[str, Any]
+    python: str
+    numpy: str
+    newest_opset: int | None
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
+    """What was run, with what, on what, by what reading.
+
+    ``profile`` holds the policies of each document that was used, by its name. The digests are SHA-256, of all cases
+    asked and of the files of known divergences (None: none were used).
+    """
+
+    schema: str = SCHEMA
+    tool: str
+    started: str
+    python: str
+    system: str
+    cpu: str
+    libraries: dict[str, str]
+    targets: tuple[Target, ...]
+    profile: dict[str, dict[str, str]]
+    cases: int
+    cases_sha256: str
+    known_sha256: str | None
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """One wrong cell: where, what was expected and got (text, exact), and the window on X.
+
+    ``window`` lists, for each spatial axis, the positions of the taps inside X; ``values`` the cells there, row-major,
+    None if there are many; ``got_cell`` the cell of X that a wrong index names.
+    """
+
+    at: tuple[int, ...]
+    output: str
+    expected: str
+    got: str
+    kind: str
+    window: tuple[tuple[int, ...], ...]
+    values: tuple[str, ...] | None
+    got_cell: tuple[int, ...] | None
+
+
+class Input(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked, for an execution that needs explaining; ``values`` of X, row-major, None if there are many."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    attributes: dict[str, Any]
+    values: tuple[str, ...] | None
+
+
+class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit_defaults=True):
+    """One question asked of one target.
+
+    ``known`` is the entry that expects its kinds; ``status`` is ``expected``, ``new`` or ``changed`` for a fault, empty
+    otherwise. ``counts`` gives the wrong cells of each kind. ``answer`` holds the digest of each output. ``opset`` is the
+    operator set it was asked in.
+    """
+
+    target: str
+    case: str
+    question: str
+    verdict: str
+    title: str
+    spec: str
+    case_sha256: str
+    origin: str
+    kinds: tuple[str, ...] = ()
+    known: str | None = None
+    status: str = ""
+    message: str = ""
+    information: tuple[str, ...] = ()
+    limit: bool = False
+    opset: int | None = None
+    answer: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    cells: tuple[Cell, ...] = ()
+    input: Input | None = None
+    clauses: tuple[str, ...] = ()
+    erratum: str | None = None
+
+    @property
+    def unexpected(self) -> bool:
+        """Whether it makes the run fail."""
+        return self.status in ("new", "changed") or self.verdict == "error"
+
+
+class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """How a known divergence fared on one target: expected, repaired, expired or not-asked."""
+
+    id: str
+    target: str
+    status: str
+    kinds: tuple[str, ...]
+    reason: str
+    issue: str | None = None
+    message: str = ""
+
+
+class Footer(msgspec.Struct, frozen=True, kw_only=True, tag="footer"):
+    """The end of a complete run: counts by target and verdict, known divergences, problems of targets, exit code."""
+
+    finished: str
+    executions: int
+    summary: dict[str, dict[str, int]]
+    known: tuple[KnownEntry, ...]
+    errors: tuple[str, ...]
+    exit_code: int
+
+
+Line = Header | Execution | Footer
+
+
+class BadRecord(ValueError):
+    """A file that is not a record."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A whole record; ``footer`` None if the run did not end."""
+
+    header: Header
+    executions: tuple[Execution, ...]
+    footer: Footer | None
+
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
+
+
+class Writer:
+    """Writes a record, each line as soon as it is there."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def write(self, line: Line) -> None:
+        """Add one line, whole or not at all."""
+        self._stream.write(_ENCODER.encode(line) + b"\n")
+        self._stream.flush()
+
+
+def read(path: Path) -> Record:
+    """Read a record. A last line that is cut off is left out. Raises :class:`BadRecord` or ``OSError``."""
+    lines = path.read_bytes().split(b"\n")
+    cut = lines.pop()
+    found: list[Line] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            found.append(_DECODER.decode(line))
+        except msgspec.MsgspecError as error:
+            raise BadRecord(f"{path}:{number}: not a line of a record ({error})") from error
+    if not found or not isinstance(found[0], Header):
+        raise BadRecord(f"{path}:1: not a record: the first line is not a header" + (" (cut off)" if cut else ""))
+    if found[0].schema != SCHEMA:
+        raise BadRecord(f"{path}:1: a record of the schema {found[0].schema}; this version reads {SCHEMA}")
+    return gather(found)
+
+
+def gather(lines: Iterable[Line]) -> Record:
+    """The record that the lines make, header first."""
+    header, *rest = lines
+    assert isinstance(header, Header)
+    footers = [line for line in rest if isinstance(line, Footer)]
+    executions = tuple(line for line in rest if isinstance(line, Execution))
+    footer = footers[-1] if footers and footers[-1].executions == len(executions) else None
+    return Record(header, executions, footer)
+
+
+def schema() -> Mapping[str, Any]:
+    """The JSON Schema of one line."""
+    (line,), definitions = msgspec.json.schema_components([Line], ref_template="#/$defs/{name}")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "maxpool-check record, one line",
+        **line,
+        "$defs": definitions,
+    }

@@ -1,0 +1,297 @@
+"""Asks every target every case, and gives the executions in the order of the cases, whatever the number of workers."""
+
+from __future__ import annotations
+
+import hashlib
+import queue
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import date
+from fnmatch import fnmatchcase
+
+from maxpool_check.corpus.case import Case
+from maxpool_check.judging.comparison import Expected
+from maxpool_check.judging.known import KnownDivergence, Ledger
+from maxpool_check.judging.verdicts import FAULTS, Judgement, Meaning, Verdict, judge
+from maxpool_check.outcome import Answered, Crashed, Failed, Outcome, TimedOut
+from maxpool_check.question import Question, questions
+from maxpool_check.reference.pooling import Pooling
+from maxpool_check.running import record
+from maxpool_check.targets.process import CannotStart, Worker
+from maxpool_check.targets.target import Target
+
+DEATHS_IN_A_ROW = 20
+"""After so many crashes and time-outs in a row a target is given up."""
+
+MOST_VALUES = 100
+"""Inputs of up to so many cells are kept in the record of a fault."""
+
+_AHEAD = 4
+"""Cases in flight for each worker, so that none of them waits for the judge."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One case asked of one target, in every way it is asked."""
+
+    case: Case
+    target: Target
+    meaning: Meaning
+    outcomes: Mapping[Question, tuple[Outcome, int | None]]
+
+
+class Run:
+    """One run: its executions as they come, then how the known divergences fared and what went wrong.
+
+    ``known`` are all entries; ``complete`` tells whether a pattern of theirs can be held to this run, that is, whether
+    every case it could name is asked.
+    """
+
+    def __init__(
+        self,
+        cases: Sequence[Case],
+        targets: Sequence[Target],
+        known: Sequence[KnownDivergence],
+        complete: Callable[[str], bool],
+        jobs: int = 1,
+        today: date | None = None,
+    ) -> None:
+        self.errors: list[str] = []
+        self._cases, self._targets, self._jobs = cases, targets, jobs
+        self._complete = complete
+        self._given_up: dict[str, str] = {}
+        self._deaths: Counter[str] = Counter()
+        day = today or date.today()
+        self._ledgers = {
+            target.description.name: Ledger([entry for entry in known if _covers(entry, target)], day)
+            for target in targets
+        }
+
+    def executions(self) -> Iterator[record.Execution]:
+        """Ask, judge, and yield, case by case and target by target. Closing the iterator ends every worker."""
+        pools = {target.description.name: _Pool(target, self._jobs) for target in self._targets}
+        threads = ThreadPoolExecutor(self._jobs * len(self._targets))
+        waiting: deque[Future[Asked]] = deque()
+        try:
+            for case, target, meaning in self._tasks():
+                pool = pools[target.description.name]
+                waiting.append(threads.submit(self._ask, pool, case, target, meaning))
+                if len(waiting) >= _AHEAD * self._jobs * len(self._targets):
+                    yield from self._judged(waiting.popleft().result())
+            while waiting:
+                yield from self._judged(waiting.popleft().result())
+        finally:
+            for future in waiting:
+                future.cancel()
+            for pool in pools.values():
+                pool.close()
+            threads.shutdown(wait=True)
+
+    def known(self, ended_early: bool) -> list[record.KnownEntry]:
+        """How each entry fared, by target; none can be called repaired if the run ended early."""
+        entries = []
+        for target, ledger in self._ledgers.items():
+            asked = {
+                pattern: not ended_early and self._complete(pattern) and target not in self._given_up
+                for entry in ledger.entries
+                for pattern in entry.cases
+            }
+            for entry, (status, why) in zip(ledger.entries, ledger.audit(asked).values(), strict=True):
+                entries.append(
+                    record.KnownEntry(
+                        id=entry.id,
+                        target=target,
+                        status=status.value,
+                        kinds=tuple(sorted(kind.value for kind in entry.kinds)),
+                        reason=entry.reason,
+                        issue=entry.issue,
+                        message=why,
+                    )
+                )
+        return entries
+
+    def _tasks(self) -> Iterator[tuple[Case, Target, Meaning]]:
+        for case in self._cases:
+            meaning = Expected(case.X, case.meaning) if isinstance(case.meaning, Pooling) else case.meaning
+            for target in self._targets:
+                yield case, target, meaning
+
+    def _ask(self, pool: _Pool, case: Case, target: Target, meaning: Meaning) -> Asked:
+        outcomes: dict[Question, tuple[Outcome, int | None]] = {}
+        with pool.slot() as slot:
+            for question in questions(case.outputs):
+                given_up = self._given_up.get(target.description.name)
+                if given_up is not None:
+                    outcomes[question] = (Failed(given_up), None)
+                    continue
+                try:
+                    outcomes[question] = target.ask(slot.worker(), case, question)
+                except CannotStart as error:
+                    outcomes[question] = (Failed(f"could not be started again: {error}", final=True), None)
+        return Asked(case, target, meaning, outcomes)
+
+    def _judged(self, asked: Asked) -> Iterator[record.Execution]:
+        name = asked.target.description.name
+        outcomes = {question: outcome for question, (outcome, _) in asked.outcomes.items()}
+        given_up = self._given_up.get(name)
+        if given_up is not None:
+            # Decided by the order of the cases: what was already under way must not change the result.
+            outcomes = dict.fromkeys(outcomes, Failed(given_up))
+        judgements = judge(asked.meaning, outcomes)
+        kinds = {kind for judgement in judgements.values() for kind in judgement.kinds}
+        ledger = self._ledgers[name]
+        entry = ledger.known(asked.case.id, kinds) if kinds else None
+        for question, judgement in judgements.items():
+            status = ""
+            if judgement.verdict in FAULTS:
+                status = "expected" if entry else "changed" if ledger.others(asked.case.id) else "new"
+            outcome, opset = outcomes[question], asked.outcomes[question][1]
+            yield _execution(asked, question, outcome, judgement, opset, entry.id if entry and status else None, status)
+            self._count_death(name, outcome)
+
+    def _count_death(self, name: str, outcome: Outcome) -> None:
+        if name in self._given_up:
+            return
+        final = isinstance(outcome, Failed) and outcome.final
+        died = isinstance(outcome, (Crashed, TimedOut))
+        self._deaths[name] = self._deaths[name] + 1 if died else 0
+        if final or self._deaths[name] == DEATHS_IN_A_ROW:
+            why = outcome.why if isinstance(outcome, Failed) else f"{DEATHS_IN_A_ROW} deaths in a row"
+            self._given_up[name] = f"not asked: the target was given up ({why})"
+            self.errors.append(f"{name} was given up: {why}")
+
+
+class _Pool:
+    """The workers of one target, made as they are needed."""
+
+    def __init__(self, target: Target, size: int) -> None:
+        self._slots: queue.LifoQueue[_Slot] = queue.LifoQueue()
+        self._all = [_Slot(target, self._slots) for _ in range(size)]
+        for slot in self._all:
+            self._slots.put(slot)
+
+    def slot(self) -> _Slot:
+        return self._slots.get()
+
+    def close(self) -> None:
+        for slot in self._all:
+            slot.close()
+
+
+class _Slot:
+    """A place for one worker, taken with ``with``."""
+
+    def __init__(self, target: Target, home: queue.LifoQueue[_Slot]) -> None:
+        self._target, self._home = target, home
+        self._worker: Worker | None = None
+        self._closed = False
+
+    def worker(self) -> Worker:
+        """The living worker, a new one if the last has died."""
+        if self._closed:
+            raise CannotStart("the run has ended")
+        if self._worker is None or not self._worker.alive:
+            self.close()
+            self._closed = False
+            self._worker = self._target.worker()
+        return self._worker
+
+    def close(self) -> None:
+        self._closed = True
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+
+    def __enter__(self) -> _Slot:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._home.put(self)
+
+
+def _covers(entry: KnownDivergence, target: Target) -> bool:
+    said = target.description
+    return entry.when.covers(said.distribution, said.version, said.provider)
+
+
+def _execution(
+    asked: Asked,
+    question: Question,
+    outcome: Outcome,
+    judgement: Judgement,
+    opset: int | None,
+    known: str | None,
+    status: str,
+) -> record.Execution:
+    case = asked.case
+    explained = status != "" or judgement.verdict in (Verdict.UNDEFINED, Verdict.ERROR)
+    return record.Execution(
+        target=asked.target.description.name,
+        case=case.id,
+        question=question.value,
+        verdict=judgement.verdict.value,
+        title=case.title,
+        spec=case.spec,
+        case_sha256=case.sha256,
+        origin=f"{case.origin.path}:{case.origin.line}",
+        kinds=tuple(kind.value for kind in judgement.kinds),
+        known=known,
+        status=status,
+        message=judgement.message,
+        information=tuple(kind.value for kind in judgement.information),
+        limit=judgement.limit,
+        opset=opset,
+        answer=_digests(outcome),
+        counts={kind.value: count for kind, count in (judgement.counts or {}).items()},
+        cells=tuple(
+            record.Cell(
+                at=cell.at,
+                output=cell.output,
+                expected=cell.expected,
+                got=cell.got,
+                kind=cell.kind,
+                window=cell.window,
+                values=cell.values,
+                got_cell=cell.got_cell,
+            )
+            for cell in judgement.cells
+        ),
+        input=_input(case) if explained else None,
+        clauses=case.covers,
+        erratum=case.erratum if explained else None,
+    )
+
+
+def _input(case: Case) -> record.Input:
+    values = tuple(str(value) for value in case.X.reshape(-1)) if case.X.size <= MOST_VALUES else None
+    return record.Input(
+        dtype=case.X.dtype.name, shape=case.X.shape, attributes=dict(case.attributes), values=values
+    )
+
+
+def _digests(outcome: Outcome) -> dict[str, str]:
+    if not isinstance(outcome, Answered):
+        return {}
+    return {
+        name: hashlib.sha256(f"{value.dtype.name}{value.shape}".encode() + value.tobytes()).hexdigest()
+        for name, value in outcome.outputs.items()
+    }
+
+
+def decidable(cases: Sequence[Case], asked: Sequence[Case], whole: bool) -> Callable[[str], bool]:
+    """Whether a pattern of a known divergence can be held to a run over ``asked``, picked from ``cases``.
+
+    It can if at least one of the cases it names is there, none was left out by a selection, and no other file could
+    hold more: all were read, or the pattern itself names one file.
+    """
+    ids = {case.id for case in asked}
+
+    def complete(pattern: str) -> bool:
+        named = [case.id for case in cases if fnmatchcase(case.id, pattern)]
+        one_file = not set("*?[") & set(pattern.partition(":")[0])
+        return bool(named) and (whole or one_file) and all(name in ids for name in named)
+
+    return complete
+

@@ -1,0 +1,100 @@
+"""Reading the attributes of a graph: names and types first, then lengths and domains."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from numbers import Integral
+from typing import Any
+
+from maxpool_check.specifications.refused import IllTyped, Reason, Refused
+
+
+class Kind(str, Enum):
+    """The type of an attribute's value."""
+
+    INTEGER = "an integer"
+    INTEGERS = "a list of integers"
+    TEXT = "text"
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """`` (did you mean 'x'?)`` for the known name nearest to a misspelt one, or nothing."""
+    found = difflib.get_close_matches(name, list(names), 1, 0.5)
+    return f" (did you mean '{found[0]}'?)" if found else ""
+
+
+def typed(attributes: Mapping[str, Any], kinds: Mapping[str, Kind], document: str) -> dict[str, Any]:
+    """The attributes as plain Python values, lists as tuples.
+
+    Raises :class:`IllTyped` for a name that is not in ``kinds`` and for a value of another type.
+    """
+    values: dict[str, Any] = {}
+    for name, value in attributes.items():
+        if name not in kinds:
+            raise IllTyped(
+                Reason.INVALID_ATTRIBUTE,
+                f"{document} has no attribute '{name}'{nearest(name, kinds)}",
+                clause=f"{document}, Attributes",
+                attribute=name,
+            )
+        values[name] = _value(name, value, kinds[name], document)
+    return values
+
+
+def positive(name: str, values: Sequence[int], document: str) -> None:
+    """Refuse a value below 1."""
+    if any(value < 1 for value in values):
+        raise invalid(name, f"must be at least 1 on every axis, got {list(values)}", document)
+
+
+def not_negative(name: str, values: Sequence[int], document: str) -> None:
+    """Refuse a value below 0."""
+    if any(value < 0 for value in values):
+        raise invalid(name, f"must not be negative, got {list(values)}", document)
+
+
+def of_length(name: str, values: Sequence[int], length: int, document: str) -> None:
+    """Refuse a list of another length."""
+    if len(values) != length:
+        raise invalid(name, f"must have {length} values, got {len(values)}", document)
+
+
+def one_of(name: str, value: object, allowed: Sequence[object], document: str) -> None:
+    """Refuse a value that is not in the list."""
+    if value not in allowed:
+        shown = ", ".join(str(option) for option in allowed)
+        raise invalid(name, f"must be one of {shown}, got {value!r}", document)
+
+
+def invalid(name: str, message: str, document: str) -> Refused:
+    """The refusal of one attribute's value."""
+    return Refused(
+        Reason.INVALID_ATTRIBUTE, f"{name} {message}", clause=f"{document}, attribute {name}", attribute=name
+    )
+
+
+def missing(name: str, document: str) -> Refused:
+    """The refusal of a graph without a required attribute."""
+    return Refused(Reason.INVALID_ATTRIBUTE, f"{name} is required", clause=f"{document}, attribute {name}")
+
+
+def _value(name: str, value: Any, kind: Kind, document: str) -> Any:
+    if kind is Kind.INTEGER and isinstance(value, Integral):
+        return int(value)
+    if kind is Kind.TEXT and isinstance(value, str):
+        return value
+    if kind is Kind.INTEGERS and not isinstance(value, (str, bytes, Mapping)):
+        try:
+            entries = list(value)
+        except TypeError:
+            entries = [value, None]
+        if all(isinstance(entry, Integral) for entry in entries):
+            return tuple(int(entry) for entry in entries)
+    raise IllTyped(
+        Reason.INVALID_ATTRIBUTE,
+        f"{name} must be {kind.value}, got {value!r}",
+        clause=f"{document}, attribute {name}",
+        attribute=name,
+    )

@@ -1,0 +1,157 @@
+"""MaxPool of the ONNX operator set, versions 1, 8, 10, 11, 12 and 22."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from maxpool_check.reference import geometry
+from maxpool_check.reference.geometry import Axis, NoWindow
+from maxpool_check.reference.policies import LargePads, Policies, SameClamp, ValidCeil
+from maxpool_check.reference.pooling import Pooling, StorageOrder
+from maxpool_check.specifications.attributes import (
+    Kind,
+    invalid,
+    missing,
+    not_negative,
+    of_length,
+    one_of,
+    positive,
+    typed,
+)
+from maxpool_check.specifications.refused import Reason, Refused
+
+AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+
+_VERSION_1 = {
+    "kernel_shape": Kind.INTEGERS,
+    "strides": Kind.INTEGERS,
+    "pads": Kind.INTEGERS,
+    "auto_pad": Kind.TEXT,
+}
+_VERSION_8 = {**_VERSION_1, "storage_order": Kind.INTEGER}
+_VERSION_10 = {**_VERSION_8, "ceil_mode": Kind.INTEGER, "dilations": Kind.INTEGERS}
+
+_FLOATS = ("float16", "float32", "float64")
+_WITH_BYTES = (*_FLOATS, "int8", "uint8")
+_WITH_BFLOAT16 = (*_WITH_BYTES, "bfloat16")
+
+RoundUp = Callable[[int, int, int, int, int, int], int]
+
+
+@dataclass(frozen=True)
+class Onnx:
+    """One version of the operator; ``since`` is the operator set that introduced it."""
+
+    since: int
+    attributes: Mapping[str, Kind] = field(compare=False)
+    dtypes: tuple[str, ...]
+    indices: bool = True
+    round_up: RoundUp = geometry.ceil_output
+    policies: Policies = Policies()
+
+    @property
+    def name(self) -> str:
+        """The name in case files."""
+        return f"onnx-{self.since}"
+
+    @property
+    def title(self) -> str:
+        """The document's own name."""
+        return f"ONNX MaxPool-{self.since}"
+
+    @property
+    def onnx(self) -> Onnx:
+        """Itself."""
+        return self
+
+    def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
+        """The pooling of an N x C x D1 x ... x Dn tensor; n is at least 1. Raises :class:`Refused`."""
+        given = typed(attributes, self.attributes, self.title)
+        if dtype not in self.dtypes:
+            raise Refused(
+                Reason.INVALID_TYPE,
+                f"X must be one of {', '.join(self.dtypes)}, got {dtype}",
+                clause=f"{self.title}, type constraint T",
+            )
+        if len(shape) < 3:
+            raise Refused(
+                Reason.INVALID_SHAPE,
+                f"X must have a batch, a channel and at least one spatial axis, got {len(shape)} axes",
+                clause=f"{self.title}, input X",
+            )
+        spatial = shape[2:]
+        rank = len(spatial)
+        if "kernel_shape" not in given:
+            raise missing("kernel_shape", self.title)
+        kernel = given["kernel_shape"]
+        strides = given.get("strides", (1,) * rank)
+        dilations = given.get("dilations", (1,) * rank)
+        pads = given.get("pads", (0,) * 2 * rank)
+        for name, values in (("kernel_shape", kernel), ("strides", strides), ("dilations", dilations)):
+            of_length(name, values, rank, self.title)
+            positive(name, values, self.title)
+        of_length("pads", pads, 2 * rank, self.title)
+        not_negative("pads", pads, self.title)
+        auto_pad = given.get("auto_pad", "NOTSET")
+        ceil_mode = given.get("ceil_mode", 0)
+        storage_order = given.get("storage_order", 0)
+        one_of("auto_pad", auto_pad, AUTO_PADS, self.title)
+        one_of("ceil_mode", ceil_mode, (0, 1), self.title)
+        one_of("storage_order", storage_order, (0, 1), self.title)
+
+        refusable = None
+        if auto_pad != "NOTSET" and any(pads):
+            refusable = f"{self.title}, attribute pads: cannot be used simultaneously with auto_pad"
+            pads = (0,) * 2 * rank
+        tables = list(zip(spatial, kernel, strides, dilations, pads[:rank], pads[rank:], strict=True))
+        alternative = None
+        try:
+            axes = tuple(self._axis(*table, auto_pad, ceil_mode == 1, policies) for table in tables)
+            if policies.valid_ceil is ValidCeil.EITHER and auto_pad == "VALID":
+                printed = tuple(self._axis(*table, auto_pad, False, policies) for table in tables)
+                alternative = printed if printed != axes else None
+        except NoWindow as found:
+            raise Refused(
+                Reason.WINDOW_LARGER_THAN_INPUT, str(found), clause=f"{self.title}, output shape"
+            ) from found
+        pooling = Pooling(
+            axes,
+            policies,
+            StorageOrder.COLUMN_MAJOR if storage_order == 1 else StorageOrder.ROW_MAJOR,
+            self.indices,
+            refusable,
+            alternative,
+        )
+        if policies.large_pads is LargePads.REFUSED and pooling.has_large_pads:
+            raise invalid("pads", "must be smaller than the kernel", f"{self.title} with large_pads: refused")
+        return pooling
+
+    def _axis(
+        self, n: int, k: int, s: int, d: int, b: int, e: int, auto_pad: str, ceil: bool, policies: Policies
+    ) -> Axis:
+        if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+            total = geometry.same_padding(n, k, s, d)
+            if policies.same_clamp is SameClamp.CLAMPS:
+                total = max(0, total)
+            begin = _half(total) if auto_pad == "SAME_UPPER" else _half(total + 1)
+            return Axis(n, k, s, d, begin, total - begin, geometry.same_output(n, s))
+        round_up = ceil and not (auto_pad == "VALID" and policies.valid_ceil is ValidCeil.FORMULA)
+        output = (self.round_up if round_up else geometry.floor_output)(n, k, s, d, b, e)
+        return Axis(n, k, s, d, b, e, output)
+
+
+def _half(total: int) -> int:
+    # Towards zero, as the runtimes that crop do it.
+    return total // 2 if total >= 0 else -(-total // 2)
+
+
+VERSIONS: Sequence[Onnx] = (
+    Onnx(1, _VERSION_1, _FLOATS, indices=False),
+    Onnx(8, _VERSION_8, _FLOATS),
+    Onnx(10, _VERSION_10, _FLOATS),
+    Onnx(11, _VERSION_10, _FLOATS),
+    Onnx(12, _VERSION_10, _WITH_BYTES),
+    Onnx(22, _VERSION_10, _WITH_BFLOAT16, round_up=geometry.clipped_ceil_output),
+)

@@ -1,0 +1,48 @@
+"""In which ONNX operator set a case is asked: its document's own, or an older one that means the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from maxpool_check.reference.policies import Policies
+from maxpool_check.reference.pooling import Pooling
+from maxpool_check.specifications.onnx import VERSIONS, Onnx
+from maxpool_check.specifications.refused import Reason, Refused
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A MaxPool node as far as its meaning goes: attributes, the dtype and shape of X, whether Indices are wanted."""
+
+    attributes: Mapping[str, Any]
+    dtype: str
+    shape: tuple[int, ...]
+    policies: Policies
+    indices: bool
+
+    def meaning(self, version: Onnx) -> Pooling | Reason:
+        """What a version of the operator makes of it, in a form that can be compared across versions."""
+        try:
+            pooling = version.pooling(self.attributes, self.dtype, self.shape, self.policies)
+        except Refused as refused:
+            return refused.reason
+        if self.indices and not version.indices:
+            return Reason.INVALID_SHAPE
+        return replace(pooling, indices=self.indices, refusable=None)
+
+
+def opset_for(graph: Graph, version: Onnx, newest: int) -> int | None:
+    """The operator set to ask a runtime in that loads sets up to ``newest``; None if no such set means the same.
+
+    It is the one that introduced the version where the runtime loads it, otherwise the newest below.
+    """
+    if version.since <= newest:
+        return version.since
+    meaning = graph.meaning(version)
+    for opset in range(newest, 0, -1):
+        older = max((one for one in VERSIONS if one.since <= opset), key=lambda one: one.since)
+        if graph.meaning(older) == meaning:
+            return opset
+    return None

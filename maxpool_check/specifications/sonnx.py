@@ -1,0 +1,65 @@
+"""SONNX's MaxPool: the profile of ONNX MaxPool-22 for safety-related systems.
+
+It restricts ONNX (R1 to R5), decides what ONNX leaves open (NaN counts as -inf, the index is that of the first maximum)
+and changes nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from maxpool_check.reference.policies import Nan, Policies, Tie, ZeroSign
+from maxpool_check.reference.pooling import Pooling
+from maxpool_check.specifications.attributes import Kind
+from maxpool_check.specifications.onnx import VERSIONS, Onnx
+from maxpool_check.specifications.refused import Reason, Refused
+
+_ONNX_22 = VERSIONS[-1]
+
+
+@dataclass(frozen=True)
+class Sonnx:
+    """The profile, over the ONNX version it is based on."""
+
+    onnx: Onnx
+    name: str = "sonnx"
+    title: str = "SONNX MaxPool"
+    dtypes: tuple[str, ...] = ("float16", "float32", "float64", "int8", "uint8")
+    indices: bool = True
+    policies: Policies = Policies(nan=Nan.AS_NEG_INF, tie=Tie.FIRST, zero_sign=ZeroSign.CHOSEN)
+
+    @property
+    def attributes(self) -> Mapping[str, Kind]:
+        """Those of ONNX."""
+        return self.onnx.attributes
+
+    def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
+        """The pooling of an N x C x H x W tensor. Raises :class:`Refused`, R1 to R5 among the clauses."""
+        absent = [name for name in self.attributes if name not in attributes]
+        if absent:
+            raise _outside("R2", f"all attributes must be explicitly set; {', '.join(absent)} is not")
+        if dtype not in self.dtypes:
+            raise Refused(
+                Reason.INVALID_TYPE,
+                f"X must be one of {', '.join(self.dtypes)}, got {dtype}",
+                clause=f"{self.title}, types float and int",
+            )
+        pooling = self.onnx.pooling(attributes, dtype, shape, policies)
+        if len(shape) != 4:
+            raise _outside("R1", f"X must have 2 spatial axes, got {len(shape) - 2}")
+        if attributes["auto_pad"] != "NOTSET":
+            raise _outside("R3", f"auto_pad is restricted to NOTSET, got {attributes['auto_pad']}", "auto_pad")
+        if attributes["ceil_mode"] != 0:
+            raise _outside("R4", "ceil_mode is restricted to 0, got 1", "ceil_mode")
+        if attributes["storage_order"] != 0:
+            raise _outside("R5", "storage_order is restricted to 0, got 1", "storage_order")
+        return replace(pooling, refusable=None)
+
+
+def _outside(restriction: str, message: str, attribute: str | None = None) -> Refused:
+    return Refused(Reason.OUTSIDE_PROFILE, message, clause=f"SONNX MaxPool, {restriction}", attribute=attribute)
+
+
+SONNX = Sonnx(_ONNX_22)

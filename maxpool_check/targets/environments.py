@@ -1,0 +1,120 @@
+"""Isolated environments: one per released version of a runtime, made once and kept in the user's cache."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import platformdirs
+import uv
+from filelock import FileLock
+from packaging.version import Version
+
+
+
+class CannotMake(RuntimeError):
+    """An environment that could not be made, and how to mend it."""
+
+
+def cache() -> Path:
+    """The folder that holds the environments; ``MAXPOOL_CHECK_CACHE`` overrides it."""
+    given = os.environ.get("MAXPOOL_CHECK_CACHE")
+    return (Path(given) if given else Path(platformdirs.user_cache_dir("maxpool-check"))) / "environments"
+
+
+def interpreter(distribution: str, version: str) -> Path:
+    """The Python of an environment that holds this release and numpy, made if it is not there yet.
+
+    Safe against other runs that make the same one: they wait. Raises :class:`CannotMake`.
+    """
+    python = f"{platform.python_implementation().lower()}{sys.version_info[0]}.{sys.version_info[1]}"
+    name = f"{distribution}-{version}-{python}-{platform.machine()}"
+    final = cache() / name
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(final.with_name(f"{name}.lock")):
+            if not _python(final).exists():
+                _make(final, distribution, version)
+    except OSError as error:
+        raise CannotMake(
+            f"cannot write to {cache()}: {error}; set MAXPOOL_CHECK_CACHE to a folder that can be written"
+        ) from error
+    return _python(final)
+
+
+def _python(folder: Path) -> Path:
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def _make(final: Path, distribution: str, version: str) -> None:
+    # Made beside its place and moved there when it is complete, so that an interrupted run leaves nothing half done.
+    partial = Path(tempfile.mkdtemp(prefix=f"{final.name}.", dir=final.parent))
+    try:
+        _fill(partial / "environment", sys.executable, distribution, version)
+        (partial / "environment").rename(final)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _fill(folder: Path, python: str, distribution: str, version: str) -> None:
+    requirements = [f"{distribution}=={version}", *_companions(distribution, version)]
+    made = _uv("venv", "--python", python, str(folder))
+    if made.returncode == 0:
+        made = _uv("pip", "install", "--only-binary", ":all:", "--python", str(_python(folder)), *requirements)
+    if made.returncode == 0:
+        return
+    others = sorted({int(minor) for minor in re.findall(r"`cp3(\d+)`", made.stderr)} - {sys.version_info[1]})
+    if python == sys.executable and "matching Python ABI tag" in made.stderr and others:
+        # The release has no wheel for this Python, but for others: take the newest of those.
+        shutil.rmtree(folder, ignore_errors=True)
+        _fill(folder, f"3.{others[-1]}", distribution, version)
+        return
+    raise CannotMake(
+        f"cannot make an environment with {' and '.join(requirements)} for Python {_named(python)}:\n"
+        f"{_indented(made.stderr)}\n{_advice(made.stderr)}"
+    )
+
+
+def _companions(distribution: str, version: str) -> list[str]:
+    # Releases before 1.19 are built against numpy 1 and do not say so.
+    return ["numpy<2"] if distribution.startswith("onnxruntime") and Version(version) < Version("1.19") else ["numpy"]
+
+
+def _advice(said: str) -> str:
+    if "there is no version" in said or "not found in the package registry" in said:
+        return "See the released versions with 'pip index versions', and write one of them after '=='."
+    if "Failed to fetch" in said or "error sending request" in said:
+        return "The package index or the Python it offers cannot be reached. Environments once made work without it."
+    if "ABI tag" in said:
+        return "The release has no wheel for this Python; name an interpreter that has it installed with ?python=PATH."
+    return "Environments are made with uv; its own settings (UV_DEFAULT_INDEX and others) apply."
+
+
+def _uv(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = dict(os.environ)
+    for pip_name, uv_name in (("PIP_INDEX_URL", "UV_DEFAULT_INDEX"), ("PIP_EXTRA_INDEX_URL", "UV_INDEX")):
+        if pip_name in environment:
+            environment.setdefault(uv_name, environment[pip_name])
+    # Not in the user's folder: a project there must not configure the environment.
+    return subprocess.run(
+        [uv.find_uv_bin(), "--quiet", "--no-progress", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cache(),
+        env=environment,
+        check=False,
+    )
+
+
+def _named(python: str) -> str:
+    return ".".join(map(str, sys.version_info[:2])) if python == sys.executable else python
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.strip().splitlines())

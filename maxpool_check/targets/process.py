@@ -1,0 +1,169 @@
+"""A worker process: started, asked, and survived."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxpool_check.outcome import Answered, Crashed, Failed, Outcome, RefusedByTarget, TimedOut
+from maxpool_check.targets.worker.__main__ import PROTOCOL
+from maxpool_check.targets.worker.tensors import decoded, encoded
+
+START_SECONDS = 120.0
+"""How long a runtime may take to import. A cold disk is slow; a hang is longer."""
+
+_STDERR_SHOWN = 500
+_BOOT = "import runpy, sys; sys.path[:] = [p for p in sys.path if p] + [sys.argv.pop(1)]; runpy.run_module('worker', run_name='__main__', alter_sys=True)"
+
+
+class CannotStart(RuntimeError):
+    """A target that could not be started."""
+
+
+class Worker:
+    """One process that asks one runtime, one question at a time. It ends at the first death; start another."""
+
+    def __init__(self, python: str | Path, adapter: str, options: Mapping[str, Any], *, isolated: bool) -> None:
+        self._stderr = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            [str(python), "-c", _BOOT, str(Path(__file__).parent), adapter],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            env=_environment(isolated),
+            # Ctrl-C is the parent's to handle.
+            start_new_session=True,
+        )
+        self._timed_out = False
+        try:
+            reply = self._exchange({"protocol": PROTOCOL, "options": dict(options)}, START_SECONDS)
+        except _Died as died:
+            self.close()
+            raise CannotStart(f"the worker died while starting: {died}") from died
+        if reply.get("type") != "ready":
+            self.close()
+            raise CannotStart(str(reply.get("message", f"the worker said {reply}")))
+        self.description: dict[str, Any] = reply
+        self._number = 0
+
+    def ask(
+        self, X: np.ndarray, outputs: tuple[str, ...], model: bytes, attributes: Mapping[str, Any], seconds: float
+    ) -> Outcome:
+        """Ask for some outputs; whatever happens is an :data:`Outcome`."""
+        self._number += 1
+        request = {
+            "id": self._number,
+            "model": base64.b64encode(model).decode(),
+            "attributes": dict(attributes),
+            "inputs": {"X": encoded(X)},
+            "outputs": list(outputs),
+        }
+        try:
+            reply = self._exchange(request, seconds)
+            return _outcome(reply, self._number)
+        except _Died as died:
+            return TimedOut(seconds) if self._timed_out else Crashed(str(died), died.stderr)
+        except (ValueError, KeyError, TypeError) as error:
+            self.close()
+            return Failed(f"the worker broke the protocol: {error}")
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be asked again."""
+        return self._process.poll() is None and not self._timed_out
+
+    def close(self) -> None:
+        """End the process, whatever it is doing."""
+        with contextlib.suppress(OSError):
+            self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+    def _exchange(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with self._deadline(seconds):
+            try:
+                self._process.stdin.write(json.dumps(request).encode() + b"\n")
+                self._process.stdin.flush()
+                line = self._process.stdout.readline()
+            except OSError:
+                line = b""
+        if not line.endswith(b"\n"):
+            raise self._death()
+        reply = json.loads(line)
+        if not isinstance(reply, dict):
+            raise ValueError(f"a line is not a JSON object: {line[:80]!r}")
+        return reply
+
+    @contextlib.contextmanager
+    def _deadline(self, seconds: float) -> Iterator[None]:
+        def expire() -> None:
+            self._timed_out = True
+            self._process.kill()
+
+        timer = threading.Timer(seconds, expire)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _death(self) -> _Died:
+        if not self._timed_out:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(5)
+        self._process.kill()
+        status = self._process.wait()
+        self._stderr.seek(0, os.SEEK_END)
+        self._stderr.seek(max(0, self._stderr.tell() - _STDERR_SHOWN))
+        return _Died(status, self._stderr.read().decode(errors="replace").strip())
+
+
+class _Died(Exception):
+    """The process ended instead of answering."""
+
+    def __init__(self, status: int, stderr: str) -> None:
+        try:
+            how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
+        except ValueError:
+            how = f"killed by signal {-status}"
+        super().__init__(how)
+        self.stderr = stderr
+
+
+def _outcome(reply: Mapping[str, Any], number: int) -> Outcome:
+    if reply.get("id") != number:
+        raise ValueError(f"the answer to question {number} has the id {reply.get('id')}")
+    if reply["type"] == "answer":
+        outputs = {name: np.asarray(decoded(tensor)) for name, tensor in reply["outputs"].items()}
+        return Answered(outputs, reply.get("provider"))
+    if reply["type"] == "refusal":
+        return RefusedByTarget(str(reply["status"]), str(reply["message"]))
+    return Failed(str(reply["message"]))
+
+
+def _environment(isolated: bool) -> dict[str, str]:
+    environment = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    if isolated:
+        for name in ("PYTHONPATH", "PYTHONHOME"):
+            environment.pop(name, None)
+        environment["PYTHONNOUSERSITE"] = "1"
+    return environment
+
+

@@ -1,0 +1,34 @@
+"""Tensors as JSON: dtype, shape, and the bytes (row-major, little-endian) in base64.
+
+bfloat16 is not a dtype of numpy: where ml_dtypes is not installed it travels as uint16, under its own name.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import numpy as np
+
+try:
+    from ml_dtypes import bfloat16 as BFLOAT16
+except ImportError:
+    BFLOAT16 = None
+
+
+def encoded(value: Any) -> dict[str, Any]:
+    """The JSON of a tensor."""
+    array = np.asarray(value)
+    data = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
+    return {"dtype": array.dtype.name, "shape": list(array.shape), "data": base64.b64encode(data.tobytes()).decode()}
+
+
+def decoded(tensor: dict[str, Any]) -> Any:
+    """The tensor of a JSON; writable, since it is a kernel's to use."""
+    name = tensor["dtype"]
+    if name == "bfloat16":
+        dtype = np.dtype(BFLOAT16) if BFLOAT16 is not None else np.dtype("uint16")
+    else:
+        dtype = np.dtype(name).newbyteorder("<")
+    array = np.frombuffer(base64.b64decode(tensor["data"]), dtype).reshape(tensor["shape"])
+    return array.astype(array.dtype.newbyteorder("="))
