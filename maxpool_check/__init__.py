@@ -1,4 +1,4 @@
-"""Does this runtime compute MaxPool as specified?
+"""Does a runtime compute MaxPool as specified: the reference as a function.
 
 ``maxpool`` is the reference, ``Refused`` what it raises for a graph that the document excludes, ``Pooled`` what it
 returns.

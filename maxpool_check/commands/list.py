@@ -13,7 +13,9 @@ from maxpool_check.commands import options
 @click.command("list")
 @options.paths
 @options.selection
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to print.  [default: text]")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to print.  [default: text]"
+)
 @options.max_cells
 def command(paths: tuple[Path, ...], selected: tuple[str, ...], form: str, max_cells: int) -> int:
     """List the cases, one line each: id, document, X, title."""

@@ -28,6 +28,10 @@ class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
@@ -39,7 +43,7 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(maxpool_check.__version__, "-V", "--version", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Does this runtime compute MaxPool as specified?
+    """Ask whether a runtime computes MaxPool as specified.
 
     Asks runtimes the cases of a corpus, holds every answer to the reference bit by bit, and reports where they diverge.
     """
@@ -80,4 +84,3 @@ def _explain(arguments: list[str], exit_code: int, message: str) -> None:
         from maxpool_check.reporting import json
 
         click.echo(json.failure(exit_code, [{"message": message}]))
-

@@ -70,9 +70,7 @@ def color(command: _Command) -> _Command:
 
 def paths(command: _Command) -> _Command:
     """``PATH...``."""
-    return click.argument(
-        "paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH..."
-    )(command)
+    return click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")(command)
 
 
 def collect(paths: Sequence[Path], cells: int) -> Corpus:
@@ -100,7 +98,9 @@ def find(name: str, folder: Path, cells: int) -> Case:
     found = [case for case in cases if (case.id.rpartition(":")[2] == short if is_file else case.id == name)]
     if not found:
         known = [case.id for case in cases]
-        raise click.UsageError(f"no case '{name}' in {path}{nearest(name, known)}; 'maxpool-check list {path}' names them")
+        raise click.UsageError(
+            f"no case '{name}' in {path}{nearest(name, known)}; 'maxpool-check list {path}' names them"
+        )
     return found[0]
 
 

@@ -24,7 +24,9 @@ MOST_CELLS = 1024
     "-p", "--path", type=click.Path(path_type=Path), default=Path("cases"), metavar="PATH",
     help="Where to look for the case.  [default: cases]",
 )  # fmt: skip
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to print.  [default: text]")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to print.  [default: text]"
+)
 @click.option("-a", "--all", "everything", is_flag=True, help="Every window and every cell, however many.")
 @options.max_cells
 def command(case: str, path: Path, form: str, everything: bool, max_cells: int) -> int:
@@ -43,7 +45,9 @@ def command(case: str, path: Path, form: str, everything: bool, max_cells: int) 
             refused = {"reason": meaning.reason.value, "clause": meaning.clause, "message": str(meaning)}
             click.echo(json.dumps({"schema": "maxpool-check/reference/1", "case": found.id, "refused": refused}))
         else:
-            click.echo(f"{found.id}  {found.title}\n{found.specification.title} excludes it ({meaning.reason.value}): {meaning}")
+            click.echo(
+                f"{found.id}  {found.title}\n{found.specification.title} excludes it ({meaning.reason.value}): {meaning}"
+            )
         return 0
     pooled = evaluate(found.X, meaning)
     if form == "json":
@@ -72,7 +76,10 @@ def _cells(pooled: Pooled) -> list[list[int]]:
 
 def _text(case: Case, pooling: Pooling, pooled: Pooled, everything: bool) -> None:
     click.echo(f"{case.id}  {case.title}")
-    click.echo(f"{case.specification.title}, " + ", ".join(f"{point}: {reading}" for point, reading in case.policies.names().items()))
+    click.echo(
+        f"{case.specification.title}, "
+        + ", ".join(f"{point}: {reading}" for point, reading in case.policies.names().items())
+    )
     click.echo(", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes")
     for number, axis in enumerate(pooling.geometry, 1):
         click.echo(

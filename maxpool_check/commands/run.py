@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,17 +19,14 @@ if TYPE_CHECKING:
     from maxpool_check.judging.known import KnownDivergence
     from maxpool_check.running.record import Execution, Line, Record
     from maxpool_check.targets.name import TargetName
-    from maxpool_check.targets.target import Target
 
 FORMATS = ("text", "markdown", "json")
 
 
-class _Report(click.ParamType):
+class _Report(click.ParamType):  # type: ignore[type-arg]
     name = "FORMAT=PATH"
 
-    def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, Path]:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Path]:
         """A format and a file."""
         kind, _, path = value.partition("=")
         if kind not in FORMATS or not path:
@@ -44,7 +41,9 @@ class _Report(click.ParamType):
     help="Whom to ask, as onnxruntime==1.23.2. Repeatable.  [default: onnxruntime, the installed one]",
 )  # fmt: skip
 @options.selection
-@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Workers for each target.  [default: 1]")
+@click.option(
+    "-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Workers for each target.  [default: 1]"
+)
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), default=10.0, metavar="SECONDS",
     help="The time for one question.  [default: 10]",
@@ -59,7 +58,9 @@ class _Report(click.ParamType):
     "--report", "reports", multiple=True, type=_Report(), metavar="FORMAT=PATH",
     help=f"Write a report: {', '.join(FORMATS)}. Repeatable.",
 )  # fmt: skip
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to print.  [default: text]")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to print.  [default: text]"
+)
 @click.option("-x", "--exit-first", is_flag=True, help="Stop at the first unexpected verdict.")
 @click.option("--strict", is_flag=True, help="Differences that a document allows count as failures.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 where it would be 1.")
@@ -92,9 +93,9 @@ def command(
     3 could not complete, 4 nothing was compared, 130 interrupted.
     """
     from maxpool_check.corpus.collection import select
-    from maxpool_check.running.frame import ExitCode, footer, header
+    from maxpool_check.running.frame import ExitCode
     from maxpool_check.running.record import gather
-    from maxpool_check.running.runner import Run, decidable
+    from maxpool_check.running.session import Plan, perform
 
     try:
         corpus = options.collect(paths, max_cells)
@@ -103,44 +104,27 @@ def command(
     except options.Mistakes as error:
         if form == "json":
             _print_failure(error)
-            sys.exit(error.exit_code)
         raise
     cases = select(corpus.cases, selected)
     if not cases:
-        click.echo(f"no case of {len(corpus.cases)} is selected by {' '.join(selected)}", err=True)
-    with contextlib.ExitStack() as stack:
-        stream = _opened(output, stack)
-        targets, errors = _started(_parsed(names), timeout) if cases else ([], [])
-        run = Run(cases, targets, known, decidable(corpus.cases, cases, corpus.whole), jobs)
-        lines: list[Line] = []
-
-        def add(line: Line) -> None:
-            lines.append(line)
-            if stream is not None:
-                stream(line)
-
-        add(header(cases, [target.description for target in targets], files))
-        executions: list[Execution] = []
-        stopped = False
-        try:
-            with contextlib.closing(_watched(run.executions(), len(cases) * len(targets), quiet)) as found:
-                for execution in found:
-                    executions.append(execution)
-                    add(execution)
-                    if exit_first and execution.unexpected:
-                        stopped = True
-                        break
-        except KeyboardInterrupt:
-            _interrupted(gather(lines), form, output)
-            return ExitCode.INTERRUPTED
-        add(footer(executions, run.known(stopped), [*errors, *run.errors], strict=strict))
+        click.echo(f"none of the {len(corpus.cases)} cases is selected by {' '.join(selected)}", err=True)
+    plan = Plan(corpus, cases, _parsed(names), known, files, timeout, jobs, exit_first, strict)
+    lines: list[Line] = []
+    try:
+        with _recorder(output, lines) as take:
+            perform(plan, take, _watcher(quiet))
+    except KeyboardInterrupt:
+        _interrupted(lines, form, output)
+        return ExitCode.INTERRUPTED
     record = gather(lines)
     assert record.footer is not None
     code = record.footer.exit_code
     code = ExitCode.AS_EXPECTED if exit_zero and code == ExitCode.UNEXPECTED else code
+    for error_text in record.footer.errors:
+        click.echo(f"error: {error_text}", err=True)
     shown = shlex.join(str(path) for path in paths)
     for kind, path in reports:
-        _written(path, _rendered(record, kind, code, shown, color="never", verbose=True))
+        _write(path, _rendered(record, kind, code, shown, color="never", verbose=True))
     if form == "json" or not quiet:
         click.echo(_rendered(record, form, code, shown, color=color, verbose=verbose > 0), nl=form == "json")
     if not quiet:
@@ -149,9 +133,7 @@ def command(
     return code
 
 
-def _known(
-    corpus: Corpus, given: Sequence[Path], none: bool
-) -> tuple[list[KnownDivergence], list[Path]]:
+def _known(corpus: Corpus, given: Sequence[Path], none: bool) -> tuple[list[KnownDivergence], list[Path]]:
     from maxpool_check.corpus.known_file import read_known
     from maxpool_check.corpus.problems import CorpusError
 
@@ -183,34 +165,30 @@ def _parsed(names: Sequence[str]) -> list[TargetName]:
         raise click.UsageError(str(error)) from error
 
 
-def _started(names: Sequence[TargetName], timeout: float) -> tuple[list[Target], list[str]]:
-    from maxpool_check.targets.process import CannotStart
-    from maxpool_check.targets.target import Target
-
-    targets, errors = [], []
-    for name in names:
-        try:
-            targets.append(Target(name, timeout))
-        except CannotStart as error:
-            click.echo(f"error: {error}", err=True)
-            errors.append(str(error))
-    return targets, errors
-
-
-def _opened(path: Path | None, stack: contextlib.ExitStack) -> Callable[[Line], None] | None:
+@contextlib.contextmanager
+def _recorder(path: Path | None, lines: list[Line]) -> Iterator[Callable[[Line], None]]:
+    """Where the lines of the record go: into a list, and into a file as they come."""
     from maxpool_check.running.record import Writer
 
     if path is None:
-        return None
+        yield lines.append
+        return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file: BinaryIO = stack.enter_context(path.open("wb"))
+        file = path.open("wb")
     except OSError as error:
         raise click.UsageError(f"the record cannot be written to {path}: {error.strerror}") from error
-    return Writer(file).write
+    with file:
+        writer = Writer(file)
+
+        def take(line: Line) -> None:
+            lines.append(line)
+            writer.write(line)
+
+        yield take
 
 
-def _written(path: Path, text: str) -> None:
+def _write(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -230,28 +208,39 @@ def _rendered(record: Record, form: str, code: int, paths: str, *, color: str, v
     )
 
 
-def _watched(executions: Iterator[Execution], total: int, quiet: bool) -> Iterator[Execution]:
-    """The same executions, with a progress bar on a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield from executions
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+def _watcher(quiet: bool) -> Callable[[Iterator[Execution], int], Iterator[Execution]]:
+    """A progress bar on a terminal; nothing elsewhere."""
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with contextlib.closing(executions), Progress(*columns, console=Console(stderr=True), transient=True) as bar:  # type: ignore[type-var]
-        task = bar.add_task("cases", total=total)
-        last = None
-        for execution in executions:
-            if (execution.case, execution.target) != last:
-                last = (execution.case, execution.target)
-                bar.advance(task)
-            yield execution
+    def watch(executions: Iterator[Execution], total: int) -> Iterator[Execution]:
+        if quiet or not sys.stderr.isatty():
+            yield from executions
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("cases"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("cases", total=total)
+            last = None
+            for execution in executions:
+                if (execution.case, execution.target) != last:
+                    last = (execution.case, execution.target)
+                    bar.advance(task)
+                yield execution
+
+    return watch
 
 
-def _interrupted(record: Record, form: str, output: Path | None) -> None:
+def _interrupted(lines: Sequence[Line], form: str, output: Path | None) -> None:
     from maxpool_check.reporting import json
+    from maxpool_check.running.record import gather
 
+    if not lines:
+        click.echo("interrupted before anything was asked", err=True)
+        if form == "json":
+            click.echo(json.failure(130, [{"message": "interrupted"}]))
+        return
+    record = gather(lines)
     where = f"; they are in {output}" if output else ""
     click.echo(f"interrupted after {len(record.executions)} executions{where}", err=True)
     if form == "json":
@@ -261,7 +250,6 @@ def _interrupted(record: Record, form: str, output: Path | None) -> None:
 def _print_failure(error: options.Mistakes) -> None:
     from maxpool_check.reporting import json
 
-    error.show()
     click.echo(json.failure(error.exit_code, [_problem(problem) for problem in error.problems]))
 
 

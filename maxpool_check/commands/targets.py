@@ -18,7 +18,9 @@ _KNOWN = {
 @click.command("targets")
 @click.argument("names", nargs=-1, metavar="[NAME...]")
 @click.option("--check", is_flag=True, help="Start each one and ask it the smallest MaxPool.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to print.  [default: text]")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to print.  [default: text]"
+)
 def command(names: tuple[str, ...], check: bool, form: str) -> int:
     """Show the known runtimes; with names or --check, start them and say what each can be asked.
 
@@ -62,14 +64,24 @@ def _known(form: str) -> None:
         state = f" ({installed})" if name == "onnxruntime" and installed else ""
         state = " (not installed: pip install onnxruntime)" if name == "onnxruntime" and not installed else state
         click.echo(f"{name.ljust(max(map(len, _KNOWN)))}  {about}{state}")
-    click.echo("Add @PROVIDER to ask another execution provider, and ?python=PATH to ask in an environment of your own.")
+    click.echo(
+        "Add @PROVIDER to ask another execution provider, and ?python=PATH to ask in an environment of your own."
+    )
 
 
 def _show(target: dict[str, Any]) -> None:
     if not target["starts"]:
         click.echo(f"{target['name']}  does not start\n  {target['why']}")
         return
-    click.echo(f"{target['name']}  {target['distribution']} {target['version']}, Python {target['python']}, numpy {target['numpy']}")
-    asked = "attributes and tensors" if target["newest_opset"] is None else f"ONNX models of operator sets 1 to {target['newest_opset']}"
-    click.echo(f"  provider {target['provider']}" + (f" of {', '.join(target['providers'])}" if target["providers"] else ""))
+    click.echo(
+        f"{target['name']}  {target['distribution']} {target['version']}, Python {target['python']}, numpy {target['numpy']}"
+    )
+    asked = (
+        "attributes and tensors"
+        if target["newest_opset"] is None
+        else f"ONNX models of operator sets 1 to {target['newest_opset']}"
+    )
+    click.echo(
+        f"  provider {target['provider']}" + (f" of {', '.join(target['providers'])}" if target["providers"] else "")
+    )
     click.echo(f"  asked with {asked}, for Y and Indices and for Y alone")

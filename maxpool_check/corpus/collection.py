@@ -33,7 +33,7 @@ class Corpus:
         return [root / KNOWN_NAME for root in self.roots if (root / KNOWN_NAME).is_file()]
 
 
-def collect(paths: Sequence[Path], limits: Limits = Limits()) -> Corpus:
+def collect(paths: Sequence[Path], limits: Limits | None = None) -> Corpus:
     """Read every case file of the paths (files or folders). Raises :class:`CorpusError` with all their problems."""
     problems: list[Problem] = []
     files: dict[Path, tuple[Path, Path]] = {}
@@ -55,7 +55,7 @@ def collect(paths: Sequence[Path], limits: Limits = Limits()) -> Corpus:
     cases: list[Case] = []
     for file, root in files.values():
         try:
-            cases.extend(read_cases(file, root, limits))
+            cases.extend(read_cases(file, root, limits or Limits()))
         except CorpusError as error:
             problems.extend(error.problems)
     problems.extend(_duplicates(cases))

@@ -103,12 +103,12 @@ def parse(text: str, shown: str) -> Document:
         for event in yaml.parse(text, _Loader):
             builder.take(event)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        at = error.problem_mark or error.context_mark
+        line, column = (at.line + 1, at.column + 1) if at else (1, 1)
         what = " ".join(part for part in (error.context, error.problem) if part)
         if not isinstance(error, _Stop):
             what = f"not YAML: {what}"
-            if mark and text.splitlines()[mark.line : mark.line + 1] and "\t" in text.splitlines()[mark.line]:
+            if "\t" in "".join(text.splitlines()[line - 1 : line]):
                 what += "; YAML is indented with spaces, not tabs"
         raise CorpusError([*builder.problems, Problem(shown, line, column, what)]) from error
     if builder.problems:
@@ -141,6 +141,9 @@ def _at(text: str, offset: int, shown: str, message: str) -> Problem:
 class _Stop(yaml.MarkedYAMLError):
     """What no later line can repair."""
 
+    def __init__(self, problem: str, event: Any) -> None:
+        super().__init__(problem=problem, problem_mark=event.start_mark)
+
 
 @dataclass
 class _Open:
@@ -164,7 +167,8 @@ class _Builder:
         self._anchors: dict[str, tuple[Any, Mark, int]] = {}
         self._from_aliases = 0
 
-    def take(self, event: yaml.Event) -> None:
+    def take(self, event: Any) -> None:
+        """Add one event of the parser."""
         if isinstance(event, yaml.ScalarEvent):
             self._tagged(event, "tag:yaml.org,2002:str")
             plain = event.style is None or event.style == ""
@@ -173,7 +177,7 @@ class _Builder:
         elif isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
             self._tagged(event, None)
             if len(self._open) == MAX_DEPTH:
-                raise _Stop(problem=f"nested deeper than {MAX_DEPTH} levels", problem_mark=event.start_mark)
+                raise _Stop(f"nested deeper than {MAX_DEPTH} levels", event)
             data: Any = [] if isinstance(event, yaml.SequenceStartEvent) else {}
             self._open.append(_Open(data, self._mark(event), event.anchor))
         elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
@@ -182,20 +186,18 @@ class _Builder:
         elif isinstance(event, yaml.AliasEvent):
             self._alias(event)
         elif isinstance(event, yaml.DocumentStartEvent) and self.roots:
-            raise _Stop(problem="a second document starts here; one file is one document", problem_mark=event.start_mark)
+            raise _Stop("a second document starts here; one file is one document", event)
 
-    def _alias(self, event: yaml.AliasEvent) -> None:
+    def _alias(self, event: Any) -> None:
         if event.anchor not in self._anchors:
-            raise _Stop(problem=f"alias *{event.anchor} without an anchor before it", problem_mark=event.start_mark)
+            raise _Stop(f"alias *{event.anchor} without an anchor before it", event)
         data, mark, size = self._anchors[event.anchor]
         self._from_aliases += size
         if self._from_aliases > MAX_FROM_ALIASES:
-            raise _Stop(
-                problem=f"aliases add more than {MAX_FROM_ALIASES} values to the file", problem_mark=event.start_mark
-            )
+            raise _Stop(f"aliases add more than {MAX_FROM_ALIASES} values to the file", event)
         self._add(data, mark, None, size, event)
 
-    def _add(self, data: Any, mark: Mark, anchor: str | None, size: int, event: yaml.Event) -> None:
+    def _add(self, data: Any, mark: Mark, anchor: str | None, size: int, event: Any) -> None:
         if anchor is not None:
             self._anchors[anchor] = (data, mark, size)
         if not self._open:
@@ -208,7 +210,7 @@ class _Builder:
             parent.mark.items.append(mark)
         elif parent.key is None:
             if isinstance(data, (list, dict)):
-                raise _Stop(problem="a key must be plain text", problem_mark=event.start_mark)
+                raise _Stop("a key must be plain text", event)
             key = str(data) if isinstance(data, (bool, int, float)) or data is None else data
             if key in parent.data:
                 first = parent.mark.keys[key]
@@ -226,10 +228,10 @@ class _Builder:
 
     def _tagged(self, event: Any, allowed: str | None) -> None:
         if event.tag not in (None, "!", allowed):
-            raise _Stop(problem=f"the tag {event.tag} is not allowed", problem_mark=event.start_mark)
+            raise _Stop(f"the tag {event.tag} is not allowed", event)
 
     @staticmethod
-    def _mark(event: yaml.Event) -> Mark:
+    def _mark(event: Any) -> Mark:
         return Mark(event.start_mark.line + 1, event.start_mark.column + 1)
 
 

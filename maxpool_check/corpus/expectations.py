@@ -18,7 +18,9 @@ def disagreements(case: Case) -> list[str]:
         if isinstance(meaning, Pooling):
             return [f"expects a refusal ({expect.reason.value}), but {case.specification.title} allows the graph"]
         if meaning.reason is not expect.reason:
-            return [f"expects the refusal {expect.reason.value}, but it is refused as {meaning.reason.value}: {meaning}"]
+            return [
+                f"expects the refusal {expect.reason.value}, but it is refused as {meaning.reason.value}: {meaning}"
+            ]
         return []
     if not isinstance(meaning, Pooling):
         return [f"expects an answer, but the graph is refused as {meaning.reason.value}: {meaning}"]
@@ -27,7 +29,11 @@ def disagreements(case: Case) -> list[str]:
         return [] if answer.pooled.empty.any() else ["expects empty windows, but every window holds a cell of X"]
     if isinstance(expect, Shape):
         shape = answer.pooled.Y.shape
-        return [] if expect.shape == shape else [f"expects the shape {list(expect.shape)}, the reference has {list(shape)}"]
+        return (
+            []
+            if expect.shape == shape
+            else [f"expects the shape {list(expect.shape)}, the reference has {list(shape)}"]
+        )
     return _values(answer, expect)
 
 

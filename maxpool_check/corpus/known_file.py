@@ -65,4 +65,3 @@ def unmatched(entries: list[KnownDivergence], cases: list[str], path: Path) -> l
         for i, pattern in enumerate(entry.cases)
         if not any(fnmatchcase(case, pattern) for case in cases)
     ]
-

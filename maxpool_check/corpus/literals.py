@@ -125,4 +125,3 @@ def _walk(
         raise BadLiteral(f"ragged: expected a list of {shape[len(at)]} as in its neighbours, found {found}", at)
     for position, value in enumerate(values):
         _walk(value, shape, (*at, position), leaf, leaves)
-

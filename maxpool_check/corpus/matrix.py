@@ -40,8 +40,8 @@ def expand(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     absent = [f"${name}" for name in axes if name not in named]
     if absent:
         raise BadMatrix(f"the id must name every axis of the matrix, so that ids stay unique; add {absent[0]}", "id")
-    for values in itertools.product(*axes.values()):
-        variables = dict(zip(axes, values, strict=True))
+    for combination in itertools.product(*axes.values()):
+        variables = dict(zip(axes, combination, strict=True))
         yield {key: _substituted(value, variables, (key,)) for key, value in rest.items()}
 
 

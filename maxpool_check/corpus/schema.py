@@ -58,7 +58,7 @@ _INPUT = _map(
     }
 )
 
-_FIELDS = {
+_FIELDS: dict[str, Any] = {
     "id": {"type": "string", "pattern": r"^[^\s:*?\[\]]+$", "description": _ID},
     "title": {**_TEXT, "description": "one sentence that says why the case exists"},
     "covers": {**_WORDS, "description": "clauses of the document"},

@@ -22,6 +22,7 @@ _TYPES = {
 def differences(data: Any, schema: Mapping[str, Any]) -> Iterator[tuple[Sequence[str | int], str | None, str]]:
     """Each difference as its path, the key at fault (None: the value itself), and what is wrong."""
     validator = jsonschema.Draft202012Validator(schema)
+    error: Any
     for error in validator.iter_errors(data):
         path = list(error.absolute_path)
         if error.validator == "additionalProperties":
@@ -46,7 +47,7 @@ def shown(value: Any) -> str:
     return "a list" if isinstance(value, list) else "a map"
 
 
-def _message(error: jsonschema.ValidationError) -> str:
+def _message(error: Any) -> str:
     limit = error.validator_value
     if error.validator == "type":
         types = [limit] if isinstance(limit, str) else limit

@@ -68,7 +68,7 @@ class Expected:
 
     def compare(self, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...]) -> Comparison:
         """Hold the outputs that came to those that were asked for."""
-        whole = tuple(found for name in asked if (found := self._whole(name, outputs.get(name))) is not None)
+        whole = tuple(one for name in asked if (one := self._whole(name, outputs.get(name))) is not None)
         if whole and self.pooling.alternative is not None:
             other = Expected(self.X, replace(self.pooling, geometry=self.pooling.alternative, alternative=None))
             compared = other.compare(outputs, asked)
@@ -132,7 +132,7 @@ class Expected:
             return [], allowed
         kinds = {Kind.Y_SIGNED_ZERO: signs}
         if is_float(Y.dtype):
-            kinds[Kind.Y_LOWEST_FOR_NEG_INF] = (expected == -np.inf) & (Y == lowest(Y.dtype))
+            kinds[Kind.Y_LOWEST_FOR_NEG_INF] = (expected == -np.inf) & (lowest(Y.dtype) == Y)
             kinds[Kind.Y_NAN] = self.holds_nan | np.isnan(Y)
         return _found("Y", _first_that_fits(wrong, kinds, Kind.Y_WRONG)), allowed
 
@@ -169,7 +169,7 @@ class Expected:
         if is_float(values.dtype):
             equal |= np.isnan(values) & np.isnan(reading.Y)
             if self.pooling.policies.nan in (Nan.AS_NEG_INF, Nan.UNSPECIFIED):
-                equal |= np.isnan(values) & (reading.Y == -np.inf)
+                equal |= np.isnan(values) & (-np.inf == reading.Y)
         return equal
 
 

@@ -45,7 +45,9 @@ class When:
         try:
             parsed = Requirement(requirement.strip())
         except InvalidRequirement as error:
-            raise ValueError(f"expected a distribution and versions, as 'onnxruntime < 1.29', found '{text}'") from error
+            raise ValueError(
+                f"expected a distribution and versions, as 'onnxruntime < 1.29', found '{text}'"
+            ) from error
         if parsed.extras or parsed.marker or parsed.url:
             raise ValueError(f"expected a distribution and versions only, found '{text}'")
         return cls(parsed.name, parsed.specifier, provider.strip() or None)

@@ -129,7 +129,9 @@ def _answered(meaning: Meaning, question: Question, outputs: Mapping[str, np.nda
 
 
 def _diverges(meaning: Expected, compared: Comparison, outputs: Mapping[str, np.ndarray]) -> Judgement:
-    whole = [_whole_message(meaning, wrong, outputs.get(wrong.output)) for wrong in compared.wrong if wrong.cells is None]
+    whole = [
+        _whole_message(meaning, wrong, outputs.get(wrong.output)) for wrong in compared.wrong if wrong.cells is None
+    ]
     evidence = cells(meaning, compared.wrong, outputs)
     message = "; ".join(whole) or str(evidence[0])
     return Judgement(Verdict.DIVERGES, _kinds(compared.wrong), message, _counts(compared.wrong), evidence)
@@ -153,9 +155,7 @@ def _dependent(meaning: Expected, asked: np.ndarray | None, alone: np.ndarray | 
     return differ if differ.any() else None
 
 
-def _with(
-    meaning: Expected, before: Judgement, dependent: np.ndarray, asked: Answered, alone: Answered
-) -> Judgement:
+def _with(meaning: Expected, before: Judgement, dependent: np.ndarray, asked: Answered, alone: Answered) -> Judgement:
     found = (Wrong("Y", Kind.Y_DEPENDS_ON_INDICES, dependent),)
     evidence = cells(meaning, found, alone.outputs, instead=asked.outputs["Y"])
     return replace(

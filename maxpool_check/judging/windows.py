@@ -24,8 +24,9 @@ def in_window(cells: np.ndarray, shape: tuple[int, ...], geometry: Geometry) -> 
 
     ``cells`` has the shape of the output, ``shape`` is that of X.
     """
-    batch, channel, *spatial = np.unravel_index(cells, shape)
-    outputs = np.indices(cells.shape, sparse=True)
+    coordinates: tuple[np.ndarray, ...] = np.unravel_index(cells, shape)
+    batch, channel, *spatial = coordinates
+    outputs: tuple[np.ndarray, ...] = np.indices(cells.shape, sparse=True)
     inside = (batch == outputs[0]) & (channel == outputs[1])
     for axis, position, i in zip(geometry, spatial, outputs[2:], strict=True):
         inside &= _is_tap(axis, position, i)

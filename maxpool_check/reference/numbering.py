@@ -28,4 +28,4 @@ def _reorder(values: np.ndarray, shape: tuple[int, ...], before: str, after: str
     plane = math.prod(spatial)
     origin, offset = np.divmod(values, max(plane, 1))
     coordinates = np.unravel_index(offset, spatial, order=before)  # type: ignore[call-overload]
-    return origin * plane + np.ravel_multi_index(coordinates, spatial, order=after)  # type: ignore[call-overload,no-any-return]
+    return origin * plane + np.ravel_multi_index(coordinates, spatial, order=after)  # type: ignore[call-overload]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 
 from maxpool_check.judging.kinds import DESCRIPTIONS, Kind
@@ -125,7 +124,7 @@ def _asked(execution: Execution) -> list[str]:
         return []
     settings = ", ".join(f"`{name}={value}`" for name, value in asked.attributes.items()) or "no attributes"
     lines = [f"`{execution.spec}`, X {asked.dtype} {coordinates(asked.shape)}, {settings}."]
-    if asked.values is not None and math.prod(asked.shape):
+    if asked.values:
         marked = window_cells(execution.cells[0].at, execution.cells[0].window) if execution.cells else []
         note = f"X, with the window of {_cell_name(execution)} in brackets:" if marked else "X:"
         lines += ["", note, "", "```text", *planes(asked.values, asked.shape, marked), "```"]
@@ -139,7 +138,9 @@ def _cell_name(execution: Execution) -> str:
 
 
 def _execution(execution: Execution) -> list[str]:
-    how = {"indices": "Asked for Y and Indices", "y-only": "Asked for Y alone"}.get(execution.question, execution.question)
+    how = {"indices": "Asked for Y and Indices", "y-only": "Asked for Y alone"}.get(
+        execution.question, execution.question
+    )
     opset = f" in operator set {execution.opset}" if execution.opset is not None else ""
     known = f" ({execution.status}: `{execution.known}`)" if execution.known else f" (**{execution.status}**)"
     kinds = ", ".join(f"`{kind}`" for kind in execution.kinds)
@@ -167,7 +168,13 @@ def _undefined(record: Record) -> list[str]:
     if not found:
         return []
     rows = [
-        [f"`{execution.target}`", f"`{execution.case}`", execution.question, execution.verdict, _escaped(execution.message)]
+        [
+            f"`{execution.target}`",
+            f"`{execution.case}`",
+            execution.question,
+            execution.verdict,
+            _escaped(execution.message),
+        ]
         for execution in found
     ]
     heading = "Recorded, not judged"

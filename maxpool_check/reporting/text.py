@@ -68,7 +68,9 @@ def _finding(console: Console, finding: Finding, paths: str) -> None:
     )
     for kind in finding.kinds:
         console.print(Padding(escape(DESCRIPTIONS[Kind(kind)].sentence), (0, 0, 0, 2), expand=False))
-    console.print(Padding(f"{escape(smallest.case)} ({smallest.question}): {escape(smallest.title)}", (0, 0, 0, 2), expand=False))
+    console.print(
+        Padding(f"{escape(smallest.case)} ({smallest.question}): {escape(smallest.title)}", (0, 0, 0, 2), expand=False)
+    )
     for line in details(smallest):
         console.print(f"    {escape(line)}", soft_wrap=True)
     command = ["maxpool-check", "run", *shlex.split(paths), "-t", finding.target, "-k", smallest.case]
@@ -110,9 +112,7 @@ def _others(console: Console, found: list[Finding], heading: str, *, expected: b
         name = finding.known or finding.smallest.case
         count = len(finding.cases)
         limit = " (a limit)" if finding.limit else ""
-        table.add_row(
-            escape(name), ", ".join(finding.kinds) + limit, f"{count} case{'s' if count != 1 else ''}"
-        )
+        table.add_row(escape(name), ", ".join(finding.kinds) + limit, f"{count} case{'s' if count != 1 else ''}")
     console.print(Padding(table, (0, 0, 1, 2), expand=False))
 
 
@@ -157,7 +157,7 @@ def _verdict(console: Console, record: Record, exit_code: int, unexpected: list[
         console.print(f"[bold red]INCOMPLETE[/]  the run did not end; {asked} are in the record")
         return
     for error in footer.errors:
-        console.print(f"[bold red]INCOMPLETE[/]  {escape(error)}")
+        console.print(f"[bold red]INCOMPLETE[/]  {escape(error.splitlines()[0])}")
     known = sum(1 for execution in record.executions if execution.status == "expected")
     if exit_code == 0:
         tail = f", {known} of them divergences that are known" if known else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import queue
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
@@ -69,10 +69,10 @@ class Run:
             for target in targets
         }
 
-    def executions(self) -> Iterator[record.Execution]:
+    def executions(self) -> Generator[record.Execution, None, None]:
         """Ask, judge, and yield, case by case and target by target. Closing the iterator ends every worker."""
         pools = {target.description.name: _Pool(target, self._jobs) for target in self._targets}
-        threads = ThreadPoolExecutor(self._jobs * len(self._targets))
+        threads = ThreadPoolExecutor(max(1, self._jobs * len(self._targets)))
         waiting: deque[Future[Asked]] = deque()
         try:
             for case, target, meaning in self._tasks():
@@ -266,9 +266,7 @@ def _execution(
 
 def _input(case: Case) -> record.Input:
     values = tuple(str(value) for value in case.X.reshape(-1)) if case.X.size <= MOST_VALUES else None
-    return record.Input(
-        dtype=case.X.dtype.name, shape=case.X.shape, attributes=dict(case.attributes), values=values
-    )
+    return record.Input(dtype=case.X.dtype.name, shape=case.X.shape, attributes=dict(case.attributes), values=values)
 
 
 def _digests(outcome: Outcome) -> dict[str, str]:
@@ -294,4 +292,3 @@ def decidable(cases: Sequence[Case], asked: Sequence[Case], whole: bool) -> Call
         return bool(named) and (whole or one_file) and all(name in ids for name in named)
 
     return complete
-

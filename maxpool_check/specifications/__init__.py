@@ -7,7 +7,9 @@ from maxpool_check.specifications.onnx import VERSIONS
 from maxpool_check.specifications.sonnx import SONNX
 from maxpool_check.specifications.specification import Specification
 
-SPECIFICATIONS: dict[str, Specification] = {document.name: document for document in (*VERSIONS, SONNX)}
+_DOCUMENTS: tuple[Specification, ...] = (*VERSIONS, SONNX)
+
+SPECIFICATIONS = {document.name: document for document in _DOCUMENTS}
 """Every document the tool speaks, by name."""
 
 DEFAULT = "onnx-22"

@@ -49,7 +49,7 @@ class Onnx:
     dtypes: tuple[str, ...]
     indices: bool = True
     round_up: RoundUp = geometry.ceil_output
-    policies: Policies = Policies()
+    policies: Policies = field(default_factory=Policies)
 
     @property
     def name(self) -> str:
@@ -108,14 +108,12 @@ class Onnx:
         tables = list(zip(spatial, kernel, strides, dilations, pads[:rank], pads[rank:], strict=True))
         alternative = None
         try:
-            axes = tuple(self._axis(*table, auto_pad, ceil_mode == 1, policies) for table in tables)
+            axes = self._axes(tables, auto_pad, ceil_mode == 1, policies)
             if policies.valid_ceil is ValidCeil.EITHER and auto_pad == "VALID":
-                printed = tuple(self._axis(*table, auto_pad, False, policies) for table in tables)
+                printed = self._axes(tables, auto_pad, False, policies)
                 alternative = printed if printed != axes else None
         except NoWindow as found:
-            raise Refused(
-                Reason.WINDOW_LARGER_THAN_INPUT, str(found), clause=f"{self.title}, output shape"
-            ) from found
+            raise Refused(Reason.WINDOW_LARGER_THAN_INPUT, str(found), clause=f"{self.title}, output shape") from found
         pooling = Pooling(
             axes,
             policies,
@@ -128,6 +126,9 @@ class Onnx:
             raise invalid("pads", "must be smaller than the kernel", f"{self.title} with large_pads: refused")
         return pooling
 
+    def _axes(self, tables: list[tuple[int, ...]], auto_pad: str, ceil: bool, policies: Policies) -> tuple[Axis, ...]:
+        return tuple(self._axis(n, k, s, d, b, e, auto_pad, ceil, policies) for n, k, s, d, b, e in tables)
+
     def _axis(
         self, n: int, k: int, s: int, d: int, b: int, e: int, auto_pad: str, ceil: bool, policies: Policies
     ) -> Axis:
@@ -135,15 +136,17 @@ class Onnx:
             total = geometry.same_padding(n, k, s, d)
             if policies.same_clamp is SameClamp.CLAMPS:
                 total = max(0, total)
-            begin = _half(total) if auto_pad == "SAME_UPPER" else _half(total + 1)
-            return Axis(n, k, s, d, begin, total - begin, geometry.same_output(n, s))
+            # The odd cell goes to the end for SAME_UPPER, to the beginning for SAME_LOWER.
+            small = _half(total)
+            b, e = (small, total - small) if auto_pad == "SAME_UPPER" else (total - small, small)
+            return Axis(n, k, s, d, b, e, geometry.same_output(n, s))
         round_up = ceil and not (auto_pad == "VALID" and policies.valid_ceil is ValidCeil.FORMULA)
         output = (self.round_up if round_up else geometry.floor_output)(n, k, s, d, b, e)
         return Axis(n, k, s, d, b, e, output)
 
 
 def _half(total: int) -> int:
-    # Towards zero, as the runtimes that crop do it.
+    # Towards zero, also where the total is negative.
     return total // 2 if total >= 0 else -(-total // 2)
 
 

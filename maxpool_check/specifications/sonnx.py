@@ -17,6 +17,7 @@ from maxpool_check.specifications.onnx import VERSIONS, Onnx
 from maxpool_check.specifications.refused import Reason, Refused
 
 _ONNX_22 = VERSIONS[-1]
+_POLICIES = Policies(nan=Nan.AS_NEG_INF, tie=Tie.FIRST, zero_sign=ZeroSign.CHOSEN)
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Sonnx:
     title: str = "SONNX MaxPool"
     dtypes: tuple[str, ...] = ("float16", "float32", "float64", "int8", "uint8")
     indices: bool = True
-    policies: Policies = Policies(nan=Nan.AS_NEG_INF, tie=Tie.FIRST, zero_sign=ZeroSign.CHOSEN)
+    policies: Policies = _POLICIES
 
     @property
     def attributes(self) -> Mapping[str, Kind]:

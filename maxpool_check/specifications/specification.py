@@ -54,5 +54,6 @@ def override(policies: Policies, readings: Mapping[str, str]) -> Policies:
                 f"policy '{point}' has no reading '{reading}'{nearest(str(reading), options)}; "
                 f"there are {', '.join(options)}"
             )
-        policies = replace(policies, **{point: READINGS[point](reading)})
+        changed: dict[str, Any] = {point: READINGS[point](reading)}
+        policies = replace(policies, **changed)
     return policies

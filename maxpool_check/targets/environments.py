@@ -17,7 +17,6 @@ from filelock import FileLock
 from packaging.version import Version
 
 
-
 class CannotMake(RuntimeError):
     """An environment that could not be made, and how to mend it."""
 

@@ -15,7 +15,9 @@ from maxpool_check.specifications.attributes import nearest
 ADAPTERS: Mapping[str, str] = MappingProxyType({"onnxruntime": "onnxruntime", "python": "python"})
 """The adapter that asks each runtime."""
 
-_PATTERN = re.compile(r"(?P<runtime>[A-Za-z0-9._-]+)(==(?P<version>[^@?]+))?(@(?P<provider>[^?]+))?(\?(?P<options>.*))?")
+_PATTERN = re.compile(
+    r"(?P<runtime>[A-Za-z0-9._-]+)(==(?P<version>[^@?]+))?(@(?P<provider>[^?]+))?(\?(?P<options>.*))?"
+)
 
 
 class BadTarget(ValueError):

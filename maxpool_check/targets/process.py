@@ -35,7 +35,7 @@ class Worker:
     """One process that asks one runtime, one question at a time. It ends at the first death; start another."""
 
     def __init__(self, python: str | Path, adapter: str, options: Mapping[str, Any], *, isolated: bool) -> None:
-        self._stderr = tempfile.TemporaryFile()
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the worker)
         self._process = subprocess.Popen(
             [str(python), "-c", _BOOT, str(Path(__file__).parent), adapter],
             stdin=subprocess.PIPE,
@@ -165,5 +165,3 @@ def _environment(isolated: bool) -> dict[str, str]:
             environment.pop(name, None)
         environment["PYTHONNOUSERSITE"] = "1"
     return environment
-
-

@@ -65,9 +65,7 @@ class Target:
         described = self.description
         if described.newest_opset is None:
             return worker.ask(case.X, question.outputs, b"", _all_attributes(case), self.seconds), None
-        asked = Graph(
-            case.attributes, case.X.dtype.name, case.X.shape, case.policies, question is Question.INDICES
-        )
+        asked = Graph(case.attributes, case.X.dtype.name, case.X.shape, case.policies, question is Question.INDICES)
         opset = opset_for(asked, case.specification.onnx, described.newest_opset)
         if opset is None:
             why = f"no operator set up to {described.newest_opset}, the newest it loads, means the same"
@@ -133,5 +131,3 @@ def _all_attributes(case: Case) -> dict[str, Any]:
         "storage_order": 0,
     }
     return {**defaults, **case.attributes}
-
-

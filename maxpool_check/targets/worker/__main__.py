@@ -17,6 +17,7 @@ PROTOCOL = 1
 
 
 def main() -> None:
+    """Answer questions until there are no more."""
     # What the runtime prints must not end up between the lines of the protocol: they take a private copy of stdout,
     # and file descriptor 1 goes to stderr from here on.
     out = os.fdopen(os.dup(1), "wb", buffering=0)

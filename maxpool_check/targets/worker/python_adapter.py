@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import platform
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,10 @@ class PythonFunction:
     wants = "attributes"
 
     def __init__(self, options: dict[str, Any]) -> None:
-        path, name = options["function"]
-        sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
-        specification = importlib.util.spec_from_file_location(os.path.basename(path)[: -len(".py")], path)
-        if specification is None or specification.loader is None or not os.path.exists(path):
+        path, name = Path(options["function"][0]), options["function"][1]
+        sys.path.insert(0, str(path.parent))
+        specification = importlib.util.spec_from_file_location(path.stem, path)
+        if specification is None or specification.loader is None or not path.is_file():
             raise FileNotFoundError(f"there is no file {path}")
         module = importlib.util.module_from_spec(specification)
         specification.loader.exec_module(module)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 try:
-    from ml_dtypes import bfloat16 as BFLOAT16
+    import ml_dtypes
 except ImportError:
-    BFLOAT16 = None
+    ml_dtypes = None  # type: ignore[assignment]
 
 
 def encoded(value: Any) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def decoded(tensor: dict[str, Any]) -> Any:
     """The tensor of a JSON; writable, since it is a kernel's to use."""
     name = tensor["dtype"]
     if name == "bfloat16":
-        dtype = np.dtype(BFLOAT16) if BFLOAT16 is not None else np.dtype("uint16")
+        dtype = np.dtype("uint16") if ml_dtypes is None else np.dtype(ml_dtypes.bfloat16)
     else:
         dtype = np.dtype(name).newbyteorder("<")
     array = np.frombuffer(base64.b64decode(tensor["data"]), dtype).reshape(tensor["shape"])

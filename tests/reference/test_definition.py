@@ -1,0 +1,106 @@
+"""The definition, against what follows from the documents by hand."""
+
+import numpy as np
+import pytest
+
+from maxpool_check.reference.definition import cells, evaluate, index
+from maxpool_check.reference.geometry import (
+    Axis,
+    NoWindow,
+    ceil_output,
+    clipped_ceil_output,
+    floor_output,
+    same_output,
+    same_padding,
+)
+from maxpool_check.reference.policies import Nan, Policies
+from maxpool_check.reference.pooling import Pooling, StorageOrder
+
+
+def pool(X, *axes, **policies):
+    return evaluate(np.array(X), Pooling(axes, Policies(**policies)))
+
+
+def test_padding_never_wins_not_even_against_the_lowest_value():
+    X = np.full((1, 1, 2), -128, np.int8)
+    pooled = pool(X, Axis(2, 2, 1, 1, 1, 1, 3))
+    assert pooled.Y.tolist() == [[[-128, -128, -128]]]
+    assert pooled.Indices.tolist() == [[[0, 0, 1]]]
+
+
+def test_the_first_of_equal_maxima_is_named_in_row_major_order():
+    axes = (Axis(2, 2, 1, 1, 0, 0, 1), Axis(2, 2, 1, 1, 0, 0, 1))
+    assert pool([[[[0, 5], [5, 5]]]], *axes).Indices.tolist() == [[[[1]]]]
+
+
+def test_zeros_of_both_signs_are_equal_and_the_first_is_copied():
+    pooled = pool([[[-0.0, 0.0]]], Axis(2, 2, 1, 1, 0, 0, 1))
+    assert np.signbit(pooled.Y).all()
+    assert pooled.Indices.tolist() == [[[0]]]
+
+
+@pytest.mark.parametrize(
+    ("nan", "value", "at"),
+    [
+        (Nan.AS_NEG_INF, 2.0, 2),
+        (Nan.IGNORED, 2.0, 2),
+        (Nan.UNSPECIFIED, 2.0, 2),
+        (Nan.PROPAGATES, np.nan, 1),
+        (Nan.PROPAGATES_FIRST, np.nan, 1),
+        (Nan.PROPAGATES_LAST, np.nan, 3),
+    ],
+)
+def test_each_reading_of_nan(nan, value, at):
+    pooled = pool([[[1.0, np.nan, 2.0, np.nan]]], Axis(4, 4, 1, 1, 0, 0, 1), nan=nan)
+    np.testing.assert_array_equal(pooled.Y, [[[value]]])
+    assert pooled.Indices.tolist() == [[[at]]]
+
+
+@pytest.mark.parametrize(("nan", "value"), [(Nan.AS_NEG_INF, -np.inf), (Nan.IGNORED, np.nan)])
+def test_a_window_of_nan(nan, value):
+    pooled = pool([[[np.nan, np.nan]]], Axis(2, 2, 1, 1, 0, 0, 1), nan=nan)
+    np.testing.assert_array_equal(pooled.Y, [[[value]]])
+    assert pooled.Indices.tolist() == [[[0]]]
+
+
+def test_minus_infinity_wins_against_an_ignored_nan_and_ties_with_one_that_counts_as_it():
+    axis = Axis(2, 2, 1, 1, 0, 0, 1)
+    assert pool([[[np.nan, -np.inf]]], axis, nan=Nan.IGNORED).Indices.tolist() == [[[1]]]
+    assert pool([[[np.nan, -np.inf]]], axis, nan=Nan.AS_NEG_INF).Indices.tolist() == [[[0]]]
+
+
+def test_a_window_that_misses_the_input_is_empty_and_says_so():
+    pooled = pool([[[7.0]]], Axis(1, 2, 1, 2, 1, 1, 1))
+    assert pooled.empty.tolist() == [[[True]]]
+
+
+def test_the_window_of_a_cell_in_its_own_batch_and_channel():
+    axis = Axis(4, 2, 2, 2, 1, 0, 2)
+    assert cells((1, 2, 0), (axis,)) == [(1, 2, 1)]
+    assert cells((1, 2, 1), (axis,)) == [(1, 2, 1), (1, 2, 3)]
+
+
+def test_indices_count_the_whole_tensor_and_storage_order_only_the_plane():
+    shape = (2, 3, 4, 5)
+    assert index((1, 2, 3, 1), shape, StorageOrder.ROW_MAJOR) == (1 * 3 + 2) * 20 + 3 * 5 + 1
+    assert index((1, 2, 3, 1), shape, StorageOrder.COLUMN_MAJOR) == (1 * 3 + 2) * 20 + 1 * 4 + 3
+    assert index((0, 0, 1, 2, 3), (1, 1, 4, 5, 6), StorageOrder.COLUMN_MAJOR) == 1 + 4 * (2 + 5 * 3)
+
+
+def test_output_sizes():
+    assert floor_output(5, 2, 2, 1, 0, 0) == 2
+    assert ceil_output(5, 2, 2, 1, 0, 0) == 3
+    # A last window that starts in the end padding: counted by rounding up, dropped by the clipped form.
+    assert ceil_output(4, 1, 2, 1, 0, 1) == 3
+    assert clipped_ceil_output(4, 1, 2, 1, 0, 1) == 2
+    assert floor_output(20971521, 2, 4194304, 1, 0, 0) == 5
+    with pytest.raises(NoWindow):
+        floor_output(2, 3, 2, 1, 0, 0)
+    with pytest.raises(NoWindow):
+        ceil_output(2, 2, 2, 2, 0, 0)
+
+
+def test_same_padding_uses_the_effective_kernel():
+    assert same_output(5, 1) == 5
+    assert same_padding(5, 2, 1, 2) == 2
+    assert same_padding(6, 1, 3, 1) == -2

@@ -1,0 +1,123 @@
+"""The evaluator gives what the definition says, in every bit."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maxpool_check.reference import definition, evaluator
+from maxpool_check.reference.dtypes import NUMPY, bits, is_float, lowest, rounded
+from maxpool_check.reference.geometry import Axis, NoWindow, ceil_output, clipped_ceil_output, floor_output
+from maxpool_check.reference.policies import Nan, Policies
+from maxpool_check.reference.pooling import Pooled, Pooling, StorageOrder
+
+DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "uint8", "int64")
+SPECIAL = [np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 1e-45, -1e-45, 1e30, -1e30]
+
+
+def assert_same(fast: Pooled, slow: Pooled) -> None:
+    assert fast.Y.dtype == slow.Y.dtype
+    assert fast.Y.shape == slow.Y.shape
+    assert (bits(fast.Y) == bits(slow.Y)).all()
+    assert (fast.empty == slow.empty).all()
+    if slow.Indices is None:
+        assert fast.Indices is None
+    else:
+        assert fast.Indices is not None
+        assert fast.Indices.dtype == slow.Indices.dtype == np.int64
+        assert (fast.Indices == slow.Indices).all()
+
+
+def every_axis(size: int):
+    """Every geometry of one axis of a size: k and s to 3, d to 2, pads to 3, rounded every way there is."""
+    for k, s, d, b, e in itertools.product(range(1, 4), range(1, 4), range(1, 3), range(4), range(4)):
+        outputs = set()
+        for size_of in (floor_output, ceil_output, clipped_ceil_output):
+            try:
+                outputs.add(size_of(size, k, s, d, b, e))
+            except NoWindow:
+                continue
+        for output in outputs:
+            yield Axis(size, k, s, d, b, e, output)
+
+
+@pytest.mark.parametrize("size", range(6))
+def test_every_small_geometry_in_one_dimension(size):
+    values = np.array([[[2.0, -np.inf, 2.0, 3.0, 0.0][:size]], [[-np.inf, -np.inf, 1.0, -1.0, -np.inf][:size]]], "f4")
+    count = 0
+    for axis in every_axis(size):
+        pooling = Pooling((axis,), Policies())
+        assert_same(evaluator.evaluate(values, pooling), definition.evaluate(values, pooling))
+        count += 1
+    assert count > 100 or size == 0
+
+
+@st.composite
+def axes(draw):
+    size = draw(st.integers(0, 5))
+    k, s, d = draw(st.integers(1, 3)), draw(st.integers(1, 4)), draw(st.integers(1, 3))
+    # Negative pads crop, and outputs beyond those of any rounding still have a meaning: windows that miss X.
+    begin, end = draw(st.integers(-2, 4)), draw(st.integers(-2, 4))
+    return Axis(size, k, s, d, begin, end, draw(st.integers(1, 4)))
+
+
+@st.composite
+def poolings(draw):
+    geometry = tuple(draw(st.lists(axes(), min_size=1, max_size=4)))
+    return Pooling(
+        geometry,
+        Policies(nan=draw(st.sampled_from(Nan))),
+        draw(st.sampled_from(StorageOrder)),
+        indices=draw(st.booleans()),
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(poolings(), st.sampled_from(DTYPES), st.integers(0, 2), st.integers(1, 2), st.data())
+def test_any_geometry_policy_and_value_in_one_to_four_dimensions(pooling, name, batch, channels, data):
+    dtype = NUMPY[name]
+    shape = (batch, channels, *[axis.size for axis in pooling.geometry])
+    size = int(np.prod(shape))
+    if is_float(dtype):
+        drawn = data.draw(st.lists(st.sampled_from(SPECIAL), min_size=size, max_size=size))
+        X = rounded(np.array(drawn, np.float64), dtype).reshape(shape)
+    else:
+        low = int(lowest(dtype))
+        drawn = data.draw(st.lists(st.integers(low, low + 3), min_size=size, max_size=size))
+        X = np.array(drawn, dtype).reshape(shape)
+    assert_same(evaluator.evaluate(X, pooling), definition.evaluate(X, pooling))
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("nan", [Nan.PROPAGATES_FIRST, Nan.PROPAGATES_LAST, Nan.IGNORED])
+def test_a_nan_keeps_its_payload(name, nan):
+    dtype = NUMPY[name]
+    payload = bits(np.array([np.nan], dtype)) | 1
+    X = payload.view(dtype).reshape(1, 1, 1)
+    pooling = Pooling((Axis(1, 1, 1, 1, 0, 0, 1),), Policies(nan=nan))
+    for evaluate in (evaluator.evaluate, definition.evaluate):
+        assert (bits(evaluate(X, pooling).Y).reshape(-1) == payload).all()
+
+
+def test_a_huge_kernel_costs_no_more_than_the_input_is_wide():
+    axis = Axis(3, 10**9, 1, 1, 5 * 10**8, 5 * 10**8, 3)
+    X = np.array([[[1, 3, 2]]], np.int8)
+    assert evaluator.evaluate(X, Pooling((axis,), Policies())).Y.tolist() == [[[3, 3, 3]]]
+
+
+def test_the_two_references_do_not_agree_by_accident():
+    # The comparison above must see a difference in a single bit of each part of the answer.
+    pooling = Pooling((Axis(2, 2, 1, 1, 1, 0, 2),), Policies())
+    right = definition.evaluate(np.array([[[-0.0, 1.0]]]), pooling)
+    assert right.Indices is not None
+    for wrong in (
+        replace(right, Y=right.Y + 0.0),
+        replace(right, Indices=right.Indices + 1),
+        replace(right, empty=~right.empty),
+        replace(right, Y=right.Y.astype(np.float32)),
+    ):
+        with pytest.raises(AssertionError):
+            assert_same(wrong, right)

@@ -1,0 +1,112 @@
+"""Worked vectors, against the reference: every one of the documents it speaks."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import maxpool_check
+from maxpool_check.reference.dtypes import bits
+from maxpool_check.specifications import SPECIFICATIONS
+
+VECTORS = json.loads((Path(__file__).parents[1] / "data/vectors.json").read_text())["vectors"]
+SPECS = {"ONNX-22": "onnx-22", "SONNX": "sonnx"}
+POLICIES = {
+    "nan=propagate,index=first_nan": {"nan": "propagates-first"},
+    "nan=propagate,index=last_nan(torch)": {"nan": "propagates-last"},
+    "nan=ignore": {"nan": "ignored"},
+    "nan=neg_inf(SONNX seed)": {"nan": "as-neg-inf"},
+    "clamp0": {"same_clamp": "clamps"},
+    "literal_negative": {"same_clamp": "crops"},
+    "shape_inference(2x2)": {"valid_ceil": "honours"},
+    "text(1x1)": {"valid_ceil": "formula"},
+}
+SPOKEN = [vector for vector in VECTORS if vector["system"] in SPECS]
+
+
+def tensor(values, dtype, shape):
+    if isinstance(values, str):
+        _, at = values.split("@")
+        X = np.zeros(math.prod(shape), dtype)
+        X[int(at)] = 1
+        return X.reshape(shape)
+
+    def leaves(value):
+        if isinstance(value, list):
+            for inner in value:
+                yield from leaves(inner)
+        else:
+            yield float(value) if isinstance(value, str) else value
+
+    return np.array(list(leaves(values)), dtype).reshape(shape)
+
+
+def assert_is(pooled, expected, dtype):
+    shape = expected["Y_shape"]
+    Y = tensor(expected["Y"], dtype, shape)
+    same = (bits(pooled.Y) == bits(Y)).reshape(shape)
+    if np.issubdtype(Y.dtype, np.floating):
+        same |= np.isnan(pooled.Y) & np.isnan(Y)
+    assert pooled.Y.dtype == Y.dtype
+    assert same.all()
+    if "Indices" in expected:
+        assert pooled.Indices.tolist() == tensor(expected["Indices"], np.int64, shape).tolist()
+
+
+def ask(vector, **policies):
+    X = tensor(vector["X"], vector["dtype"], vector["X_shape"])
+    return maxpool_check.maxpool(X, spec=SPECS[vector["system"]], policies=policies, **vector["attrs"])
+
+
+def of_kind(kind):
+    found = [vector for vector in SPOKEN if vector["expected"]["kind"] == kind]
+    assert found
+    return pytest.mark.parametrize("vector", found, ids=lambda vector: vector["id"])
+
+
+def test_every_vector_of_a_document_that_is_spoken_is_used():
+    assert {vector["expected"]["kind"] for vector in SPOKEN} == {"ok", "policy", "reject", "undefined"}
+    assert set(SPECS.values()) <= SPECIFICATIONS.keys()
+    assert len(SPOKEN) == 57
+
+
+@of_kind("ok")
+def test_one_answer(vector):
+    assert_is(ask(vector), vector["expected"], vector["dtype"])
+
+
+@of_kind("policy")
+def test_one_answer_for_each_reading(vector):
+    asked = 0
+    for name, expected in vector["expected"]["options"].items():
+        if name in POLICIES:
+            assert_is(ask(vector, **POLICIES[name]), expected, vector["dtype"])
+            asked += 1
+    assert asked >= 2
+
+
+@of_kind("reject")
+def test_refused(vector):
+    with pytest.raises(maxpool_check.Refused) as refused:
+        ask(vector)
+    code = vector["expected"]["code"]
+    if code in ("R1", "R2", "R3", "R4", "R5"):
+        assert refused.value.reason == "outside-profile"
+        assert refused.value.clause.endswith(code)
+    else:
+        assert refused.value.reason == ("invalid-shape" if code == "rank" else "invalid-attribute")
+
+
+@of_kind("undefined")
+def test_undefined_is_said_and_never_invented(vector):
+    acceptable = vector["expected"]["acceptable"]
+    pooled = ask(vector)
+    if "as auto_pad alone" in acceptable:
+        alone = {name: value for name, value in vector["attrs"].items() if name != "pads"}
+        expected = ask({**vector, "attrs": alone})
+        assert (pooled.Y == expected.Y).all()
+        assert (pooled.Indices == expected.Indices).all()
+    else:
+        assert pooled.empty.any()
