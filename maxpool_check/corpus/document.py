@@ -23,6 +23,7 @@ MAX_FROM_ALIASES = 100_000
 
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_ZERO_PADDED = re.compile(r"[-+]?0[0-9]")
 _INFINITY = re.compile(r"([-+]?)\.(inf|Inf|INF)")
 _NAN = re.compile(r"\.(nan|NaN|NAN)")
 _WORDS = {
@@ -247,6 +248,6 @@ def resolve(text: str) -> Any:
         return float(f"{found[1]}inf")
     if _NAN.fullmatch(text):
         return float("nan")
-    if _FLOAT.fullmatch(text) and not re.fullmatch(r"[-+]?0[0-9]+", text):
+    if _FLOAT.fullmatch(text) and not _ZERO_PADDED.match(text):
         return float(text)
     return text

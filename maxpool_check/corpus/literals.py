@@ -34,7 +34,7 @@ def number(value: Any, dtype: np.dtype) -> float | int:
         try:
             return float(value)
         except OverflowError:
-            return math.copysign(math.inf, value)
+            return math.inf if value > 0 else -math.inf
     if not math.isfinite(value) or value != int(value):
         raise BadLiteral(f"{dtype.name} cannot hold {value} exactly")
     if not int(lowest(dtype)) <= value <= int(highest(dtype)):

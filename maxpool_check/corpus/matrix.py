@@ -54,7 +54,9 @@ def _substituted(value: Any, variables: Mapping[str, Any], path: tuple[str | int
         return value
     for name in _VARIABLE.findall(value):
         if name not in variables:
-            raise BadMatrix(f"${name} is not an axis of the matrix{nearest(name, variables)}", *path)
+            raise BadMatrix(
+                f"${name} is not an axis of the matrix{nearest(name, variables)}; it has {', '.join(variables)}", *path
+            )
     whole = _VARIABLE.fullmatch(value)
     if whole:
         # An id is text whatever it is made of.

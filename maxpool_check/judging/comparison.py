@@ -66,6 +66,14 @@ class Expected:
             for nan in _ALL_READINGS
         ]
 
+    def _keeps_seed(self) -> np.ndarray:
+        """Where no cell of the window exceeds the dtype's lowest finite value: a scan that starts there finds nothing."""
+        policies = replace(self.pooling.policies, nan=Nan.AS_NEG_INF)
+        kept: np.ndarray = ~(
+            evaluate(self.X, replace(self.pooling, indices=False, policies=policies)).Y > lowest(self.X.dtype)
+        )
+        return kept
+
     def compare(self, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...]) -> Comparison:
         """Hold the outputs that came to those that were asked for."""
         whole = tuple(one for name in asked if (one := self._whole(name, outputs.get(name))) is not None)
@@ -155,7 +163,7 @@ class Expected:
             right |= ties
         seed = cell_before_plane(X.shape, pooling).reshape(*X.shape[:2], *[1] * len(pooling.geometry))
         kinds = {
-            Kind.INDICES_SENTINEL: (numbers < 0) | ((numbers == seed) & ~inside),
+            Kind.INDICES_SENTINEL: (numbers < 0) | ((numbers == seed) & ~inside & self._keeps_seed()),
             Kind.INDICES_OUT_OF_RANGE: ~in_range,
             Kind.INDICES_OUTSIDE_WINDOW: ~inside,
             Kind.INDICES_TIE: ties,

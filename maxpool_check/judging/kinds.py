@@ -58,8 +58,8 @@ DESCRIPTIONS: dict[Kind, Description] = {
         "An output does not depend on which other outputs are wanted",
     ),
     Kind.INDICES_SENTINEL: Description(
-        "The index names no cell: it is negative, or the number of the cell before the plane's first in every axis, "
-        "which falls into an earlier plane where there is one.",
+        "The index names no cell: it is negative, or, where nothing in the window exceeds the lowest finite value, the "
+        "number that the coordinates (-1, ..., -1) of the plane would have, which is in range after the first plane.",
         "Indices are positions of cells of X in the window",
     ),
     Kind.INDICES_OUT_OF_RANGE: Description(

@@ -48,8 +48,8 @@ class When:
             raise ValueError(
                 f"expected a distribution and versions, as 'onnxruntime < 1.29', found '{text}'"
             ) from error
-        if parsed.extras or parsed.marker or parsed.url:
-            raise ValueError(f"expected a distribution and versions only, found '{text}'")
+        if parsed.extras or parsed.marker or parsed.url or not (provider.strip() or "x").isalnum():
+            raise ValueError(f"expected a distribution, versions and at most one provider, found '{text}'")
         return cls(parsed.name, parsed.specifier, provider.strip() or None)
 
     def covers(self, distribution: str, version: str, provider: str) -> bool:

@@ -36,15 +36,19 @@ class Worker:
 
     def __init__(self, python: str | Path, adapter: str, options: Mapping[str, Any], *, isolated: bool) -> None:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the worker)
-        self._process = subprocess.Popen(
-            [str(python), "-c", _BOOT, str(Path(__file__).parent), adapter],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._stderr,
-            env=_environment(isolated),
-            # Ctrl-C is the parent's to handle.
-            start_new_session=True,
-        )
+        try:
+            self._process = subprocess.Popen(
+                [str(python), "-c", _BOOT, str(Path(__file__).parent), adapter],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                env=_environment(isolated),
+                # Ctrl-C is the parent's to handle.
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._stderr.close()
+            raise CannotStart(f"{python} cannot be run: {error.strerror}") from error
         self._timed_out = False
         try:
             reply = self._exchange({"protocol": PROTOCOL, "options": dict(options)}, START_SECONDS)

@@ -57,7 +57,7 @@ class Target:
         isolated = self._python != sys.executable
         try:
             return Worker(self._python, ADAPTERS[self.name.runtime], options, isolated=isolated)
-        except (CannotStart, OSError) as error:
+        except CannotStart as error:
             raise CannotStart(f"{self.name} cannot be started: {error}") from error
 
     def ask(self, worker: Worker, case: Case, question: Question) -> tuple[Outcome, int | None]:

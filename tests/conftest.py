@@ -1,0 +1,96 @@
+"""What several tests use: the command line, and a small corpus."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CASES = ROOT / "cases"
+SUBJECTS = ROOT / "tests/subjects.py"
+
+
+class Finished:
+    """A command that has ended."""
+
+    def __init__(self, done):
+        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+
+def environment(**changed):
+    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
+    return {**kept, "COLUMNS": "100", **changed}
+
+
+@pytest.fixture
+def cli():
+    """Runs ``maxpool-check`` as a user does, in a process of its own."""
+
+    def run(*arguments, cwd=ROOT, **changed):
+        return Finished(
+            subprocess.run(
+                [sys.executable, "-m", "maxpool_check", *map(str, arguments)],
+                capture_output=True,
+                text=True,
+                cwd=cwd,
+                env=environment(**changed),
+                timeout=300,
+                check=False,
+            )  # fmt: skip
+        )
+
+    return run
+
+
+@pytest.fixture
+def subject():
+    """The target name of a kernel of ``subjects.py``."""
+    return lambda name: f"python:{SUBJECTS}:{name}"
+
+
+SMALL = """\
+cases:
+  - id: ordinary
+    title: Nothing special
+    input: {dtype: float32, shape: [1, 2, 3, 4], arange: {}}
+    attributes: {kernel_shape: [2, 2]}
+  - id: padded
+    title: Negative values beside padding
+    input: {dtype: float32, shape: [1, 1, 2, 3], arange: {start: -9}}
+    attributes: {kernel_shape: [2, 2], pads: [1, 1, 0, 0]}
+  - id: neg-inf
+    title: A window of -inf
+    tags: [neg-inf]
+    input: {dtype: float32, shape: [1, 2, 2, 2], fill: -.inf}
+    attributes: {kernel_shape: [2, 2]}
+  - id: stride-0
+    title: A stride of 0
+    input: {dtype: float32, shape: [1, 1, 2, 2], fill: 0}
+    attributes: {kernel_shape: [2, 2], strides: [0, 1]}
+    expect: {refuse: invalid-attribute}
+  - id: one-column
+    title: A plane of one column
+    input: {dtype: float32, shape: [1, 1, 3, 1], arange: {}}
+    attributes: {kernel_shape: [2, 1]}
+  - id: empty
+    title: A window that misses X
+    input: {dtype: float32, shape: [1, 1, 1], fill: 5}
+    attributes: {kernel_shape: [2], dilations: [2], pads: [1, 1]}
+    expect: {undefined: empty-window}
+"""
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A folder with a few cases that tell the subjects apart."""
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "small.yaml").write_text(SMALL)
+    return folder

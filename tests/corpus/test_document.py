@@ -1,0 +1,113 @@
+"""YAML as plain data with places, and everything that is refused before it can do harm."""
+
+import math
+
+import pytest
+
+from maxpool_check.corpus import document
+from maxpool_check.corpus.document import parse, read
+from maxpool_check.corpus.problems import CorpusError
+
+
+def problem(text):
+    with pytest.raises(CorpusError) as error:
+        parse(text, "f.yaml")
+    return [str(found) for found in error.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1", 1), ("-7", -7), ("1.5", 1.5), ("1e5", 1e5), ("-.5", -0.5), ("4.5e+000", 4.5),
+        (".inf", math.inf), ("-.inf", -math.inf), ("-.INF", -math.inf),
+        ("true", True), ("False", False), ("null", None), ("~", None), ("", None),
+        # Text: what YAML 1.1 would make something else of, and what is read as a bit pattern.
+        ("no", "no"), ("on", "on"), ("1:30", "1:30"), ("2027-11-21", "2027-11-21"), ("1_000", "1_000"),
+        ("0x7fc00001", "0x7fc00001"), ("0010", "0010"), ("007e1", "007e1"), ("inf", "inf"), ("nan", "nan"),
+        ('"1"', "1"), ("'true'", "true"),
+    ],
+)  # fmt: skip
+def test_scalars(text, value):
+    found = parse(f"a: {text}", "f.yaml").data["a"]
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_minus_zero_and_nan():
+    data = parse("[-0.0, .nan]", "f.yaml").data
+    assert math.copysign(1, data[0]) == -1
+    assert math.isnan(data[1])
+
+
+def test_places():
+    found = parse("a:\n  - b: 1\n    c: [2, 3]\n", "f.yaml")
+    assert str(found.problem(("a", 0, "c", 1), "x")) == "f.yaml:3:12: x"
+    assert str(found.problem(("a", 0), "x", key="c")) == "f.yaml:3:5: x"
+    assert str(found.problem(("a", 0, "c", 7, "z"), "x")) == "f.yaml:3:8: x"
+
+
+def test_aliases_share_a_value_and_its_place():
+    found = parse("a: &x [1, 2]\nb: *x\n", "f.yaml")
+    assert found.data == {"a": [1, 2], "b": [1, 2]}
+    assert str(found.problem(("b", 1), "y")) == "f.yaml:1:11: y"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("", "1:1", "empty"),
+        ("# only a comment\n", "1:1", "empty"),
+        ("a: 1\na: 2\n", "2:1", "duplicate key 'a', first on line 1"),
+        ("a:\n\tb: 1\n", "2:1", "tabs"),
+        ("a: [1, 2\n", "2:1", "not YAML"),
+        ("a: b: c\n", "1:5", "not YAML"),
+        ("a: *b\n", "1:4", "alias *b without an anchor"),
+        ("a: &a [*a]\n", "1:8", "alias *a without an anchor"),
+        ("a: !!python/object:os.system x\n", "1:4", "not allowed"),
+        ("a: !mine {}\n", "1:4", "not allowed"),
+        ("a: !!float 1\n", "1:4", "not allowed"),
+        ("? [1]\n: 2\n", "1:5", "plain text"),
+        ("a: 1\n---\nb: 2\n", "2:1", "second document"),
+        ("a: \x00\n", "1:4", "not allowed in YAML"),
+        ("[" * 100_000, "1:65", "nested deeper"),
+        ("- " * 1000 + "1", "1:129", "nested deeper"),
+    ],
+)
+def test_refused(text, place, words):
+    (found,) = problem(text)
+    assert found.startswith(f"f.yaml:{place}: ")
+    assert words in found
+
+
+def test_an_alias_bomb_is_refused_before_it_goes_off():
+    lines = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
+    (found,) = problem("\n".join(lines))
+    assert "aliases add more than" in found
+
+
+def test_every_duplicate_is_told():
+    assert len(problem("a: 1\na: 2\nb: {c: 1, c: 2}\n")) == 2
+
+
+def test_what_is_not_text_is_refused_at_its_place(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_bytes(b"a: 1\nb: \xff\xfe")
+    with pytest.raises(CorpusError, match=r"x\.yaml:2:4: not UTF-8"):
+        read(path, "x.yaml")
+    with pytest.raises(CorpusError, match="cannot be read"):
+        read(tmp_path, "folder")
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(document, "MAX_BYTES", 10)
+    path = tmp_path / "x.yaml"
+    path.write_text("a: 1234567890")
+    with pytest.raises(CorpusError, match="larger than"):
+        read(path, "x.yaml")
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_fine(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_bytes(b"\xef\xbb\xbfa: 1\r\nb: 2\r\n")
+    assert read(path, "x.yaml").data == {"a": 1, "b": 2}

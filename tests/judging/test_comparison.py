@@ -1,0 +1,264 @@
+"""Answers that are wrong on purpose: each must be caught, in the right cells and under the right kind."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maxpool_check.judging.comparison import Expected
+from maxpool_check.judging.kinds import DESCRIPTIONS, Kind
+from maxpool_check.reference.dtypes import NUMPY, lowest
+from maxpool_check.reference.policies import Nan, Policies, Tie, ZeroSign
+from maxpool_check.specifications import specification
+from maxpool_check.specifications.specification import override
+
+STRICT = Policies(nan=Nan.AS_NEG_INF, tie=Tie.FIRST, zero_sign=ZeroSign.CHOSEN)
+OPEN = Policies()
+BOTH = ("Y", "Indices")
+
+
+def expected(X, policies=STRICT, **attributes):
+    X = np.asarray(X)
+    attributes = {"kernel_shape": [2] * (X.ndim - 2), **attributes}
+    return Expected(X, specification("onnx-22").pooling(attributes, X.dtype.name, X.shape, policies))
+
+
+def right(reference):
+    pooled = reference.pooled
+    return {"Y": pooled.Y.copy(), "Indices": pooled.Indices.copy()}
+
+
+def kinds(comparison):
+    return {
+        (wrong.output, wrong.kind.value, tuple(map(tuple, np.argwhere(wrong.cells).tolist())))
+        for wrong in comparison.wrong
+    }
+
+
+def wrong_with(reference, output, at, value):
+    outputs = right(reference)
+    outputs[output][at] = value
+    return kinds(reference.compare(outputs, BOTH))
+
+
+X2 = np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4)
+NEG_INF = np.full((1, 2, 2, 3), -np.inf, np.float32)
+
+
+def test_the_right_answer_conforms():
+    reference = expected(X2)
+    compared = reference.compare(right(reference), BOTH)
+    assert compared.wrong == compared.information == ()
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_lowest_for_minus_infinity(name):
+    X = np.full((1, 1, 2, 2), -np.inf, NUMPY[name])
+    found = wrong_with(expected(X), "Y", (0, 0, 0, 0), lowest(X.dtype))
+    assert found == {("Y", "y-lowest-for-neg-inf", ((0, 0, 0, 0),))}
+
+
+def test_another_number_is_simply_wrong():
+    assert wrong_with(expected(X2), "Y", (0, 1, 0, 0), 3) == {("Y", "y-wrong", ((0, 1, 0, 0),))}
+    # The lowest finite value is only that kind where -inf was due.
+    assert wrong_with(expected(X2), "Y", (0, 0, 0, 0), lowest(X2.dtype)) == {("Y", "y-wrong", ((0, 0, 0, 0),))}
+
+
+def test_one_bit_is_enough():
+    value = np.nextafter(X2[0, 0, 1, 1], np.float32(np.inf))
+    assert wrong_with(expected(X2), "Y", (0, 0, 0, 0), value) == {("Y", "y-wrong", ((0, 0, 0, 0),))}
+
+
+def test_nan_where_a_number_is_due_and_the_reverse():
+    assert wrong_with(expected(X2), "Y", (0, 0, 0, 0), np.nan) == {("Y", "y-nan", ((0, 0, 0, 0),))}
+    X = np.array([[[np.nan, 1.0]]])
+    assert wrong_with(expected(X), "Y", (0, 0, 0), np.nan) == {("Y", "y-nan", ((0, 0, 0),))}
+    propagates = override(STRICT, {"nan": "propagates"})
+    assert wrong_with(expected(X, propagates), "Y", (0, 0, 0), 1.0) == {("Y", "y-nan", ((0, 0, 0),))}
+
+
+def test_the_payload_of_a_nan_does_not_count():
+    X = np.array([[[np.nan, np.nan]]], np.float32)
+    reference = expected(X, override(STRICT, {"nan": "propagates"}))
+    outputs = right(reference)
+    outputs["Y"] = np.array([[[0xFFC00123]]], np.uint32).view(np.float32)
+    assert reference.compare(outputs, BOTH).wrong == ()
+
+
+def test_the_sign_of_zero_by_policy():
+    X = np.array([[[-0.0, 0.0]]])
+    assert wrong_with(expected(X), "Y", (0, 0, 0), 0.0) == {("Y", "y-signed-zero", ((0, 0, 0),))}
+    reference = expected(X, OPEN)
+    outputs = right(reference)
+    outputs["Y"][:] = 0.0
+    compared = reference.compare(outputs, BOTH)
+    assert compared.wrong == ()
+    assert [found.kind for found in compared.information] == [Kind.Y_SIGNED_ZERO]
+
+
+@pytest.mark.parametrize(
+    ("shape", "order", "sentinel"),
+    [
+        # base - 1, base - W - 1, base - W * D - D - 1; with storage_order=1: base - 1 - H, base - 1 - H - H * W
+        ((2, 2, 5), 0, -1),
+        ((2, 2, 3, 4), 0, -4 - 1),
+        ((2, 2, 2, 3, 4), 0, -3 * 4 - 4 - 1),
+        ((2, 2, 3, 4), 1, -1 - 3),
+        ((2, 2, 2, 3, 4), 1, -1 - 2 - 2 * 3),
+    ],
+)
+def test_the_sentinel_is_found_in_every_plane(shape, order, sentinel):
+    X = np.full(shape, -np.inf, np.float32)
+    reference = expected(X, storage_order=order)
+    plane = int(np.prod(shape[2:]))
+    at = (0,) * (len(shape) - 2)
+    for n in range(2):
+        for c in range(2):
+            number = (n * 2 + c) * plane + sentinel
+            assert wrong_with(reference, "Indices", (n, c, *at), number) == {
+                ("Indices", "indices-sentinel", ((n, c, *at),))
+            }
+
+
+def test_the_number_of_a_sentinel_is_none_where_no_scan_could_have_kept_it():
+    # The second plane of X2 begins at 12, and 12 - 4 - 1 = 7 is the number a kept seed would have there.
+    assert wrong_with(expected(X2), "Indices", (0, 1, 0, 0), 7) == {
+        ("Indices", "indices-outside-window", ((0, 1, 0, 0),))
+    }
+    lowest_cells = np.full((1, 2, 3, 4), lowest(X2.dtype))
+    assert wrong_with(expected(lowest_cells), "Indices", (0, 1, 0, 0), 7) == {
+        ("Indices", "indices-sentinel", ((0, 1, 0, 0),))
+    }
+
+
+def test_a_negative_index_is_a_sentinel_wherever_it_is():
+    assert wrong_with(expected(X2), "Indices", (0, 0, 0, 0), -1) == {("Indices", "indices-sentinel", ((0, 0, 0, 0),))}
+
+
+def test_indices_out_of_range_outside_the_window_and_not_at_the_maximum():
+    reference = expected(X2)
+    assert wrong_with(reference, "Indices", (0, 0, 0, 0), 24) == {("Indices", "indices-out-of-range", ((0, 0, 0, 0),))}
+    # The next column, the row below, the same place in the other channel, and a cell that dilation skips.
+    for number in (2, 9, 17):
+        assert wrong_with(reference, "Indices", (0, 0, 0, 0), number) == {
+            ("Indices", "indices-outside-window", ((0, 0, 0, 0),))
+        }
+    assert wrong_with(reference, "Indices", (0, 0, 0, 0), 4) == {("Indices", "indices-not-maximum", ((0, 0, 0, 0),))}
+    dilated = expected(np.arange(5, dtype=np.float32).reshape(1, 1, 5), dilations=[2])
+    assert wrong_with(dilated, "Indices", (0, 0, 0), 1) == {("Indices", "indices-outside-window", ((0, 0, 0),))}
+
+
+def test_another_of_equal_maxima_by_policy():
+    X = np.full((1, 1, 2, 2), 7, np.int8)
+    assert wrong_with(expected(X), "Indices", (0, 0, 0, 0), 3) == {("Indices", "indices-tie", ((0, 0, 0, 0),))}
+    reference = expected(X, OPEN)
+    outputs = right(reference)
+    outputs["Indices"][:] = 3
+    compared = reference.compare(outputs, BOTH)
+    assert compared.wrong == ()
+    assert [found.kind for found in compared.information] == [Kind.INDICES_TIE]
+
+
+def test_where_nan_is_open_the_index_must_go_with_the_value():
+    X = np.array([[[np.nan, 3.0, np.nan]]])
+    reference = expected(X, OPEN, kernel_shape=[3])
+
+    def found(value, index):
+        outputs = {"Y": np.array([[[value]]]), "Indices": np.array([[[index]]])}
+        return [wrong.kind.value for wrong in reference.compare(outputs, BOTH).wrong]
+
+    assert found(3.0, 1) == found(np.nan, 0) == found(np.nan, 2) == []
+    assert found(3.0, 0) == ["indices-not-maximum"]
+    assert found(np.nan, 1) == ["indices-not-maximum"]
+    # A value that no reading gives is one mistake; an index that some reading gives is not another.
+    assert found(-np.inf, 0) == ["y-nan"]
+    assert found(-np.inf, 5) == ["y-nan", "indices-out-of-range"]
+
+
+def test_a_window_of_nan_may_be_minus_infinity_where_nan_is_open():
+    reference = expected(np.array([[[np.nan, np.nan]]]), OPEN)
+    for value in (np.nan, -np.inf):
+        outputs = {"Y": np.array([[[value]]]), "Indices": np.array([[[0]]])}
+        assert reference.compare(outputs, BOTH).wrong == ()
+    outputs = {"Y": np.array([[[0.0]]]), "Indices": np.array([[[0]]])}
+    assert [wrong.kind.value for wrong in reference.compare(outputs, BOTH).wrong] == ["y-nan"]
+
+
+def test_empty_windows_are_not_judged_and_the_others_are():
+    X = np.array([[[5.0, 6.0]]])
+    reference = expected(X, kernel_shape=[2], dilations=[2], pads=[1, 1])
+    assert reference.pooled.empty.tolist() == [[[False, False]]]
+    reference = expected(X[:, :, :1], kernel_shape=[2], dilations=[2], pads=[2, 2])
+    assert reference.pooled.empty.tolist() == [[[False, True, False]]]
+    outputs = right(reference)
+    outputs["Y"][0, 0, 1], outputs["Indices"][0, 0, 1] = 99, -77
+    assert reference.compare(outputs, BOTH).wrong == ()
+    outputs["Y"][0, 0, 2] = 99
+    assert kinds(reference.compare(outputs, BOTH)) == {("Y", "y-wrong", ((0, 0, 2),))}
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (lambda o: {**o, "Y": o["Y"].astype(np.float64)}, [("Y", "dtype")]),
+        (lambda o: {**o, "Indices": o["Indices"].astype(np.int32)}, [("Indices", "dtype")]),
+        (lambda o: {**o, "Y": o["Y"][..., :1]}, [("Y", "shape")]),
+        (lambda o: {**o, "Y": o["Y"][0]}, [("Y", "shape")]),
+        (lambda o: {"Y": o["Y"]}, [("Indices", "missing-output")]),
+        (lambda o: {}, [("Y", "missing-output"), ("Indices", "missing-output")]),
+    ],
+)
+def test_outputs_that_are_wrong_as_a_whole(change, found):
+    reference = expected(X2)
+    compared = reference.compare(change(right(reference)), BOTH)
+    assert [(wrong.output, wrong.kind.value) for wrong in compared.wrong] == found
+
+
+def test_an_answer_without_indices_is_judged_by_y_alone():
+    reference = expected(X2)
+    assert reference.compare({"Y": reference.pooled.Y}, ("Y",)).wrong == ()
+
+
+def test_the_other_size_of_valid_with_ceil_is_information():
+    X = np.arange(9, dtype=np.float32).reshape(1, 1, 3, 3)
+    reference = expected(X, OPEN, strides=[2, 2], ceil_mode=1, auto_pad="VALID")
+    assert reference.pooled.Y.shape == (1, 1, 2, 2)
+    printed = {"Y": np.array([[[[4]]]], np.float32), "Indices": np.array([[[[4]]]])}
+    compared = reference.compare(printed, BOTH)
+    assert compared.wrong == ()
+    assert {found.kind for found in compared.information} == {Kind.SHAPE}
+    printed["Y"][:] = 3
+    assert {wrong.kind for wrong in reference.compare(printed, BOTH).wrong} == {Kind.SHAPE}
+    honours = expected(X, override(OPEN, {"valid_ceil": "honours"}), strides=[2, 2], ceil_mode=1, auto_pad="VALID")
+    assert {wrong.kind for wrong in honours.compare(printed, BOTH).wrong} == {Kind.SHAPE}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_any_single_change_of_an_answer_is_seen(data):
+    X = data.draw(
+        st.lists(st.sampled_from([-np.inf, -1.0, 0.0, 2.0, np.inf]), min_size=24, max_size=24).map(
+            lambda values: np.array(values, np.float32).reshape(2, 1, 3, 4)
+        )
+    )
+    attributes = {
+        "pads": data.draw(st.sampled_from([[0, 0, 0, 0], [1, 0, 0, 1]])),
+        "storage_order": data.draw(st.integers(0, 1)),
+    }
+    reference = expected(X, **attributes)
+    outputs = right(reference)
+    output = data.draw(st.sampled_from(BOTH))
+    at = tuple(data.draw(st.integers(0, size - 1)) for size in outputs[output].shape)
+    value = data.draw(
+        st.sampled_from([-np.inf, lowest(X.dtype), -1.0, 0.0, 2.0, np.inf, np.nan])
+        if output == "Y"
+        else st.integers(-9, 30)
+    )
+    if outputs[output][at] == value:
+        return
+    outputs[output][at] = value
+    assert [tuple(np.argwhere(wrong.cells)[0]) for wrong in reference.compare(outputs, BOTH).wrong] == [at]
+
+
+def test_every_kind_is_described():
+    assert set(DESCRIPTIONS) == set(Kind)

@@ -1,0 +1,144 @@
+"""Known divergences: bound to targets, cases and exactly their kinds."""
+
+from datetime import date
+
+import pytest
+
+from maxpool_check.corpus.known_file import read_known, unmatched
+from maxpool_check.corpus.problems import CorpusError
+from maxpool_check.judging.kinds import Kind
+from maxpool_check.judging.known import KnownDivergence, Ledger, When
+
+CPU = "CPUExecutionProvider"
+TODAY = date(2026, 11, 21)
+BOTH = frozenset({Kind.Y_LOWEST_FOR_NEG_INF, Kind.INDICES_SENTINEL})
+
+
+def entry(name="e", cases=("a:*",), kinds=BOTH, expires=None):
+    return KnownDivergence(name, When.parse("onnxruntime"), tuple(cases), frozenset(kinds), "why", expires=expires)
+
+
+@pytest.mark.parametrize(
+    ("when", "target", "covered"),
+    [
+        ("onnxruntime < 1.29", ("onnxruntime", "1.28.0", CPU), True),
+        ("onnxruntime < 1.29", ("onnxruntime", "1.29.0", CPU), False),
+        ("onnxruntime<1.29", ("onnxruntime", "1.29.0rc1", CPU), False),
+        ("onnxruntime >=1.29.0rc1", ("onnxruntime", "1.29.0rc1", CPU), True),
+        ("onnxruntime >=1.21,<1.28", ("onnxruntime", "1.27.0", CPU), True),
+        ("onnxruntime", ("onnxruntime", "1.15.1", CPU), True),
+        ("onnxruntime", ("openvino", "1.15.1", CPU), False),
+        ("onnxruntime", ("onnxruntime", "1.31.1", "CUDAExecutionProvider"), False),
+        ("onnxruntime <2 @CUDAExecutionProvider", ("onnxruntime", "1.31.1", "CUDAExecutionProvider"), True),
+        ("onnxruntime <2 @CUDAExecutionProvider", ("onnxruntime", "1.31.1", CPU), False),
+        ("onnxruntime", ("onnxruntime", "nightly", CPU), True),
+        ("onnxruntime <2", ("onnxruntime", "nightly", CPU), False),
+    ],
+)
+def test_which_targets_an_entry_is_about(when, target, covered):
+    assert When.parse(when).covers(*target) is covered
+
+
+@pytest.mark.parametrize("text", ["", "< 1.29", "onnxruntime 1.29", "onnxruntime << 1", "onnxruntime[x] <1", "a @b; c"])
+def test_what_is_not_a_when(text):
+    with pytest.raises(ValueError, match="expected a distribution"):
+        When.parse(text)
+
+
+def test_only_exactly_the_kinds_of_an_entry_are_known():
+    ledger = Ledger([entry()], TODAY)
+    assert ledger.known("a:x", BOTH) is not None
+    assert ledger.known("a:x", {Kind.Y_LOWEST_FOR_NEG_INF}) is None
+    assert ledger.known("a:x", {*BOTH, Kind.SHAPE}) is None
+    assert ledger.known("b:x", BOTH) is None
+    assert ledger.others("a:x")
+    assert not ledger.others("b:x")
+
+
+def status(ledger, **asked):
+    return {name: found.value for name, (found, _) in ledger.audit(asked).items()}
+
+
+def test_a_pattern_that_no_longer_diverges_must_be_removed():
+    ledger = Ledger([entry(cases=("a:x", "a:y"))], TODAY)
+    asked = {"a:x": True, "a:y": True}
+    assert status(ledger, **asked) == {"e": "repaired"}
+    ledger.known("a:x", BOTH)
+    assert status(ledger, **asked) == {"e": "repaired"}
+    ledger.known("a:y", BOTH)
+    assert status(ledger, **asked) == {"e": "expected"}
+
+
+def test_a_pattern_whose_cases_were_not_all_asked_is_not_held_to_the_run():
+    ledger = Ledger([entry(cases=("a:x", "a:y"))], TODAY)
+    assert status(ledger, **{"a:x": False, "a:y": False}) == {"e": "not-asked"}
+    ledger.known("a:x", BOTH)
+    assert status(ledger, **{"a:x": True, "a:y": False}) == {"e": "expected"}
+
+
+def test_an_expired_entry_excuses_nothing():
+    ledger = Ledger([entry(expires=date(2026, 11, 20))], TODAY)
+    assert ledger.known("a:x", BOTH) is None
+    assert status(ledger, **{"a:*": False}) == {"e": "expired"}
+    ledger = Ledger([entry(expires=TODAY)], TODAY)
+    assert ledger.known("a:x", BOTH) is not None
+
+
+def test_an_expired_entry_that_nobody_asked_about_is_left_alone():
+    ledger = Ledger([entry(expires=date(2026, 11, 20))], TODAY)
+    assert status(ledger, **{"a:*": False}) == {"e": "not-asked"}
+
+
+FILE = """\
+known:
+  - id: one
+    when: onnxruntime < 1.29
+    cases: ["a:*", "b:x"]
+    kinds: [y-lowest-for-neg-inf, indices-sentinel]
+    reason: Because.
+    issue: https://example.org/1
+    expires: 2027-11-21
+"""
+
+
+def write(tmp_path, text):
+    path = tmp_path / "known-divergences.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_a_file(tmp_path):
+    (found,) = read_known(write(tmp_path, FILE))
+    assert (found.id, found.cases, found.kinds, found.reason) == ("one", ("a:*", "b:x"), BOTH, "Because.")
+    assert (found.issue, found.expires) == ("https://example.org/1", date(2027, 11, 21))
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "words"),
+    [
+        (("reason: Because.", "reason: ''"), "6:13", "the reason"),
+        (("    reason: Because.\n", ""), "2:5", "missing 'reason'"),
+        (("indices-sentinel", "indices-sentinels"), "5:35", "did you mean 'indices-sentinel'?"),
+        (("onnxruntime < 1.29", "onnxruntime 1.29"), "3:11", "expected a distribution"),
+        (("2027-11-21", "2027-13-21"), "8:14", "not a date"),
+        (("2027-11-21", "soon"), "8:14", "a date, YYYY-MM-DD"),
+        (("reason:", "reson:"), "6:5", "did you mean 'reason'?"),
+        (('["a:*", "b:x"]', "[]"), "4:12", "at least 1 entry"),
+        (("known:", "knwon:"), "1:1", "did you mean 'known'?"),
+    ],
+)
+def test_broken_files(tmp_path, change, place, words):
+    with pytest.raises(CorpusError) as error:
+        read_known(write(tmp_path, FILE.replace(*change)))
+    assert any(f":{place}: " in str(found) and words in str(found) for found in error.value.problems), error.value
+
+
+def test_duplicate_ids(tmp_path):
+    with pytest.raises(CorpusError, match="9:9: duplicate id 'one', first on line 2"):
+        read_known(write(tmp_path, FILE + FILE.removeprefix("known:\n")))
+
+
+def test_patterns_that_name_no_case(tmp_path):
+    path = write(tmp_path, FILE)
+    (found,) = unmatched(read_known(path), ["a:1", "b:y"], path)
+    assert str(found).endswith("4:20: 'b:x' names no case")

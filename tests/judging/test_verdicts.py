@@ -1,0 +1,136 @@
+"""From outcomes to verdicts."""
+
+import numpy as np
+import pytest
+
+from maxpool_check.judging.comparison import Expected
+from maxpool_check.judging.verdicts import Verdict, judge
+from maxpool_check.outcome import Answered, Crashed, Failed, NotAsked, RefusedByTarget, TimedOut
+from maxpool_check.question import Question, questions
+from maxpool_check.reference.policies import Policies
+from maxpool_check.specifications import specification
+from maxpool_check.specifications.refused import Refused
+
+ONNX = specification("onnx-22")
+X = np.arange(9, dtype=np.float32).reshape(1, 1, 3, 3)
+
+
+def meaning(x=X, **attributes):
+    attributes = {"kernel_shape": [2] * (x.ndim - 2), **attributes}
+    try:
+        return Expected(x, ONNX.pooling(attributes, x.dtype.name, x.shape, Policies()))
+    except Refused as refused:
+        return refused
+
+
+def judged(asked, outcome, question=Question.INDICES):
+    judgement = judge(asked, {question: outcome})[question]
+    return judgement.verdict.value, [kind.value for kind in judgement.kinds], judgement.message
+
+
+def answer(asked, **changes):
+    return Answered({"Y": asked.pooled.Y, "Indices": asked.pooled.Indices, **changes})
+
+
+VALID = meaning()
+INVALID = meaning(strides=[0, 1])
+LARGE_PADS = meaning(pads=[2, 2, 2, 2], dilations=[2, 2])
+BOTH_PADS = meaning(auto_pad="VALID", pads=[1, 1, 1, 1])
+EMPTY = meaning(np.ones((1, 1, 1), np.float32), dilations=[2], pads=[1, 1])
+REFUSAL = RefusedByTarget("INVALID_GRAPH", "no")
+
+
+@pytest.mark.parametrize(
+    ("asked", "outcome", "verdict", "kinds"),
+    [
+        (VALID, answer(VALID), "conforms", []),
+        (VALID, answer(VALID, Y=X), "diverges", ["shape"]),
+        (VALID, REFUSAL, "refuses", ["refuses-valid"]),
+        (VALID, Crashed("killed by SIGFPE", ""), "crashes", ["crash"]),
+        (VALID, TimedOut(1), "times-out", ["timeout"]),
+        (VALID, NotAsked("no words"), "not-expressible", []),
+        (VALID, Failed("broken"), "error", []),
+        (INVALID, REFUSAL, "conforms", []),
+        (INVALID, answer(VALID), "diverges", ["accepts-invalid"]),
+        (INVALID, Crashed("killed by SIGFPE", ""), "crashes", ["crash"]),
+        (INVALID, TimedOut(1), "times-out", ["timeout"]),
+        (LARGE_PADS, REFUSAL, "refuses", ["refuses-valid"]),
+        (BOTH_PADS, REFUSAL, "conforms", []),
+        (BOTH_PADS, answer(BOTH_PADS), "conforms", []),
+        (EMPTY, REFUSAL, "undefined", []),
+        (EMPTY, answer(EMPTY), "undefined", []),
+        (EMPTY, Crashed("killed by SIGSEGV", ""), "crashes", ["crash"]),
+    ],
+)
+def test_verdicts(asked, outcome, verdict, kinds):
+    assert judged(asked, outcome)[:2] == (verdict, kinds)
+
+
+def test_a_refusal_is_a_limit_where_the_runtime_says_so_or_most_do():
+    def limit(asked, status):
+        return judge(asked, {Question.INDICES: RefusedByTarget(status, "no")})[Question.INDICES].limit
+
+    assert limit(VALID, "NOT_IMPLEMENTED")
+    assert not limit(VALID, "INVALID_GRAPH")
+    assert limit(LARGE_PADS, "FAIL")
+
+
+def test_the_words_of_an_outcome_are_kept():
+    assert judged(VALID, Crashed("killed by SIGFPE", "core dumped"))[2] == "killed by SIGFPE: core dumped"
+    assert judged(VALID, REFUSAL)[2] == "INVALID_GRAPH: no"
+    assert "invalid-attribute" in judged(INVALID, answer(VALID))[2]
+    assert judged(VALID, answer(VALID, Y=X))[2] == "Y has the shape [1, 1, 3, 3], expected [1, 1, 2, 2]"
+
+
+def both(asked, first, second):
+    outcomes = {
+        Question.INDICES: Answered({"Y": np.array(first, asked.X.dtype), "Indices": asked.pooled.Indices}),
+        Question.Y_ONLY: Answered({"Y": np.array(second, asked.X.dtype)}),
+    }
+    return {question.value: [kind.value for kind in one.kinds] for question, one in judge(asked, outcomes).items()}
+
+
+def test_y_that_depends_on_indices_where_either_can_be_defended():
+    asked = meaning(np.array([[[1.0, np.nan]]]))
+    assert both(asked, [[[1.0]]], [[[np.nan]]]) == {"indices": [], "y-only": ["y-depends-on-indices"]}
+    assert both(asked, [[[1.0]]], [[[1.0]]]) == {"indices": [], "y-only": []}
+
+
+def test_y_that_is_wrong_is_not_called_dependent_as_well():
+    asked = meaning(np.array([[[1.0, -np.inf]]]), kernel_shape=[1])
+    assert both(asked, [[[1.0, -np.inf]]], [[[1.0, 0.0]]]) == {"indices": [], "y-only": ["y-wrong"]}
+
+
+def test_cells_are_the_first_of_the_output_and_at_least_one_of_every_kind():
+    values = np.arange(40, dtype=np.float32).reshape(1, 1, 40)
+    values[0, 0, 38:] = -np.inf
+    asked = meaning(values, kernel_shape=[1])
+    Y = asked.pooled.Y + 1
+    Y[0, 0, 39] = np.finfo(np.float32).min
+    judgement = judge(asked, {Question.Y_ONLY: Answered({"Y": Y})})[Question.Y_ONLY]
+    assert [cell.at[2] for cell in judgement.cells] == [0, 1, 2, 3, 39]
+    assert judgement.counts == {"y-wrong": 38, "y-lowest-for-neg-inf": 1}
+    last = judgement.cells[-1]
+    assert (last.expected, last.got, last.window, last.values) == ("-inf", "-3.4028235e+38", ((39,),), ("-inf",))
+
+
+def test_the_cell_a_wrong_index_names():
+    asked = meaning(np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4), storage_order=1)
+    numbers = asked.pooled.Indices.copy()
+    numbers[0, 1, 0, 0] = 12 + 2 * 3 + 1
+    outcome = answer(asked, Indices=numbers)
+    (cell,) = judge(asked, {Question.INDICES: outcome})[Question.INDICES].cells
+    assert cell.got_cell == (0, 1, 1, 2)
+    assert cell.window == ((0, 1), (0, 1))
+
+
+def test_a_case_with_both_outputs_is_asked_twice():
+    assert questions(("Y", "Indices")) == (Question.INDICES, Question.Y_ONLY)
+    assert questions(("Y",)) == (Question.Y_ONLY,)
+
+
+def test_no_verdict_is_both_compared_and_not():
+    from maxpool_check.judging.verdicts import COMPARED, FAULTS
+
+    assert FAULTS < COMPARED
+    assert set(Verdict) - COMPARED == {Verdict.UNDEFINED, Verdict.NOT_EXPRESSIBLE, Verdict.ERROR}

@@ -1,0 +1,93 @@
+"""Records: written as the run goes, read whole or in part."""
+
+import json
+
+import jsonschema
+import pytest
+
+from maxpool_check.running.record import BadRecord, gather, read, schema
+
+
+@pytest.fixture
+def path(cli, small, subject, tmp_path):
+    path = tmp_path / "record.jsonl"
+    cli("run", small, "-t", subject("keeps_the_seed"), "-o", path, "-q")
+    return path
+
+
+def test_a_record_is_a_header_executions_and_a_footer(path, subject):
+    record = read(path)
+    assert [line["type"] for line in map(json.loads, path.read_text().splitlines())] == [
+        "header", *["execution"] * 12, "footer",
+    ]  # fmt: skip
+    header = record.header
+    assert header.schema == "maxpool-check/record/1"
+    assert [target.name for target in header.targets] == [subject("keeps_the_seed")]
+    assert header.profile == {"onnx-22": header.profile["onnx-22"]}
+    assert header.profile["onnx-22"]["nan"] == "unspecified"
+    assert (header.cases, len(header.cases_sha256), header.known_sha256) == (6, 64, None)
+    assert {"numpy", "onnx"} <= header.libraries.keys()
+    assert record.footer.executions == len(record.executions) == 12
+    (wrong, _) = [execution for execution in record.executions if execution.kinds]
+    assert wrong.input.values == ("-inf",) * 8
+    assert wrong.cells[0].expected == "-inf"
+    assert wrong.answer.keys() == {"Y", "Indices"}
+
+
+def test_every_line_is_of_the_published_schema(path):
+    validator = jsonschema.Draft202012Validator(schema())
+    validator.check_schema(schema())
+    for line in path.read_text().splitlines():
+        validator.validate(json.loads(line))
+    assert not validator.is_valid({"type": "execution"})
+
+
+def test_the_same_answer_has_the_same_digest_and_another_a_different_one(path):
+    by_case = {}
+    for execution in read(path).executions:
+        by_case.setdefault(execution.case, []).append(execution.answer.get("Y"))
+    assert all(len(set(digests)) == 1 for digests in by_case.values())
+    assert len({digests[0] for digests in by_case.values()}) > 3
+
+
+@pytest.mark.parametrize("keep", [1, 5, 13])
+def test_a_record_that_is_cut_off_is_incomplete_and_readable(path, keep):
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:keep]) + lines[keep][:10])
+    record = read(path)
+    assert record.footer is None
+    assert len(record.executions) == keep - 1
+
+
+def test_a_footer_that_counts_other_executions_is_no_footer(path):
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:4], lines[-1]]))
+    assert read(path).footer is None
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "not a record"),
+        (b"{", "cut off"),
+        (b"hello\n", ":1: not a line"),
+        (b'{"type": "footer"}\n', ":1: not a line"),
+        (b"\xff\xfe\n", ":1: not a line"),
+    ],
+)
+def test_what_is_not_a_record(tmp_path, content, words):
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(BadRecord, match=words):
+        read(path)
+
+
+def test_a_record_of_another_schema(path):
+    path.write_text(path.read_text().replace("maxpool-check/record/1", "maxpool-check/record/9", 1))
+    with pytest.raises(BadRecord, match="record/9"):
+        read(path)
+
+
+def test_gathering_what_was_read_gives_the_same(path):
+    record = read(path)
+    assert gather([record.header, *record.executions, record.footer]) == record

@@ -1,0 +1,221 @@
+"""Runs: kernels that are wrong on purpose, deaths, order, and what is known."""
+
+from collections import Counter
+
+import pytest
+
+from maxpool_check.corpus.collection import collect
+from maxpool_check.judging.kinds import Kind
+from maxpool_check.judging.known import KnownDivergence, When
+from maxpool_check.running.record import gather
+from maxpool_check.running.runner import decidable
+from maxpool_check.running.session import Plan, perform
+from maxpool_check.targets.name import parse
+
+
+def record(folder, *targets, **options):
+    corpus = collect([folder])
+    lines = []
+    perform(Plan(corpus, corpus.cases, [parse(target) for target in targets], **options), lines.append)
+    return gather(lines)
+
+
+def found(run):
+    """What is wrong, by case and question, without the corpus's name."""
+    return {
+        (execution.case.partition(":")[2], execution.question): (execution.verdict, execution.kinds)
+        for execution in run.executions
+        if execution.verdict not in ("conforms", "undefined")
+    }
+
+
+def test_the_right_kernel_conforms_everywhere(small, subject):
+    run = record(small, subject("right"))
+    assert found(run) == {}
+    assert run.footer.summary == {subject("right"): {"conforms": 10, "undefined": 2}}
+    assert run.footer.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (
+            "keeps_the_seed",
+            {
+                ("neg-inf", "indices"): ("diverges", ("indices-sentinel", "y-lowest-for-neg-inf")),
+                ("neg-inf", "y-only"): ("diverges", ("y-lowest-for-neg-inf",)),
+            },
+        ),
+        (
+            "counts_in_the_plane",
+            {
+                ("ordinary", "indices"): ("diverges", ("indices-outside-window",)),
+                ("neg-inf", "indices"): ("diverges", ("indices-outside-window",)),
+            },
+        ),
+        (
+            "pads_with_zero",
+            {("padded", question): ("diverges", ("y-wrong",)) for question in ("indices", "y-only")},
+        ),
+        (
+            "accepts_everything",
+            {("stride-0", question): ("diverges", ("accepts-invalid",)) for question in ("indices", "y-only")},
+        ),
+        (
+            "refuses_everything",
+            {
+                (case, question): ("refuses", ("refuses-valid",))
+                for case in ("ordinary", "padded", "neg-inf", "one-column")
+                for question in ("indices", "y-only")
+            },
+        ),
+        (
+            "dies_of_a_signal",
+            {("stride-0", question): ("crashes", ("crash",)) for question in ("indices", "y-only")},
+        ),
+        ("hangs", {("one-column", question): ("times-out", ("timeout",)) for question in ("indices", "y-only")}),
+        (
+            "y_alone",
+            {(case, "indices"): ("diverges", ("missing-output",)) for case in ("ordinary", "padded", "neg-inf", "one-column", "empty")},
+        ),
+        ("talks", {}),
+        ("changes_its_input", {}),
+    ],
+)  # fmt: skip
+def test_a_kernel_that_is_wrong_on_purpose(small, subject, name, expected):
+    assert found(record(small, subject(name), seconds=5 if name == "hangs" else 20)) == expected
+
+
+def test_outputs_of_another_shape_and_dtype(small, subject):
+    kinds = Counter(kinds for _, kinds in found(record(small, subject("forgets_its_shape"))).values())
+    assert kinds == {("dtype", "shape"): 5, ("shape",): 5}
+
+
+def test_a_death_costs_one_question_and_no_more(small, subject):
+    run = record(small, subject("dies_of_a_signal"))
+    verdicts = Counter(execution.verdict for execution in run.executions)
+    assert verdicts == {"conforms": 8, "crashes": 2, "undefined": 2}
+    (crash, _) = [execution for execution in run.executions if execution.verdict == "crashes"]
+    assert crash.message == "killed by SIGFPE: about to divide"
+
+
+def many(tmp_path, count):
+    folder = tmp_path / "many"
+    folder.mkdir()
+    (folder / "x.yaml").write_text(
+        f"cases:\n  - matrix: {{n: {[*range(count)]}}}\n    id: case-$n\n    outputs: [Y]\n"
+        "    input: {dtype: float32, shape: [1, 1, 4], fill: $n}\n    attributes: {kernel_shape: [2]}\n"
+    )
+    return folder
+
+
+def test_twenty_deaths_in_a_row_end_the_target_and_not_the_others(tmp_path, subject):
+    run = record(many(tmp_path, 25), subject("dies_always"), subject("right"))
+    counts = {target: Counter(e.verdict for e in run.executions if e.target == target) for target in run.footer.summary}
+    assert counts[subject("dies_always")] == {"crashes": 20, "error": 5}
+    assert counts[subject("right")] == {"conforms": 25}
+    assert run.footer.exit_code == 3
+    assert "20 deaths in a row" in run.footer.errors[0]
+
+
+@pytest.mark.parametrize("name", ["right", "dies_always", "keeps_the_seed"])
+def test_the_number_of_workers_changes_nothing(tmp_path, subject, name):
+    folder = many(tmp_path, 25)
+    one, four = (record(folder, subject(name), subject("y_alone"), jobs=jobs) for jobs in (1, 4))
+    assert one.executions == four.executions
+    assert [execution.case for execution in one.executions[:4:2]] == ["x:case-0", "x:case-1"]
+
+
+def test_a_target_that_cannot_be_started_is_told_and_the_others_are_asked(small, subject):
+    run = record(small, subject("absent"), subject("right"))
+    assert run.footer.exit_code == 3
+    assert "no attribute 'absent'" in run.footer.errors[0]
+    assert run.footer.summary == {subject("right"): {"conforms": 10, "undefined": 2}}
+
+
+def test_nothing_compared(tmp_path, subject):
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "x.yaml").write_text(
+        "cases:\n  - id: a\n    input: {dtype: float32, shape: [1, 1, 1], fill: 5}\n"
+        "    attributes: {kernel_shape: [2], dilations: [2], pads: [1, 1]}\n"
+    )
+    assert record(folder, subject("right")).footer.exit_code == 4
+
+
+def entry(kinds, cases=("small:neg-inf",), when="python"):
+    return KnownDivergence("e", When.parse(when), cases, frozenset(map(Kind, kinds)), "why")
+
+
+SEED = ["indices-sentinel", "y-lowest-for-neg-inf"]
+
+
+def test_a_known_divergence_is_expected(small, subject):
+    run = record(small, subject("keeps_the_seed"), known=[entry(SEED)])
+    assert run.footer.exit_code == 0
+    faults = [execution for execution in run.executions if execution.kinds]
+    assert {(execution.known, execution.status, execution.unexpected) for execution in faults} == {
+        ("e", "expected", False)
+    }
+    assert [known.status for known in run.footer.known] == ["expected"]
+
+
+def test_the_kinds_of_a_case_are_those_of_all_its_questions(small, subject):
+    # Asked alone, Y is wrong and there is no index to be wrong; the entry is about the case.
+    run = record(small, subject("keeps_the_seed"), known=[entry(["y-lowest-for-neg-inf"])])
+    assert {execution.status for execution in run.executions if execution.kinds} == {"changed"}
+
+
+@pytest.mark.parametrize("kinds", [["y-wrong"], [*SEED, "shape"], SEED[:1]])
+def test_other_kinds_than_the_known_ones_are_a_change(small, subject, kinds):
+    run = record(small, subject("keeps_the_seed"), known=[entry(kinds)])
+    assert run.footer.exit_code == 1
+    assert {execution.status for execution in run.executions if execution.kinds} == {"changed"}
+    assert [known.status for known in run.footer.known] == ["repaired"]
+
+
+def test_a_repaired_divergence_must_be_removed(small, subject):
+    run = record(small, subject("right"), known=[entry(SEED)])
+    assert run.footer.exit_code == 1
+    (known,) = run.footer.known
+    assert (known.status, known.id) == ("repaired", "e")
+    assert "small:neg-inf" in known.message
+
+
+def test_a_divergence_of_another_case_is_new(small, subject):
+    run = record(small, subject("pads_with_zero"), known=[entry(SEED)])
+    assert {execution.status for execution in run.executions if execution.kinds} == {"new"}
+
+
+def test_an_entry_about_another_target_is_not_held_to_this_one(small, subject):
+    run = record(small, subject("right"), known=[entry(SEED, when="onnxruntime")])
+    assert (run.footer.exit_code, run.footer.known) == (0, ())
+
+
+def test_the_first_unexpected_verdict_can_end_the_run(small, subject):
+    run = record(small, subject("keeps_the_seed"), exit_first=True, known=[entry(SEED, ("small:one-column",))])
+    assert run.executions[-1].case == "small:neg-inf"
+    assert run.footer.exit_code == 1
+    assert [known.status for known in run.footer.known] == ["not-asked"]
+
+
+def test_which_patterns_a_part_of_a_corpus_can_be_held_to(small):
+    cases = collect([small]).cases
+    everything = decidable(cases, cases, whole=True)
+    assert everything("small:*")
+    assert everything("*:neg-inf")
+    assert not everything("other:*")
+    part = decidable(cases, cases, whole=False)
+    assert part("small:neg-*")
+    assert not part("*:neg-inf")
+    selected = decidable(cases, cases[:2], whole=True)
+    assert selected("small:ordinary")
+    assert not selected("small:*")
+
+
+def test_strict_counts_what_the_document_allows(tmp_path, subject):
+    (tmp_path / "x.yaml").write_text(
+        "cases:\n  - id: zero\n    input: {dtype: float32, data: [[[-0.0, 0.0]]]}\n    attributes: {kernel_shape: [2], pads: [0, 1]}\n"
+    )
+    assert record(tmp_path, subject("pads_with_zero")).footer.exit_code == 0
+    assert record(tmp_path, subject("pads_with_zero"), strict=True).footer.exit_code == 1

@@ -1,0 +1,97 @@
+"""Kernels to be asked as ``python:`` targets: one that is right, and others that are wrong on purpose."""
+
+import os
+import signal
+import sys
+import time
+
+import numpy as np
+
+import maxpool_check
+from maxpool_check.reference.dtypes import is_float, lowest
+
+
+def right(X, attributes):
+    """As specified."""
+    pooled = maxpool_check.maxpool(X, spec="onnx-22", policies={"nan": "as-neg-inf"}, **attributes)
+    return pooled.Y, pooled.Indices
+
+
+def y_alone(X, attributes):
+    """Never gives Indices."""
+    return right(X, attributes)[0]
+
+
+def keeps_the_seed(X, attributes):
+    """Starts its scan from the lowest finite value and the cell before the plane, and needs something greater."""
+    Y, Indices = (array.copy() for array in right(X, attributes))
+    seeds = Y == -np.inf if is_float(X.dtype) else Y == lowest(X.dtype)
+    Y[seeds] = lowest(X.dtype)
+    Indices[seeds] = -X.shape[-1] - 1
+    return Y, Indices
+
+
+def counts_in_the_plane(X, attributes):
+    """Numbers the cells of each plane from 0."""
+    Y, Indices = right(X, attributes)
+    return Y, Indices % np.prod(X.shape[2:])
+
+
+def pads_with_zero(X, attributes):
+    """Lets the padding win with its 0."""
+    Y, Indices = right(X, attributes)
+    return (np.maximum(Y, 0).astype(Y.dtype), Indices) if any(attributes["pads"]) else (Y, Indices)
+
+
+def accepts_everything(X, attributes):
+    """Answers also what the document excludes."""
+    try:
+        return right(X, attributes)
+    except maxpool_check.Refused:
+        return X, np.zeros(X.shape, np.int64)
+
+
+def refuses_everything(X, attributes):
+    """Answers nothing."""
+    raise NotImplementedError("not today")
+
+
+def dies_of_a_signal(X, attributes):
+    """Divides by zero, as native code does, if the stride is 0; right otherwise."""
+    if 0 in attributes["strides"]:
+        print("about to divide", file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGFPE)
+    return right(X, attributes)
+
+
+def dies_always(X, attributes):
+    """Never survives a question."""
+    os._exit(7)
+
+
+def hangs(X, attributes):
+    """Does not come back from a plane of one column."""
+    if X.ndim == 4 and X.shape[-1] == 1:
+        time.sleep(600)
+    return right(X, attributes)
+
+
+def talks(X, attributes):
+    """Prints where the answers go, from Python and from below it."""
+    print("hello from Python", flush=True)
+    os.write(1, b'{"id": 1, "type": "answer"}\n')
+    sys.stdin.close()
+    return right(X, attributes)
+
+
+def changes_its_input(X, attributes):
+    """Writes into X."""
+    answer = right(X, attributes)
+    X[...] = 0
+    return answer
+
+
+def forgets_its_shape(X, attributes):
+    """Gives Y and Indices flat, in another dtype."""
+    Y, Indices = right(X, attributes)
+    return Y.reshape(-1), Indices.astype(np.int32)
