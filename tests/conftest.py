@@ -43,7 +43,7 @@ def cli():
                 env=environment(**changed),
                 timeout=300,
                 check=False,
-            )  # fmt: skip
+            )
         )
 
     return run

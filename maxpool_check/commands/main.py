@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
 import sys
@@ -32,6 +33,14 @@ class _Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], COMMANDS, 1)
+            ctx.fail(f"no command '{args[0]}'" + (f"; did you mean '{near[0]}'?" if near else ""))
+        return super().resolve_command(ctx, args)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
@@ -58,7 +67,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(done.exit_code)
     except click.ClickException as error:
         error.show()
-        _explain(given, error.exit_code, error.format_message())
+        _explain(given, error.exit_code, getattr(error, "errors", [{"message": error.format_message()}]))
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
@@ -73,14 +82,14 @@ def main(arguments: list[str] | None = None) -> None:
         else:
             click.echo(f"internal error: {type(error).__name__}: {error}", err=True)
             click.echo("This is a defect of maxpool-check; -vv shows where it happened.", err=True)
-        _explain(given, 3, f"internal error: {error}")
+        _explain(given, 3, [{"message": f"internal error: {error}"}])
         sys.exit(3)
 
 
-def _explain(arguments: list[str], exit_code: int, message: str) -> None:
+def _explain(arguments: list[str], exit_code: int, errors: list[dict[str, object]]) -> None:
     """Keep the promise of --format json, one document on stdout, for errors that come before a command runs."""
     pairs = zip(arguments, [*arguments[1:], ""], strict=True)
     if arguments[:1] == ["run"] and any(pair == ("--format", "json") or pair[0] == "--format=json" for pair in pairs):
         from maxpool_check.reporting import json
 
-        click.echo(json.failure(exit_code, [{"message": message}]))
+        click.echo(json.failure(exit_code, errors))

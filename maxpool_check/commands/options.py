@@ -29,6 +29,12 @@ class Mistakes(click.ClickException):
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = problems
 
+    @property
+    def errors(self) -> list[dict[str, object]]:
+        """The problems as JSON."""
+        names = ("path", "line", "column", "message")
+        return [{name: getattr(problem, name) for name in names if hasattr(problem, name)} for problem in self.problems]
+
     def show(self, file: Any = None) -> None:
         """Print the problems and their number to stderr."""
         click.echo(self.message, err=True)

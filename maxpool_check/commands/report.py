@@ -47,7 +47,7 @@ def command(records: tuple[Path, ...], form: str, output: Path | None, verbose: 
             )
     rendered = "\n".join(parts)
     if output is None:
-        click.echo(rendered, nl=False)
+        click.echo(rendered, nl=False, color=True)
     else:
         try:
             output.write_text(rendered, encoding="utf-8")

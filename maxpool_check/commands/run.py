@@ -97,14 +97,9 @@ def command(
     from maxpool_check.running.record import gather
     from maxpool_check.running.session import Plan, perform
 
-    try:
-        corpus = options.collect(paths, max_cells)
-        known, files = _known(corpus, known_files, no_known)
-        _hold_to_reference(corpus.cases)
-    except options.Mistakes as error:
-        if form == "json":
-            _print_failure(error)
-        raise
+    corpus = options.collect(paths, max_cells)
+    known, files = _known(corpus, known_files, no_known)
+    _hold_to_reference(corpus.cases)
     cases = select(corpus.cases, selected)
     if not cases:
         click.echo(f"none of the {len(corpus.cases)} cases is selected by {' '.join(selected)}", err=True)
@@ -126,7 +121,7 @@ def command(
     for kind, path in reports:
         _write(path, _rendered(record, kind, code, shown, color="never", verbose=True))
     if form == "json" or not quiet:
-        click.echo(_rendered(record, form, code, shown, color=color, verbose=verbose > 0), nl=form == "json")
+        click.echo(_rendered(record, form, code, shown, color=color, verbose=verbose > 0), nl=form == "json", color=True)
     if not quiet:
         for kind, path in (*reports, *([("record", output)] if output else [])):
             click.echo(f"{kind}: {path}", err=True)
@@ -245,14 +240,3 @@ def _interrupted(lines: Sequence[Line], form: str, output: Path | None) -> None:
     click.echo(f"interrupted after {len(record.executions)} executions{where}", err=True)
     if form == "json":
         click.echo(json.render(record, 130))
-
-
-def _print_failure(error: options.Mistakes) -> None:
-    from maxpool_check.reporting import json
-
-    click.echo(json.failure(error.exit_code, [_problem(problem) for problem in error.problems]))
-
-
-def _problem(problem: object) -> dict[str, object]:
-    names = ("path", "line", "column", "message")
-    return {name: getattr(problem, name) for name in names if hasattr(problem, name)}

@@ -167,12 +167,13 @@ def _verdict(console: Console, record: Record, exit_code: int, unexpected: list[
     elif exit_code == 1:
         stale = sum(1 for entry in footer.known if entry.status in ("repaired", "expired"))
         informative = sum(1 for execution in record.executions if execution.information)
-        parts = [f"{len({case for finding in unexpected for case in finding.cases})} cases diverge unexpectedly"]
+        cases = len({case for finding in unexpected for case in finding.cases})
+        parts = [f"{cases} case{'s diverge' if cases != 1 else ' diverges'} unexpectedly"] if cases else []
         if stale:
             parts.append(f"{stale} known divergence{'s' if stale != 1 else ''} to remove or review")
         if informative:
             parts.append(f"{informative} differences that the document allows")
-        console.print(f"[bold red]UNEXPECTED[/]  {'; '.join(part for part in parts if not part.startswith('0 '))} "
+        console.print(f"[bold red]UNEXPECTED[/]  {'; '.join(parts)} "
                       f"({asked})")  # fmt: skip
 
 

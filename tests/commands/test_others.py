@@ -1,0 +1,154 @@
+"""The other commands."""
+
+import json
+import subprocess
+import sys
+
+import jsonschema
+import pytest
+
+from tests.conftest import CASES, ROOT
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["run", "--help"], ["lint", "--help"], []])
+def test_help_and_version_do_not_wait_for_numpy_or_a_runtime(arguments):
+    code = (
+        "import sys\n"
+        "from maxpool_check.commands.main import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'numpy', 'onnx', 'onnxruntime', 'rich', 'jsonschema', 'yaml', 'msgspec'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_completion_does_not_wait_either():
+    code = (
+        "import atexit, os, sys\n"
+        "atexit.register(lambda: print({'numpy', 'onnx', 'onnxruntime'} & set(sys.modules)))\n"
+        "os.environ.update(_MAXPOOL_CHECK_COMPLETE='bash_complete', COMP_WORDS='maxpool-check r', COMP_CWORD='1')\n"
+        "from maxpool_check.commands.main import main\n"
+        "main([])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert "plain,run" in done.stdout
+    assert done.stdout.splitlines()[-1] == "set()"
+
+
+def test_an_unknown_command_suggests_the_nearest(cli):
+    done = cli("rnu")
+    assert done.code == 2
+    assert "did you mean 'run'?" in done.err
+
+
+def test_lint_of_the_corpus(cli):
+    done = cli("lint", CASES)
+    assert (done.code, done.err) == (0, "")
+    assert "sonnx/int:int-example-4 Indices[0, 0, 1, 0] is printed as 3, the reference has 0 (erratum)" in done.out
+    assert "nothing to mend" in done.out
+
+
+def test_lint_tells_everything_that_is_wrong(cli, small):
+    (small / "wrong.yaml").write_text(
+        "cases:\n  - id: a\n    input: {dtype: int8, data: [[[1, 2]]]}\n    attributes: {kernel_shape: [2]}\n    expect: {Y: [[[1]]]}\n"
+    )
+    (small / "known-divergences.yaml").write_text(
+        "known:\n  - id: e\n    when: onnxruntime\n    cases: ['small:none']\n    kinds: [shape]\n    reason: r\n"
+    )
+    done = cli("lint", small)
+    assert done.code == 2
+    assert "wrong.yaml:2:5: wrong:a Y[0, 0, 0] is printed as 1" in done.err
+    assert "known-divergences.yaml:4:13: 'small:none' names no case" in done.err
+    assert "2 problems" in done.err
+
+
+def test_list(cli, small):
+    done = cli("list", small)
+    assert [line.split()[0] for line in done.out.splitlines()][:2] == ["small:ordinary", "small:padded"]
+    assert "Nothing special" in done.out
+    listed = cli("list", small, "-k", "tag:neg-inf", "--format", "json").json
+    (case,) = listed["cases"]
+    assert (case["id"], case["shape"], case["dtype"]) == ("small:neg-inf", [1, 2, 2, 2], "float32")
+
+
+def test_reference(cli):
+    done = cli("reference", "sonnx/float:float-example-3")
+    assert done.code == 0
+    assert "[0, 0, 0, 0]  rows 0-1, columns 0-1: -inf -inf -inf -inf" in done.out
+    assert "SONNX MaxPool, nan: as-neg-inf" in done.out
+    document = cli("reference", "cases/sonnx/float.yaml:float-example-3", "--format", "json").json
+    assert document["Y"] == [[[["-inf", "4.56432533"], ["3.46789489", "5.23979851"]]]]
+    assert document["Indices"] == [[[[0, 2], [7, 8]]]]
+
+
+def test_reference_of_what_is_refused_or_empty(cli, small):
+    assert "excludes it (invalid-attribute)" in cli("reference", "small:stride-0", "-p", small).out
+    assert cli("reference", "small:stride-0", "-p", small, "--format", "json").json["refused"]["reason"] == "invalid-attribute"
+    assert "no cell of X" in cli("reference", "small:empty", "-p", small).out
+    assert cli("reference", "small:empty", "-p", small, "--format", "json").json["empty"] == [[[True]]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["sonnx/float:float-exampel-3"], "did you mean 'sonnx/float:float-example-3'"),
+        (["a:b", "-p", "absent"], "there is no absent"),
+        (["absent.yaml:b"], "there is no absent.yaml"),
+    ],
+)
+def test_a_case_that_is_not_there(cli, arguments, words):
+    done = cli("reference", *arguments)
+    assert done.code == 2
+    assert words in done.err
+
+
+def test_targets(cli, subject):
+    known = cli("targets")
+    assert known.code == 0
+    assert "onnxruntime==VERSION" in known.out
+    done = cli("targets", "onnxruntime", subject("right"), subject("absent"))
+    assert done.code == 3
+    assert "provider CPUExecutionProvider" in done.out
+    assert "does not start" in done.out
+    checked = cli("targets", "--check", "--format", "json").json
+    assert checked["targets"][0]["starts"]
+    assert checked["targets"][0]["newest_opset"] >= 22
+
+
+@pytest.mark.parametrize("what", ["case", "known", "record"])
+def test_schemas_are_schemas(cli, what):
+    jsonschema.Draft202012Validator.check_schema(cli("schema", what).json)
+
+
+def test_report_of_what_is_no_record(cli, tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text("hello\n")
+    for name, words in ((path, "not a line of a record"), (tmp_path / "absent", "No such file"), (tmp_path, "directory")):
+        done = cli("report", name)
+        assert done.code == 2
+        assert words in done.err
+        assert "Traceback" not in done.err
+
+
+def test_report_of_two_records_as_json_is_refused(cli, tmp_path):
+    assert cli("report", tmp_path, tmp_path, "--format", "json").code == 2
+
+
+def test_an_internal_error_is_said_to_be_one(monkeypatch, capsys):
+    from maxpool_check.commands import main as module
+
+    def broken(*arguments, **options):
+        raise RuntimeError("oops")
+
+    monkeypatch.setattr(module.cli, "main", broken)
+    with pytest.raises(SystemExit) as left:
+        module.main(["run", "x", "--format", "json"])
+    shown = capsys.readouterr()
+    assert left.value.code == 3
+    assert "defect of maxpool-check" in shown.err
+    assert "Traceback" not in shown.err
+    assert json.loads(shown.out)["exit_code"] == 3
+    with pytest.raises(SystemExit):
+        module.main(["run", "-vv"])
+    assert "Traceback" in capsys.readouterr().err

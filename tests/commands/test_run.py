@@ -1,0 +1,247 @@
+"""``maxpool-check run``, as a user types it."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.conftest import ROOT, environment
+
+
+def test_as_expected(cli, small, subject):
+    done = cli("run", small, "-t", subject("right"))
+    assert done.code == 0
+    assert "AS EXPECTED" in done.out
+    assert done.err == ""
+
+
+def test_a_divergence_in_the_terminal(cli, small, subject):
+    done = cli("run", small, "-t", subject("keeps_the_seed"))
+    assert done.code == 1
+    for words in (
+        "NEW  indices-sentinel, y-lowest-for-neg-inf  1 case",
+        "small:neg-inf (indices): A window of -inf",
+        "[-inf] [-inf]",
+        "Y[0, 0, 0, 0]  rows 0-1, columns 0-1: expected -inf, got -3.4028235e+38  (y-lowest-for-neg-inf)",
+        "Indices[0, 0, 0, 0]  rows 0-1, columns 0-1: expected 0, got -3  (indices-sentinel)",
+        "UNEXPECTED  1 case diverges unexpectedly",
+        "-k small:neg-inf",
+    ):
+        assert words in done.out, done.out
+
+
+def test_json_is_one_document_with_everything_a_script_needs(cli, small, subject):
+    done = cli("run", small, "-t", subject("keeps_the_seed"), "--format", "json")
+    document = done.json
+    assert done.code == document["exit_code"] == 1
+    assert document["schema"] == "maxpool-check/run/1"
+    assert document["errors"] == []
+    assert {name: count for name, count in document["summary"].items() if count} == {
+        "cases": 6, "executions": 12, "conforms": 8, "diverges": 2, "undefined": 2,
+    }  # fmt: skip
+    (first, second) = [result for result in document["results"] if result["verdict"] == "diverges"]
+    assert (first["case"], first["question"], second["question"]) == ("small:neg-inf", "indices", "y-only")
+    assert first["kinds"] == ["indices-sentinel", "y-lowest-for-neg-inf"]
+    assert (first["known"], first["unexpected"]) == (None, True)
+    cell = first["cells"][0]
+    assert (cell["at"], cell["output"], cell["expected"], cell["got"], cell["kind"]) == (
+        [0, 0, 0, 0], "Y", "-inf", "-3.4028235e+38", "y-lowest-for-neg-inf",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "{small}", "-t", "nope", "--format", "json"],
+        ["run", "absent", "--format", "json"],
+        ["run", "--format=json"],
+        ["run", "{broken}", "--format", "json"],
+        ["run", "{small}", "--nonsense", "--format", "json"],
+    ],
+)
+def test_json_is_one_document_also_on_failure(cli, small, tmp_path, arguments):
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("cases: 3\n")
+    done = cli(*[argument.format(small=small, broken=broken) for argument in arguments])
+    assert done.code == done.json["exit_code"] == 2
+    assert done.json["errors"]
+    assert done.json["results"] == []
+    assert done.err
+
+
+def test_a_broken_file_is_told_on_stderr_with_its_place_and_nothing_is_run(cli, small, subject, tmp_path):
+    (small / "broken.yaml").write_text("cases:\n  - id: a\n    input: {dtype: int9}\n")
+    done = cli("run", small, "-t", subject("right"), "-o", tmp_path / "record.jsonl")
+    assert (done.code, done.out) == (2, "")
+    assert f"{small}/broken.yaml:3:20: expected one of float16" in done.err
+    assert "nothing was run" in done.err
+    assert "Traceback" not in done.err
+    assert not (tmp_path / "record.jsonl").exists()
+
+
+def test_a_case_that_contradicts_the_reference_is_a_bad_file(cli, small, subject):
+    (small / "wrong.yaml").write_text(
+        "cases:\n  - id: a\n    input: {dtype: int8, data: [[[1, 2]]]}\n    attributes: {kernel_shape: [2]}\n    expect: {Y: [[[1]]]}\n"
+    )
+    done = cli("run", small, "-t", subject("right"))
+    assert done.code == 2
+    assert "wrong.yaml:2:5: wrong:a Y[0, 0, 0] is printed as 1, the reference has 2" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["-t", "{right}"], 0),
+        (["-t", "{seed}"], 1),
+        (["-t", "{seed}", "--exit-zero"], 0),
+        (["-t", "{absent}"], 3),
+        (["-t", "{absent}", "--exit-zero"], 3),
+        (["-t", "{right}", "-k", "nothing*"], 4),
+        (["-t", "{right}", "-k", "small:empty"], 4),
+        (["-t", "{right}", "-t", "{right}"], 2),
+        (["-t", "{right}", "--known", "absent.yaml"], 2),
+        (["-t", "{right}", "--report", "pdf=x"], 2),
+        (["-t", "{right}", "-j", "0"], 2),
+    ],
+)
+def test_exit_codes(cli, small, subject, arguments, code):
+    names = {"right": subject("right"), "seed": subject("keeps_the_seed"), "absent": subject("absent")}
+    done = cli("run", small, *[argument.format(**names) for argument in arguments])
+    assert done.code == code, done.out + done.err
+
+
+KNOWN = """\
+known:
+  - id: seed
+    when: python
+    cases: ["small:neg-inf"]
+    kinds: [y-lowest-for-neg-inf, indices-sentinel]
+    reason: The scan keeps its seed.
+"""
+
+
+def test_known_divergences_beside_the_cases(cli, small, subject):
+    (small / "known-divergences.yaml").write_text(KNOWN)
+    seed = subject("keeps_the_seed")
+    expected = cli("run", small, "-t", seed)
+    assert expected.code == 0
+    assert "Known divergences, as expected" in expected.out
+    assert "seed" in expected.out
+    assert cli("run", small, "-t", seed, "--no-known").code == 1
+    repaired = cli("run", small, "-t", subject("right"))
+    assert repaired.code == 1
+    assert "REPAIRED" in repaired.out
+    results = cli("run", small, "-t", seed, "--format", "json").json["results"]
+    assert {(r["known"], r["unexpected"]) for r in results if r["kinds"]} == {("seed", False)}
+
+
+def test_known_divergences_of_another_file(cli, small, subject, tmp_path):
+    other = tmp_path / "other.yaml"
+    other.write_text(KNOWN)
+    assert cli("run", small, "-t", subject("keeps_the_seed"), "--known", other).code == 0
+
+
+def test_reports_and_the_record_are_written(cli, small, subject, tmp_path):
+    names = {kind: tmp_path / "made" / f"report.{kind}" for kind in ("text", "markdown", "json")}
+    reports = [part for kind, path in names.items() for part in ("--report", f"{kind}={path}")]
+    record = tmp_path / "made/record.jsonl"
+    done = cli("run", small, "-t", subject("keeps_the_seed"), *reports, "-o", record)
+    assert done.code == 1
+    assert json.loads(names["json"].read_text())["exit_code"] == 1
+    assert names["markdown"].read_text().startswith("# MaxPool on python:")
+    assert "NEW  indices-sentinel" in names["text"].read_text()
+    for path in (*names.values(), record):
+        assert str(path) in done.err
+    again = cli("report", record, "--format", "markdown")
+    assert (again.code, again.out) == (0, names["markdown"].read_text())
+
+
+def test_selection_by_tag_and_glob(cli, small, subject):
+    def cases(*selected):
+        done = cli("run", small, "-t", subject("right"), "--format", "json", *selected)
+        return [result["case"] for result in done.json["results"][::2]]
+
+    assert cases("-k", "tag:neg-inf") == ["small:neg-inf"]
+    assert cases("-k", "small:o*") == ["small:ordinary", "small:one-column"]
+    assert cases("-k", "tag:neg-inf", "-k", "ordinary") == ["small:ordinary", "small:neg-inf"]
+
+
+@pytest.mark.parametrize(("variables", "colored"), [({}, False), ({"FORCE_COLOR": "1"}, True), ({"NO_COLOR": "1"}, False)])
+def test_colour_is_for_terminals_and_those_who_ask(cli, small, subject, variables, colored):
+    done = cli("run", small, "-t", subject("right"), **variables)
+    assert ("\x1b[" in done.out) is colored
+    assert "\x1b[" not in cli("run", small, "-t", subject("right"), "--color", "never", **variables).out
+    assert "\x1b[" in cli("run", small, "-t", subject("right"), "--color", "always", **variables).out
+
+
+@pytest.mark.parametrize("width", [40, 60, 200])
+def test_prose_and_tables_fit_the_width(cli, small, subject, width):
+    done = cli("run", small, "-t", "onnxruntime", "-t", subject("keeps_the_seed"), COLUMNS=str(width))
+    table = done.out[done.out.index("target ") :].splitlines()[:3]
+    assert max(map(len, table)) <= width
+
+
+def test_quiet_prints_nothing_but_the_exit_code(cli, small, subject):
+    done = cli("run", small, "-t", subject("keeps_the_seed"), "-q")
+    assert (done.code, done.out, done.err) == (1, "", "")
+
+
+def test_ctrl_c_leaves_a_record_without_a_footer_and_no_worker(small, subject, tmp_path):
+    path = tmp_path / "record.jsonl"
+    arguments = ["run", small, "-t", subject("hangs"), "-o", path, "--timeout", "60"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "maxpool_check", *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment(),
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not (path.exists() and path.read_text().count("\n") >= 5) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=False).stdout.split()
+    assert children
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "interrupted after" in err
+    assert "Traceback" not in err
+    for child in children:
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(child), 0)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["type"] for line in lines[:2]] == ["header", "execution"]
+    assert all(line["type"] != "footer" for line in lines)
+    report = subprocess.run(
+        [sys.executable, "-m", "maxpool_check", "report", str(path)], capture_output=True, text=True, check=False
+    )
+    assert report.returncode == 3
+    assert "INCOMPLETE" in report.stdout
+
+
+def test_a_progress_bar_on_a_terminal_only(small, subject):
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "maxpool_check", "run", str(small), "-t", subject("right")],
+        stdout=subprocess.DEVNULL, stderr=follower, cwd=ROOT, env=environment(TERM="xterm"),
+    )  # fmt: skip
+    assert process.wait(60) == 0
+    os.close(follower)
+    shown = b""
+    try:
+        while chunk := os.read(leader, 65536):
+            shown += chunk
+    except OSError:
+        pass
+    os.close(leader)
+    assert b"cases" in shown
+    assert b"6/6" in shown
+
+
+def test_a_reader_who_leaves_early_is_no_error(small, subject):
+    command = f"{sys.executable} -m maxpool_check run {small} -t {subject('keeps_the_seed')} -v | head -n 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, env=environment(), check=False)
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
