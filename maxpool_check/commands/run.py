@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -117,11 +116,10 @@ def command(
     code = ExitCode.AS_EXPECTED if exit_zero and code == ExitCode.UNEXPECTED else code
     for error_text in record.footer.errors:
         click.echo(f"error: {error_text}", err=True)
-    shown = shlex.join(str(path) for path in paths)
     for kind, path in reports:
-        _write(path, _rendered(record, kind, code, shown, color="never", verbose=True))
+        _write(path, _rendered(record, kind, code, color="never", verbose=True))
     if form == "json" or not quiet:
-        click.echo(_rendered(record, form, code, shown, color=color, verbose=verbose > 0), nl=form == "json", color=True)
+        click.echo(_rendered(record, form, code, color=color, verbose=verbose > 0), nl=form == "json", color=True)
     if not quiet:
         for kind, path in (*reports, *([("record", output)] if output else [])):
             click.echo(f"{kind}: {path}", err=True)
@@ -191,16 +189,14 @@ def _write(path: Path, text: str) -> None:
         raise click.UsageError(f"the report cannot be written to {path}: {error.strerror}") from error
 
 
-def _rendered(record: Record, form: str, code: int, paths: str, *, color: str, verbose: bool) -> str:
+def _rendered(record: Record, form: str, code: int, *, color: str, verbose: bool) -> str:
     from maxpool_check.reporting import json, markdown, text
 
     if form == "json":
         return json.render(record, code)
     if form == "markdown":
         return markdown.render(record, code)
-    return text.render(
-        record, code, width=options.width(), color=options.is_colored(color), verbose=verbose, paths=paths
-    )
+    return text.render(record, code, width=options.width(), color=options.is_colored(color), verbose=verbose)
 
 
 def _watcher(quiet: bool) -> Callable[[Iterator[Execution], int], Iterator[Execution]]:

@@ -17,6 +17,7 @@ def render(record: Record, exit_code: int) -> str:
     for target in record.header.targets:
         found = [finding for finding in findings(record) if finding.target == target.name]
         lines += ["", f"## What is wrong on {target.name}", "", *_overview(found)]
+        lines += _known(record, target.name)
         lines += _cases(found)
     lines += _undefined(record)
     return "\n".join(lines).rstrip() + "\n"
@@ -102,6 +103,20 @@ def _overview(found: list[Finding]) -> list[str]:
     return lines
 
 
+def _known(record: Record, target: str) -> list[str]:
+    """Why the divergences that are known are there."""
+    entries = record.footer.known if record.footer else ()
+    seen = [entry for entry in entries if entry.target == target and entry.status != "not-asked"]
+    if not seen:
+        return []
+    lines = ["", "What is known of them:", ""]
+    for entry in seen:
+        state = "" if entry.status == "expected" else f" **{entry.status}: {entry.message}**"
+        issue = f" <{entry.issue}>" if entry.issue else ""
+        lines.append(f"- `{entry.id}`: {' '.join(entry.reason.split())}{issue}{state}")
+    return lines
+
+
 def _cases(found: list[Finding]) -> list[str]:
     reasons: dict[str, list[Execution]] = defaultdict(list)
     for finding in found:
@@ -128,6 +143,8 @@ def _asked(execution: Execution) -> list[str]:
         marked = window_cells(execution.cells[0].at, execution.cells[0].window) if execution.cells else []
         note = f"X, with the window of {_cell_name(execution)} in brackets:" if marked else "X:"
         lines += ["", note, "", "```text", *planes(asked.values, asked.shape, marked), "```"]
+    if execution.clauses:
+        lines += ["", f"Clauses: {', '.join(f'`{clause}`' for clause in execution.clauses)}."]
     if execution.erratum:
         lines += ["", f"Erratum of the document: {execution.erratum.strip()}"]
     return lines
@@ -186,7 +203,7 @@ def _anchor(execution: Execution) -> str:
 
 
 def _wrapped(message: str) -> str:
-    return message.replace("```", "'''")
+    return message.replace("```", "'''").strip()
 
 
 def _escaped(text: str) -> str:

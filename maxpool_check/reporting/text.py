@@ -21,17 +21,17 @@ IN_FULL = 4
 _STYLES = {"conforms": "green", "diverges": "red", "refuses": "yellow", "crashes": "bold red", "times-out": "bold red"}
 
 
-def render(record: Record, exit_code: int, *, width: int, color: bool, verbose: bool = False, paths: str = "") -> str:
-    """The whole report. ``paths`` are the case files as the user gave them, for the commands it suggests."""
+def render(record: Record, exit_code: int, *, width: int, color: bool, verbose: bool = False) -> str:
+    """The whole report; ``verbose`` shows known divergences in full."""
     console = Console(
         file=io.StringIO(), width=width, force_terminal=color, no_color=not color, highlight=False, soft_wrap=False
     )
     with console.capture() as captured:
-        _render(console, record, exit_code, verbose, paths)
-    return captured.get()
+        _render(console, record, exit_code, verbose)
+    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
 
 
-def _render(console: Console, record: Record, exit_code: int, verbose: bool, paths: str) -> None:
+def _render(console: Console, record: Record, exit_code: int, verbose: bool) -> None:
     for target in record.header.targets:
         about = [f"{target.distribution} {target.version}", target.provider, f"Python {target.python}"]
         if target.newest_opset is not None:
@@ -42,22 +42,22 @@ def _render(console: Console, record: Record, exit_code: int, verbose: bool, pat
     unexpected = [finding for finding in found if finding.status != "expected"]
     in_full = unexpected if verbose else unexpected[:IN_FULL]
     for finding in in_full:
-        _finding(console, finding, paths)
+        _finding(console, finding)
     rest = [finding for finding in found if finding not in in_full]
     _others(console, rest, "Also unexpected" if in_full else "Unexpected", expected=False)
     _others(console, rest, "Known divergences, as expected", expected=True)
     if verbose:
         for finding in (finding for finding in found if finding.status == "expected"):
-            _finding(console, finding, paths)
+            _finding(console, finding)
     _stale(console, record.footer.known if record.footer else ())
     _errors(console, record)
     console.print(_table(record))
     console.print()
     _verdict(console, record, exit_code, unexpected)
-    _next(console, record, exit_code, unexpected, paths)
+    _next(console, record, exit_code, unexpected)
 
 
-def _finding(console: Console, finding: Finding, paths: str) -> None:
+def _finding(console: Console, finding: Finding) -> None:
     smallest = finding.smallest
     label = {"new": "NEW", "changed": "CHANGED", "expected": "KNOWN"}.get(finding.status, finding.status.upper())
     count = len(finding.cases)
@@ -73,7 +73,7 @@ def _finding(console: Console, finding: Finding, paths: str) -> None:
     )
     for line in details(smallest):
         console.print(f"    {escape(line)}", soft_wrap=True)
-    command = ["maxpool-check", "run", *shlex.split(paths), "-t", finding.target, "-k", smallest.case]
+    command = ["maxpool-check", "run", _file(smallest), "-t", finding.target, "-k", smallest.case]
     console.print(f"  [dim]{escape(shlex.join(command))}[/]", soft_wrap=True)
     console.print()
 
@@ -92,7 +92,7 @@ def details(execution: Execution) -> list[str]:
         where = f"{cell.output}{coordinates(cell.at)}"
         lines.append(f"{where}  {window_text(cell.window)}: expected {cell.expected}, got {cell.got}  ({cell.kind})")
     if not execution.cells:
-        lines.append(execution.message.replace("\n", " "))
+        lines.append(" ".join(execution.message.split()))
     total = sum(execution.counts.values())
     if total > len(execution.cells):
         lines.append(f"... {total} wrong cells in all")
@@ -100,19 +100,25 @@ def details(execution: Execution) -> list[str]:
 
 
 def _others(console: Console, found: list[Finding], heading: str, *, expected: bool) -> None:
-    chosen = [finding for finding in found if (finding.status == "expected") == expected]
-    if not chosen:
+    """A line for each finding that is not shown in full; known ones by their entry."""
+    rows: dict[str, list[Finding]] = {}
+    for finding in found:
+        if (finding.status == "expected") == expected:
+            name = finding.known or f"{finding.smallest.case} {finding.kinds} {finding.target}"
+            rows.setdefault(name, []).append(finding)
+    if not rows:
         return
     console.print(f"[bold]{heading}[/]")
     table = Table.grid(padding=(0, 2))
     table.add_column(overflow="fold", ratio=2)
     table.add_column(overflow="fold", ratio=3)
     table.add_column(justify="right", no_wrap=True)
-    for finding in chosen:
-        name = finding.known or finding.smallest.case
-        count = len(finding.cases)
-        limit = " (a limit)" if finding.limit else ""
-        table.add_row(escape(name), ", ".join(finding.kinds) + limit, f"{count} case{'s' if count != 1 else ''}")
+    for group in rows.values():
+        kinds = sorted({kind for finding in group for kind in finding.kinds})
+        count = len({case for finding in group for case in finding.cases})
+        limit = " (a limit)" if all(finding.limit for finding in group) else ""
+        name = group[0].known or group[0].smallest.case
+        table.add_row(escape(name), ", ".join(kinds) + limit, f"{count} case{'s' if count != 1 else ''}")
     console.print(Padding(table, (0, 0, 1, 2), expand=False))
 
 
@@ -172,15 +178,19 @@ def _verdict(console: Console, record: Record, exit_code: int, unexpected: list[
         if stale:
             parts.append(f"{stale} known divergence{'s' if stale != 1 else ''} to remove or review")
         if informative:
-            parts.append(f"{informative} differences that the document allows")
+            parts.append(f"{informative} difference{'s' if informative != 1 else ''} that the documents allow")
         console.print(f"[bold red]UNEXPECTED[/]  {'; '.join(parts)} "
                       f"({asked})")  # fmt: skip
 
 
-def _next(console: Console, record: Record, exit_code: int, unexpected: list[Finding], paths: str) -> None:
+def _next(console: Console, record: Record, exit_code: int, unexpected: list[Finding]) -> None:
     if exit_code == 1 and unexpected:
-        case = unexpected[0].smallest.case
-        where = f" -p {paths}" if paths else ""
-        console.print(f"Next: maxpool-check reference {escape(shlex.quote(case))}{where}", soft_wrap=True)
+        smallest = unexpected[0].smallest
+        case = f"{_file(smallest)}:{smallest.case.rpartition(':')[2]}"
+        console.print(f"Next: maxpool-check reference {escape(shlex.quote(case))}", soft_wrap=True)
     elif exit_code == 0 and any(execution.status == "expected" for execution in record.executions):
         console.print("Next: -v shows the known divergences, --report markdown=PATH writes them down")
+
+
+def _file(execution: Execution) -> str:
+    return execution.origin.rpartition(":")[0]

@@ -19,7 +19,9 @@ def test_help_and_version_do_not_wait_for_numpy_or_a_runtime(arguments):
         "except SystemExit: pass\n"
         "print(sorted({'numpy', 'onnx', 'onnxruntime', 'rich', 'jsonschema', 'yaml', 'msgspec'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     assert done.stdout.splitlines()[-1] == "[]"
 
 
@@ -84,7 +86,10 @@ def test_reference(cli):
 
 def test_reference_of_what_is_refused_or_empty(cli, small):
     assert "excludes it (invalid-attribute)" in cli("reference", "small:stride-0", "-p", small).out
-    assert cli("reference", "small:stride-0", "-p", small, "--format", "json").json["refused"]["reason"] == "invalid-attribute"
+    assert (
+        cli("reference", "small:stride-0", "-p", small, "--format", "json").json["refused"]["reason"]
+        == "invalid-attribute"
+    )
     assert "no cell of X" in cli("reference", "small:empty", "-p", small).out
     assert cli("reference", "small:empty", "-p", small, "--format", "json").json["empty"] == [[[True]]]
 
@@ -124,7 +129,11 @@ def test_schemas_are_schemas(cli, what):
 def test_report_of_what_is_no_record(cli, tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_text("hello\n")
-    for name, words in ((path, "not a line of a record"), (tmp_path / "absent", "No such file"), (tmp_path, "directory")):
+    for name, words in (
+        (path, "not a line of a record"),
+        (tmp_path / "absent", "No such file"),
+        (tmp_path, "directory"),
+    ):
         done = cli("report", name)
         assert done.code == 2
         assert words in done.err

@@ -171,7 +171,9 @@ def test_selection_by_tag_and_glob(cli, small, subject):
     assert cases("-k", "tag:neg-inf", "-k", "ordinary") == ["small:ordinary", "small:neg-inf"]
 
 
-@pytest.mark.parametrize(("variables", "colored"), [({}, False), ({"FORCE_COLOR": "1"}, True), ({"NO_COLOR": "1"}, False)])
+@pytest.mark.parametrize(
+    ("variables", "colored"), [({}, False), ({"FORCE_COLOR": "1"}, True), ({"NO_COLOR": "1"}, False)]
+)
 def test_colour_is_for_terminals_and_those_who_ask(cli, small, subject, variables, colored):
     done = cli("run", small, "-t", subject("right"), **variables)
     assert ("\x1b[" in done.out) is colored
@@ -201,7 +203,9 @@ def test_ctrl_c_leaves_a_record_without_a_footer_and_no_worker(small, subject, t
     deadline = time.monotonic() + 60
     while not (path.exists() and path.read_text().count("\n") >= 5) and time.monotonic() < deadline:
         time.sleep(0.1)
-    children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=False).stdout.split()
+    children = subprocess.run(
+        ["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=False
+    ).stdout.split()
     assert children
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
@@ -242,6 +246,8 @@ def test_a_progress_bar_on_a_terminal_only(small, subject):
 
 def test_a_reader_who_leaves_early_is_no_error(small, subject):
     command = f"{sys.executable} -m maxpool_check run {small} -t {subject('keeps_the_seed')} -v | head -n 1"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, env=environment(), check=False)
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, env=environment(), check=False
+    )
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
