@@ -1,0 +1,67 @@
+"""The README shows what the program prints.
+
+After a change that is meant: ``python -m tests.test_readme`` writes the quoted output again.
+"""
+
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from maxpool_check.corpus.collection import collect
+from maxpool_check.corpus.expectations import contradictions
+from tests.conftest import ROOT, environment
+
+README = ROOT / "README.md"
+CONSOLE = re.compile(r"```console\n\$ (?P<command>.+)\n(?P<output>(?:.*\n)*?)```")
+
+
+def printed(command):
+    program, *arguments = shlex.split(command)
+    assert program == "maxpool-check"
+    done = subprocess.run(
+        [sys.executable, "-m", "maxpool_check", *arguments],
+        capture_output=True, text=True, cwd=ROOT, env=environment(), check=False,
+    )  # fmt: skip
+    return done.stdout
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("block", list(CONSOLE.finditer(README.read_text())), ids=lambda block: block["command"])
+def test_quoted_output(block):
+    # The Python that runs the test is not that of the README.
+    def without_python(text):
+        return re.sub(r"Python \d+\.\d+\.\d+", "Python X", text)
+
+    assert without_python(printed(block["command"])) == without_python(block["output"])
+
+
+def test_the_example_of_a_case_file(tmp_path):
+    (block,) = re.findall(r"```yaml\n(spec: (?:.*\n)*?)```", README.read_text())
+    (tmp_path / "x.yaml").write_text(block)
+    cases = collect([tmp_path]).cases
+    assert len(cases) == 8
+    assert [problem for case in cases for problem in contradictions(case)] == []
+
+
+def test_the_example_of_the_reference():
+    (block,) = re.findall(r"```python\n(import numpy(?:.*\n)*?)```", README.read_text())
+    names = {}
+    exec(block, names)
+    assert names["pooled"].Y.tolist() == [[[[float("-inf")]]]]
+    assert names["pooled"].Indices.tolist() == [[[[0]]]]
+    assert not names["pooled"].empty.any()
+
+
+def test_the_workflow_is_yaml():
+    (block,) = re.findall(r"```yaml\n(- run: (?:.*\n)*?)```", README.read_text())
+    assert len(yaml.safe_load(block)) == 2
+
+
+if __name__ == "__main__":
+    README.write_text(
+        CONSOLE.sub(lambda block: f"```console\n$ {block['command']}\n{printed(block['command'])}```", README.read_text())
+    )

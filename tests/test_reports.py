@@ -1,0 +1,51 @@
+"""The committed reports: each is what its record says, and the records are of this corpus."""
+
+import pytest
+
+from maxpool_check.corpus.collection import collect
+from maxpool_check.reporting import markdown
+from maxpool_check.running.frame import header
+from maxpool_check.running.record import read
+from tests.conftest import CASES, ROOT
+
+REPORTS = ROOT / "reports"
+RECORDS = sorted(REPORTS.glob("*.jsonl"))
+
+
+def test_there_are_reports_of_the_releases_that_matter():
+    names = {path.stem for path in RECORDS}
+    assert "onnxruntime-1.23.2-cpu" in names
+    assert len(names) >= 2
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_a_report_is_made_from_its_record(path):
+    record = read(path)
+    assert record.footer is not None
+    assert path.with_suffix(".md").read_text() == markdown.render(record, record.footer.exit_code)
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_a_record_is_of_the_corpus_as_it_is(path):
+    corpus = collect([CASES])
+    now, then = header(corpus.cases, [], corpus.known_files), read(path).header
+    assert then.cases_sha256 == now.cases_sha256, "the cases have changed since: make report"
+    assert then.known_sha256 == now.known_sha256, "the known divergences have changed since: make report"
+    assert then.profile == now.profile
+
+
+def test_every_report_is_listed_and_nothing_is_too_large():
+    readme = (REPORTS / "README.md").read_text()
+    for path in RECORDS:
+        assert f"({path.with_suffix('.md').name})" in readme
+    assert all(path.stat().st_size < 2**20 for path in REPORTS.iterdir())
+
+
+def test_the_old_release_shows_the_defects_that_sonnx_prints():
+    report = (REPORTS / "onnxruntime-1.23.2-cpu.md").read_text()
+    assert (
+        "| Y[0, 0, 0, 0] | rows 0-1, columns 0-1 | `-inf` | `-1.7976931348623157e+308` | `y-lowest-for-neg-inf` |\n"
+        "| Indices[0, 0, 0, 0] | rows 0-1, columns 0-1 | `0` | `-4` | `indices-sentinel` |\n"
+    ) in report
+    example = report[report.index("### `sonnx/int:int-example-4`") : report.index("### `sonnx/int:int-example-5`")]
+    assert example.count("| `-4` | `indices-sentinel` |") == 3
