@@ -50,7 +50,9 @@ def test_the_worked_examples_are_there():
 
 def test_every_document_dtype_and_form_of_expectation_is_used():
     assert {case.spec for case in CORPUS.cases} == set(SPECIFICATIONS)
-    assert {"float16", "bfloat16", "float32", "float64", "int8", "uint8"} <= {case.X.dtype.name for case in CORPUS.cases}
+    assert {"float16", "bfloat16", "float32", "float64", "int8", "uint8"} <= {
+        case.X.dtype.name for case in CORPUS.cases
+    }
     assert {type(case.expect) for case in CORPUS.cases} == {Values, Shape, Refusal, Undefined, type(None)}
     assert len(CORPUS.cases) >= 150
 

@@ -63,5 +63,7 @@ def test_the_workflow_is_yaml():
 
 if __name__ == "__main__":
     README.write_text(
-        CONSOLE.sub(lambda block: f"```console\n$ {block['command']}\n{printed(block['command'])}```", README.read_text())
+        CONSOLE.sub(
+            lambda block: f"```console\n$ {block['command']}\n{printed(block['command'])}```", README.read_text()
+        )
     )

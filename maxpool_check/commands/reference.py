@@ -54,7 +54,9 @@ def command(case: str, path: Path, form: str, everything: bool, max_cells: int) 
         click.echo(_json(found, pooled))
         return 0
     _text(found, meaning, pooled, everything)
-    if pooled.Y.size <= MOST_WINDOWS or everything:
+    if pooled.Y.size == 0:
+        click.echo("no windows")
+    elif pooled.Y.size <= MOST_WINDOWS or everything:
         click.echo("windows (positions on X; padding is not in them)")
         from maxpool_check.reporting.tensors import coordinates, window_text
 

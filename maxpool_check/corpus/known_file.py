@@ -12,6 +12,7 @@ from maxpool_check.corpus.schema import KNOWN_FILE
 from maxpool_check.corpus.structure import differences
 from maxpool_check.judging.kinds import Kind
 from maxpool_check.judging.known import KnownDivergence, When
+from maxpool_check.question import Question
 from maxpool_check.specifications.attributes import nearest
 
 
@@ -46,9 +47,17 @@ def read_known(path: Path) -> list[KnownDivergence]:
         except ValueError as error:
             problems.append(document.problem((*at, "expires"), f"not a date: {error}"))
             continue
+        questions = frozenset(map(Question, fields["questions"])) if "questions" in fields else None
         entries.append(
             KnownDivergence(
-                name, when, tuple(fields["cases"]), frozenset(kinds), fields["reason"], fields.get("issue"), expires
+                id=name,
+                when=when,
+                cases=tuple(fields["cases"]),
+                kinds=frozenset(kinds),
+                reason=fields["reason"],
+                issue=fields.get("issue"),
+                expires=expires,
+                questions=questions,
             )
         )
     if problems:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from maxpool_check.question import Question
 from maxpool_check.reference import dtypes
 from maxpool_check.reference.policies import READINGS
 from maxpool_check.specifications import SPECIFICATIONS
@@ -111,6 +112,12 @@ KNOWN_FILE = _map(
                     "when": {**_TEXT, "description": 'distribution and versions, "onnxruntime < 1.29 @Provider"'},
                     "cases": {**_WORDS, "minItems": 1},
                     "kinds": {**_WORDS, "minItems": 1},
+                    "questions": {
+                        "type": "array",
+                        "minItems": 1,
+                        "items": {"enum": [question.value for question in Question]},
+                        "description": "the ways of asking it is about, each of which must show it",
+                    },
                     "reason": {"type": "string", "pattern": r"\S", "description": "the reason, in words"},
                     "issue": _TEXT,
                     "expires": {

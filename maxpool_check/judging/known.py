@@ -13,6 +13,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from maxpool_check.judging.kinds import Kind
+from maxpool_check.question import Question
 
 DEFAULT_PROVIDER = "CPUExecutionProvider"
 
@@ -64,7 +65,10 @@ class When:
 
 @dataclass(frozen=True)
 class KnownDivergence:
-    """One reviewed entry: these cases, on these targets, diverge in exactly these kinds."""
+    """One reviewed entry: these cases, on these targets, diverge in exactly these kinds.
+
+    ``questions`` names the ways of asking that it is about, each of which must show it; None: any of them may.
+    """
 
     id: str
     when: When
@@ -73,6 +77,7 @@ class KnownDivergence:
     reason: str
     issue: str | None = None
     expires: date | None = None
+    questions: frozenset[Question] | None = None
 
     def expired(self, today: date) -> bool:
         """Whether its date has passed."""
@@ -82,6 +87,18 @@ class KnownDivergence:
         """Whether it is about a case, by its full id."""
         return any(fnmatchcase(case, pattern) for pattern in self.cases)
 
+    def expects(self, case: str, question: Question, kinds: Iterable[Kind]) -> bool:
+        """Whether these are exactly its kinds, as far as the question can show them."""
+        asked = self.questions is None or question in self.questions
+        return asked and self.binds(case) and frozenset(kinds) == {kind for kind in self.kinds if shows(question, kind)}
+
+
+def shows(question: Question, kind: Kind) -> bool:
+    """Whether a kind can come of a question at all: Y alone has no Indices, and only it is held to the other Y."""
+    if question is Question.Y_ONLY:
+        return not kind.value.startswith("indices-")
+    return kind is not Kind.Y_DEPENDS_ON_INDICES
+
 
 @dataclass
 class Ledger:
@@ -89,19 +106,20 @@ class Ledger:
 
     entries: Sequence[KnownDivergence]
     today: date
-    _seen: dict[str, set[str]] = field(default_factory=dict)
+    _seen: set[tuple[str, str, Question]] = field(default_factory=set)
     _needed: set[str] = field(default_factory=set)
 
-    def known(self, case: str, kinds: Iterable[Kind]) -> KnownDivergence | None:
-        """The entry that expects exactly these kinds of a case, those of all its questions; remembers that it was seen."""
+    def known(self, case: str, question: Question, kinds: Iterable[Kind]) -> KnownDivergence | None:
+        """The entry that expects exactly these kinds of an execution; remembers that it was seen."""
         found = frozenset(kinds)
         for entry in self.entries:
-            if entry.kinds == found and entry.binds(case):
-                if entry.expired(self.today):
-                    self._needed.add(entry.id)
-                    continue
-                self._seen.setdefault(entry.id, set()).update(p for p in entry.cases if fnmatchcase(case, p))
-                return entry
+            if not entry.expects(case, question, found):
+                continue
+            if entry.expired(self.today):
+                self._needed.add(entry.id)
+                continue
+            self._seen.update((entry.id, pattern, question) for pattern in entry.cases if fnmatchcase(case, pattern))
+            return entry
         return None
 
     def others(self, case: str) -> list[KnownDivergence]:
@@ -113,10 +131,16 @@ class Ledger:
         return {entry.id: self._status(entry, asked) for entry in self.entries}
 
     def _status(self, entry: KnownDivergence, asked: Mapping[str, bool]) -> tuple[Status, str]:
-        seen = self._seen.get(entry.id, set())
         if entry.id in self._needed or (entry.expired(self.today) and any(asked[p] for p in entry.cases)):
             return Status.EXPIRED, f"since {entry.expires}; review it, then remove it or set a new date"
-        stale = [pattern for pattern in entry.cases if asked[pattern] and pattern not in seen]
+        stale = [words for pattern in entry.cases if asked[pattern] for words in self._unseen(entry, pattern)]
         if stale:
             return Status.REPAIRED, f"{', '.join(stale)} no longer diverges so; remove it from the entry"
+        seen = any(name == entry.id for name, _, _ in self._seen)
         return (Status.EXPECTED, "") if seen else (Status.NOT_ASKED, "none of its cases was run")
+
+    def _unseen(self, entry: KnownDivergence, pattern: str) -> list[str]:
+        seen = {question for name, one, question in self._seen if (name, one) == (entry.id, pattern)}
+        if entry.questions is None:
+            return [] if seen else [pattern]
+        return [f"{pattern} ({question.value})" for question in sorted(entry.questions - seen)]

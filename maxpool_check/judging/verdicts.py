@@ -122,8 +122,8 @@ def _answered(meaning: Meaning, question: Question, outputs: Mapping[str, np.nda
     if compared.wrong:
         return replace(_diverges(meaning, compared, outputs), information=information)
     if meaning.pooled.empty.any():
-        count = int(meaning.pooled.empty.sum())
-        message = f"{count} of {meaning.pooled.empty.size} windows hold no cell of X; the rest is right"
+        count, size = int(meaning.pooled.empty.sum()), meaning.pooled.empty.size
+        message = f"{count} of {size} windows hold no cell of X" + ("; the rest is right" if count < size else "")
         return Judgement(Verdict.UNDEFINED, message=message, information=information)
     return Judgement(Verdict.CONFORMS, information=information)
 

@@ -140,15 +140,14 @@ class Run:
             # Decided by the order of the cases: what was already under way must not change the result.
             outcomes = dict.fromkeys(outcomes, Failed(given_up))
         judgements = judge(asked.meaning, outcomes)
-        kinds = {kind for judgement in judgements.values() for kind in judgement.kinds}
         ledger = self._ledgers[name]
-        entry = ledger.known(asked.case.id, kinds) if kinds else None
         for question, judgement in judgements.items():
-            status = ""
+            known, status = None, ""
             if judgement.verdict in FAULTS:
-                status = "expected" if entry else "changed" if ledger.others(asked.case.id) else "new"
+                known = ledger.known(asked.case.id, question, judgement.kinds)
+                status = "expected" if known else "changed" if ledger.others(asked.case.id) else "new"
             outcome, opset = outcomes[question], asked.outcomes[question][1]
-            yield _execution(asked, question, outcome, judgement, opset, entry.id if entry and status else None, status)
+            yield _execution(asked, question, outcome, judgement, opset, known.id if known else None, status)
             self._count_death(name, outcome)
 
     def _count_death(self, name: str, outcome: Outcome) -> None:
