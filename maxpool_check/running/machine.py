@@ -21,8 +21,8 @@ def cpu() -> str:
 
 
 def system() -> str:
-    """The operating system and its version."""
-    return f"{platform.system()} {platform.release()}"
+    """The operating system and the version of its kernel, less what a distributor adds."""
+    return f"{platform.system()} {platform.release().partition('-')[0]}"
 
 
 def libraries() -> dict[str, str]:
