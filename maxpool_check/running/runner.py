@@ -2,44 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
-import queue
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.comparison import Expected
 from maxpool_check.judging.known import KnownDivergence, Ledger
-from maxpool_check.judging.verdicts import FAULTS, Judgement, Meaning, Verdict, judge
-from maxpool_check.outcome import Answered, Crashed, Failed, Outcome, TimedOut
+from maxpool_check.judging.verdicts import FAULTS, Meaning, judge
+from maxpool_check.outcome import Crashed, Failed, Outcome, TimedOut
 from maxpool_check.question import Question, questions
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.running import record
-from maxpool_check.targets.process import CannotStart, Worker
+from maxpool_check.running.execution import Asked, execution
+from maxpool_check.running.pool import Pool
+from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.target import Target
 
 DEATHS_IN_A_ROW = 20
 """After so many crashes and time-outs in a row a target is given up."""
 
-MOST_VALUES = 100
-"""Inputs of up to so many cells are kept in the record of a fault."""
-
 _AHEAD = 4
 """Cases in flight for each worker, so that none of them waits for the judge."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One case asked of one target, in every way it is asked."""
-
-    case: Case
-    target: Target
-    meaning: Meaning
-    outcomes: Mapping[Question, tuple[Outcome, int | None]]
 
 
 class Run:
@@ -71,7 +57,7 @@ class Run:
 
     def executions(self) -> Generator[record.Execution, None, None]:
         """Ask, judge, and yield, case by case and target by target. Closing the iterator ends every worker."""
-        pools = {target.description.name: _Pool(target, self._jobs) for target in self._targets}
+        pools = {target.description.name: Pool(target, self._jobs) for target in self._targets}
         threads = ThreadPoolExecutor(max(1, self._jobs * len(self._targets)))
         waiting: deque[Future[Asked]] = deque()
         try:
@@ -118,7 +104,7 @@ class Run:
             for target in self._targets:
                 yield case, target, meaning
 
-    def _ask(self, pool: _Pool, case: Case, target: Target, meaning: Meaning) -> Asked:
+    def _ask(self, pool: Pool, case: Case, target: Target, meaning: Meaning) -> Asked:
         outcomes: dict[Question, tuple[Outcome, int | None]] = {}
         with pool.slot() as slot:
             for question in questions(case.outputs):
@@ -147,7 +133,7 @@ class Run:
                 known = ledger.known(asked.case.id, question, judgement.kinds)
                 status = "expected" if known else "changed" if ledger.others(asked.case.id) else "new"
             outcome, opset = outcomes[question], asked.outcomes[question][1]
-            yield _execution(asked, question, outcome, judgement, opset, known.id if known else None, status)
+            yield execution(asked, question, outcome, judgement, opset, known.id if known else None, status)
             self._count_death(name, outcome)
 
     def _count_death(self, name: str, outcome: Outcome) -> None:
@@ -162,119 +148,9 @@ class Run:
             self.errors.append(f"{name} was given up: {why}")
 
 
-class _Pool:
-    """The workers of one target, made as they are needed."""
-
-    def __init__(self, target: Target, size: int) -> None:
-        self._slots: queue.LifoQueue[_Slot] = queue.LifoQueue()
-        self._all = [_Slot(target, self._slots) for _ in range(size)]
-        for slot in self._all:
-            self._slots.put(slot)
-
-    def slot(self) -> _Slot:
-        return self._slots.get()
-
-    def close(self) -> None:
-        for slot in self._all:
-            slot.close()
-
-
-class _Slot:
-    """A place for one worker, taken with ``with``."""
-
-    def __init__(self, target: Target, home: queue.LifoQueue[_Slot]) -> None:
-        self._target, self._home = target, home
-        self._worker: Worker | None = None
-        self._closed = False
-
-    def worker(self) -> Worker:
-        """The living worker, a new one if the last has died."""
-        if self._closed:
-            raise CannotStart("the run has ended")
-        if self._worker is None or not self._worker.alive:
-            self.close()
-            self._closed = False
-            self._worker = self._target.worker()
-        return self._worker
-
-    def close(self) -> None:
-        self._closed = True
-        if self._worker is not None:
-            self._worker.close()
-            self._worker = None
-
-    def __enter__(self) -> _Slot:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._home.put(self)
-
-
 def _covers(entry: KnownDivergence, target: Target) -> bool:
     said = target.description
     return entry.when.covers(said.distribution, said.version, said.provider)
-
-
-def _execution(
-    asked: Asked,
-    question: Question,
-    outcome: Outcome,
-    judgement: Judgement,
-    opset: int | None,
-    known: str | None,
-    status: str,
-) -> record.Execution:
-    case = asked.case
-    explained = status != "" or judgement.verdict in (Verdict.UNDEFINED, Verdict.ERROR)
-    return record.Execution(
-        target=asked.target.description.name,
-        case=case.id,
-        question=question.value,
-        verdict=judgement.verdict.value,
-        title=case.title,
-        spec=case.spec,
-        case_sha256=case.sha256,
-        origin=f"{case.origin.path}:{case.origin.line}",
-        kinds=tuple(kind.value for kind in judgement.kinds),
-        known=known,
-        status=status,
-        message=judgement.message,
-        information=tuple(kind.value for kind in judgement.information),
-        limit=judgement.limit,
-        opset=opset,
-        answer=_digests(outcome),
-        counts={kind.value: count for kind, count in (judgement.counts or {}).items()},
-        cells=tuple(
-            record.Cell(
-                at=cell.at,
-                output=cell.output,
-                expected=cell.expected,
-                got=cell.got,
-                kind=cell.kind,
-                window=cell.window,
-                values=cell.values,
-                got_cell=cell.got_cell,
-            )
-            for cell in judgement.cells
-        ),
-        input=_input(case) if explained else None,
-        clauses=case.covers,
-        erratum=case.erratum if explained else None,
-    )
-
-
-def _input(case: Case) -> record.Input:
-    values = tuple(str(value) for value in case.X.reshape(-1)) if case.X.size <= MOST_VALUES else None
-    return record.Input(dtype=case.X.dtype.name, shape=case.X.shape, attributes=dict(case.attributes), values=values)
-
-
-def _digests(outcome: Outcome) -> dict[str, str]:
-    if not isinstance(outcome, Answered):
-        return {}
-    return {
-        name: hashlib.sha256(f"{value.dtype.name}{value.shape}".encode() + value.tobytes()).hexdigest()
-        for name, value in outcome.outputs.items()
-    }
 
 
 def decidable(cases: Sequence[Case], asked: Sequence[Case], whole: bool) -> Callable[[str], bool]:

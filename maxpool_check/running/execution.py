@@ -1,0 +1,90 @@
+"""From one question, its outcome and its judgement to a line of the record."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from maxpool_check.corpus.case import Case
+from maxpool_check.judging.verdicts import Judgement, Meaning, Verdict
+from maxpool_check.outcome import Answered, Outcome
+from maxpool_check.question import Question
+from maxpool_check.running import record
+from maxpool_check.targets.target import Target
+
+MOST_VALUES = 100
+"""Inputs of up to so many cells are kept in the record of a fault."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One case asked of one target, in every way it is asked: the outcomes, each with the operator set it was asked in."""
+
+    case: Case
+    target: Target
+    meaning: Meaning
+    outcomes: Mapping[Question, tuple[Outcome, int | None]]
+
+
+def execution(
+    asked: Asked,
+    question: Question,
+    outcome: Outcome,
+    judgement: Judgement,
+    opset: int | None,
+    known: str | None,
+    status: str,
+) -> record.Execution:
+    """The line. ``known`` and ``status`` say how a fault fared among the known divergences."""
+    case = asked.case
+    explained = status != "" or judgement.verdict in (Verdict.UNDEFINED, Verdict.ERROR)
+    return record.Execution(
+        target=asked.target.description.name,
+        case=case.id,
+        question=question.value,
+        verdict=judgement.verdict.value,
+        title=case.title,
+        spec=case.spec,
+        case_sha256=case.sha256,
+        origin=f"{case.origin.path}:{case.origin.line}",
+        kinds=tuple(kind.value for kind in judgement.kinds),
+        known=known,
+        status=status,
+        message=judgement.message,
+        information=tuple(kind.value for kind in judgement.information),
+        limit=judgement.limit,
+        opset=opset,
+        answer=_digests(outcome),
+        counts={kind.value: count for kind, count in (judgement.counts or {}).items()},
+        cells=tuple(
+            record.Cell(
+                at=cell.at,
+                output=cell.output,
+                expected=cell.expected,
+                got=cell.got,
+                kind=cell.kind,
+                window=cell.window,
+                values=cell.values,
+                got_cell=cell.got_cell,
+            )
+            for cell in judgement.cells
+        ),
+        input=_input(case) if explained else None,
+        clauses=case.covers,
+        erratum=case.erratum if explained else None,
+    )
+
+
+def _input(case: Case) -> record.Input:
+    values = tuple(str(value) for value in case.X.reshape(-1)) if case.X.size <= MOST_VALUES else None
+    return record.Input(dtype=case.X.dtype.name, shape=case.X.shape, attributes=dict(case.attributes), values=values)
+
+
+def _digests(outcome: Outcome) -> dict[str, str]:
+    if not isinstance(outcome, Answered):
+        return {}
+    return {
+        name: hashlib.sha256(f"{value.dtype.name}{value.shape}".encode() + value.tobytes()).hexdigest()
+        for name, value in outcome.outputs.items()
+    }
