@@ -19,8 +19,9 @@ from maxpool_check.reference.pooling import Pooled, Pooling
 def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
     """Pool X, of shape N x C x D1 x ... x Dn."""
     shape = (*X.shape[:2], *pooling.output_sizes)
-    taps = [_taps(axis) for axis in pooling.geometry]
+    # First of all, so that an answer too large for the memory is refused before anything is worked out.
     empty = np.zeros(shape, bool)
+    taps = [_taps(axis) for axis in pooling.geometry]
     for dimension, (_, count) in enumerate(taps, start=2):
         empty |= (count == 0).reshape(-1, *[1] * (len(shape) - 1 - dimension))
     if empty.all():
@@ -43,11 +44,14 @@ def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
 
 
 def _taps(axis: Axis) -> tuple[np.ndarray, np.ndarray]:
-    """For each window: its first position inside the input, and how many of its taps are inside."""
-    start = np.array([axis.start(i) for i in range(axis.output)], np.int64)
+    """For each window: its first position inside the input (0 if there is none), and how many of its taps are inside."""
+    # Exact also where pads or dilations come near the limits of 64 bits, as Python's own integers.
+    huge = max(abs(axis.begin), abs(axis.end), axis.dilation, axis.kernel, axis.size) >= 2**60
+    start = np.arange(axis.output).astype(object if huge else np.int64) * axis.stride - axis.begin
     before = np.maximum(0, -(start // axis.dilation))
     after = np.minimum(axis.kernel, -((start - axis.size) // axis.dilation))
-    return start + before * axis.dilation, np.maximum(0, after - before)
+    count = np.maximum(0, after - before).astype(np.int64)
+    return np.where(count > 0, start + before * axis.dilation, 0).astype(np.int64), count
 
 
 def _reduce(
@@ -55,7 +59,6 @@ def _reduce(
 ) -> tuple[np.ndarray, np.ndarray]:
     # A tap that a window does not have repeats its first one, which is never greater than itself. An empty window
     # looks at position 0; the caller discards what it finds.
-    first = np.where(count > 0, first, 0)
     best, chosen = keys.take(first, dimension), cells.take(first, dimension)
     for t in range(1, int(count.max())):
         position = np.where(t < count, first + t * axis.dilation, first)

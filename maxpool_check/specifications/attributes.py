@@ -80,8 +80,18 @@ def missing(name: str, document: str) -> Refused:
     return Refused(Reason.INVALID_ATTRIBUTE, f"{name} is required", clause=f"{document}, attribute {name}")
 
 
+def _bits(value: object) -> str:
+    entries = value if isinstance(value, (list, tuple)) else [value]
+    return " of 64 bits" if any(isinstance(entry, Integral) and not _is_integer(entry) for entry in entries) else ""
+
+
+def _is_integer(value: object) -> bool:
+    # An attribute is an integer of 64 bits, in ONNX's file format as well.
+    return isinstance(value, Integral) and -(2**63) <= int(value) < 2**63
+
+
 def _value(name: str, value: Any, kind: Kind, document: str) -> Any:
-    if kind is Kind.INTEGER and isinstance(value, Integral):
+    if kind is Kind.INTEGER and _is_integer(value):
         return int(value)
     if kind is Kind.TEXT and isinstance(value, str):
         return value
@@ -90,11 +100,11 @@ def _value(name: str, value: Any, kind: Kind, document: str) -> Any:
             entries = list(value)
         except TypeError:
             entries = [value, None]
-        if all(isinstance(entry, Integral) for entry in entries):
+        if all(_is_integer(entry) for entry in entries):
             return tuple(int(entry) for entry in entries)
     raise IllTyped(
         Reason.INVALID_ATTRIBUTE,
-        f"{name} must be {kind.value}, got {value!r}",
+        f"{name} must be {kind.value}{_bits(value)}, got {value!r}",
         clause=f"{document}, attribute {name}",
         attribute=name,
     )

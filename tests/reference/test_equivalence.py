@@ -108,6 +108,29 @@ def test_a_huge_kernel_costs_no_more_than_the_input_is_wide():
     assert evaluator.evaluate(X, Pooling((axis,), Policies())).Y.tolist() == [[[3, 3, 3]]]
 
 
+def test_numbers_near_the_limits_of_64_bits():
+    X = np.array([[[1, 3, 2]]], np.int8)
+    far = 2**63 - 1
+    for axis in (
+        Axis(3, far, 1, 1, far - 2, 1, 3),
+        Axis(3, 2, 1, far - 1, far, 3, 6),
+        Axis(3, 2, far, 1, 0, 0, 1),
+        Axis(3, 2, 1, 2**62, 2**62, 2**62, 2),
+    ):
+        pooled = evaluator.evaluate(X, Pooling((axis,), Policies()))
+        for i in range(axis.output):
+            inside = [p for p in range(3) if (p - axis.start(i)) % axis.dilation == 0 and 0 <= (p - axis.start(i)) // axis.dilation < axis.kernel]  # fmt: skip
+            assert pooled.empty[0, 0, i] == (not inside)
+            if inside:
+                assert pooled.Y[0, 0, i] == max(X[0, 0, p] for p in inside)
+
+
+def test_an_answer_too_large_for_any_memory_is_an_error_at_once():
+    pooling = Pooling((Axis(3, 2, 1, 1, 10**17, 10**17, 2 * 10**17 + 2),), Policies())
+    with pytest.raises((MemoryError, ValueError)):
+        evaluator.evaluate(np.zeros((1, 1, 3)), pooling)
+
+
 def test_the_two_references_do_not_agree_by_accident():
     # The comparison above must see a difference in a single bit of each part of the answer.
     pooling = Pooling((Axis(2, 2, 1, 1, 1, 0, 2),), Policies())

@@ -35,6 +35,7 @@ def refusal(x=X, spec="onnx-22", **attributes):
         ({"kernel_shape": 2}, "kernel_shape"),
         ({"kernel_shape": [2.0, 2.0]}, "kernel_shape"),
         ({"kernel_shape": "2x2"}, "kernel_shape"),
+        ({"kernel_shape": [2**63, 2]}, "kernel_shape"),
         ({"kernel_shape": [2, 2], "strides": [0, 1]}, "strides"),
         ({"kernel_shape": [2, 2], "strides": [1]}, "strides"),
         ({"kernel_shape": [2, 2], "dilations": [1, 0]}, "dilations"),
