@@ -49,6 +49,19 @@ def cli():
     return run
 
 
+def living():
+    """The processes of this machine that are no zombies: (id, parent, group) of each. From /proc: Linux."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent, group, *_ = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if state != "Z":
+            found.append((int(path.parent.name), int(parent), int(group)))
+    return found
+
+
 @pytest.fixture
 def subject():
     """The target name of a kernel of ``subjects.py``."""

@@ -10,6 +10,9 @@ import numpy as np
 import maxpool_check
 from maxpool_check.reference.dtypes import is_float, lowest
 
+if os.environ.get("SLOW_TO_START"):
+    time.sleep(60)
+
 
 def right(X, attributes):
     """As specified."""
@@ -95,3 +98,49 @@ def forgets_its_shape(X, attributes):
     """Gives Y and Indices flat, in another dtype."""
     Y, Indices = right(X, attributes)
     return Y.reshape(-1), Indices.astype(np.int32)
+
+
+def forks_and_hangs(X, attributes):
+    """Leaves a child that holds every pipe open, and does not come back."""
+    if os.fork() == 0:
+        time.sleep(600)
+        os._exit(0)
+    time.sleep(600)
+
+
+def forks_and_dies(X, attributes):
+    """Leaves a child that holds every pipe open, and exits."""
+    if os.fork() == 0:
+        time.sleep(600)
+        os._exit(0)
+    os._exit(3)
+
+
+def gives_nothing(X, attributes):
+    """Returns None."""
+
+
+def gives_objects(X, attributes):
+    """Returns Y as Python objects."""
+    Y, Indices = right(X, attributes)
+    return Y.astype(object), Indices
+
+
+def gives_three(X, attributes):
+    """Returns one value too many."""
+    return (*right(X, attributes), X)
+
+
+def speaks_in_surrogates(X, attributes):
+    """Raises with words that no encoding can write."""
+    raise ValueError("\ud800 is half a character")
+
+
+def dies_every_other_time(X, attributes):
+    """Dies of an even first cell, so that no twenty deaths come in a row."""
+    if X.size and X.reshape(-1)[0] % 2 == 0:
+        os._exit(1)
+    return right(X, attributes)
+
+
+slow_to_start = right

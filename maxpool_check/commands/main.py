@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import io
+import itertools
+import json
 import os
 import sys
 import traceback
@@ -61,35 +64,59 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        # A title or an id may hold what the terminal's encoding cannot write.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
-        sys.exit(cli.main(given, prog_name="maxpool-check", standalone_mode=False) or 0)
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
-    except click.ClickException as error:
-        error.show()
-        _explain(given, error.exit_code, getattr(error, "errors", [{"message": error.format_message()}]))
-        sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        sys.exit(130)
+        sys.exit(_run(given))
     except BrokenPipeError:
         # Whoever read the output has seen enough. What is still buffered must not raise again on the way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+
+
+def _run(given: list[str]) -> int:
+    stdout = sys.stdout
+    try:
+        code = cli.main(given, prog_name="maxpool-check", standalone_mode=False)
+        sys.stdout.flush()
+        return int(code or 0)
+    except SystemExit as done:
+        # When the reader of its output is gone, click muffles stdout and leaves with 1: an unexpected verdict, here.
+        if sys.stdout is not stdout:
+            raise BrokenPipeError from done
+        raise
+    except BrokenPipeError:
+        raise
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.ClickException as error:
+        error.show()
+        return _explained(given, error.exit_code, getattr(error, "errors", [{"message": error.format_message()}]))
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return _explained(given, 130, [{"message": "interrupted"}])
+    except OSError as error:
+        click.echo(f"error: {error}", err=True)
+        return _explained(given, 3, [{"message": str(error)}])
     except Exception as error:
         if "-vv" in given:
             traceback.print_exc()
         else:
             click.echo(f"internal error: {type(error).__name__}: {error}", err=True)
             click.echo("This is a defect of maxpool-check; -vv shows where it happened.", err=True)
-        _explain(given, 3, [{"message": f"internal error: {error}"}])
-        sys.exit(3)
+        return _explained(given, 3, [{"message": f"internal error: {error}"}])
 
 
-def _explain(arguments: list[str], exit_code: int, errors: list[dict[str, object]]) -> None:
-    """Keep the promise of --format json, one document on stdout, for errors that come before a command runs."""
-    pairs = zip(arguments, [*arguments[1:], ""], strict=True)
-    if arguments[:1] == ["run"] and any(pair == ("--format", "json") or pair[0] == "--format=json" for pair in pairs):
-        from maxpool_check.reporting import json
+def _explained(arguments: list[str], exit_code: int, errors: list[dict[str, object]]) -> int:
+    """Keep the promise of --format json, one document on stdout, for errors that leave a command without one."""
+    pairs = itertools.pairwise([*arguments, ""])
+    wanted = any(pair == ("--format", "json") or pair[0] == "--format=json" for pair in pairs)
+    if wanted and arguments[0] == "run":
+        from maxpool_check.reporting import json as run_json
 
-        click.echo(json.failure(exit_code, errors))
+        click.echo(run_json.failure(exit_code, errors))
+    elif wanted:
+        click.echo(json.dumps({"schema": f"maxpool-check/{arguments[0]}/1", "exit_code": exit_code, "errors": errors}))
+    return exit_code

@@ -33,6 +33,20 @@ class _Report(click.ParamType):  # type: ignore[type-arg]
         return kind, Path(path)
 
 
+class _Seconds(click.ParamType):  # type: ignore[type-arg]
+    name = "SECONDS"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """A time that ends."""
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = 0.0
+        if not 0 < seconds <= 10**6:
+            self.fail(f"'{value}' is not a number of seconds above 0", param, ctx)
+        return seconds
+
+
 @click.command("run")
 @options.paths
 @click.option(
@@ -44,7 +58,7 @@ class _Report(click.ParamType):  # type: ignore[type-arg]
     "-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Workers for each target.  [default: 1]"
 )
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), default=10.0, metavar="SECONDS",
+    "--timeout", type=_Seconds(), default=10.0, metavar="SECONDS",
     help="The time for one question.  [default: 10]",
 )  # fmt: skip
 @click.option(
@@ -96,6 +110,11 @@ def command(
     from maxpool_check.running.record import gather
     from maxpool_check.running.session import Plan, perform
 
+    if known_files and no_known:
+        raise click.UsageError("--known and --no-known contradict each other")
+    written = [*reports, *([("record", output)] if output else [])]
+    for _, path in written:
+        _hold_writable(path)
     corpus = options.collect(paths, max_cells)
     known, files = _known(corpus, known_files, no_known)
     _hold_to_reference(corpus.cases)
@@ -116,23 +135,23 @@ def command(
     code = ExitCode.AS_EXPECTED if exit_zero and code == ExitCode.UNEXPECTED else code
     for error_text in record.footer.errors:
         click.echo(f"error: {error_text}", err=True)
-    for kind, path in reports:
-        _write(path, _rendered(record, kind, code, color="never", verbose=True))
     if form == "json" or not quiet:
         click.echo(_rendered(record, form, code, color=color, verbose=verbose > 0), nl=form == "json", color=True)
+    for kind, path in reports:
+        path.write_text(_rendered(record, kind, code, color="never", verbose=True), encoding="utf-8")
     if not quiet:
-        for kind, path in (*reports, *([("record", output)] if output else [])):
+        for kind, path in written:
             click.echo(f"{kind}: {path}", err=True)
     return code
 
 
 def _known(corpus: Corpus, given: Sequence[Path], none: bool) -> tuple[list[KnownDivergence], list[Path]]:
-    from maxpool_check.corpus.known_file import read_known
+    from maxpool_check.corpus.known_file import read_all_known
     from maxpool_check.corpus.problems import CorpusError
 
     files = [] if none else list(given) or corpus.known_files
     try:
-        return [entry for file in files for entry in read_known(file)], files
+        return read_all_known(files), files
     except CorpusError as error:
         raise options.Mistakes(error.problems) from error
 
@@ -166,27 +185,30 @@ def _recorder(path: Path | None, lines: list[Line]) -> Iterator[Callable[[Line],
     if path is None:
         yield lines.append
         return
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("wb")
-    except OSError as error:
-        raise click.UsageError(f"the record cannot be written to {path}: {error.strerror}") from error
-    with file:
-        writer = Writer(file)
+    with contextlib.ExitStack() as stack:
+        writer: Writer | None = None
 
         def take(line: Line) -> None:
+            # Opened for its first line: an interruption before it leaves what was there.
+            nonlocal writer
+            if writer is None:
+                writer = Writer(stack.enter_context(path.open("wb")))
             lines.append(line)
             writer.write(line)
 
         yield take
 
 
-def _write(path: Path, text: str) -> None:
+def _hold_writable(path: Path) -> None:
+    """Refuse an output that cannot be written before anything is asked, not after."""
+    new = not path.exists()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.open("ab").close()
+        if new:
+            path.unlink()
     except OSError as error:
-        raise click.UsageError(f"the report cannot be written to {path}: {error.strerror}") from error
+        raise click.UsageError(f"cannot write to {path}: {error.strerror}") from error
 
 
 def _rendered(record: Record, form: str, code: int, *, color: str, verbose: bool) -> str:

@@ -22,19 +22,17 @@ _KNOWN = {
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to print.  [default: text]"
 )
 def command(names: tuple[str, ...], check: bool, form: str) -> int:
-    """Show the known runtimes; with names or --check, start them and say what each can be asked.
+    """Show the known runtimes, and what those that are installed or named can be asked.
 
-    Exits with 3 if one of them cannot be started.
+    Exits with 3 if one that is named, or with --check any, cannot be started.
     """
-    if not names and not check:
-        _known(form)
-        return 0
     from maxpool_check.targets.name import BadTarget, parse
     from maxpool_check.targets.process import CannotStart
     from maxpool_check.targets.target import Target
 
     found: list[dict[str, Any]] = []
-    for name in names or ("onnxruntime",):
+    installed = _installed()
+    for name in names or (("onnxruntime",) if installed or check else ()):
         try:
             said = Target(parse(name)).description
         except BadTarget as error:
@@ -44,29 +42,35 @@ def command(names: tuple[str, ...], check: bool, form: str) -> int:
             continue
         found.append({"starts": True, **vars(said)})
     if form == "json":
-        click.echo(json.dumps({"schema": "maxpool-check/targets/1", "targets": found}, indent=1))
+        known = [{"name": name, "about": about} for name, about in _KNOWN.items()]
+        document = {"schema": "maxpool-check/targets/1", "installed": installed, "known": known, "targets": found}
+        click.echo(json.dumps(document, indent=1))
     else:
+        if not names:
+            _known(installed)
         for target in found:
             _show(target)
-    return 0 if all(target["starts"] for target in found) else 3
+    failed = not all(target["starts"] for target in found)
+    return 3 if failed and (names or check) else 0
 
 
-def _known(form: str) -> None:
+def _installed() -> str | None:
     try:
-        installed: str | None = version("onnxruntime")
+        return version("onnxruntime")
     except PackageNotFoundError:
-        installed = None
-    if form == "json":
-        known = [{"name": name, "about": about} for name, about in _KNOWN.items()]
-        click.echo(json.dumps({"schema": "maxpool-check/targets/1", "installed": installed, "known": known}, indent=1))
-        return
+        return None
+
+
+def _known(installed: str | None) -> None:
     for name, about in _KNOWN.items():
-        state = f" ({installed})" if name == "onnxruntime" and installed else ""
-        state = " (not installed: pip install onnxruntime)" if name == "onnxruntime" and not installed else state
+        state = ""
+        if name == "onnxruntime":
+            state = f" ({installed})" if installed else " (not installed: pip install onnxruntime)"
         click.echo(f"{name.ljust(max(map(len, _KNOWN)))}  {about}{state}")
     click.echo(
         "Add @PROVIDER to ask another execution provider, and ?python=PATH to ask in an environment of your own."
     )
+    click.echo("")
 
 
 def _show(target: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from maxpool_check.corpus import literals
 from maxpool_check.corpus.case import Case, Expectation, Origin, Refusal, Shape, Undefined, Values
 from maxpool_check.corpus.document import Document, Steps, read
+from maxpool_check.corpus.expectations import contradictions
 from maxpool_check.corpus.literals import BadLiteral
 from maxpool_check.corpus.matrix import BadMatrix, expand
 from maxpool_check.corpus.problems import CorpusError, Problem
@@ -22,6 +23,7 @@ from maxpool_check.corpus.tensors import BadInput, Limits, tensor
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import DEFAULT, specification
+from maxpool_check.specifications.attributes import typed
 from maxpool_check.specifications.refused import IllTyped, Reason
 from maxpool_check.specifications.specification import override
 
@@ -34,13 +36,16 @@ def read_cases(path: Path, root: Path, limits: Limits) -> list[Case]:
     Their ids begin with the file's path inside ``root``, without the suffix.
     """
     document = read(path, str(path))
-    problems = [document.problem(at, message, key=key) for at, key, message in differences(document.data, CASE_FILE)]
-    if problems:
+    found = list(differences(document.data, CASE_FILE))
+    problems = [document.problem(at, message, key=key) for at, key, message in found]
+    if any(key is None for _, key, _ in found):
         raise CorpusError(problems)
+    # Unknown keys hide nothing else.
     reader = _Reader(document, path, root, limits)
     cases = [case for number in range(len(document.data["cases"])) for case in reader.entry(number)]
-    if reader.problems:
-        raise CorpusError(reader.problems)
+    problems += reader.problems
+    if problems:
+        raise CorpusError(problems + [problem for case in cases for problem in contradictions(case)])
     return cases
 
 
@@ -53,48 +58,57 @@ class _Reader:
         self._folder, self._root, self._limits = path.parent, root, limits
         # Not resolved: a link inside the corpus keeps its own name.
         self._prefix = Path(os.path.relpath(path.absolute(), root.absolute())).with_suffix("").as_posix()
-        self._spec = document.data.get("spec", DEFAULT)
+        self._specification = specification(document.data.get("spec", DEFAULT))
         self._defaults = document.data.get("defaults", {})
         self._lines: dict[str, int] = {}
+        for key in ("id", "matrix"):
+            if key in self._defaults:
+                message = f"'{key}' belongs to a case, not to the defaults"
+                self.problems.append(document.problem(("defaults",), message, key=key))
 
     def entry(self, number: int) -> list[Case]:
         """The cases that one entry expands to; problems of several of them are told once."""
+        entry = merged(self._defaults, self._document.data["cases"][number])
         try:
-            expanded = list(expand(self._document.data["cases"][number]))
+            expanded = list(expand(entry))
         except BadMatrix as error:
             self._problem(number, error.path, str(error))
             return []
-        cases = [self._case(number, merged(self._defaults, fields)) for fields in expanded]
+        cases = [self._case(number, fields) for fields in expanded]
         return [case for case in cases if case is not None]
 
     def _problem(self, number: int, path: Steps, message: str, key: str | None = None) -> None:
-        # A value that stands in the defaults is shown there, and one that a matrix brings in, at the variable.
+        # Where the value stands: in the case itself, or else in the defaults.
+        full = (*path, key) if key is not None else tuple(path)
         at: Steps = ("cases", number, *path)
-        if not self._document.has(at[:3]) and self._document.has(("defaults", *path[:1])):
+        if not self._document.has(("cases", number, *full)) and self._document.has(("defaults", *full)):
             at = ("defaults", *path)
         self.problems.append(self._document.problem(at, message, key=key))
 
     def _case(self, number: int, fields: Mapping[str, Any]) -> Case | None:
-        found = list(differences(fields, CASE))
-        for path, key, message in found:
+        before = len(self.problems)
+        broken = set()
+        for path, key, message in differences(fields, CASE):
             self._problem(number, path, message, key)
-        if found or not self._unique(number, fields["id"]):
-            return None
-        try:
-            X = tensor(fields["input"], self._folder, self._root, self._limits)
-        except BadInput as error:
-            self._problem(number, ("input", *error.path), str(error))
-            return None
-        document = specification(self._spec)
+            broken.add(path[0] if path else None)
+        document = self._specification
+        if "id" in fields and "id" not in broken:
+            self._unique(number, fields["id"])
+        X = self._tensor(number, fields["input"]) if "input" in fields and "input" not in broken else None
+        expect = None
+        if "expect" not in broken and "expect" in fields:
+            expect = self._expectation(number, fields["expect"], X)
+        if "attributes" not in broken:
+            self._names_and_types(number, fields.get("attributes", {}), fields.get("expect"))
         if "Indices" in fields.get("outputs", ()) and not document.indices:
             self._problem(number, ("outputs",), f"{document.title} has no Indices; write outputs: [Y]")
+        if len(self.problems) > before or X is None:
             return None
-        expect = self._expectation(number, fields.get("expect"), X)
         mark = self._document.mark_of(("cases", number))
         case = Case(
             id=f"{self._prefix}:{fields['id']}",
             title=fields.get("title", fields["id"]),
-            spec=self._spec,
+            spec=document.name,
             covers=tuple(fields.get("covers", ())),
             tags=tuple(fields.get("tags", ())),
             X=X,
@@ -105,40 +119,53 @@ class _Reader:
             erratum=fields.get("erratum"),
             origin=Origin(self._document.path, mark.line, mark.column),
         )
-        return case if self._askable(number, case) else None
+        return case if self._small_enough(number, case) else None
 
-    def _unique(self, number: int, name: str) -> bool:
+    def _unique(self, number: int, name: str) -> None:
         line = self._document.mark_of(("cases", number, "id")).line
         if name in self._lines:
             self._problem(number, ("id",), f"duplicate id '{name}', first on line {self._lines[name]}")
-            return False
-        self._lines[name] = line
-        return True
+        self._lines.setdefault(name, line)
 
-    def _askable(self, number: int, case: Case) -> bool:
-        """Whether a graph can be made of it at all, as large as allowed, and no mistake is left in its attributes."""
-        meaning = case.meaning
-        expected = case.expect.reason if isinstance(case.expect, Refusal) else None
-        if isinstance(meaning, IllTyped) and expected is not Reason.INVALID_ATTRIBUTE:
-            path = ("attributes", meaning.attribute or "")
-            hint = "if that is the point of the case, say expect: {refuse: invalid-attribute}"
-            known = meaning.attribute in case.specification.attributes
-            self._problem(number, path[:2] if known else path[:1], f"{meaning}; {hint}", None if known else path[1])
-            return False
-        if any(not _writable(value) for value in case.attributes.values()):
-            self._problem(number, ("attributes",), "ONNX has no attribute of such a value")
-            return False
-        if isinstance(meaning, Pooling):
-            cells = math.prod(case.X.shape[:2]) * math.prod(meaning.output_sizes)
-            if cells > self._limits.cells:
-                message = f"Y would have {cells} cells; the limit is {self._limits.cells} (raise it with --max-cells)"
-                self._problem(number, ("attributes",), message)
-                return False
-        return True
-
-    def _expectation(self, number: int, given: Mapping[str, Any] | None, X: np.ndarray) -> Expectation | None:
-        if given is None:
+    def _tensor(self, number: int, given: Mapping[str, Any]) -> np.ndarray | None:
+        try:
+            return tensor(given, self._folder, self._root, self._limits)
+        except BadInput as error:
+            for one in error.all:
+                self._problem(number, ("input", *one.path), str(one))
             return None
+
+    def _names_and_types(self, number: int, attributes: Mapping[str, Any], expect: Any) -> None:
+        """A name or a type that is wrong is a mistake, unless the case says that it is the point."""
+        document = self._specification
+        intended = isinstance(expect, Mapping) and expect.get("refuse") == Reason.INVALID_ATTRIBUTE.value
+        for name, value in attributes.items():
+            try:
+                typed({name: value}, document.attributes, document.title)
+            except IllTyped as error:
+                if not intended:
+                    hint = "if that is the point of the case, say expect: {refuse: invalid-attribute}"
+                    known = name in document.attributes
+                    path = ("attributes", name) if known else ("attributes",)
+                    self._problem(number, path, f"{error}; {hint}", None if known else name)
+                elif not _writable(value):
+                    self._problem(number, ("attributes", name), "ONNX has no attribute of such a value")
+
+    def _small_enough(self, number: int, case: Case) -> bool:
+        meaning = case.meaning
+        if not isinstance(meaning, Pooling):
+            return True
+        cells = math.prod(case.X.shape[:2]) * math.prod(meaning.output_sizes)
+        planes = math.prod(meaning.output_sizes)
+        if max(cells, planes) <= self._limits.cells:
+            return True
+        message = (
+            f"Y would have {max(cells, planes)} cells; the limit is {self._limits.cells} (raise it with --max-cells)"
+        )
+        self._problem(number, ("attributes",), message)
+        return False
+
+    def _expectation(self, number: int, given: Mapping[str, Any], X: np.ndarray | None) -> Expectation | None:
         if set(given) not in _EXPECT_FORMS:
             message = "expected one of {Y, Indices} (either may be left out), {shape}, {refuse}, {undefined}"
             self._problem(number, ("expect",), message)
@@ -149,13 +176,16 @@ class _Reader:
             return Refusal(Reason(given["refuse"]))
         if "undefined" in given:
             return Undefined(given["undefined"])
+        if "Indices" in given and not self._specification.indices:
+            self._problem(number, ("expect", "Indices"), f"{self._specification.title} has no Indices")
         arrays: dict[str, np.ndarray | None] = {"Y": None, "Indices": None}
-        for name, dtype in (("Y", X.dtype), ("Indices", NUMPY["int64"])):
-            if name in given:
+        for name, dtype in (("Y", None if X is None else X.dtype), ("Indices", NUMPY["int64"])):
+            if name in given and dtype is not None:
                 try:
                     arrays[name] = literals.array(given[name], dtype)
                 except BadLiteral as error:
-                    self._problem(number, ("expect", name, *error.at), str(error))
+                    for one in error.all:
+                        self._problem(number, ("expect", name, *one.at), str(one))
         return Values(arrays["Y"], arrays["Indices"])
 
 

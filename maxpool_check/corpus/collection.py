@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -46,7 +47,12 @@ def collect(paths: Sequence[Path], limits: Limits | None = None) -> Corpus:
         roots.setdefault(root.resolve(), root)
         found = _files(path)
         if not found:
-            problems.append(Problem(str(path), 1, 1, f"no case file ({', '.join(SUFFIXES)}) is in this folder"))
+            what = (
+                "holds known divergences, not cases"
+                if path.name == KNOWN_NAME
+                else f"no case file ({', '.join(SUFFIXES)}) is in this folder"
+            )
+            problems.append(Problem(str(path), 1, 1, what))
         for file in found:
             if path.is_dir() and not file.resolve().is_relative_to(root.resolve()):
                 problems.append(Problem(str(file), 1, 1, f"a link that leads out of the corpus ({root})"))
@@ -68,9 +74,11 @@ def collect(paths: Sequence[Path], limits: Limits | None = None) -> Corpus:
 def root_of(path: Path) -> Path:
     """The folder that ids count from: the nearest one upwards that holds known divergences, else the folder given."""
     folder = path if path.is_dir() else path.parent
-    for candidate in (folder, *_parents(folder)):
+    whole = Path(os.path.abspath(folder))  # noqa: PTH100 (".." is resolved as it is written, links are not)
+    for candidate in (whole, *whole.parents):
         if (candidate / KNOWN_NAME).is_file():
-            return candidate
+            # In the user's own spelling, for messages.
+            return candidate if folder.is_absolute() else Path(os.path.relpath(candidate))
     return folder
 
 
@@ -83,11 +91,6 @@ def _picks(expression: str, case: Case) -> bool:
     if expression.startswith("tag:"):
         return expression.removeprefix("tag:") in case.tags
     return fnmatchcase(case.id, expression) or fnmatchcase(case.id.rpartition(":")[2], expression)
-
-
-def _parents(folder: Path) -> Iterable[Path]:
-    # Those of the path as it was given first, so that messages and ids keep the user's own spelling.
-    return folder.parents if folder.is_absolute() else (*folder.parents, *folder.resolve().parents)
 
 
 def _files(path: Path) -> list[Path]:

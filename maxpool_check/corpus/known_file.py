@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 from maxpool_check.corpus.document import read
 from maxpool_check.corpus.problems import CorpusError, Problem
@@ -19,50 +21,79 @@ from maxpool_check.specifications.attributes import nearest
 def read_known(path: Path) -> list[KnownDivergence]:
     """The entries of one file. Raises :class:`CorpusError` with every problem."""
     document = read(path, str(path))
-    problems = [document.problem(at, message, key=key) for at, key, message in differences(document.data, KNOWN_FILE)]
-    if problems:
-        raise CorpusError(problems)
+    found = list(differences(document.data, KNOWN_FILE))
+    problems = [document.problem(at, message, key=key) for at, key, message in found]
     entries: list[KnownDivergence] = []
     lines: dict[str, int] = {}
-    for number, fields in enumerate(document.data["known"]):
+    known = document.data.get("known") if isinstance(document.data, dict) else None
+    for number, fields in enumerate(known if isinstance(known, list) else []):
         at = ("known", number)
-        name = fields["id"]
+        if not isinstance(fields, dict):
+            continue
+        name = fields.get("id")
         if name in lines:
             problems.append(document.problem((*at, "id"), f"duplicate id '{name}', first on line {lines[name]}"))
-        lines.setdefault(name, document.mark_of((*at, "id")).line)
-        kinds = set()
-        for i, word in enumerate(fields["kinds"]):
-            try:
-                kinds.add(Kind(word))
-            except ValueError:
-                guess = nearest(word, [kind.value for kind in Kind])
-                problems.append(document.problem((*at, "kinds", i), f"unknown kind '{word}'{guess}"))
-        try:
-            when = When.parse(fields["when"])
-        except ValueError as error:
-            problems.append(document.problem((*at, "when"), str(error)))
-            continue
-        try:
-            expires = date.fromisoformat(fields["expires"]) if "expires" in fields else None
-        except ValueError as error:
-            problems.append(document.problem((*at, "expires"), f"not a date: {error}"))
-            continue
-        questions = frozenset(map(Question, fields["questions"])) if "questions" in fields else None
-        entries.append(
-            KnownDivergence(
-                id=name,
-                when=when,
-                cases=tuple(fields["cases"]),
-                kinds=frozenset(kinds),
-                reason=fields["reason"],
-                issue=fields.get("issue"),
-                expires=expires,
-                questions=questions,
-            )
-        )
+        lines.setdefault(str(name), document.mark_of((*at, "id")).line)
+        made: dict[str, Any] = {}
+        for key, make in _MAKERS.items():
+            if key in fields and not any(list(path[:3]) == [*at, key] for path, _, _ in found):
+                try:
+                    made[key] = make(fields[key])
+                except ValueError as error:
+                    problems.append(document.problem((*at, key), str(error)))
+        if not problems:
+            entries.append(KnownDivergence(**{**fields, **made}))
     if problems:
         raise CorpusError(problems)
     return entries
+
+
+def read_all_known(paths: Sequence[Path]) -> list[KnownDivergence]:
+    """The entries of several files; an id must be unique among them. Raises :class:`CorpusError`."""
+    entries: list[KnownDivergence] = []
+    problems: list[Problem] = []
+    homes: dict[str, Path] = {}
+    for path in paths:
+        try:
+            found = read_known(path)
+        except CorpusError as error:
+            problems.extend(error.problems)
+            continue
+        problems += [
+            Problem(str(path), 1, 1, f"the id '{entry.id}' is also in {homes[entry.id]}")
+            for entry in found
+            if entry.id in homes
+        ]
+        homes.update((entry.id, path) for entry in found)
+        entries += found
+    if problems:
+        raise CorpusError(problems)
+    return entries
+
+
+def _kinds(words: list[str]) -> frozenset[Kind]:
+    known = [kind.value for kind in Kind]
+    unknown = [f"unknown kind '{word}'{nearest(word, known)}" for word in words if word not in known]
+    if unknown:
+        raise ValueError("; ".join(unknown))
+    return frozenset(map(Kind, words))
+
+
+def _date(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(f"not a date: {error}") from error
+
+
+_MAKERS: dict[str, Callable[[Any], Any]] = {
+    "when": When.parse,
+    "cases": tuple,
+    "kinds": _kinds,
+    "questions": lambda words: frozenset(map(Question, words)),
+    "expires": _date,
+}
+"""What becomes of the text of a field."""
 
 
 def unmatched(entries: list[KnownDivergence], cases: list[str], path: Path) -> list[Problem]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,12 +17,18 @@ SYMBOLS = ("lowest", "highest", "tiny", "smallest_subnormal")
 """Names that stand for a value of the dtype wherever a number may stand."""
 
 
+_BITS = re.compile(r"(0[xX])?[0-9a-fA-F]+")
+_HEXADECIMAL_INTEGER = re.compile(r"[-+]?0[xX][0-9a-fA-F]+")
+_HEXADECIMAL = re.compile(r"[-+]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)([pP][-+]?[0-9]+)?")
+
+
 class BadLiteral(ValueError):
-    """A value that is not one of the dtype, with its place in the nested list."""
+    """A value that is not one of the dtype, with its place in the nested list; ``all`` holds every one of a list."""
 
     def __init__(self, message: str, at: Sequence[int] = ()) -> None:
         super().__init__(message)
         self.at = tuple(at)
+        self.all: list[BadLiteral] = [self]
 
 
 def number(value: Any, dtype: np.dtype) -> float | int:
@@ -35,7 +42,7 @@ def number(value: Any, dtype: np.dtype) -> float | int:
             return float(value)
         except OverflowError:
             return math.inf if value > 0 else -math.inf
-    if not math.isfinite(value) or value != int(value):
+    if isinstance(value, float) and not value.is_integer():
         raise BadLiteral(f"{dtype.name} cannot hold {value} exactly")
     if not int(lowest(dtype)) <= value <= int(highest(dtype)):
         raise BadLiteral(f"{dtype.name} holds {lowest(dtype)} to {highest(dtype)}, not {value}")
@@ -65,12 +72,14 @@ def _text(value: str, dtype: np.dtype) -> float | int:
             raise BadLiteral(f"{dtype.name} has no '{value}', only floats do")
         limits = ml_dtypes.finfo(dtype)
         return float(limits.tiny if value == "tiny" else limits.smallest_subnormal)
-    if value.lower().lstrip("+-").startswith("0x"):
-        for convert in (lambda text: int(text, 16), float.fromhex):
-            try:
-                return convert(value)
-            except (ValueError, OverflowError):
-                continue
+    if _HEXADECIMAL.fullmatch(value):
+        # A float first where a float is wanted: -0x0 is a negative zero.
+        if not is_float(dtype) and _HEXADECIMAL_INTEGER.fullmatch(value):
+            return int(value, 16)
+        try:
+            return float.fromhex(value)
+        except OverflowError:
+            return -math.inf if value.startswith("-") else math.inf
     hint = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan", "+inf": ".inf"}.get(value.lower())
     more = f"; write {hint}" if hint else f"; besides numbers there are {', '.join(SYMBOLS)} and hexadecimal floats"
     raise BadLiteral(f"expected a number, found the text '{value}'{more}")
@@ -80,13 +89,8 @@ def _pattern(value: Any, dtype: np.dtype) -> int:
     digits = dtype.itemsize * 2
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 9:
         return value
-    if isinstance(value, str):
-        try:
-            pattern = int(value, 16)
-        except ValueError:
-            pattern = -1
-        if 0 <= pattern < 16**digits:
-            return pattern
+    if isinstance(value, str) and _BITS.fullmatch(value) and int(value, 16) < 16**digits:
+        return int(value, 16)
     raise BadLiteral(
         f"expected up to {digits} hexadecimal digits in quotes, the bits of a {dtype.name}; found {shown(value)}"
     )
@@ -95,7 +99,11 @@ def _pattern(value: Any, dtype: np.dtype) -> int:
 def _flatten(values: Any, leaf: Callable[[Any], Any]) -> tuple[tuple[int, ...], list[Any]]:
     shape = _nesting(values)
     leaves: list[Any] = []
-    _walk(values, shape, (), leaf, leaves)
+    problems: list[BadLiteral] = []
+    _walk(values, shape, (), leaf, leaves, problems)
+    if problems:
+        problems[0].all = problems
+        raise problems[0]
     return shape, leaves
 
 
@@ -110,18 +118,26 @@ def _nesting(values: Any) -> tuple[int, ...]:
 
 
 def _walk(
-    values: Any, shape: tuple[int, ...], at: tuple[int, ...], leaf: Callable[[Any], Any], leaves: list[Any]
+    values: Any,
+    shape: tuple[int, ...],
+    at: tuple[int, ...],
+    leaf: Callable[[Any], Any],
+    leaves: list[Any],
+    problems: list[BadLiteral],
 ) -> None:
     if len(at) == len(shape):
         if isinstance(values, list):
-            raise BadLiteral(f"ragged: a list where {list(at)} should be one value", at)
+            problems.append(BadLiteral(f"ragged: a list where {list(at)} should be one value", at))
+            return
         try:
             leaves.append(leaf(values))
         except BadLiteral as error:
-            raise BadLiteral(str(error), at) from None
+            problems.append(BadLiteral(str(error), at))
         return
     if not isinstance(values, list) or len(values) != shape[len(at)]:
         found = f"{len(values)} values" if isinstance(values, list) else shown(values)
-        raise BadLiteral(f"ragged: expected a list of {shape[len(at)]} as in its neighbours, found {found}", at)
+        message = f"ragged: expected a list of {shape[len(at)]} as in its neighbours, found {found}"
+        problems.append(BadLiteral(message, at))
+        return
     for position, value in enumerate(values):
-        _walk(value, shape, (*at, position), leaf, leaves)
+        _walk(value, shape, (*at, position), leaf, leaves, problems)

@@ -21,6 +21,7 @@ _TEXT = {"type": "string"}
 _NUMBER = {"type": ["number", "string"]}
 _SIZES = {"type": "array", "items": {"type": "integer", "minimum": 0}}
 _WORDS = {"type": "array", "items": _TEXT}
+_ID_PATTERN = r"^[^\s:*?\[\]\x00-\x1f\x7f]+$"
 _ID = "an id without spaces, colons or wildcards"
 
 INPUT_FORMS = ("data", "bits", "fill", "arange", "random", "npy")
@@ -60,7 +61,7 @@ _INPUT = _map(
 )
 
 _FIELDS: dict[str, Any] = {
-    "id": {"type": "string", "pattern": r"^[^\s:*?\[\]]+$", "description": _ID},
+    "id": {"type": "string", "pattern": _ID_PATTERN, "description": _ID},
     "title": {**_TEXT, "description": "one sentence that says why the case exists"},
     "covers": {**_WORDS, "description": "clauses of the document"},
     "tags": {**_WORDS, "description": "words to select the case by"},
@@ -108,9 +109,13 @@ KNOWN_FILE = _map(
             "type": "array",
             "items": _map(
                 {
-                    "id": {"type": "string", "pattern": r"^[^\s:*?\[\]]+$", "description": _ID},
+                    "id": {"type": "string", "pattern": _ID_PATTERN, "description": _ID},
                     "when": {**_TEXT, "description": 'distribution and versions, "onnxruntime < 1.29 @Provider"'},
-                    "cases": {**_WORDS, "minItems": 1},
+                    "cases": {
+                        "type": "array",
+                        "minItems": 1,
+                        "items": {"type": "string", "pattern": ".", "description": "a glob"},
+                    },
                     "kinds": {**_WORDS, "minItems": 1},
                     "questions": {
                         "type": "array",

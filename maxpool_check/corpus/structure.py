@@ -30,6 +30,8 @@ def differences(data: Any, schema: Mapping[str, Any]) -> Iterator[tuple[Sequence
             for key in error.instance:
                 if key not in known:
                     yield path, key, f"unknown key '{key}'{nearest(key, known)}; known keys: {', '.join(known)}"
+        elif "propertyNames" in error.absolute_schema_path:
+            yield path, error.instance, "expected a name of letters, digits and underscores"
         else:
             yield path, None, _message(error)
 

@@ -9,14 +9,14 @@ from functools import cached_property
 import numpy as np
 
 from maxpool_check.judging.kinds import Kind
-from maxpool_check.judging.windows import cell_before_plane, holds_nan, in_window
+from maxpool_check.judging.windows import cell_before_plane, holds, in_window
 from maxpool_check.reference import numbering
 from maxpool_check.reference.dtypes import bits, is_float, lowest
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.policies import Nan, Tie, ZeroSign
 from maxpool_check.reference.pooling import Pooled, Pooling
 
-_ALL_READINGS = (Nan.IGNORED, Nan.AS_NEG_INF, Nan.PROPAGATES)
+_ALL_READINGS = (Nan.IGNORED, Nan.AS_NEG_INF, Nan.PROPAGATES, Nan.PROPAGATES_LAST)
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,16 @@ class Expected:
         return evaluate(self.X, replace(self.pooling, indices=True))
 
     @cached_property
+    def other(self) -> Expected | None:
+        """The answer under the other geometry that the document can be read to mean."""
+        if self.pooling.alternative is None:
+            return None
+        return Expected(self.X, replace(self.pooling, geometry=self.pooling.alternative, alternative=None))
+
+    @cached_property
     def holds_nan(self) -> np.ndarray:
         """For each output cell, whether its window holds a NaN."""
-        return holds_nan(self.X, self.pooling)
+        return holds(self.X != self.X, self.pooling)
 
     @cached_property
     def readings(self) -> list[Pooled]:
@@ -77,9 +84,8 @@ class Expected:
     def compare(self, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...]) -> Comparison:
         """Hold the outputs that came to those that were asked for."""
         whole = tuple(one for name in asked if (one := self._whole(name, outputs.get(name))) is not None)
-        if whole and self.pooling.alternative is not None:
-            other = Expected(self.X, replace(self.pooling, geometry=self.pooling.alternative, alternative=None))
-            compared = other.compare(outputs, asked)
+        if whole and self.other is not None:
+            compared = self.other.compare(outputs, asked)
             if not compared.wrong:
                 return Comparison((), (*whole, *compared.information))
         if whole:
@@ -110,9 +116,17 @@ class Expected:
 
     def _agrees(self, Y: np.ndarray, reading: Pooled) -> np.ndarray:
         agrees = self.same_values(Y, reading.Y)
-        if self.pooling.policies.zero_sign is ZeroSign.EITHER:
-            agrees |= (Y == 0) & (reading.Y == 0)
+        policies = self.pooling.policies
+        if is_float(Y.dtype) and (policies.zero_sign is ZeroSign.EITHER or policies.tie is Tie.ANY):
+            # Zeros of either sign are equal maxima, but the one that comes out must be in the window.
+            agrees |= (Y == 0) & (reading.Y == 0) & np.where(np.signbit(Y), *self._holds_zeros)
         return agrees
+
+    @cached_property
+    def _holds_zeros(self) -> tuple[np.ndarray, np.ndarray]:
+        """For each output cell, whether its window holds a -0, and whether it holds a +0."""
+        zero, negative = self.X == 0, np.signbit(self.X)
+        return holds(zero & negative, self.pooling), holds(zero & ~negative, self.pooling)
 
     def _whole(self, name: str, got: np.ndarray | None) -> Wrong | None:
         if got is None:
@@ -141,8 +155,16 @@ class Expected:
         kinds = {Kind.Y_SIGNED_ZERO: signs}
         if is_float(Y.dtype):
             kinds[Kind.Y_LOWEST_FOR_NEG_INF] = (expected == -np.inf) & (lowest(Y.dtype) == Y)
-            kinds[Kind.Y_NAN] = self.holds_nan | np.isnan(Y)
+            kinds[Kind.Y_NAN] = np.isnan(Y) | (self.holds_nan & self._of_some_reading(Y))
         return _found("Y", _first_that_fits(wrong, kinds, Kind.Y_WRONG)), allowed
+
+    def _of_some_reading(self, Y: np.ndarray) -> np.ndarray:
+        """Where Y is what another reading of NaN would give, or NaN is due."""
+        found = np.isnan(self.pooled.Y)
+        for nan in _ALL_READINGS:
+            policies = replace(self.pooling.policies, nan=nan)
+            found |= self.same_values(Y, evaluate(self.X, replace(self.pooling, indices=False, policies=policies)).Y)
+        return found
 
     def _indices(self, numbers: np.ndarray, Y: np.ndarray | None) -> tuple[list[Wrong], list[Wrong]]:
         X, pooling, empty = self.X, self.pooling, self.pooled.empty
@@ -163,7 +185,7 @@ class Expected:
             right |= ties
         seed = cell_before_plane(X.shape, pooling).reshape(*X.shape[:2], *[1] * len(pooling.geometry))
         kinds = {
-            Kind.INDICES_SENTINEL: (numbers < 0) | ((numbers == seed) & ~inside & self._keeps_seed()),
+            Kind.INDICES_SENTINEL: (numbers < 0) | ((numbers == seed) & self._keeps_seed()),
             Kind.INDICES_OUT_OF_RANGE: ~in_range,
             Kind.INDICES_OUTSIDE_WINDOW: ~inside,
             Kind.INDICES_TIE: ties,
@@ -175,8 +197,10 @@ class Expected:
         """Where a cell's value equals the maximum of a reading, zeros of either sign being equal."""
         equal: np.ndarray = values == reading.Y
         if is_float(values.dtype):
-            equal |= np.isnan(values) & np.isnan(reading.Y)
-            if self.pooling.policies.nan in (Nan.AS_NEG_INF, Nan.UNSPECIFIED):
+            nan = self.pooling.policies.nan
+            if nan not in (Nan.PROPAGATES_FIRST, Nan.PROPAGATES_LAST):
+                equal |= np.isnan(values) & np.isnan(reading.Y)
+            if nan in (Nan.AS_NEG_INF, Nan.UNSPECIFIED):
                 equal |= np.isnan(values) & (-np.inf == reading.Y)
         return equal
 

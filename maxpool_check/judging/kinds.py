@@ -38,11 +38,11 @@ class Description:
 
 DESCRIPTIONS: dict[Kind, Description] = {
     Kind.Y_LOWEST_FOR_NEG_INF: Description(
-        "Y is the lowest finite value of the dtype where every cell of the window is -inf.",
+        "Y is the lowest finite value of the dtype where every cell of the window is -inf, or counts as it.",
         "Y is the maximum of the window's cells; padding and seeds of the scan are not among them",
     ),
     Kind.Y_NAN: Description(
-        "A NaN in the window is treated in a way that the document's reading of NaN does not allow.",
+        "Y is NaN where a number is due, or a number where NaN is, or what a reading of NaN gives that is not allowed.",
         "SONNX: any NaN in X is considered as -inf; ONNX does not say",
     ),
     Kind.Y_SIGNED_ZERO: Description(

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from maxpool_check.judging.kinds import Kind
@@ -42,20 +43,20 @@ class When:
     @classmethod
     def parse(cls, text: str) -> When:
         """``onnxruntime < 1.29``, ``onnxruntime >=1.21,<1.29 @Provider``; ``ValueError`` for anything else."""
-        requirement, _, provider = text.partition("@")
+        requirement, at, provider = text.partition("@")
         try:
             parsed = Requirement(requirement.strip())
         except InvalidRequirement as error:
             raise ValueError(
                 f"expected a distribution and versions, as 'onnxruntime < 1.29', found '{text}'"
             ) from error
-        if parsed.extras or parsed.marker or parsed.url or not (provider.strip() or "x").isalnum():
+        if parsed.extras or parsed.marker or parsed.url or not (provider.strip() if at else "x").isalnum():
             raise ValueError(f"expected a distribution, versions and at most one provider, found '{text}'")
-        return cls(parsed.name, parsed.specifier, provider.strip() or None)
+        return cls(canonicalize_name(parsed.name), parsed.specifier, provider.strip() or None)
 
     def covers(self, distribution: str, version: str, provider: str) -> bool:
         """Whether a target is meant."""
-        if distribution != self.distribution or provider != (self.provider or DEFAULT_PROVIDER):
+        if canonicalize_name(distribution) != self.distribution or provider != (self.provider or DEFAULT_PROVIDER):
             return False
         try:
             return self.versions.contains(Version(version), prereleases=True)
@@ -106,41 +107,50 @@ class Ledger:
 
     entries: Sequence[KnownDivergence]
     today: date
+    _asked: set[tuple[str, Question]] = field(default_factory=set)
     _seen: set[tuple[str, str, Question]] = field(default_factory=set)
     _needed: set[str] = field(default_factory=set)
 
+    def compared(self, case: str, question: Question) -> None:
+        """Remember that an execution was held to its document: only then can an entry be said not to occur."""
+        self._asked.add((case, question))
+
     def known(self, case: str, question: Question, kinds: Iterable[Kind]) -> KnownDivergence | None:
-        """The entry that expects exactly these kinds of an execution; remembers that it was seen."""
+        """The first entry that expects exactly these kinds of an execution; remembers all that do."""
         found = frozenset(kinds)
-        for entry in self.entries:
-            if not entry.expects(case, question, found):
-                continue
-            if entry.expired(self.today):
-                self._needed.add(entry.id)
-                continue
-            self._seen.update((entry.id, pattern, question) for pattern in entry.cases if fnmatchcase(case, pattern))
-            return entry
-        return None
+        expecting = [entry for entry in self.entries if entry.expects(case, question, found)]
+        valid = [entry for entry in expecting if not entry.expired(self.today)]
+        self._needed.update(entry.id for entry in expecting if entry.expired(self.today))
+        self._seen.update((entry.id, p, question) for entry in valid for p in entry.cases if fnmatchcase(case, p))
+        return valid[0] if valid else None
 
-    def others(self, case: str) -> list[KnownDivergence]:
-        """The entries about this case, whatever their kinds: it was known to diverge otherwise."""
-        return [entry for entry in self.entries if entry.binds(case)]
+    def others(self, case: str, question: Question) -> list[KnownDivergence]:
+        """The entries about an execution, whatever their kinds: it was known to diverge otherwise."""
+        return [
+            entry
+            for entry in self.entries
+            if entry.binds(case)
+            and (entry.questions is None or question in entry.questions)
+            and not entry.expired(self.today)
+        ]
 
-    def audit(self, asked: Mapping[str, bool]) -> dict[str, tuple[Status, str]]:
-        """How each entry fared, with a word on why. ``asked`` tells for each pattern whether all its cases were run."""
-        return {entry.id: self._status(entry, asked) for entry in self.entries}
+    def audit(self, whole: Mapping[str, bool]) -> list[tuple[KnownDivergence, Status, str]]:
+        """How each entry fared, with a word on why. ``whole`` tells for each pattern whether all its cases were run."""
+        return [(entry, *self._status(entry, whole)) for entry in self.entries]
 
-    def _status(self, entry: KnownDivergence, asked: Mapping[str, bool]) -> tuple[Status, str]:
-        if entry.id in self._needed or (entry.expired(self.today) and any(asked[p] for p in entry.cases)):
+    def _status(self, entry: KnownDivergence, whole: Mapping[str, bool]) -> tuple[Status, str]:
+        stale = [words for pattern in entry.cases if whole[pattern] for words in self._unseen(entry, pattern)]
+        if entry.id in self._needed or (entry.expired(self.today) and stale):
             return Status.EXPIRED, f"since {entry.expires}; review it, then remove it or set a new date"
-        stale = [words for pattern in entry.cases if asked[pattern] for words in self._unseen(entry, pattern)]
         if stale:
             return Status.REPAIRED, f"{', '.join(stale)} no longer diverges so; remove it from the entry"
         seen = any(name == entry.id for name, _, _ in self._seen)
-        return (Status.EXPECTED, "") if seen else (Status.NOT_ASKED, "none of its cases was run")
+        return (Status.EXPECTED, "") if seen else (Status.NOT_ASKED, "none of its cases was compared")
 
     def _unseen(self, entry: KnownDivergence, pattern: str) -> list[str]:
+        """The pattern, or the questions of it, that were compared and did not show the entry's kinds."""
+        asked = {question for case, question in self._asked if fnmatchcase(case, pattern)}
         seen = {question for name, one, question in self._seen if (name, one) == (entry.id, pattern)}
         if entry.questions is None:
-            return [] if seen else [pattern]
-        return [f"{pattern} ({question.value})" for question in sorted(entry.questions - seen)]
+            return [pattern] if asked and not seen else []
+        return [f"{pattern} ({question.value})" for question in sorted((entry.questions & asked) - seen)]

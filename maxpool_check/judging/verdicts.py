@@ -9,7 +9,7 @@ from enum import Enum
 import numpy as np
 
 from maxpool_check.judging.comparison import Comparison, Expected, Wrong
-from maxpool_check.judging.evidence import Cell, cells
+from maxpool_check.judging.evidence import MOST, Cell, cells
 from maxpool_check.judging.kinds import Kind
 from maxpool_check.outcome import Answered, Crashed, Failed, NotAsked, Outcome, RefusedByTarget, TimedOut
 from maxpool_check.question import Question
@@ -121,6 +121,9 @@ def _answered(meaning: Meaning, question: Question, outputs: Mapping[str, np.nda
     information = _kinds(compared.information)
     if compared.wrong:
         return replace(_diverges(meaning, compared, outputs), information=information)
+    if Kind.SHAPE in information:
+        # The other geometry that the document can be read to mean; its windows were compared in its own terms.
+        return Judgement(Verdict.CONFORMS, information=information)
     if meaning.pooled.empty.any():
         count, size = int(meaning.pooled.empty.sum()), meaning.pooled.empty.size
         message = f"{count} of {size} windows hold no cell of X" + ("; the rest is right" if count < size else "")
@@ -146,25 +149,32 @@ def _whole_message(meaning: Expected, wrong: Wrong, got: np.ndarray | None) -> s
     return f"{wrong.output} has the shape {list(got.shape)}, expected {list(meaning.pooled.Y.shape)}"
 
 
-def _dependent(meaning: Expected, asked: np.ndarray | None, alone: np.ndarray | None) -> np.ndarray | None:
-    """The cells where both answers can be defended, and yet they differ."""
-    right = (meaning.pooled.Y.shape, meaning.X.dtype)
-    if asked is None or alone is None or (asked.shape, asked.dtype) != right or (alone.shape, alone.dtype) != right:
+def _dependent(meaning: Expected, asked: np.ndarray | None, alone: np.ndarray | None) -> Wrong | None:
+    """How two answers differ that can both be defended: in their shape, or in some cells."""
+    if asked is None or alone is None or asked.dtype != meaning.X.dtype or alone.dtype != meaning.X.dtype:
         return None
-    differ = ~meaning.same_values(asked, alone) & meaning.acceptable(asked) & meaning.acceptable(alone)
-    return differ if differ.any() else None
+    geometries = {one.pooled.Y.shape: one for one in (meaning.other, meaning) if one is not None}
+    if asked.shape not in geometries or alone.shape not in geometries:
+        return None
+    if asked.shape != alone.shape:
+        return Wrong("Y", Kind.Y_DEPENDS_ON_INDICES, None)
+    one = geometries[asked.shape]
+    differ = ~one.same_values(asked, alone) & one.acceptable(asked) & one.acceptable(alone)
+    return Wrong("Y", Kind.Y_DEPENDS_ON_INDICES, differ) if differ.any() else None
 
 
-def _with(meaning: Expected, before: Judgement, dependent: np.ndarray, asked: Answered, alone: Answered) -> Judgement:
-    found = (Wrong("Y", Kind.Y_DEPENDS_ON_INDICES, dependent),)
-    evidence = cells(meaning, found, alone.outputs, instead=asked.outputs["Y"])
+def _with(meaning: Expected, before: Judgement, dependent: Wrong, asked: Answered, alone: Answered) -> Judgement:
+    instead = asked.outputs["Y"]
+    one = meaning if meaning.other is None or instead.shape == meaning.pooled.Y.shape else meaning.other
+    evidence = cells(one, (dependent,), alone.outputs, instead=instead)
+    shapes = f"Y has the shape {list(alone.outputs['Y'].shape)} alone and {list(instead.shape)} with Indices"
     return replace(
         before,
         verdict=Verdict.DIVERGES,
         kinds=tuple(sorted({*before.kinds, Kind.Y_DEPENDS_ON_INDICES})),
-        message=before.message or str(evidence[0]),
-        counts={**(before.counts or {}), **_counts(found)},
-        cells=(*before.cells, *evidence),
+        message=before.message or (str(evidence[0]) if evidence else shapes),
+        counts={**(before.counts or {}), **_counts((dependent,))},
+        cells=(*before.cells, *evidence)[:MOST] if len(before.cells) < MOST else (*before.cells[:-1], *evidence[:1]),
     )
 
 

@@ -6,17 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from maxpool_check.reference.dtypes import is_float
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.geometry import Axis, Geometry
 from maxpool_check.reference.pooling import Pooling
 
 
-def holds_nan(X: np.ndarray, pooling: Pooling) -> np.ndarray:
-    """For each output cell, whether its window holds a NaN."""
-    if not is_float(X.dtype) or not np.isnan(X).any():
-        return np.zeros((*X.shape[:2], *pooling.output_sizes), bool)
-    return evaluate(np.isnan(X).astype(np.uint8), replace(pooling, indices=False)).Y == 1
+def holds(cells: np.ndarray, pooling: Pooling) -> np.ndarray:
+    """For each output cell, whether its window holds one of the marked cells of X (boolean, of its shape)."""
+    if not cells.any():
+        return np.zeros((*cells.shape[:2], *pooling.output_sizes), bool)
+    return evaluate(cells.astype(np.uint8), replace(pooling, indices=False)).Y == 1
 
 
 def in_window(cells: np.ndarray, shape: tuple[int, ...], geometry: Geometry) -> np.ndarray:

@@ -34,9 +34,12 @@ class Axis:
         return i * self.stride - self.begin
 
     def window(self, i: int) -> list[int]:
-        """The positions of window ``i`` that lie inside the input, ascending. Padding is not in it."""
-        taps = (self.start(i) + t * self.dilation for t in range(self.kernel))
-        return [position for position in taps if 0 <= position < self.size]
+        """The positions of window ``i`` that lie inside the input, ascending. Padding is not in it.
+
+        They are ``start + t * dilation`` for ``0 <= t < kernel``.
+        """
+        start, d = self.start(i), self.dilation
+        return [p for p in range(self.size) if (p - start) % d == 0 and 0 <= (p - start) // d < self.kernel]
 
 
 Geometry = tuple[Axis, ...]

@@ -6,11 +6,13 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import get_args
 
-from maxpool_check.running.record import Execution, Record
+from maxpool_check.judging.kinds import DESCRIPTIONS, Kind
+from maxpool_check.running.record import Execution, Record, Verdict
 
 FAULTS = ("diverges", "refuses", "crashes", "times-out", "unstable")
-VERDICTS = ("conforms", *FAULTS, "undefined", "not-expressible", "error")
+VERDICTS: tuple[str, ...] = get_args(Verdict)
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,27 @@ def findings(record: Record) -> list[Finding]:
     return sorted(
         found, key=lambda one: (targets.index(one.target), one.status == "expected", -len(one.cases), one.kinds)
     )
+
+
+def sentence(kind: str) -> str:
+    """What a kind means; a record of another version may have one that is not known here."""
+    try:
+        return DESCRIPTIONS[Kind(kind)].sentence
+    except ValueError:
+        return "A kind that this version does not know."
+
+
+def profiles(record: Record) -> list[tuple[list[str], dict[str, str]]]:
+    """The policies that answers were judged by, each with the documents that have them."""
+    found: list[tuple[list[str], dict[str, str]]] = []
+    for spec, policies in record.header.profile.items():
+        for specs, same in found:
+            if same == policies:
+                specs.append(spec)
+                break
+        else:
+            found.append(([spec], policies))
+    return found
 
 
 def summary(executions: Iterable[Execution]) -> dict[str, dict[str, int]]:

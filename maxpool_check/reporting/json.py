@@ -23,6 +23,7 @@ def render(record: Record, exit_code: int) -> str:
         "exit_code": exit_code,
         "complete": record.footer is not None,
         "summary": {"cases": record.header.cases, "executions": len(record.executions), **totals},
+        "profile": record.header.profile,
         "targets": [
             {**msgspec.to_builtins(target), "summary": by_target.get(target.name, dict.fromkeys(VERDICTS, 0))}
             for target in record.header.targets
@@ -41,6 +42,7 @@ def failure(exit_code: int, errors: Sequence[dict[str, Any]]) -> str:
         "exit_code": exit_code,
         "complete": False,
         "summary": {"cases": 0, "executions": 0, **dict.fromkeys(VERDICTS, 0)},
+        "profile": {},
         "targets": [],
         "results": [],
         "known": [],

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from maxpool_check.judging.kinds import DESCRIPTIONS, Kind
-from maxpool_check.reporting.findings import VERDICTS, Finding, findings, summary
+from maxpool_check.reporting.findings import VERDICTS, Finding, findings, profiles, sentence, summary
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
 from maxpool_check.running.record import Execution, Record, Target
 
@@ -68,7 +67,10 @@ def _setting(record: Record) -> list[str]:
         "",
     ]
     points = list(next(iter(header.profile.values()), {}))
-    rows = [[f"`{spec}`", *[policies[point] for point in points]] for spec, policies in header.profile.items()]
+    rows = [
+        [", ".join(f"`{spec}`" for spec in specs), *[policies.get(point, "") for point in points]]
+        for specs, policies in profiles(record)
+    ]
     return [*lines, *_table(["document", *[f"`{point}`" for point in points]], rows), "", "</details>"]
 
 
@@ -99,7 +101,7 @@ def _overview(found: list[Finding]) -> list[str]:
     )
     kinds = sorted({kind for finding in found for kind in finding.kinds})
     lines += ["", "What the kinds mean:", ""]
-    lines += [f"- `{kind}`: {DESCRIPTIONS[Kind(kind)].sentence}" for kind in kinds]
+    lines += [f"- `{kind}`: {sentence(kind)}" for kind in kinds]
     return lines
 
 
@@ -139,6 +141,8 @@ def _asked(execution: Execution) -> list[str]:
         return []
     settings = ", ".join(f"`{name}={value}`" for name, value in asked.attributes.items()) or "no attributes"
     lines = [f"`{execution.spec}`, X {asked.dtype} {coordinates(asked.shape)}, {settings}."]
+    if asked.policies:
+        lines += ["", "Read as " + ", ".join(f"`{p}: {reading}`" for p, reading in asked.policies.items()) + "."]
     if asked.values:
         marked = window_cells(execution.cells[0].at, execution.cells[0].window) if execution.cells else []
         note = f"X, with the window of {_cell_name(execution)} in brackets:" if marked else "X:"

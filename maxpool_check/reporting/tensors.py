@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Collection, Sequence
 
 Cell = tuple[int, ...]
@@ -15,6 +16,8 @@ def planes(values: Sequence[str], shape: Sequence[int], marked: Collection[Cell]
     """
     if not values:
         return ["(empty)"]
+    if len(values) != math.prod(shape):
+        return [" ".join(values)]
     columns = shape[-1] if shape else 1
     rows = shape[-2] if len(shape) > 1 else 1
     outer = list(shape[:-2])

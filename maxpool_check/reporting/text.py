@@ -10,8 +10,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from maxpool_check.judging.kinds import DESCRIPTIONS, Kind
-from maxpool_check.reporting.findings import VERDICTS, Finding, findings, summary
+from maxpool_check.reporting.findings import VERDICTS, Finding, findings, profiles, sentence, summary
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
 from maxpool_check.running.record import Execution, KnownEntry, Record
 
@@ -37,18 +36,22 @@ def _render(console: Console, record: Record, exit_code: int, verbose: bool) -> 
         if target.newest_opset is not None:
             about.append(f"operator sets to {target.newest_opset}")
         console.print(f"[bold]{escape(target.name)}[/]  {escape(', '.join(about))}", soft_wrap=True)
+    for specs, policies in profiles(record):
+        readings = ", ".join(f"{point} {reading}" for point, reading in policies.items())
+        console.print(f"[dim]{escape(' '.join(specs))}: {escape(readings)}[/]", soft_wrap=True)
     console.print()
     found = findings(record)
     unexpected = [finding for finding in found if finding.status != "expected"]
+    with_known = record.header.known_sha256 is not None
     in_full = unexpected if verbose else unexpected[:IN_FULL]
     for finding in in_full:
-        _finding(console, finding)
+        _finding(console, finding, with_known)
     rest = [finding for finding in found if finding not in in_full]
     _others(console, rest, "Also unexpected" if in_full else "Unexpected", expected=False)
     _others(console, rest, "Known divergences, as expected", expected=True)
     if verbose:
         for finding in (finding for finding in found if finding.status == "expected"):
-            _finding(console, finding)
+            _finding(console, finding, with_known)
     _stale(console, record.footer.known if record.footer else ())
     _errors(console, record)
     console.print(_table(record))
@@ -57,7 +60,7 @@ def _render(console: Console, record: Record, exit_code: int, verbose: bool) -> 
     _next(console, record, exit_code, unexpected)
 
 
-def _finding(console: Console, finding: Finding) -> None:
+def _finding(console: Console, finding: Finding, with_known: bool) -> None:
     smallest = finding.smallest
     label = {"new": "NEW", "changed": "CHANGED", "expected": "KNOWN"}.get(finding.status, finding.status.upper())
     count = len(finding.cases)
@@ -67,13 +70,14 @@ def _finding(console: Console, finding: Finding) -> None:
         + (f" ({escape(finding.known)})" if finding.known else "")
     )
     for kind in finding.kinds:
-        console.print(Padding(escape(DESCRIPTIONS[Kind(kind)].sentence), (0, 0, 0, 2), expand=False))
+        console.print(Padding(escape(sentence(kind)), (0, 0, 0, 2), expand=False))
     console.print(
         Padding(f"{escape(smallest.case)} ({smallest.question}): {escape(smallest.title)}", (0, 0, 0, 2), expand=False)
     )
     for line in details(smallest):
         console.print(f"    {escape(line)}", soft_wrap=True)
     command = ["maxpool-check", "run", _file(smallest), "-t", finding.target, "-k", smallest.case]
+    command += [] if with_known else ["--no-known"]
     console.print(f"  [dim]{escape(shlex.join(command))}[/]", soft_wrap=True)
     console.print()
 
@@ -84,7 +88,8 @@ def details(execution: Execution) -> list[str]:
     asked = execution.input
     if asked is not None:
         settings = ", ".join(f"{name}={value}" for name, value in asked.attributes.items())
-        lines.append(f"{asked.dtype} X{coordinates(asked.shape)}  {settings}")
+        policies = "".join(f"  {point}: {reading}" for point, reading in asked.policies.items())
+        lines.append(f"{asked.dtype} X{coordinates(asked.shape)}  {settings}{policies}")
         if asked.values is not None and execution.cells:
             cell = execution.cells[0]
             lines += [f"  {line}" for line in planes(asked.values, asked.shape, window_cells(cell.at, cell.window))]
@@ -157,7 +162,8 @@ def _table(record: Record) -> Table:
 
 
 def _verdict(console: Console, record: Record, exit_code: int, unexpected: list[Finding]) -> None:
-    asked = f"{len(record.executions)} executions of {record.header.cases} cases"
+    cases = record.header.cases
+    asked = f"{len(record.executions)} executions of {cases} case{'s' if cases != 1 else ''}"
     footer = record.footer
     if footer is None:
         console.print(f"[bold red]INCOMPLETE[/]  the run did not end; {asked} are in the record")
@@ -173,8 +179,8 @@ def _verdict(console: Console, record: Record, exit_code: int, unexpected: list[
     elif exit_code == 1:
         stale = sum(1 for entry in footer.known if entry.status in ("repaired", "expired"))
         informative = sum(1 for execution in record.executions if execution.information)
-        cases = len({case for finding in unexpected for case in finding.cases})
-        parts = [f"{cases} case{'s diverge' if cases != 1 else ' diverges'} unexpectedly"] if cases else []
+        wrong = len({case for finding in unexpected for case in finding.cases})
+        parts = [f"{wrong} case{'s diverge' if wrong != 1 else ' diverges'} unexpectedly"] if wrong else []
         if stale:
             parts.append(f"{stale} known divergence{'s' if stale != 1 else ''} to remove or review")
         if informative:
@@ -188,6 +194,12 @@ def _next(console: Console, record: Record, exit_code: int, unexpected: list[Fin
         smallest = unexpected[0].smallest
         case = f"{_file(smallest)}:{smallest.case.rpartition(':')[2]}"
         console.print(f"Next: maxpool-check reference {escape(shlex.quote(case))}", soft_wrap=True)
+    elif exit_code == 1:
+        console.print("Next: correct known-divergences.yaml, then run again")
+    elif exit_code == 3 and record.footer is not None:
+        console.print("Next: maxpool-check targets --check TARGET says whether a target starts")
+    elif exit_code == 4:
+        console.print("Next: maxpool-check list PATH names the cases")
     elif exit_code == 0 and any(execution.status == "expected" for execution in record.executions):
         console.print("Next: -v shows the known divergences, --report markdown=PATH writes them down")
 

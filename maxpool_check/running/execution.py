@@ -78,13 +78,19 @@ def execution(
 
 def _input(case: Case) -> record.Input:
     values = tuple(str(value) for value in case.X.reshape(-1)) if case.X.size <= MOST_VALUES else None
-    return record.Input(dtype=case.X.dtype.name, shape=case.X.shape, attributes=dict(case.attributes), values=values)
+    usual = case.specification.policies.names()
+    changed = {point: reading for point, reading in case.policies.names().items() if reading != usual[point]}
+    return record.Input(
+        dtype=case.X.dtype.name, shape=case.X.shape, attributes=dict(case.attributes), values=values, policies=changed
+    )
 
 
 def _digests(outcome: Outcome) -> dict[str, str]:
     if not isinstance(outcome, Answered):
         return {}
     return {
-        name: hashlib.sha256(f"{value.dtype.name}{value.shape}".encode() + value.tobytes()).hexdigest()
+        name: hashlib.sha256(
+            f"{value.dtype.name}{value.shape}".encode() + (b"" if value.dtype.hasobject else value.tobytes())
+        ).hexdigest()
         for name, value in outcome.outputs.items()
     }

@@ -72,10 +72,14 @@ def footer(
 def _exit_code(
     executions: Sequence[Execution], known: Sequence[KnownEntry], errors: Sequence[str], strict: bool
 ) -> ExitCode:
-    verdicts = {execution.verdict for execution in executions}
-    if errors or Verdict.ERROR.value in verdicts:
+    verdicts: dict[str, set[str]] = {}
+    for execution in executions:
+        verdicts.setdefault(execution.target, set()).add(execution.verdict)
+    if errors or any(Verdict.ERROR.value in found for found in verdicts.values()):
         return ExitCode.INCOMPLETE
-    if not verdicts & {verdict.value for verdict in COMPARED}:
+    compared = {verdict.value for verdict in COMPARED}
+    if not verdicts or any(not found & compared for found in verdicts.values()):
+        # One target that was held to nothing is not made green by another.
         return ExitCode.NOTHING_COMPARED
     stale = any(entry.status in ("repaired", "expired") for entry in known)
     informative = strict and any(execution.information for execution in executions)

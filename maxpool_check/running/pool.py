@@ -21,8 +21,13 @@ class Pool:
         """A free place; waits for one."""
         return self._slots.get()
 
+    def end(self) -> None:
+        """Kill every worker, whatever it is doing; no place gives another."""
+        for slot in self._all:
+            slot.end()
+
     def close(self) -> None:
-        """End every worker, whatever it is doing; no place gives another."""
+        """Let go of what is left of them, when no thread uses them any more."""
         for slot in self._all:
             slot.close()
 
@@ -40,17 +45,23 @@ class Slot:
         if self._closed:
             raise CannotStart("the run has ended")
         if self._worker is None or not self._worker.alive:
-            self.close()
-            self._closed = False
+            if self._worker is not None:
+                self._worker.close()
             self._worker = self._target.worker()
+            if self._closed:
+                self._worker.end()
         return self._worker
 
-    def close(self) -> None:
-        """End the worker."""
+    def end(self) -> None:
+        """Kill the worker, and give no other. From any thread."""
         self._closed = True
         if self._worker is not None:
+            self._worker.end()
+
+    def close(self) -> None:
+        """Let go of what is left of it."""
+        if self._worker is not None:
             self._worker.close()
-            self._worker = None
 
     def __enter__(self) -> Slot:
         return self

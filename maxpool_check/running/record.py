@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import msgspec
 
 SCHEMA = "maxpool-check/record/1"
+
+Verdict = Literal[
+    "conforms", "diverges", "refuses", "crashes", "times-out", "unstable", "undefined", "not-expressible", "error"
+]
+"""What an execution came to. A closed list, in the order reports show it."""
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,12 +74,17 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked, for an execution that needs explaining; ``values`` of X, row-major, None if there are many."""
+    """What was asked, for an execution that needs explaining.
+
+    ``policies`` are those that the case reads otherwise than its document; ``values`` the cells of X, row-major, None if
+    there are many.
+    """
 
     dtype: str
     shape: tuple[int, ...]
     attributes: dict[str, Any]
     values: tuple[str, ...] | None
+    policies: dict[str, str] = {}
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit_defaults=True):
@@ -88,7 +98,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     target: str
     case: str
     question: str
-    verdict: str
+    verdict: Verdict
     title: str
     spec: str
     case_sha256: str
@@ -143,6 +153,10 @@ class BadRecord(ValueError):
     """A file that is not a record."""
 
 
+class CutOff(BadRecord):
+    """A record that ends before its first line is whole."""
+
+
 @dataclass(frozen=True)
 class Record:
     """A whole record; ``footer`` None if the run did not end."""
@@ -178,8 +192,10 @@ def read(path: Path) -> Record:
             found.append(_DECODER.decode(line))
         except msgspec.MsgspecError as error:
             raise BadRecord(f"{path}:{number}: not a line of a record ({error})") from error
+    if not found and (not cut or cut.startswith(b"{")):
+        raise CutOff(f"{path}:1: the record is cut off before the end of its first line")
     if not found or not isinstance(found[0], Header):
-        raise BadRecord(f"{path}:1: not a record: the first line is not a header" + (" (cut off)" if cut else ""))
+        raise BadRecord(f"{path}:1: not a record: the first line is not a header")
     if found[0].schema != SCHEMA:
         raise BadRecord(f"{path}:1: a record of the schema {found[0].schema}; this version reads {SCHEMA}")
     return gather(found)

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.comparison import Expected
 from maxpool_check.judging.known import KnownDivergence, Ledger
-from maxpool_check.judging.verdicts import FAULTS, Meaning, judge
+from maxpool_check.judging.verdicts import COMPARED, FAULTS, Meaning, judge
 from maxpool_check.outcome import Crashed, Failed, Outcome, TimedOut
 from maxpool_check.question import Question, questions
 from maxpool_check.reference.pooling import Pooling
@@ -72,19 +72,21 @@ class Run:
             for future in waiting:
                 future.cancel()
             for pool in pools.values():
-                pool.close()
+                pool.end()
             threads.shutdown(wait=True)
+            for pool in pools.values():
+                pool.close()
 
     def known(self, ended_early: bool) -> list[record.KnownEntry]:
         """How each entry fared, by target; none can be called repaired if the run ended early."""
         entries = []
         for target, ledger in self._ledgers.items():
-            asked = {
+            whole = {
                 pattern: not ended_early and self._complete(pattern) and target not in self._given_up
                 for entry in ledger.entries
                 for pattern in entry.cases
             }
-            for entry, (status, why) in zip(ledger.entries, ledger.audit(asked).values(), strict=True):
+            for entry, status, why in ledger.audit(whole):
                 entries.append(
                     record.KnownEntry(
                         id=entry.id,
@@ -129,9 +131,11 @@ class Run:
         ledger = self._ledgers[name]
         for question, judgement in judgements.items():
             known, status = None, ""
+            if judgement.verdict in COMPARED:
+                ledger.compared(asked.case.id, question)
             if judgement.verdict in FAULTS:
                 known = ledger.known(asked.case.id, question, judgement.kinds)
-                status = "expected" if known else "changed" if ledger.others(asked.case.id) else "new"
+                status = "expected" if known else "changed" if ledger.others(asked.case.id, question) else "new"
             outcome, opset = outcomes[question], asked.outcomes[question][1]
             yield execution(asked, question, outcome, judgement, opset, known.id if known else None, status)
             self._count_death(name, outcome)

@@ -82,12 +82,12 @@ def missing(name: str, document: str) -> Refused:
 
 def _bits(value: object) -> str:
     entries = value if isinstance(value, (list, tuple)) else [value]
-    return " of 64 bits" if any(isinstance(entry, Integral) and not _is_integer(entry) for entry in entries) else ""
+    return " of 64 bits" if any(isinstance(entry, int) and abs(entry) >= 2**63 for entry in entries) else ""
 
 
 def _is_integer(value: object) -> bool:
     # An attribute is an integer of 64 bits, in ONNX's file format as well.
-    return isinstance(value, Integral) and -(2**63) <= int(value) < 2**63
+    return isinstance(value, Integral) and not isinstance(value, bool) and -(2**63) <= int(value) < 2**63
 
 
 def _value(name: str, value: Any, kind: Kind, document: str) -> Any:

@@ -28,9 +28,7 @@ class Graph:
             pooling = version.pooling(self.attributes, self.dtype, self.shape, self.policies)
         except Refused as refused:
             return refused.reason
-        if self.indices and not version.indices:
-            return Reason.INVALID_SHAPE
-        return replace(pooling, indices=self.indices, refusable=None)
+        return replace(pooling, indices=self.indices and version.indices, refusable=None)
 
 
 def opset_for(graph: Graph, version: Onnx, newest: int) -> int | None:

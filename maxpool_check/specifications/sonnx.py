@@ -12,7 +12,7 @@ from typing import Any
 
 from maxpool_check.reference.policies import Nan, Policies, Tie, ZeroSign
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.attributes import Kind
+from maxpool_check.specifications.attributes import Kind, typed
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
 from maxpool_check.specifications.refused import Reason, Refused
 
@@ -38,6 +38,7 @@ class Sonnx:
 
     def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
         """The pooling of an N x C x H x W tensor. Raises :class:`Refused`, R1 to R5 among the clauses."""
+        typed(attributes, self.attributes, self.title)
         absent = [name for name in self.attributes if name not in attributes]
         if absent:
             raise _outside("R2", f"all attributes must be explicitly set; {', '.join(absent)} is not")

@@ -24,7 +24,8 @@ class CannotMake(RuntimeError):
 def cache() -> Path:
     """The folder that holds the environments; ``MAXPOOL_CHECK_CACHE`` overrides it."""
     given = os.environ.get("MAXPOOL_CHECK_CACHE")
-    return (Path(given) if given else Path(platformdirs.user_cache_dir("maxpool-check"))) / "environments"
+    folder = Path(given) if given else Path(platformdirs.user_cache_dir("maxpool-check"))
+    return folder.absolute() / "environments"
 
 
 def interpreter(distribution: str, version: str) -> Path:
@@ -39,6 +40,8 @@ def interpreter(distribution: str, version: str) -> Path:
         final.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(final.with_name(f"{name}.lock")):
             if not _python(final).exists():
+                # Whole or not there: what has no Python any more was made by one that has gone.
+                shutil.rmtree(final, ignore_errors=True)
                 _make(final, distribution, version)
     except OSError as error:
         raise CannotMake(
@@ -100,9 +103,13 @@ def _uv(*arguments: str) -> subprocess.CompletedProcess[str]:
     for pip_name, uv_name in (("PIP_INDEX_URL", "UV_DEFAULT_INDEX"), ("PIP_EXTRA_INDEX_URL", "UV_INDEX")):
         if pip_name in environment:
             environment.setdefault(uv_name, environment[pip_name])
+    try:
+        program = uv.find_uv_bin()
+    except FileNotFoundError as error:
+        raise CannotMake("uv is not installed beside maxpool-check; install it with pip install uv") from error
     # Not in the user's folder: a project there must not configure the environment.
     return subprocess.run(
-        [uv.find_uv_bin(), "--quiet", "--no-progress", *arguments],
+        [program, "--quiet", "--no-progress", *arguments],
         capture_output=True,
         text=True,
         cwd=cache(),

@@ -8,18 +8,13 @@ from typing import Any
 import onnx
 from onnx import TensorProto, helper
 
-from maxpool_check.specifications.attributes import Kind
-
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
 """The newest operator set that models can be built for."""
-
-_EMPTY = {Kind.INTEGERS: onnx.AttributeProto.INTS}
 
 
 def build(
     opset: int,
     attributes: Mapping[str, Any],
-    kinds: Mapping[str, Kind],
     dtype: str,
     shape: tuple[int, ...],
     outputs: tuple[str, ...],
@@ -31,9 +26,11 @@ def build(
     element = getattr(TensorProto, dtype.upper().replace("FLOAT64", "DOUBLE") if dtype != "float32" else "FLOAT")
     node = helper.make_node("MaxPool", ["X"], outputs)
     for name, value in attributes.items():
+        # An empty list could be one of anything; a truth value is written as the integer it is to ONNX.
         empty = isinstance(value, list) and not value
+        written = [int(v) if isinstance(v, bool) else v for v in value] if isinstance(value, list) else value
         node.attribute.append(
-            helper.make_attribute(name, value, attr_type=_EMPTY.get(kinds.get(name, Kind.INTEGERS)) if empty else None)
+            helper.make_attribute(name, written, attr_type=onnx.AttributeProto.INTS if empty else None)
         )
     # The sizes of the outputs are left open: what they are is the runtime's to say.
     rank = [f"D{axis}" for axis in range(len(shape))]

@@ -6,17 +6,18 @@ import base64
 import contextlib
 import json
 import os
+import select
 import signal
 import subprocess
 import tempfile
-import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from maxpool_check.outcome import Answered, Crashed, Failed, Outcome, RefusedByTarget, TimedOut
+from maxpool_check.outcome import Answered, Crashed, Failed, NotAsked, Outcome, RefusedByTarget, TimedOut
 from maxpool_check.targets.worker.__main__ import PROTOCOL
 from maxpool_check.targets.worker.tensors import decoded, encoded
 
@@ -24,6 +25,7 @@ START_SECONDS = 120.0
 """How long a runtime may take to import. A cold disk is slow; a hang is longer."""
 
 _STDERR_SHOWN = 500
+_PIPE = 2**16
 _BOOT = "import runpy, sys; sys.path[:] = [p for p in sys.path if p] + [sys.argv.pop(1)]; runpy.run_module('worker', run_name='__main__', alter_sys=True)"
 
 
@@ -50,11 +52,19 @@ class Worker:
             self._stderr.close()
             raise CannotStart(f"{python} cannot be run: {error.strerror}") from error
         self._timed_out = False
+        self._closed = False
+        self._received = b""
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            os.set_blocking(stream.fileno(), False)
         try:
             reply = self._exchange({"protocol": PROTOCOL, "options": dict(options)}, START_SECONDS)
         except _Died as died:
             self.close()
-            raise CannotStart(f"the worker died while starting: {died}") from died
+            raise CannotStart(f"the worker died while starting: {died}\n{died.stderr}".rstrip()) from died
+        except ValueError as error:
+            self.close()
+            raise CannotStart(f"{python} does not speak the worker's protocol: {error}") from error
         if reply.get("type") != "ready":
             self.close()
             raise CannotStart(str(reply.get("message", f"the worker said {reply}")))
@@ -85,54 +95,86 @@ class Worker:
     @property
     def alive(self) -> bool:
         """Whether it can be asked again."""
-        return self._process.poll() is None and not self._timed_out
+        return not self._closed and self._process.poll() is None and not self._timed_out
+
+    def end(self) -> None:
+        """Kill the process and all it has started; who is waiting for its answer is told. From any thread."""
+        self._closed = True
+        self._kill()
 
     def close(self) -> None:
-        """End the process, whatever it is doing."""
-        with contextlib.suppress(OSError):
-            self._process.kill()
+        """End it and let go of its pipes, when nobody is waiting any more."""
+        self.end()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._stderr):
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()
 
+    def _kill(self) -> None:
+        # The worker leads a session of its own: what a runtime or a kernel has started goes with it.
+        with contextlib.suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
     def _exchange(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        with self._deadline(seconds):
-            try:
-                self._process.stdin.write(json.dumps(request).encode() + b"\n")
-                self._process.stdin.flush()
-                line = self._process.stdout.readline()
-            except OSError:
-                line = b""
-        if not line.endswith(b"\n"):
+        deadline = time.monotonic() + seconds
+        try:
+            self._send(json.dumps(request).encode() + b"\n", deadline)
+            line = self._receive(deadline)
+        except (OSError, ValueError):
+            # The pipe broke, or close() took it away.
+            line = b""
+        if not line:
             raise self._death()
         reply = json.loads(line)
         if not isinstance(reply, dict):
             raise ValueError(f"a line is not a JSON object: {line[:80]!r}")
         return reply
 
-    @contextlib.contextmanager
-    def _deadline(self, seconds: float) -> Iterator[None]:
-        def expire() -> None:
-            self._timed_out = True
-            self._process.kill()
+    def _send(self, data: bytes, deadline: float) -> None:
+        assert self._process.stdin is not None
+        descriptor = self._process.stdin.fileno()
+        view = memoryview(data)
+        while view and self._wait(deadline, writing=descriptor):
+            view = view[os.write(descriptor, view[:_PIPE]) :]
 
-        timer = threading.Timer(seconds, expire)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
+    def _receive(self, deadline: float) -> bytes:
+        """The next line; empty if there will be none, or not in time."""
+        assert self._process.stdout is not None
+        descriptor = self._process.stdout.fileno()
+        parts = [self._received]
+        while b"\n" not in parts[-1]:
+            if not self._wait(deadline, reading=descriptor):
+                return b""
+            part = os.read(descriptor, _PIPE)
+            if not part:
+                return b""
+            parts.append(part)
+        line, _, self._received = b"".join(parts).partition(b"\n")
+        return line
+
+    def _wait(self, deadline: float, *, reading: int | None = None, writing: int | None = None) -> bool:
+        """Wait until a pipe is ready. Not for the end of it: a child of the worker may hold it open."""
+        while not self._closed:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                self._timed_out = True
+                self._kill()
+                return False
+            ready = select.select(
+                [reading] if reading is not None else [], [writing] if writing is not None else [], [], min(left, 0.2)
+            )
+            if ready[0] or ready[1]:
+                return True
+            if self._process.poll() is not None and not select.select([reading] if reading else [], [], [], 0)[0]:
+                return False
+        return False
 
     def _death(self) -> _Died:
         if not self._timed_out:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(5)
-        self._process.kill()
+        self._kill()
         status = self._process.wait()
         self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(max(0, self._stderr.tell() - _STDERR_SHOWN))
@@ -158,8 +200,15 @@ def _outcome(reply: Mapping[str, Any], number: int) -> Outcome:
         outputs = {name: np.asarray(decoded(tensor)) for name, tensor in reply["outputs"].items()}
         return Answered(outputs, reply.get("provider"))
     if reply["type"] == "refusal":
-        return RefusedByTarget(str(reply["status"]), str(reply["message"]))
-    return Failed(str(reply["message"]))
+        return RefusedByTarget(_text(reply["status"]), _text(reply["message"]))
+    if reply["type"] == "unable":
+        return NotAsked(_text(reply["message"]))
+    return Failed(_text(reply["message"]))
+
+
+def _text(words: object) -> str:
+    # A kernel's own words may hold what no encoding can write.
+    return str(words).encode(errors="backslashreplace").decode()
 
 
 def _environment(isolated: bool) -> dict[str, str]:

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.outcome import Answered, Failed, NotAsked, Outcome
+from maxpool_check.outcome import Answered, Failed, NotAsked, Outcome, RefusedByTarget
 from maxpool_check.question import Question
 from maxpool_check.specifications.opsets import Graph, opset_for
 from maxpool_check.targets import environments, onnx_model
 from maxpool_check.targets.name import ADAPTERS, TargetName
-from maxpool_check.targets.process import CannotStart, Worker
+from maxpool_check.targets.process import START_SECONDS, CannotStart, Worker
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,8 @@ class Target:
         try:
             return Worker(self._python, ADAPTERS[self.name.runtime], options, isolated=isolated)
         except CannotStart as error:
-            raise CannotStart(f"{self.name} cannot be started: {error}") from error
+            hint = f"\nIf its environment is damaged, remove {self._folder}; it is made again." if self._folder else ""
+            raise CannotStart(f"{self.name} cannot be started: {error}{hint}") from error
 
     def ask(self, worker: Worker, case: Case, question: Question) -> tuple[Outcome, int | None]:
         """Ask one question; the outcome, and the operator set it was asked in."""
@@ -73,7 +74,6 @@ class Target:
         model = onnx_model.build(
             opset,
             case.attributes,
-            case.specification.attributes,
             case.X.dtype.name,
             case.X.shape,
             question.outputs,
@@ -82,6 +82,11 @@ class Target:
         if isinstance(outcome, Answered) and outcome.provider not in (described.provider, ""):
             return Failed(f"wrong provider: {outcome.provider} ran the node, not {described.provider}"), opset
         return outcome, opset
+
+    @property
+    def _folder(self) -> Path | None:
+        """The isolated environment, if it has one."""
+        return Path(self._python).parents[1] if self.name.version is not None else None
 
     def _interpreter(self) -> str:
         if self.name.version is not None:
@@ -109,12 +114,13 @@ class Target:
         """Found by asking: the newest operator set in which the smallest MaxPool is answered."""
         X = np.zeros((1, 1, 1), np.float32)
         attributes = {"kernel_shape": [1]}
-        outcome: Outcome | None = None
         for opset in range(onnx_model.NEWEST_OPSET, 7, -1):
-            model = onnx_model.build(opset, attributes, {}, "float32", X.shape, ("Y",))
-            outcome = worker.ask(X, ("Y",), model, attributes, self.seconds)
+            model = onnx_model.build(opset, attributes, "float32", X.shape, ("Y",))
+            outcome = worker.ask(X, ("Y",), model, attributes, START_SECONDS)
             if isinstance(outcome, Answered):
                 return opset
+            if not isinstance(outcome, RefusedByTarget):
+                raise CannotStart(f"{self.name} cannot answer the smallest MaxPool: {outcome}")
         raise CannotStart(f"{self.name} answers no MaxPool in any operator set; the last it said was: {outcome}")
 
 

@@ -112,6 +112,7 @@ def test_targets(cli, subject):
     known = cli("targets")
     assert known.code == 0
     assert "onnxruntime==VERSION" in known.out
+    assert "provider CPUExecutionProvider" in known.out
     done = cli("targets", "onnxruntime", subject("right"), subject("absent"))
     assert done.code == 3
     assert "provider CPUExecutionProvider" in done.out

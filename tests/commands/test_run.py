@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.conftest import ROOT, environment
+from tests.conftest import ROOT, environment, living
 
 
 def test_as_expected(cli, small, subject):
@@ -107,6 +107,12 @@ def test_a_case_that_contradicts_the_reference_is_a_bad_file(cli, small, subject
         (["-t", "{right}", "--known", "absent.yaml"], 2),
         (["-t", "{right}", "--report", "pdf=x"], 2),
         (["-t", "{right}", "-j", "0"], 2),
+        (["-t", "{right}", "--timeout", "inf"], 2),
+        (["-t", "{right}", "--timeout", "nan"], 2),
+        (["-t", "{right}", "--known", "x", "--no-known"], 2),
+        (["-t", "{right}", "--report", "markdown=/proc/x.md"], 2),
+        (["-t", "{right}", "-o", "/proc/x.jsonl"], 2),
+        (["-t", "{right}", "-o", "/dev/full"], 3),
     ],
 )
 def test_exit_codes(cli, small, subject, arguments, code):
@@ -199,22 +205,20 @@ def test_ctrl_c_leaves_a_record_without_a_footer_and_no_worker(small, subject, t
     process = subprocess.Popen(
         [sys.executable, "-m", "maxpool_check", *map(str, arguments)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment(),
+        # Whoever runs the tests in the background has SIGINT ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     deadline = time.monotonic() + 60
     while not (path.exists() and path.read_text().count("\n") >= 5) and time.monotonic() < deadline:
         time.sleep(0.1)
-    children = subprocess.run(
-        ["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=False
-    ).stdout.split()
+    children = {pid for pid, parent, _ in living() if parent == process.pid}
     assert children
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "interrupted after" in err
     assert "Traceback" not in err
-    for child in children:
-        with pytest.raises(ProcessLookupError):
-            os.kill(int(child), 0)
+    assert not children & {pid for pid, _, _ in living()}
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [line["type"] for line in lines[:2]] == ["header", "execution"]
     assert all(line["type"] != "footer" for line in lines)
@@ -251,3 +255,31 @@ def test_a_reader_who_leaves_early_is_no_error(small, subject):
     )
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m maxpool_check list cases | true; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True, cwd=ROOT, env=environment(), check=False,
+    )  # fmt: skip
+    assert done.returncode == 141
+
+
+def test_ctrl_c_before_anything_is_asked_leaves_what_was_there(small, tmp_path, subject):
+    path = tmp_path / "record.jsonl"
+    path.write_text("what was there")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "maxpool_check", "run", str(small), "-t", subject("slow_to_start"), "-o", str(path), "--format", "json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment(SLOW_TO_START="1"),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == json.loads(out)["exit_code"] == 130
+    assert path.read_text() == "what was there"
+
+
+def test_two_files_of_known_divergences_with_the_same_id(cli, small, subject, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.yaml").write_text(KNOWN)
+    done = cli("run", small, "-t", subject("right"), "--known", tmp_path / "a.yaml", "--known", tmp_path / "b.yaml")
+    assert done.code == 2
+    assert "the id 'seed' is also in" in done.err

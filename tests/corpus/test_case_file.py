@@ -257,7 +257,7 @@ def test_all_problems_of_all_files_come_at_once(corpus):
         y="spec: none\n" + CASE,
     )
     assert [line.split(": ")[0] for line in problems(folder)] == [
-        "x.yaml:3:20", "x.yaml:6:11", "x.yaml:7:5", "y.yaml:1:7",
+        "x.yaml:3:20", "x.yaml:5:33", "x.yaml:6:11", "x.yaml:7:5", "y.yaml:1:7",
     ]  # fmt: skip
 
 

@@ -135,6 +135,13 @@ def test_a_negative_index_is_a_sentinel_wherever_it_is():
     assert wrong_with(expected(X2), "Indices", (0, 0, 0, 0), -1) == {("Indices", "indices-sentinel", ((0, 0, 0, 0),))}
 
 
+def test_a_cell_of_another_batch_is_outside_the_window():
+    X = np.arange(24, dtype=np.float32).reshape(2, 1, 3, 4)
+    assert wrong_with(expected(X), "Indices", (1, 0, 0, 0), 5) == {
+        ("Indices", "indices-outside-window", ((1, 0, 0, 0),))
+    }
+
+
 def test_indices_out_of_range_outside_the_window_and_not_at_the_maximum():
     reference = expected(X2)
     assert wrong_with(reference, "Indices", (0, 0, 0, 0), 24) == {("Indices", "indices-out-of-range", ((0, 0, 0, 0),))}
@@ -146,6 +153,39 @@ def test_indices_out_of_range_outside_the_window_and_not_at_the_maximum():
     assert wrong_with(reference, "Indices", (0, 0, 0, 0), 4) == {("Indices", "indices-not-maximum", ((0, 0, 0, 0),))}
     dilated = expected(np.arange(5, dtype=np.float32).reshape(1, 1, 5), dilations=[2])
     assert wrong_with(dilated, "Indices", (0, 0, 0), 1) == {("Indices", "indices-outside-window", ((0, 0, 0),))}
+
+
+def test_a_zero_that_is_not_in_the_window_is_wrong_whatever_the_policy():
+    for zero in (-0.0, 0.0):
+        X = np.full((1, 1, 2), zero)
+        assert wrong_with(expected(X, OPEN), "Y", (0, 0, 0), -zero) == {("Y", "y-signed-zero", ((0, 0, 0),))}
+
+
+def test_any_zero_may_be_the_chosen_one_where_any_of_equal_maxima_may():
+    reference = expected(np.array([[[-0.0, 0.0]]]), override(OPEN, {"zero_sign": "chosen"}))
+    outputs = {"Y": np.array([[[0.0]]]), "Indices": np.array([[[1]]])}
+    assert reference.compare(outputs, BOTH).wrong == ()
+
+
+@pytest.mark.parametrize(("reading", "right_index"), [("propagates-first", 0), ("propagates-last", 1)])
+def test_which_nan_is_named_by_the_stricter_readings(reading, right_index):
+    reference = expected(np.array([[[np.nan, np.nan]]]), override(OPEN, {"nan": reading}))
+    for index in (0, 1):
+        outputs = {"Y": np.array([[[np.nan]]]), "Indices": np.array([[[index]]])}
+        assert (reference.compare(outputs, BOTH).wrong == ()) is (index == right_index)
+
+
+def test_a_nan_that_counts_as_minus_infinity_ties_with_one():
+    X = np.array([[[-np.inf, np.nan]]])
+    reference = expected(X, override(OPEN, {"nan": "as-neg-inf"}))
+    for index in (0, 1):
+        outputs = {"Y": np.array([[[-np.inf]]]), "Indices": np.array([[[index]]])}
+        assert reference.compare(outputs, BOTH).wrong == ()
+    assert wrong_with(expected(X), "Indices", (0, 0, 0), 1) == {("Indices", "indices-tie", ((0, 0, 0),))}
+
+
+def test_a_number_that_no_reading_gives_is_not_blamed_on_nan():
+    assert wrong_with(expected(np.array([[[np.nan, 1.0]]])), "Y", (0, 0, 0), 7.0) == {("Y", "y-wrong", ((0, 0, 0),))}
 
 
 def test_another_of_equal_maxima_by_policy():
@@ -171,8 +211,8 @@ def test_where_nan_is_open_the_index_must_go_with_the_value():
     assert found(3.0, 0) == ["indices-not-maximum"]
     assert found(np.nan, 1) == ["indices-not-maximum"]
     # A value that no reading gives is one mistake; an index that some reading gives is not another.
-    assert found(-np.inf, 0) == ["y-nan"]
-    assert found(-np.inf, 5) == ["y-nan", "indices-out-of-range"]
+    assert found(-np.inf, 0) == ["y-wrong"]
+    assert found(-np.inf, 5) == ["y-wrong", "indices-out-of-range"]
 
 
 def test_a_window_of_nan_may_be_minus_infinity_where_nan_is_open():

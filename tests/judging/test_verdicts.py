@@ -96,6 +96,23 @@ def test_y_that_depends_on_indices_where_either_can_be_defended():
     assert both(asked, [[[1.0]]], [[[1.0]]]) == {"indices": [], "y-only": []}
 
 
+def test_in_an_empty_window_y_may_depend_on_anything():
+    assert both(EMPTY, [[[1.0]]], [[[2.0]]]) == {"indices": [], "y-only": []}
+
+
+def test_sizes_that_depend_on_indices_are_seen_as_well():
+    asked = meaning(np.array([[[1.0, 2.0, 3.0]]]), strides=[2], ceil_mode=1, auto_pad="VALID")
+    small = {"Y": np.array([[[2.0]]]), "Indices": np.array([[[1]]])}
+    large = {"Y": np.array([[[2.0, 3.0]]]), "Indices": np.array([[[1, 2]]])}
+
+    def kinds(first, second):
+        outcomes = {Question.INDICES: Answered(first), Question.Y_ONLY: Answered({"Y": second["Y"]})}
+        return [kind.value for kind in judge(asked, outcomes)[Question.Y_ONLY].kinds]
+
+    assert kinds(small, small) == kinds(large, large) == []
+    assert kinds(small, large) == kinds(large, small) == ["y-depends-on-indices"]
+
+
 def test_y_that_is_wrong_is_not_called_dependent_as_well():
     asked = meaning(np.array([[[1.0, -np.inf]]]), kernel_shape=[1])
     assert both(asked, [[[1.0, -np.inf]]], [[[1.0, 0.0]]]) == {"indices": [], "y-only": ["y-wrong"]}

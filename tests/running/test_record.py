@@ -68,7 +68,7 @@ def test_a_footer_that_counts_other_executions_is_no_footer(path):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "not a record"),
+        (b"", "cut off"),
         (b"{", "cut off"),
         (b"hello\n", ":1: not a line"),
         (b'{"type": "footer"}\n', ":1: not a line"),

@@ -1,16 +1,21 @@
 """Workers: what they answer, and what becomes of those that do not."""
 
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from maxpool_check.outcome import Answered, Crashed, RefusedByTarget, TimedOut
+from maxpool_check.corpus.collection import collect
+from maxpool_check.outcome import Answered, Crashed, Failed, NotAsked, RefusedByTarget, TimedOut
+from maxpool_check.question import Question
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.onnx_model import build
 from maxpool_check.targets.process import CannotStart, Worker
 from maxpool_check.targets.target import Target
+from tests.conftest import living
 
 SUBJECTS = Path(__file__).parents[1] / "subjects.py"
 X = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
@@ -105,9 +110,7 @@ def test_a_kernel_that_writes_into_its_input_harms_nobody(subject):
 
 
 def test_one_output_where_two_were_asked(subject):
-    outcome = ask(subject("y_alone"))
-    assert isinstance(outcome, Answered)
-    assert list(outcome.outputs) == ["Y"]
+    assert ask(subject("y_alone")) == NotAsked("the function gives Y alone")
 
 
 def test_what_cannot_be_started():
@@ -125,15 +128,15 @@ def test_onnx_runtime_answers_refuses_and_names_its_provider():
     target = Target(parse("onnxruntime"))
     worker = target.worker()
     try:
-        model = build(12, {"kernel_shape": [2, 2]}, {}, "float32", X.shape, ("Y", "Indices"))
+        model = build(12, {"kernel_shape": [2, 2]}, "float32", X.shape, ("Y", "Indices"))
         outcome = worker.ask(X, ("Y", "Indices"), model, {}, 20)
         assert_answered(outcome)
         assert outcome.provider == "CPUExecutionProvider"
-        unknown = build(12, {"kernel_shape": [2, 2], "foo": 1}, {}, "float32", X.shape, ("Y",))
+        unknown = build(12, {"kernel_shape": [2, 2], "foo": 1}, "float32", X.shape, ("Y",))
         refused = worker.ask(X, ("Y",), unknown, {}, 20)
         assert isinstance(refused, RefusedByTarget)
         assert refused.status == "INVALID_GRAPH"
-        bfloat16 = build(22, {"kernel_shape": [2, 2]}, {}, "bfloat16", X.shape, ("Y",))
+        bfloat16 = build(22, {"kernel_shape": [2, 2]}, "bfloat16", X.shape, ("Y",))
         from maxpool_check.reference.dtypes import NUMPY
 
         refused = worker.ask(X.astype(NUMPY["bfloat16"]), ("Y",), bfloat16, {}, 20)
@@ -144,3 +147,62 @@ def test_onnx_runtime_answers_refuses_and_names_its_provider():
     described = target.description
     assert described.newest_opset >= 22
     assert described.session_options["intra_op_num_threads"] == 1
+
+
+@pytest.mark.parametrize("name", ["forks_and_hangs", "forks_and_dies"])
+def test_a_child_that_holds_the_pipes_open_holds_up_nobody(subject, name):
+    worker = subject(name)
+    started = time.monotonic()
+    outcome = ask(worker, seconds=2)
+    assert time.monotonic() - started < 10
+    assert outcome == (TimedOut(2) if name == "forks_and_hangs" else Crashed("exited with status 3", ""))
+    worker.close()
+    assert worker._process.pid not in {group for _, _, group in living()}
+
+
+@pytest.mark.parametrize("name", ["gives_nothing", "gives_objects"])
+def test_an_answer_that_is_no_tensor_is_one_of_another_type(subject, name):
+    worker = subject(name)
+    outcome = worker.ask(X, ("Y",), b"", ATTRIBUTES, 20)
+    assert isinstance(outcome, Answered)
+    assert outcome.outputs["Y"].dtype == object
+
+
+def test_a_value_too_many_is_no_answer(subject):
+    outcome = ask(subject("gives_three"))
+    assert isinstance(outcome, RefusedByTarget)
+    assert "3 values came back" in outcome.message
+
+
+def test_words_that_cannot_be_written_are_made_so(subject):
+    outcome = ask(subject("speaks_in_surrogates"))
+    assert outcome == RefusedByTarget("ValueError", "\\ud800 is half a character")
+
+
+def test_a_program_that_does_not_speak_the_protocol_cannot_be_started(tmp_path):
+    wrapper = tmp_path / "python"
+    wrapper.write_text(f'#!/bin/sh\necho hello\nexec {sys.executable} "$@"\n')
+    wrapper.chmod(0o755)
+    with pytest.raises(CannotStart, match="does not speak"):
+        Target(parse(f"onnxruntime?python={wrapper}"))
+
+
+def test_what_a_worker_says_when_it_dies_while_starting_is_told(tmp_path):
+    wrapper = tmp_path / "python"
+    wrapper.write_text("#!/bin/sh\necho no library today >&2\nexit 4\n")
+    wrapper.chmod(0o755)
+    with pytest.raises(CannotStart, match="(?s)exited with status 4.*no library today"):
+        Target(parse(f"onnxruntime?python={wrapper}"))
+
+
+def test_an_answer_of_another_provider_is_an_error_and_no_verdict(monkeypatch, tmp_path):
+    (tmp_path / "x.yaml").write_text(
+        "cases:\n  - id: a\n    input: {dtype: float32, shape: [1, 1, 2], fill: 0}\n    attributes: {kernel_shape: [2]}\n"
+    )
+    (case,) = collect([tmp_path]).cases
+    target = Target(parse("onnxruntime"))
+    target.description = replace(target.description, provider="CUDAExecutionProvider")
+    worker = target.worker()
+    outcome, _ = target.ask(worker, case, Question.Y_ONLY)
+    worker.close()
+    assert outcome == Failed("wrong provider: CPUExecutionProvider ran the node, not CUDAExecutionProvider")

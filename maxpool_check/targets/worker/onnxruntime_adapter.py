@@ -78,7 +78,10 @@ class OnnxRuntime:
         options.log_severity_level = 4
         for key, value in self.entries.items():
             options.add_session_config_entry(key, value)
-        session = onnxruntime.InferenceSession(model, options, providers=[(self.provider, self.provider_options)])
+        # ONNX Runtime's Python would try again on another provider, and hide the first error.
+        session = onnxruntime.InferenceSession(
+            model, options, providers=[(self.provider, self.provider_options)], enable_fallback=0
+        )
         session.disable_fallback()
         return session
 

@@ -46,4 +46,9 @@ class PythonFunction:
         except Exception as error:
             return {"type": "refusal", "status": type(error).__name__, "message": str(error)}
         outputs = answer if isinstance(answer, tuple) else (answer,)
+        if len(outputs) not in (1, 2):
+            message = f"{len(outputs)} values came back; (Y, Indices) or Y were expected"
+            return {"type": "refusal", "status": "BAD_ANSWER", "message": message}
+        if len(outputs) < len(request["outputs"]):
+            return {"type": "unable", "message": "the function gives Y alone"}
         return {"type": "answer", "provider": None, "outputs": dict(zip(request["outputs"], outputs))}

@@ -19,6 +19,9 @@ except ImportError:
 def encoded(value: Any) -> dict[str, Any]:
     """The JSON of a tensor."""
     array = np.asarray(value)
+    if array.dtype.hasobject or array.dtype.kind in "SUmM" or array.dtype.names:
+        # No tensor: its type and shape say so, and its memory is nobody's business.
+        return {"dtype": array.dtype.name, "shape": list(array.shape), "data": None}
     data = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
     return {"dtype": array.dtype.name, "shape": list(array.shape), "data": base64.b64encode(data.tobytes()).decode()}
 
@@ -26,6 +29,8 @@ def encoded(value: Any) -> dict[str, Any]:
 def decoded(tensor: dict[str, Any]) -> Any:
     """The tensor of a JSON; writable, since it is a kernel's to use."""
     name = tensor["dtype"]
+    if tensor["data"] is None:
+        return np.broadcast_to(np.array(None, object), tensor["shape"])
     if name == "bfloat16":
         dtype = np.dtype("uint16") if ml_dtypes is None else np.dtype(ml_dtypes.bfloat16)
     else:
