@@ -18,7 +18,7 @@ from maxpool_check.corpus.literals import BadLiteral
 from maxpool_check.corpus.matrix import BadMatrix, expand
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.schema import CASE, CASE_FILE
-from maxpool_check.corpus.structure import differences
+from maxpool_check.corpus.structure import differences, shown
 from maxpool_check.corpus.tensors import BadInput, Limits, tensor
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
@@ -65,6 +65,9 @@ class _Reader:
             if key in self._defaults:
                 message = f"'{key}' belongs to a case, not to the defaults"
                 self.problems.append(document.problem(("defaults",), message, key=key))
+        for key, value in self._defaults.items():
+            if CASE["properties"].get(key, {}).get("type") == "object" and not isinstance(value, Mapping):
+                self.problems.append(document.problem(("defaults", key), f"expected a map, found {shown(value)}"))
 
     def entry(self, number: int) -> list[Case]:
         """The cases that one entry expands to; problems of several of them are told once."""
@@ -100,7 +103,7 @@ class _Reader:
             expect = self._expectation(number, fields["expect"], X)
         if "attributes" not in broken:
             self._names_and_types(number, fields.get("attributes", {}), fields.get("expect"))
-        if "Indices" in fields.get("outputs", ()) and not document.indices:
+        if "outputs" not in broken and "Indices" in fields.get("outputs", ()) and not document.indices:
             self._problem(number, ("outputs",), f"{document.title} has no Indices; write outputs: [Y]")
         if len(self.problems) > before or X is None:
             return None

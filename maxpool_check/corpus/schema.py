@@ -21,7 +21,7 @@ _TEXT = {"type": "string"}
 _NUMBER = {"type": ["number", "string"]}
 _SIZES = {"type": "array", "items": {"type": "integer", "minimum": 0}}
 _WORDS = {"type": "array", "items": _TEXT}
-_ID_PATTERN = r"^[^\s:*?\[\]\x00-\x1f\x7f]+$"
+_ID_PATTERN = r"^[^\s:*?\[\]\x00-\x1f\x7f]+$(?!\n)"
 _ID = "an id without spaces, colons or wildcards"
 
 INPUT_FORMS = ("data", "bits", "fill", "arange", "random", "npy")

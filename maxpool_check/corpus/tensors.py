@@ -100,11 +100,12 @@ def _ascending(start: float, step: float, shape: tuple[int, ...], dtype: np.dtyp
 def _npy(name: str, folder: Path, root: Path, limits: Limits) -> np.ndarray:
     try:
         path = (folder / name).resolve()
+        exists = path.is_file()
     except (OSError, ValueError, RuntimeError) as error:
         raise BadInput(f"'{name}' is no path: {error}", "npy") from error
     if not path.is_relative_to(root.resolve()):
         raise BadInput(f"'{name}' leads out of the corpus ({root})", "npy")
-    if not path.is_file():
+    if not exists:
         raise BadInput(f"there is no file '{name}' beside the case file", "npy")
     try:
         # Mapped, so that a huge file is refused by its header alone.

@@ -11,6 +11,7 @@ import numpy as np
 from maxpool_check.judging.kinds import Kind
 from maxpool_check.judging.windows import cell_before_plane, holds, in_window
 from maxpool_check.reference import numbering
+from maxpool_check.reference.definition import cells as window_cells
 from maxpool_check.reference.dtypes import bits, is_float, lowest
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.policies import Nan, Tie, ZeroSign
@@ -155,15 +156,17 @@ class Expected:
         kinds = {Kind.Y_SIGNED_ZERO: signs}
         if is_float(Y.dtype):
             kinds[Kind.Y_LOWEST_FOR_NEG_INF] = (expected == -np.inf) & (lowest(Y.dtype) == Y)
-            kinds[Kind.Y_NAN] = np.isnan(Y) | (self.holds_nan & self._of_some_reading(Y))
+            # With a NaN in the window another of its cells comes out, or a number where it holds nothing else.
+            beside_nan = wrong & self.holds_nan
+            kinds[Kind.Y_NAN] = np.isnan(Y) | (beside_nan & (np.isnan(expected) | self._from_window(Y, beside_nan)))
         return _found("Y", _first_that_fits(wrong, kinds, Kind.Y_WRONG)), allowed
 
-    def _of_some_reading(self, Y: np.ndarray) -> np.ndarray:
-        """Where Y is what another reading of NaN would give, or NaN is due."""
-        found = np.isnan(self.pooled.Y)
-        for nan in _ALL_READINGS:
-            policies = replace(self.pooling.policies, nan=nan)
-            found |= self.same_values(Y, evaluate(self.X, replace(self.pooling, indices=False, policies=policies)).Y)
+    def _from_window(self, Y: np.ndarray, where: np.ndarray) -> np.ndarray:
+        """Where, of some output cells, Y is the value of a cell of the window."""
+        found = np.zeros(Y.shape, bool)
+        for at in map(tuple, np.argwhere(where)):
+            values = np.array([self.X[cell] for cell in window_cells(at, self.pooling.geometry)], self.X.dtype)
+            found[at] = (values == Y[at]).any()
         return found
 
     def _indices(self, numbers: np.ndarray, Y: np.ndarray | None) -> tuple[list[Wrong], list[Wrong]]:

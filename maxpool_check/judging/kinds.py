@@ -42,7 +42,8 @@ DESCRIPTIONS: dict[Kind, Description] = {
         "Y is the maximum of the window's cells; padding and seeds of the scan are not among them",
     ),
     Kind.Y_NAN: Description(
-        "Y is NaN where a number is due, or a number where NaN is, or what a reading of NaN gives that is not allowed.",
+        "Y is NaN where a number is due, or a number where NaN is, or a NaN in the window makes another of its cells come "
+        "out than the maximum.",
         "SONNX: any NaN in X is considered as -inf; ONNX does not say",
     ),
     Kind.Y_SIGNED_ZERO: Description(

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import jsonschema
 import numpy as np
@@ -233,6 +234,39 @@ BROKEN = {
         CASE.replace("[2, 2]}", "[2, 2], strides: [99999999999999999999, 1]}"),
         "x.yaml:4:49: strides must be a list of integers of 64 bits",
     ),
+    "an id with a line break": (CASE.replace("id: a", 'id: "a\\n"'), "x.yaml:2:9: expected an id without spaces"),
+    "outputs that are no list": (CASE + "    outputs: 3\n", "x.yaml:5:14: expected one of"),
+    "a truth value for an integer": (
+        CASE.replace("[2, 2]}", "[2, 2], ceil_mode: true}"),
+        "x.yaml:4:51: ceil_mode must be an integer",
+    ),
+    "a number without end": (
+        f"cases:\n  - id: a\n    input: {{dtype: int8, data: [[[1{'0' * 350}]]]}}\n",
+        "x.yaml:3:35: int8 holds -128 to 127",
+    ),
+    "a huge size beside a 0": (CASE.replace("[1, 1, 3, 3]", f"[0, 1, {10**30}]"), "x.yaml:3:36: a tensor of shape"),
+    "more axes than there can be": (CASE.replace("[1, 1, 3, 3]", f"{[1] * 70}"), "x.yaml:3:36: a tensor of 70 axes"),
+    "a path with a NUL": ('cases:\n  - id: a\n    input: {npy: "a\\0b"}\n', "x.yaml:3:18: "),
+    "a path too long": (f"cases:\n  - id: a\n    input: {{npy: {'a' * 300}}}\n", "x.yaml:3:18: "),
+    "NaN among integers": (
+        "cases:\n  - id: a\n    input: {dtype: int8, shape: [1], random: {seed: 1, values: special, nan: true}}\n",
+        "x.yaml:3:78: there is a NaN only among",
+    ),
+    "an unknown attribute in the defaults": (
+        "defaults: {attributes: {foo: 1}}\n" + CASE,
+        "x.yaml:1:25: ONNX MaxPool-22 has no attribute 'foo'",
+    ),
+    "an id in the defaults": ("defaults: {id: x}\n" + CASE, "x.yaml:1:12: 'id' belongs to a case"),
+    "defaults of another type": ("defaults: {input: x}\n" + CASE, "x.yaml:1:19: expected a map"),
+    "a name of the matrix": (CASE + "    matrix: {1a: [1]}\n", "x.yaml:5:14: expected a name of letters"),
+    "Indices expected of a document without": (
+        "spec: onnx-1\n" + CASE + "    expect: {Indices: [0]}\n",
+        "x.yaml:6:23: ONNX MaxPool-1 has no Indices",
+    ),
+    "a misspelt attribute of a profile": (
+        "spec: sonnx\n" + CASE.replace("[2, 2]}", "[2, 2], stride: [1, 1]}"),
+        "x.yaml:5:40: SONNX MaxPool has no attribute 'stride' (did you mean 'strides'?)",
+    ),
     "empty": ("", "x.yaml:1:1: the file is empty"),
     "tabs": ("cases:\n\t- id: a\n", "x.yaml:2:1: not YAML"),
     "two documents": (CASE + "---\n" + CASE, "x.yaml:5:1: a second document"),
@@ -259,6 +293,47 @@ def test_all_problems_of_all_files_come_at_once(corpus):
     assert [line.split(": ")[0] for line in problems(folder)] == [
         "x.yaml:3:20", "x.yaml:5:33", "x.yaml:6:11", "x.yaml:7:5", "y.yaml:1:7",
     ]  # fmt: skip
+
+
+def test_all_problems_of_one_case_come_at_once(corpus):
+    folder = corpus(
+        "titel: x\ncases:\n  - id: a\n    titel: x\n    input: {dtype: int8, data: [[[300, x, 400]]], set: [{at: [9], to: 1}]}\n"
+        "    attributes: {foo: 1, bar: 2, kernel_shape: x}\n    expect: {Y: [x]}\n"
+        "  - id: a\n    input: {dtype: int8, data: [[[1, 2]]]}\n    attributes: {kernel_shape: [2]}\n    expect: {Indices: [[[0]]]}\n"
+    )
+    assert [":".join(line.split(":")[1:3]) for line in problems(folder)] == [
+        "1:1", "4:5", "5:35", "5:40", "5:43", "6:18", "6:26", "6:48", "8:9",
+    ]  # fmt: skip
+
+
+def test_a_contradicted_expectation_comes_with_the_other_problems_of_its_file(corpus):
+    folder = corpus(CASE + "    expect: {shape: [1]}\n  - id: b\n")
+    assert [line.split(": ")[0] for line in problems(folder)] == ["x.yaml:2:5", "x.yaml:6:5"]
+
+
+def test_a_variable_in_the_defaults_is_one_of_the_matrix(corpus):
+    folder = corpus(
+        "defaults: {title: About $dtype, input: {dtype: $dtype}}\n"
+        "cases:\n  - matrix: {dtype: [int8, uint8]}\n    id: a-$dtype\n    input: {shape: [1, 1, 2], fill: 0}\n"
+        "    attributes: {kernel_shape: [2]}\n"
+    )
+    cases = collect([folder]).cases
+    assert [(case.title, case.X.dtype.name) for case in cases] == [("About int8", "int8"), ("About uint8", "uint8")]
+
+
+def test_a_path_upwards_has_the_root_of_its_own(tmp_path, monkeypatch):
+    for name, text in (("a", CASE), ("b", CASE)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.yaml").write_text(text)
+    (tmp_path / "a/known-divergences.yaml").write_text("known: []\n")
+    monkeypatch.chdir(tmp_path / "a")
+    found = collect([Path("../b")])
+    assert [case.id for case in found.cases] == ["x:a"]
+    assert found.known_files == []
+    monkeypatch.chdir(tmp_path / "b")
+    found = collect([Path("../a/x.yaml")])
+    assert [case.id for case in found.cases] == ["x:a"]
+    assert found.known_files == [Path("../a/known-divergences.yaml")]
 
 
 def test_a_problem_of_several_expanded_cases_is_told_once(corpus):

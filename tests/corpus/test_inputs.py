@@ -45,6 +45,7 @@ def test_data_has_the_shape_of_its_nesting():
         ("-0x1p-149", "float32", -(2.0**-149)),
         ("0x1p3", "float32", 8.0),
         ("0x10", "int8", 16),
+        ("-0x0", "float32", 0.0),
         (1e40, "float32", math.inf),
         (10**400, "float64", math.inf),
         (3.0, "int8", 3),
@@ -69,6 +70,8 @@ def test_literals(literal, dtype, value):
         ("NaN", "float32", "write .nan"),
         ("one", "float32", "found the text 'one'"),
         ("0xzz", "float32", "found the text"),
+        ("0x1_0", "float32", "found the text"),
+        ("0x1 ", "int8", "found the text"),
         (True, "float32", "found true"),
         (None, "float32", "found nothing"),
         ({}, "float32", "found a map"),
@@ -113,7 +116,7 @@ def test_bits_are_exact():
     assert bits(made(dtype="bfloat16", bits=[["7fc1"]])).tolist() == [[0x7FC1]]
 
 
-@pytest.mark.parametrize("pattern", ["1ff", "xyz", "-1", 10, 1.5, None])
+@pytest.mark.parametrize("pattern", ["1ff", "xyz", "-1", "1_0", "+1", " 1", 10, 1.5, None])
 def test_bad_bits(pattern):
     with pytest.raises(BadLiteral, match="hexadecimal digits"):
         array_of_bits([pattern], NUMPY["int8"])
