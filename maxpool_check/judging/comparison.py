@@ -155,7 +155,7 @@ class Expected:
             return [], allowed
         kinds = {Kind.Y_SIGNED_ZERO: signs}
         if is_float(Y.dtype):
-            kinds[Kind.Y_LOWEST_FOR_NEG_INF] = (expected == -np.inf) & (lowest(Y.dtype) == Y)
+            kinds[Kind.Y_LOWEST_FOR_NEG_INF] = (expected == -np.inf) & (Y == lowest(Y.dtype))
             # With a NaN in the window another of its cells comes out, or a number where it holds nothing else.
             beside_nan = wrong & self.holds_nan
             kinds[Kind.Y_NAN] = np.isnan(Y) | (beside_nan & (np.isnan(expected) | self._from_window(Y, beside_nan)))
@@ -204,7 +204,7 @@ class Expected:
             if nan not in (Nan.PROPAGATES_FIRST, Nan.PROPAGATES_LAST):
                 equal |= np.isnan(values) & np.isnan(reading.Y)
             if nan in (Nan.AS_NEG_INF, Nan.UNSPECIFIED):
-                equal |= np.isnan(values) & (-np.inf == reading.Y)
+                equal |= np.isnan(values) & (reading.Y == -np.inf)
         return equal
 
 
