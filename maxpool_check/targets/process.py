@@ -26,7 +26,15 @@ START_SECONDS = 120.0
 
 _STDERR_SHOWN = 500
 _PIPE = 2**16
-_BOOT = "import runpy, sys; sys.path[:] = [p for p in sys.path if p] + [sys.argv.pop(1)]; runpy.run_module('worker', run_name='__main__', alter_sys=True)"
+# Imports the worker package, and nothing else of the folder it is in: neither that folder nor the user's own may hide a
+# module of the runtime.
+_BOOT = """
+import runpy, sys
+sys.path[:] = [sys.argv.pop(1), *filter(None, sys.path)]
+import worker
+del sys.path[0]
+runpy.run_module("worker", run_name="__main__", alter_sys=True)
+"""
 
 
 class CannotStart(RuntimeError):
@@ -212,7 +220,7 @@ def _text(words: object) -> str:
 
 
 def _environment(isolated: bool) -> dict[str, str]:
-    environment = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "1"}
     if isolated:
         for name in ("PYTHONPATH", "PYTHONHOME"):
             environment.pop(name, None)

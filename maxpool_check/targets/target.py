@@ -79,7 +79,7 @@ class Target:
             question.outputs,
         )
         outcome = worker.ask(case.X, question.outputs, model, case.attributes, self.seconds)
-        if isinstance(outcome, Answered) and outcome.provider not in (described.provider, ""):
+        if isinstance(outcome, Answered) and outcome.provider != described.provider:
             return Failed(f"wrong provider: {outcome.provider} ran the node, not {described.provider}"), opset
         return outcome, opset
 
