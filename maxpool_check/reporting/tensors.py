@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 Cell = tuple[int, ...]
 
@@ -18,23 +18,35 @@ def planes(values: Sequence[str], shape: Sequence[int], marked: Collection[Cell]
         return ["(empty)"]
     if len(values) != math.prod(shape):
         return [" ".join(values)]
-    columns = shape[-1] if shape else 1
-    rows = shape[-2] if len(shape) > 1 else 1
-    outer = list(shape[:-2])
+    texts = dict(zip(itertools.product(*map(range, shape)), values, strict=True))
+    outer = list(itertools.product(*map(range, shape[:-2])))
+    lines = []
+    for plane in outer:
+        if len(outer) > 1:
+            lines.append(f"[{', '.join(map(str, plane))}, :, :]")
+        lines += _plane(texts, shape, plane, marked)
+    return lines
+
+
+def marked_planes(values: Sequence[str], shape: Sequence[int], marked: Collection[Cell]) -> list[str]:
+    """As :func:`planes`, but only those that hold a marked cell, and a word on how many there are beside them."""
+    outer = math.prod(shape[:-2])
+    wanted = sorted({cell[:-2] for cell in marked})
+    if not wanted or len(wanted) == outer or len(values) != math.prod(shape):
+        return planes(values, shape, marked)
     texts = dict(zip(itertools.product(*map(range, shape)), values, strict=True))
     lines = []
-    for plane in itertools.product(*map(range, outer)):
-        if len(texts) > rows * columns:
-            lines.append(f"[{', '.join(map(str, plane))}, :, :]")
-        cells = [[(*plane, row, column) for column in range(columns)] for row in range(rows)]
-        if len(shape) == 1:
-            cells = [[(column,) for column in range(columns)]]
-        shown = [[f"[{texts[at]}]" if at in marked else f" {texts[at]} " for at in row] for row in cells]
-        widths = [max(len(row[column]) for row in shown) for column in range(columns)]
-        lines += [
-            " ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in shown
-        ]
-    return lines
+    for plane in wanted:
+        lines += [f"[{', '.join(map(str, plane))}, :, :]", *_plane(texts, shape, plane, marked)]
+    return [*lines, f"({outer - len(wanted)} more of {outer} planes)"]
+
+
+def _plane(texts: Mapping[Cell, str], shape: Sequence[int], plane: Cell, marked: Collection[Cell]) -> list[str]:
+    rows = [(row,) for row in range(shape[-2])] if len(shape) > 1 else [()]
+    cells = [[(*plane, *row, column) for column in range(shape[-1])] for row in rows]
+    shown = [[f"[{texts[at]}]" if at in marked else f" {texts[at]} " for at in row] for row in cells]
+    widths = [max(len(row[column]) for row in shown) for column in range(shape[-1])]
+    return [" ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in shown]
 
 
 def window_cells(at: Cell, window: Sequence[Sequence[int]]) -> list[Cell]:

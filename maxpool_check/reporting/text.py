@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from maxpool_check.reporting.findings import VERDICTS, Finding, findings, profiles, sentence, summary
-from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
+from maxpool_check.reporting.tensors import coordinates, marked_planes, window_cells, window_text
 from maxpool_check.running.record import Execution, KnownEntry, Record
 
 IN_FULL = 4
@@ -92,7 +92,8 @@ def details(execution: Execution) -> list[str]:
         lines.append(f"{asked.dtype} X{coordinates(asked.shape)}  {settings}{policies}")
         if asked.values is not None and execution.cells:
             cell = execution.cells[0]
-            lines += [f"  {line}" for line in planes(asked.values, asked.shape, window_cells(cell.at, cell.window))]
+            marked = window_cells(cell.at, cell.window)
+            lines += [f"  {line}" for line in marked_planes(asked.values, asked.shape, marked)]
     for cell in execution.cells:
         where = f"{cell.output}{coordinates(cell.at)}"
         lines.append(f"{where}  {window_text(cell.window)}: expected {cell.expected}, got {cell.got}  ({cell.kind})")

@@ -1,6 +1,6 @@
 """Tensors and windows as text."""
 
-from maxpool_check.reporting.tensors import planes, window_cells, window_text
+from maxpool_check.reporting.tensors import marked_planes, planes, window_cells, window_text
 
 
 def test_a_plane_is_aligned_and_its_marked_cells_stand_in_brackets():
@@ -33,3 +33,13 @@ def test_windows_in_words():
 
 def test_the_cells_of_a_window():
     assert window_cells((1, 2, 0, 0), [[0, 1], [3]]) == [(1, 2, 0, 3), (1, 2, 1, 3)]
+
+
+def test_only_the_planes_that_hold_a_marked_cell():
+    assert marked_planes(list("abcd"), (1, 2, 1, 2), [(0, 1, 0, 0)]) == [
+        "[0, 1, :, :]",
+        "[c]  d",
+        "(1 more of 2 planes)",
+    ]
+    assert marked_planes(list("ab"), (1, 1, 2), [(0, 0, 0)]) == planes(list("ab"), (1, 1, 2), [(0, 0, 0)])
+    assert marked_planes(list("ab"), (1, 1, 2), []) == planes(list("ab"), (1, 1, 2))
