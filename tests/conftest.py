@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,14 @@ def living():
         if state != "Z":
             found.append((int(path.parent.name), int(parent), int(group)))
     return found
+
+
+def eventually(condition, seconds=10):
+    """Whether a condition comes to hold: a process that was killed takes a moment to be gone."""
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return condition()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.conftest import ROOT, environment, living
+from tests.conftest import ROOT, environment, eventually, living
 
 
 def test_as_expected(cli, small, subject):
@@ -218,7 +218,7 @@ def test_ctrl_c_leaves_a_record_without_a_footer_and_no_worker(small, subject, t
     assert process.returncode == 130
     assert "interrupted after" in err
     assert "Traceback" not in err
-    assert not children & {pid for pid, _, _ in living()}
+    assert eventually(lambda: not children & {pid for pid, _, _ in living()})
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [line["type"] for line in lines[:2]] == ["header", "execution"]
     assert all(line["type"] != "footer" for line in lines)

@@ -15,7 +15,7 @@ from maxpool_check.targets.name import parse
 from maxpool_check.targets.onnx_model import build
 from maxpool_check.targets.process import CannotStart, Worker
 from maxpool_check.targets.target import Target
-from tests.conftest import living
+from tests.conftest import eventually, living
 
 SUBJECTS = Path(__file__).parents[1] / "subjects.py"
 X = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
@@ -157,7 +157,7 @@ def test_a_child_that_holds_the_pipes_open_holds_up_nobody(subject, name):
     assert time.monotonic() - started < 10
     assert outcome == (TimedOut(2) if name == "forks_and_hangs" else Crashed("exited with status 3", ""))
     worker.close()
-    assert worker._process.pid not in {group for _, _, group in living()}
+    assert eventually(lambda: worker._process.pid not in {group for _, _, group in living()})
 
 
 @pytest.mark.parametrize("name", ["gives_nothing", "gives_objects"])
