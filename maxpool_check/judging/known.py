@@ -29,7 +29,7 @@ class Status(str, Enum):
     EXPIRED = "expired"
     """Its date has passed; it excuses nothing any more."""
     NOT_ASKED = "not-asked"
-    """It is about another target, or not all of its cases were run."""
+    """None of its cases was compared, or not all that it could be held to."""
 
 
 @dataclass(frozen=True)

@@ -174,7 +174,8 @@ def _with(meaning: Expected, before: Judgement, dependent: Wrong, asked: Answere
         kinds=tuple(sorted({*before.kinds, Kind.Y_DEPENDS_ON_INDICES})),
         message=before.message or (str(evidence[0]) if evidence else shapes),
         counts={**(before.counts or {}), **_counts((dependent,))},
-        cells=(*before.cells, *evidence)[:MOST] if len(before.cells) < MOST else (*before.cells[:-1], *evidence[:1]),
+        # At least one cell of the new kind is shown.
+        cells=(*(before.cells[: MOST - 1] if evidence else before.cells), *evidence)[:MOST],
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from datetime import date
 from fnmatch import fnmatchcase
 
@@ -122,11 +123,11 @@ class Run:
 
     def _judged(self, asked: Asked) -> Iterator[record.Execution]:
         name = asked.target.description.name
-        outcomes = {question: outcome for question, (outcome, _) in asked.outcomes.items()}
         given_up = self._given_up.get(name)
         if given_up is not None:
             # Decided by the order of the cases: what was already under way must not change the result.
-            outcomes = dict.fromkeys(outcomes, Failed(given_up))
+            asked = replace(asked, outcomes=dict.fromkeys(asked.outcomes, (Failed(given_up), None)))
+        outcomes = {question: outcome for question, (outcome, _) in asked.outcomes.items()}
         judgements = judge(asked.meaning, outcomes)
         ledger = self._ledgers[name]
         for question, judgement in judgements.items():
