@@ -146,6 +146,18 @@ def test_the_number_of_workers_changes_nothing(tmp_path, subject, name):
     assert [execution.case for execution in one.executions[:4:2]] == ["x:case-0", "x:case-1"]
 
 
+@pytest.mark.network
+def test_the_number_of_workers_changes_nothing_where_a_real_runtime_is_given_up(tmp_path):
+    # 1.23.2 divides by a stride of 0. What was under way when it was given up depends on time; the record must not.
+    (tmp_path / "x.yaml").write_text(
+        f"cases:\n  - matrix: {{n: {[*range(14)]}}}\n    id: case-$n\n    input: {{dtype: float32, shape: [1, 1, 4], fill: $n}}\n"
+        "    attributes: {kernel_shape: [2], strides: [0]}\n"
+    )
+    one, four = (record(tmp_path, "onnxruntime==1.23.2", jobs=jobs) for jobs in (1, 4))
+    assert one.executions == four.executions
+    assert Counter(execution.verdict for execution in one.executions) == {"crashes": 20, "error": 8}
+
+
 def test_a_target_that_cannot_be_started_is_told_and_the_others_are_asked(small, subject):
     run = record(small, subject("absent"), subject("right"))
     assert run.footer.exit_code == 3
