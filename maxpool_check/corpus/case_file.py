@@ -105,6 +105,12 @@ class _Reader:
             self._names_and_types(number, fields.get("attributes", {}), fields.get("expect"))
         if "outputs" not in broken and "Indices" in fields.get("outputs", ()) and not document.indices:
             self._problem(number, ("outputs",), f"{document.title} has no Indices; write outputs: [Y]")
+        policies = document.policies
+        if "policies" not in broken:
+            try:
+                policies = override(policies, fields.get("policies", {}))
+            except ValueError as error:
+                self._problem(number, ("policies",), str(error))
         if len(self.problems) > before or X is None:
             return None
         mark = self._document.mark_of(("cases", number))
@@ -117,7 +123,7 @@ class _Reader:
             X=X,
             attributes=fields.get("attributes", {}),
             outputs=tuple(fields.get("outputs", ["Y", "Indices"] if document.indices else ["Y"])),
-            policies=override(document.policies, fields.get("policies", {})),
+            policies=policies,
             expect=expect,
             erratum=fields.get("erratum"),
             origin=Origin(self._document.path, mark.line, mark.column),

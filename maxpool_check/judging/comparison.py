@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from maxpool_check.judging.kinds import Kind
-from maxpool_check.judging.windows import cell_before_plane, holds, in_window
-from maxpool_check.reference import numbering
+from maxpool_check.judging.windows import holds, in_window
 from maxpool_check.reference.definition import cells as window_cells
 from maxpool_check.reference.dtypes import bits, is_float, lowest
 from maxpool_check.reference.evaluator import evaluate
@@ -32,36 +32,58 @@ class Wrong:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What came out of holding an answer to the reference."""
+    """What came out of holding an answer to the reference.
 
+    ``meaning`` is the one it was held to: of several that the document can be read to mean, the first that it agrees
+    with, or the nearest. ``readings`` names, by point, what the answer shows of how they are read.
+    """
+
+    meaning: Expected
     wrong: tuple[Wrong, ...]
     information: tuple[Wrong, ...]
     """Differences from the first reading that the document allows."""
+    readings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def distance(self) -> float:
+        """How far the answer is from its meaning: its wrong cells, endless where an output is wrong as a whole."""
+        return sum(math.inf if one.cells is None else int(one.cells.sum()) for one in self.wrong)
 
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """The reference's answer to one case, ready to hold others to it; worked out once for all targets."""
+    """The reference's answer to one case, ready to hold others to it; worked out once for all targets.
+
+    ``X`` and the answers that are held to it have the document's layout; what is worked out is N x C x D1 x ... x Dn.
+    """
 
     X: np.ndarray
     pooling: Pooling
 
     @cached_property
-    def pooled(self) -> Pooled:
-        """The answer to print: where the document leaves a point open, one of those that conform."""
-        return evaluate(self.X, replace(self.pooling, indices=True))
+    def core(self) -> np.ndarray:
+        """X as N x C x D1 x ... x Dn."""
+        return self.pooling.layout.to_core(self.X)
 
     @cached_property
-    def other(self) -> Expected | None:
-        """The answer under the other geometry that the document can be read to mean."""
-        if self.pooling.alternative is None:
-            return None
-        return Expected(self.X, replace(self.pooling, geometry=self.pooling.alternative, alternative=None))
+    def pooled(self) -> Pooled:
+        """The answer to print: where the document leaves a point open, one of those that conform."""
+        return evaluate(self.core, replace(self.pooling, indices=True))
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the outputs, in the document's layout."""
+        return self.pooling.layout.arranged(self.pooled.Y.shape)
+
+    @cached_property
+    def meanings(self) -> tuple[Expected, ...]:
+        """Itself, and the answers under the other poolings that the document can be read to mean."""
+        return (self, *(Expected(self.X, other) for other in self.pooling.alternatives))
 
     @cached_property
     def holds_nan(self) -> np.ndarray:
         """For each output cell, whether its window holds a NaN."""
-        return holds(self.X != self.X, self.pooling)
+        return holds(self.core != self.core, self.pooling)
 
     @cached_property
     def readings(self) -> list[Pooled]:
@@ -70,46 +92,58 @@ class Expected:
         if policies.nan is not Nan.UNSPECIFIED or not self.holds_nan.any():
             return [self.pooled]
         return [
-            evaluate(self.X, replace(self.pooling, indices=True, policies=replace(policies, nan=nan)))
+            evaluate(self.core, replace(self.pooling, indices=True, policies=replace(policies, nan=nan)))
             for nan in _ALL_READINGS
         ]
 
     def _keeps_seed(self) -> np.ndarray:
         """Where no cell of the window exceeds the dtype's lowest finite value: a scan that starts there finds nothing."""
         policies = replace(self.pooling.policies, nan=Nan.AS_NEG_INF)
-        kept: np.ndarray = ~(
-            evaluate(self.X, replace(self.pooling, indices=False, policies=policies)).Y > lowest(self.X.dtype)
-        )
+        found = evaluate(self.core, replace(self.pooling, indices=False, policies=policies))
+        kept: np.ndarray = ~(found.maxima > lowest(self.X.dtype))
         return kept
 
     def compare(self, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...]) -> Comparison:
-        """Hold the outputs that came to those that were asked for."""
+        """Hold the outputs that came to those that were asked for, under every meaning of the document."""
+        compared = [one._compare(outputs, asked) for one in self.meanings]
+        if len(compared) == 1:
+            return compared[0]
+        nearest = min(compared, key=lambda one: one.distance)
+        fitting = [one.meaning.pooling.policies.names() for one in compared if not one.wrong]
+        every = [one.meaning.pooling.policies.names() for one in compared]
+        shown = {
+            point: fitting[0][point]
+            for point in (fitting[0] if fitting else ())
+            if len({names[point] for names in every}) > 1 and len({names[point] for names in fitting}) == 1
+        }
+        differs = tuple(one for one in compared[0].wrong if one.cells is None) if fitting else ()
+        return replace(nearest, information=(*differs, *nearest.information), readings=shown)
+
+    def _compare(self, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...]) -> Comparison:
         whole = tuple(one for name in asked if (one := self._whole(name, outputs.get(name))) is not None)
-        if whole and self.other is not None:
-            compared = self.other.compare(outputs, asked)
-            if not compared.wrong:
-                return Comparison((), (*whole, *compared.information))
         if whole:
-            return Comparison(whole, ())
-        if self._same_bits(outputs, asked):
-            return Comparison((), ())
-        found = [self._values(outputs["Y"])] if "Y" in asked else []
+            return Comparison(self, whole, ())
+        got = {name: self.pooling.layout.to_core(outputs[name]) for name in asked}
+        if self._same_bits(got):
+            return Comparison(self, (), ())
+        found = [self._values(got["Y"])] if "Y" in asked else []
         if "Indices" in asked:
-            found.append(self._indices(outputs["Indices"], outputs.get("Y")))
+            found.append(self._indices(got["Indices"], got.get("Y")))
         return Comparison(
+            self,
             tuple(wrong for wrongs, _ in found for wrong in wrongs),
             tuple(other for _, others in found for other in others),
         )
 
     def same_values(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Where two Y agree: in every bit, or in being NaN; also wherever the window is empty."""
+        """Where two Y, N x C x D1 x ... x Dn, agree: in every bit, or in being NaN; also where the window is empty."""
         same = (bits(a) == bits(b)).reshape(a.shape)
         if is_float(a.dtype):
             same |= np.isnan(a) & np.isnan(b)
         return same | self.pooled.empty
 
     def acceptable(self, Y: np.ndarray) -> np.ndarray:
-        """Where a Y of the right shape and dtype is one that the policies allow."""
+        """Where a Y, N x C x D1 x ... x Dn, is one that the policies allow."""
         accepted = self.pooled.empty.copy()
         for reading in self.readings:
             accepted |= self._agrees(Y, reading)
@@ -118,6 +152,9 @@ class Expected:
     def _agrees(self, Y: np.ndarray, reading: Pooled) -> np.ndarray:
         agrees = self.same_values(Y, reading.Y)
         policies = self.pooling.policies
+        if self.pooling.activation is not None:
+            # What the function makes of a zero, or a zero of, has a sign that no document gives.
+            return agrees | ((Y == 0) & (reading.Y == 0))
         if is_float(Y.dtype) and (policies.zero_sign is ZeroSign.EITHER or policies.tie is Tie.ANY):
             # Zeros of either sign are equal maxima, but the one that comes out must be in the window.
             agrees |= (Y == 0) & (reading.Y == 0) & np.where(np.signbit(Y), *self._holds_zeros)
@@ -126,23 +163,27 @@ class Expected:
     @cached_property
     def _holds_zeros(self) -> tuple[np.ndarray, np.ndarray]:
         """For each output cell, whether its window holds a -0, and whether it holds a +0."""
-        zero, negative = self.X == 0, np.signbit(self.X)
+        zero, negative = self.core == 0, np.signbit(self.core)
         return holds(zero & negative, self.pooling), holds(zero & ~negative, self.pooling)
 
     def _whole(self, name: str, got: np.ndarray | None) -> Wrong | None:
         if got is None:
             return Wrong(name, Kind.MISSING_OUTPUT, None)
-        if got.dtype != (self.X.dtype if name == "Y" else np.dtype(np.int64)):
+        if got.dtype != self.dtype(name):
             return Wrong(name, Kind.DTYPE, None)
-        return Wrong(name, Kind.SHAPE, None) if got.shape != self.pooled.Y.shape else None
+        return Wrong(name, Kind.SHAPE, None) if got.shape != self.shape else None
 
-    def _same_bits(self, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...]) -> bool:
+    def dtype(self, output: str) -> np.dtype:
+        """The dtype that an output has."""
+        return self.X.dtype if output == "Y" else np.dtype(self.pooling.numbering.dtype)
+
+    def _same_bits(self, outputs: Mapping[str, np.ndarray]) -> bool:
         """The quick way out, which nearly every answer takes."""
         pooled, judged = self.pooled, ~self.pooled.empty
         return all(
             ((bits(outputs[name]) == bits(expected)).reshape(judged.shape) | ~judged).all()
             for name, expected in (("Y", pooled.Y), ("Indices", pooled.Indices))
-            if name in asked and expected is not None
+            if name in outputs and expected is not None
         )
 
     def _values(self, Y: np.ndarray) -> tuple[list[Wrong], list[Wrong]]:
@@ -165,31 +206,34 @@ class Expected:
         """Where, of some output cells, Y is the value of a cell of the window."""
         found = np.zeros(Y.shape, bool)
         for at in map(tuple, np.argwhere(where)):
-            values = np.array([self.X[cell] for cell in window_cells(at, self.pooling.geometry)], self.X.dtype)
+            values = np.array([self.core[cell] for cell in window_cells(at, self.pooling.geometry)], self.X.dtype)
             found[at] = (values == Y[at]).any()
         return found
 
     def _indices(self, numbers: np.ndarray, Y: np.ndarray | None) -> tuple[list[Wrong], list[Wrong]]:
-        X, pooling, empty = self.X, self.pooling, self.pooled.empty
+        X, pooling, empty = self.core, self.pooling, self.pooled.empty
         if X.size == 0:
             return [], []
-        in_range = (numbers >= 0) & (numbers < X.size)
-        cells = numbering.cell(np.where(in_range, numbers, 0), X.shape, pooling.storage_order)
-        inside = in_range & in_window(cells, X.shape, pooling.geometry)
-        first, maximum = np.zeros(empty.shape, bool), np.zeros(empty.shape, bool)
-        for reading in self.readings:
-            # Where the reading of NaN is open, the index must go with the Y that came with it, if that is one at all.
-            fits = self._agrees(Y, reading) | ~self.acceptable(Y) if Y is not None else True
-            first |= fits & (numbers == reading.Indices)
-            maximum |= fits & inside & self._ties(X.reshape(-1)[cells], reading)
+        # Where the reading of NaN is open, the index must go with the Y that came with it, if that is one at all.
+        fits = [
+            self._agrees(Y, reading) | ~self.acceptable(Y) if Y is not None else ~empty for reading in self.readings
+        ]
+        first, inside, maximum = (np.zeros(empty.shape, bool) for _ in range(3))
+        for reading, fit in zip(self.readings, fits, strict=True):
+            first |= fit & (numbers == reading.Indices)
+        for named, cells in pooling.numbering.cells(numbers, X.shape):
+            here = named & in_window(cells, X.shape, pooling.geometry)
+            inside |= here
+            for reading, fit in zip(self.readings, fits, strict=True):
+                maximum |= fit & here & self._ties(X.reshape(-1)[cells], reading)
         right = first | empty
         ties = maximum & ~right
         if pooling.policies.tie is Tie.ANY:
             right |= ties
-        seed = cell_before_plane(X.shape, pooling).reshape(*X.shape[:2], *[1] * len(pooling.geometry))
+        seed = pooling.numbering.before_planes(X.shape).reshape(*X.shape[:2], *[1] * len(pooling.geometry))
         kinds = {
             Kind.INDICES_SENTINEL: (numbers < 0) | ((numbers == seed) & self._keeps_seed()),
-            Kind.INDICES_OUT_OF_RANGE: ~in_range,
+            Kind.INDICES_OUT_OF_RANGE: (numbers < 0) | (numbers >= pooling.numbering.bound(X.shape)),
             Kind.INDICES_OUTSIDE_WINDOW: ~inside,
             Kind.INDICES_TIE: ties,
         }
@@ -198,13 +242,13 @@ class Expected:
 
     def _ties(self, values: np.ndarray, reading: Pooled) -> np.ndarray:
         """Where a cell's value equals the maximum of a reading, zeros of either sign being equal."""
-        equal: np.ndarray = values == reading.Y
+        equal: np.ndarray = values == reading.maxima
         if is_float(values.dtype):
             nan = self.pooling.policies.nan
             if nan not in (Nan.PROPAGATES_FIRST, Nan.PROPAGATES_LAST):
-                equal |= np.isnan(values) & np.isnan(reading.Y)
+                equal |= np.isnan(values) & np.isnan(reading.maxima)
             if nan in (Nan.AS_NEG_INF, Nan.UNSPECIFIED):
-                equal |= np.isnan(values) & (reading.Y == -np.inf)
+                equal |= np.isnan(values) & (reading.maxima == -np.inf)
         return equal
 
 

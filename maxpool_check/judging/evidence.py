@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxpool_check.judging.comparison import Expected, Wrong
-from maxpool_check.reference import numbering
 from maxpool_check.reference.definition import cells as window_cells
 
 MOST = 5
@@ -20,7 +19,7 @@ MOST_VALUES = 32
 
 @dataclass(frozen=True)
 class Cell:
-    """One wrong cell of an output.
+    """One wrong cell of an output, its coordinates in the document's layout.
 
     ``window`` holds, for each spatial axis, the positions on X of the window's taps that are inside it; ``values`` the
     cells there in row-major order, None where they are too many. ``got_cell`` is the cell of X that a wrong index
@@ -45,7 +44,7 @@ def cells(
 ) -> tuple[Cell, ...]:
     """The first wrong cells in the order of the output, and at least one of every kind.
 
-    ``instead`` stands in for the reference's Y where two answers are held against each other.
+    ``instead``, N x C x D1 x ... x Dn, stands in for the reference's Y where two answers are held against each other.
     """
     found = [
         (tuple(int(i) for i in at), wrong_one)
@@ -67,24 +66,29 @@ def _cell(
     outputs: Mapping[str, np.ndarray],
     instead: np.ndarray | None,
 ) -> Cell:
-    pooling, X = meaning.pooling, meaning.X
+    pooling, X = meaning.pooling, meaning.core
     expected = meaning.pooled.Indices if wrong.output == "Indices" else meaning.pooled.Y
     expected = expected if instead is None else instead
     assert expected is not None
-    got = outputs[wrong.output][at]
+    got = pooling.layout.to_core(outputs[wrong.output])
     window = tuple(tuple(axis.window(i)) for axis, i in zip(pooling.geometry, at[2:], strict=True))
     inside = window_cells(at, pooling.geometry)
-    names = None
-    if wrong.output == "Indices" and 0 <= int(got) < X.size:
-        position = numbering.cell(np.array([got]), X.shape, pooling.storage_order)
-        names = tuple(int(i[0]) for i in np.unravel_index(position, X.shape))
     return Cell(
-        at=at,
+        at=pooling.layout.arranged(at),
         output=wrong.output,
         expected=str(expected[at]),
-        got=str(got),
+        got=str(got[at]),
         kind=wrong.kind.value,
         window=window,
         values=tuple(str(X[cell]) for cell in inside) if len(inside) <= MOST_VALUES else None,
-        got_cell=names,
+        got_cell=_named(meaning, at, got) if wrong.output == "Indices" else None,
     )
+
+
+def _named(meaning: Expected, at: tuple[int, ...], numbers: np.ndarray) -> tuple[int, ...] | None:
+    """The cell of X that an index names, if it names one and no other."""
+    shape = meaning.core.shape
+    named = [cells[at] for found, cells in meaning.pooling.numbering.cells(numbers, shape) if found[at]]
+    if len(named) != 1:
+        return None
+    return meaning.pooling.layout.arranged([int(i) for i in np.unravel_index(int(named[0]), shape)])

@@ -96,7 +96,7 @@ class KnownDivergence:
 
 def shows(question: Question, kind: Kind) -> bool:
     """Whether a kind can come of a question at all: Y alone has no Indices, and only it is held to the other Y."""
-    if question is Question.Y_ONLY:
+    if "Indices" not in question.outputs:
         return not kind.value.startswith("indices-")
     return kind is not Kind.Y_DEPENDS_ON_INDICES
 

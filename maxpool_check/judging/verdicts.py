@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
@@ -12,7 +12,7 @@ from maxpool_check.judging.comparison import Comparison, Expected, Wrong
 from maxpool_check.judging.evidence import MOST, Cell, cells
 from maxpool_check.judging.kinds import Kind
 from maxpool_check.outcome import Answered, Crashed, Failed, NotAsked, Outcome, RefusedByTarget, TimedOut
-from maxpool_check.question import Question
+from maxpool_check.question import PAIRS, Question
 from maxpool_check.specifications.refused import Refused
 
 
@@ -54,7 +54,7 @@ class Judgement:
 
     ``counts`` holds the number of cells of each kind that is about cells, ``cells`` the evidence on some of them.
     ``information`` names differences that the document allows. ``limit``: the refusal is one of a kind that runtimes
-    declare or commonly have.
+    declare or commonly have. ``readings`` names, by point, how the answer reads what the document leaves open.
     """
 
     verdict: Verdict
@@ -64,6 +64,7 @@ class Judgement:
     cells: tuple[Cell, ...] = ()
     information: tuple[Kind, ...] = ()
     limit: bool = False
+    readings: Mapping[str, str] = field(default_factory=dict)
 
 
 Meaning = Expected | Refused
@@ -73,11 +74,12 @@ Meaning = Expected | Refused
 def judge(meaning: Meaning, outcomes: Mapping[Question, Outcome]) -> dict[Question, Judgement]:
     """Judge one case on one target, however often it was asked."""
     judgements = {question: _judged(meaning, question, outcome) for question, outcome in outcomes.items()}
-    with_indices, alone = outcomes.get(Question.INDICES), outcomes.get(Question.Y_ONLY)
-    if isinstance(meaning, Expected) and isinstance(with_indices, Answered) and isinstance(alone, Answered):
-        dependent = _dependent(meaning, with_indices.outputs.get("Y"), alone.outputs.get("Y"))
-        if dependent is not None:
-            judgements[Question.Y_ONLY] = _with(meaning, judgements[Question.Y_ONLY], dependent, with_indices, alone)
+    for question, other in PAIRS:
+        with_indices, alone = outcomes.get(question), outcomes.get(other)
+        if isinstance(meaning, Expected) and isinstance(with_indices, Answered) and isinstance(alone, Answered):
+            dependent = _dependent(meaning, with_indices.outputs.get("Y"), alone.outputs.get("Y"))
+            if dependent is not None:
+                judgements[other] = _with(meaning, judgements[other], dependent, with_indices, alone)
     return judgements
 
 
@@ -92,12 +94,12 @@ def _judged(meaning: Meaning, question: Question, outcome: Outcome) -> Judgement
         case Failed(why, _):
             return Judgement(Verdict.ERROR, message=why)
         case RefusedByTarget(status, message):
-            return _refused(meaning, status, message)
+            return _refused(meaning, question, status, message)
         case Answered(outputs):
             return _answered(meaning, question, outputs)
 
 
-def _refused(meaning: Meaning, status: str, message: str) -> Judgement:
+def _refused(meaning: Meaning, question: Question, status: str, message: str) -> Judgement:
     said = f"{status}: {message}"
     if isinstance(meaning, Refused):
         return Judgement(Verdict.CONFORMS, message=said)
@@ -105,7 +107,8 @@ def _refused(meaning: Meaning, status: str, message: str) -> Judgement:
         return Judgement(Verdict.CONFORMS, message=f"{said} (allowed by {meaning.pooling.refusable})")
     if meaning.pooled.empty.any():
         return Judgement(Verdict.UNDEFINED, message=said)
-    limit = status == "NOT_IMPLEMENTED" or meaning.pooling.has_large_pads
+    # The domain is a matter of the runtime's own; nobody is promised it.
+    limit = status == "NOT_IMPLEMENTED" or meaning.pooling.has_large_pads or question.in_domain
     return Judgement(Verdict.REFUSES, (Kind.REFUSES_VALID,), said, limit=limit)
 
 
@@ -118,56 +121,62 @@ def _answered(meaning: Meaning, question: Question, outputs: Mapping[str, np.nda
             f"answered {shapes}; the document excludes the graph ({meaning.reason.value}): {meaning}",
         )
     compared = meaning.compare(outputs, question.outputs)
-    information = _kinds(compared.information)
+    judgement = Judgement(Verdict.CONFORMS, information=_kinds(compared.information), readings=compared.readings)
     if compared.wrong:
-        return replace(_diverges(meaning, compared, outputs), information=information)
-    if Kind.SHAPE in information:
-        # The other geometry that the document can be read to mean; its windows were compared in its own terms.
-        return Judgement(Verdict.CONFORMS, information=information)
-    if meaning.pooled.empty.any():
-        count, size = int(meaning.pooled.empty.sum()), meaning.pooled.empty.size
+        return _diverges(judgement, compared, outputs)
+    empty = compared.meaning.pooled.empty
+    if empty.any():
+        count, size = int(empty.sum()), empty.size
         message = f"{count} of {size} windows hold no cell of X" + ("; the rest is right" if count < size else "")
-        return Judgement(Verdict.UNDEFINED, message=message, information=information)
-    return Judgement(Verdict.CONFORMS, information=information)
+        return replace(judgement, verdict=Verdict.UNDEFINED, message=message)
+    return judgement
 
 
-def _diverges(meaning: Expected, compared: Comparison, outputs: Mapping[str, np.ndarray]) -> Judgement:
+def _diverges(judgement: Judgement, compared: Comparison, outputs: Mapping[str, np.ndarray]) -> Judgement:
+    meaning = compared.meaning
     whole = [
         _whole_message(meaning, wrong, outputs.get(wrong.output)) for wrong in compared.wrong if wrong.cells is None
     ]
     evidence = cells(meaning, compared.wrong, outputs)
     message = "; ".join(whole) or str(evidence[0])
-    return Judgement(Verdict.DIVERGES, _kinds(compared.wrong), message, _counts(compared.wrong), evidence)
+    return replace(
+        judgement,
+        verdict=Verdict.DIVERGES,
+        kinds=_kinds(compared.wrong),
+        message=message,
+        counts=_counts(compared.wrong),
+        cells=evidence,
+    )
 
 
 def _whole_message(meaning: Expected, wrong: Wrong, got: np.ndarray | None) -> str:
     if got is None:
         return f"{wrong.output} did not come"
     if wrong.kind is Kind.DTYPE:
-        expected = meaning.X.dtype.name if wrong.output == "Y" else "int64"
-        return f"{wrong.output} is {got.dtype.name}, expected {expected}"
-    return f"{wrong.output} has the shape {list(got.shape)}, expected {list(meaning.pooled.Y.shape)}"
+        return f"{wrong.output} is {got.dtype.name}, expected {meaning.dtype(wrong.output).name}"
+    return f"{wrong.output} has the shape {list(got.shape)}, expected {list(meaning.shape)}"
 
 
 def _dependent(meaning: Expected, asked: np.ndarray | None, alone: np.ndarray | None) -> Wrong | None:
     """How two answers differ that can both be defended: in their shape, or in some cells."""
     if asked is None or alone is None or asked.dtype != meaning.X.dtype or alone.dtype != meaning.X.dtype:
         return None
-    geometries = {one.pooled.Y.shape: one for one in (meaning.other, meaning) if one is not None}
-    if asked.shape not in geometries or alone.shape not in geometries:
+    shapes = {one.shape: one for one in reversed(meaning.meanings)}
+    if asked.shape not in shapes or alone.shape not in shapes:
         return None
     if asked.shape != alone.shape:
         return Wrong("Y", Kind.Y_DEPENDS_ON_INDICES, None)
-    one = geometries[asked.shape]
+    one = shapes[asked.shape]
+    asked, alone = one.pooling.layout.to_core(asked), one.pooling.layout.to_core(alone)
     differ = ~one.same_values(asked, alone) & one.acceptable(asked) & one.acceptable(alone)
     return Wrong("Y", Kind.Y_DEPENDS_ON_INDICES, differ) if differ.any() else None
 
 
 def _with(meaning: Expected, before: Judgement, dependent: Wrong, asked: Answered, alone: Answered) -> Judgement:
-    instead = asked.outputs["Y"]
-    one = meaning if meaning.other is None or instead.shape == meaning.pooled.Y.shape else meaning.other
-    evidence = cells(one, (dependent,), alone.outputs, instead=instead)
-    shapes = f"Y has the shape {list(alone.outputs['Y'].shape)} alone and {list(instead.shape)} with Indices"
+    Y = asked.outputs["Y"]
+    one = next(one for one in meaning.meanings if one.shape == Y.shape)
+    evidence = cells(one, (dependent,), alone.outputs, instead=one.pooling.layout.to_core(Y))
+    shapes = f"Y has the shape {list(alone.outputs['Y'].shape)} alone and {list(Y.shape)} with Indices"
     return replace(
         before,
         verdict=Verdict.DIVERGES,

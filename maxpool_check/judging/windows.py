@@ -15,7 +15,7 @@ def holds(cells: np.ndarray, pooling: Pooling) -> np.ndarray:
     """For each output cell, whether its window holds one of the marked cells of X (boolean, of its shape)."""
     if not cells.any():
         return np.zeros((*cells.shape[:2], *pooling.output_sizes), bool)
-    return evaluate(cells.astype(np.uint8), replace(pooling, indices=False)).Y == 1
+    return evaluate(cells.astype(np.uint8), replace(pooling, indices=False)).maxima == 1
 
 
 def in_window(cells: np.ndarray, shape: tuple[int, ...], geometry: Geometry) -> np.ndarray:
@@ -35,18 +35,3 @@ def in_window(cells: np.ndarray, shape: tuple[int, ...], geometry: Geometry) -> 
 def _is_tap(axis: Axis, position: np.ndarray, i: np.ndarray) -> np.ndarray:
     distance = position - (i * axis.stride - axis.begin)
     return (distance % axis.dilation == 0) & (distance >= 0) & (distance // axis.dilation < axis.kernel)
-
-
-def cell_before_plane(shape: tuple[int, ...], pooling: Pooling) -> np.ndarray:
-    """For each plane (N x C), the number that the coordinates (-1, ..., -1) would have: the seed of a scan that kept it.
-
-    In 2-D it is ``base - W - 1``, negative in the first plane and the number of a cell of an earlier plane elsewhere.
-    """
-    spatial = list(shape[2:])
-    if pooling.storage_order.value == "column-major":
-        spatial.reverse()
-    offset = 0
-    for size in spatial:
-        offset = offset * size - 1
-    planes = np.arange(shape[0] * shape[1], dtype=np.int64).reshape(shape[:2])
-    return planes * int(np.prod(spatial)) + offset

@@ -12,8 +12,10 @@ import math
 import numpy as np
 
 from maxpool_check.reference.geometry import Geometry
+from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.numbering import Numbering, StorageOrder
 from maxpool_check.reference.policies import Nan
-from maxpool_check.reference.pooling import Pooled, Pooling, StorageOrder
+from maxpool_check.reference.pooling import Pooled, Pooling
 
 Cell = tuple[int, ...]
 
@@ -21,8 +23,8 @@ Cell = tuple[int, ...]
 def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
     """Pool X, of shape N x C x D1 x ... x Dn."""
     shape = (*X.shape[:2], *pooling.output_sizes)
-    Y = np.zeros(shape, X.dtype)
-    Indices = np.full(shape, -1, np.int64)
+    maxima = np.zeros(shape, X.dtype)
+    Indices = np.full(shape, -1, pooling.numbering.dtype)
     empty = np.zeros(shape, bool)
     for output in np.ndindex(shape):
         window = cells(output, pooling.geometry)
@@ -30,11 +32,12 @@ def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
             empty[output] = True
             continue
         at = maximum(window, X, pooling.policies.nan)
-        Y[output] = X[at]
+        maxima[output] = X[at]
         if pooling.policies.nan is Nan.AS_NEG_INF and math.isnan(X[at]):
-            Y[output] = -math.inf
-        Indices[output] = index(at, X.shape, pooling.storage_order)
-    return Pooled(Y, Indices if pooling.indices else None, empty)
+            maxima[output] = -math.inf
+        Indices[output] = index(at, X.shape, pooling.numbering)
+    Y = maxima if pooling.activation is None else np.where(empty, maxima, pooling.activation.of(maxima))
+    return Pooled(Y, Indices if pooling.indices else None, empty, maxima)
 
 
 def cells(output: Cell, geometry: Geometry) -> list[Cell]:
@@ -68,14 +71,22 @@ def first_maximum(window: list[Cell], value: dict[Cell, float]) -> Cell:
     return chosen
 
 
-def index(at: Cell, shape: tuple[int, ...], order: StorageOrder) -> int:
-    """The number of a cell in the whole unpadded tensor: ``(n * C + c) * D1 * ... * Dn + offset``."""
+def index(at: Cell, shape: tuple[int, ...], numbering: Numbering) -> int:
+    """The number of a cell in the whole unpadded tensor: ``(n * C + c) * D1 * ... * Dn + offset``.
+
+    With channels last it is ``(n * D1 * ... * Dn + offset) * C + c``. Where counting begins at another axis than the
+    first, it is the remainder of the product of the sizes from that axis on.
+    """
     batch, channel, *position = at
     _, channels, *sizes = shape
     axes = list(zip(position, sizes, strict=True))
-    if order is StorageOrder.COLUMN_MAJOR:
+    if numbering.storage_order is StorageOrder.COLUMN_MAJOR:
         axes.reverse()
     offset = 0
     for p, size in axes:
         offset = offset * size + p
-    return (batch * channels + channel) * math.prod(sizes) + offset
+    if numbering.layout is Layout.CHANNELS_FIRST:
+        number = (batch * channels + channel) * math.prod(sizes) + offset
+    else:
+        number = (batch * math.prod(sizes) + offset) * channels + channel
+    return number % math.prod(shape[numbering.axis :])

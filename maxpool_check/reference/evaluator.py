@@ -11,7 +11,6 @@ import numpy as np
 
 from maxpool_check.reference.dtypes import bits, is_float
 from maxpool_check.reference.geometry import Axis
-from maxpool_check.reference.numbering import number
 from maxpool_check.reference.policies import Nan
 from maxpool_check.reference.pooling import Pooled, Pooling
 
@@ -21,26 +20,28 @@ def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
     shape = (*X.shape[:2], *pooling.output_sizes)
     # First of all, so that an answer too large for the memory is refused before anything is worked out.
     empty = np.zeros(shape, bool)
+    dtype = pooling.numbering.dtype
     taps = [_taps(axis) for axis in pooling.geometry]
     for dimension, (_, count) in enumerate(taps, start=2):
         empty |= (count == 0).reshape(-1, *[1] * (len(shape) - 1 - dimension))
     if empty.all():
-        Y = np.zeros(shape, X.dtype)
-        return Pooled(Y, np.full(shape, -1, np.int64) if pooling.indices else None, empty)
+        nothing = np.zeros(shape, X.dtype)
+        return Pooled(nothing, np.full(shape, -1, dtype) if pooling.indices else None, empty, nothing)
 
     keys = _keys(X, pooling.policies.nan)
     cells = np.arange(X.size, dtype=np.int64).reshape(X.shape)
     for dimension in range(X.ndim - 1, 1, -1):
         keys, cells = _reduce(keys, cells, dimension, pooling.geometry[dimension - 2], *taps[dimension - 2])
 
-    Y = X.reshape(-1).take(cells)
+    maxima = X.reshape(-1).take(cells)
     if pooling.policies.nan is Nan.AS_NEG_INF and is_float(X.dtype):
-        Y[np.isnan(Y)] = -np.inf
-    Y[empty] = 0
+        maxima[np.isnan(maxima)] = -np.inf
+    maxima[empty] = 0
+    Y = maxima if pooling.activation is None else np.where(empty, maxima, pooling.activation.of(maxima))
     if not pooling.indices:
-        return Pooled(Y, None, empty)
-    Indices = np.where(empty, -1, number(cells, X.shape, pooling.storage_order))
-    return Pooled(Y, Indices, empty)
+        return Pooled(Y, None, empty, maxima)
+    Indices = np.where(empty, -1, pooling.numbering.number(cells, X.shape)).astype(dtype, copy=False)
+    return Pooled(Y, Indices, empty, maxima)
 
 
 def _taps(axis: Axis) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@ beginning and the end, ``K = (k - 1) * d + 1`` the effective kernel. Everything 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -45,6 +46,9 @@ class Axis:
 Geometry = tuple[Axis, ...]
 """The spatial axes of a pooling, in the order of the tensor."""
 
+Rounding = Callable[[int, int, int, int, int, int], int]
+"""From ``n, k, s, d, b, e`` to the output size."""
+
 
 def effective_kernel(kernel: int, dilation: int) -> int:
     """``K = (k - 1) * d + 1``: the cells from the first tap of a window to its last."""
@@ -75,6 +79,33 @@ def same_output(n: int, s: int) -> int:
 def same_padding(n: int, k: int, s: int, d: int) -> int:
     """The total padding ``(o - 1) * s + K - n`` of ``SAME_*``; negative if the stride skips the end of the input."""
     return (same_output(n, s) - 1) * s + effective_kernel(k, d) - n
+
+
+def padded_axis(n: int, k: int, s: int, d: int, b: int, e: int, rounding: Rounding) -> Axis:
+    """An axis with explicit pads; :class:`NoWindow` if the window is larger than the padded input."""
+    return Axis(n, k, s, d, b, e, rounding(n, k, s, d, b, e))
+
+
+def same_axis(n: int, k: int, s: int, d: int, *, odd_at_end: bool, clamps: bool) -> Axis:
+    """An axis of ``SAME_UPPER`` (the odd cell of the padding at the end) or ``SAME_LOWER`` (at the beginning).
+
+    Where the stride makes the padding negative it is 0 if it ``clamps``, else it crops.
+    """
+    total = same_padding(n, k, s, d)
+    if clamps:
+        total = max(0, total)
+    # Halved towards zero, also where it is negative.
+    small = total // 2 if total >= 0 else -(-total // 2)
+    b, e = (small, total - small) if odd_at_end else (total - small, small)
+    return Axis(n, k, s, d, b, e, same_output(n, s))
+
+
+def placed_axis(n: int, k: int, s: int, start: int, output: int) -> Axis:
+    """An axis whose windows are given by their number and the position of the first; its pads are what they leave over.
+
+    They are negative where cells are left out, and positive where the windows reach out of the input.
+    """
+    return Axis(n, k, s, 1, -start, start + (output - 1) * s + k - n, output)
 
 
 def _span(n: int, k: int, d: int, b: int, e: int) -> int:

@@ -1,31 +1,107 @@
 """How Indices number the cells of X.
 
-The number of a cell is its position in the whole unpadded tensor, N and C included:
-``(n * C + c) * D1 * ... * Dn + offset``, the offset inside the plane being row-major or column-major.
+The number of a cell is its position in the whole unpadded tensor, flattened, N and C included:
+``(n * C + c) * D1 * ... * Dn + offset``, the offset inside the plane being row-major or column-major. A document may
+flatten the tensor with its channels last, and may count anew from some axis on.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
-from maxpool_check.reference.pooling import StorageOrder
+from maxpool_check.reference.layout import Layout
 
 
-def number(cells: np.ndarray, shape: tuple[int, ...], order: StorageOrder) -> np.ndarray:
-    """Row-major positions in X (int64, any shape) as the numbers of ``order``; ``shape`` is that of X."""
-    return cells if order is StorageOrder.ROW_MAJOR else _reorder(cells, shape, "C", "F")
+class StorageOrder(str, Enum):
+    """How a cell of a plane is numbered in Indices. It never changes which cell is chosen."""
+
+    ROW_MAJOR = "row-major"
+    """The last spatial axis runs fastest (``storage_order=0``)."""
+    COLUMN_MAJOR = "column-major"
+    """The first spatial axis runs fastest (``storage_order=1``)."""
 
 
-def cell(numbers: np.ndarray, shape: tuple[int, ...], order: StorageOrder) -> np.ndarray:
-    """The inverse of :func:`number`. The numbers must lie in ``[0, X.size)``."""
-    return numbers if order is StorageOrder.ROW_MAJOR else _reorder(numbers, shape, "F", "C")
+@dataclass(frozen=True)
+class Numbering:
+    """One way to number cells.
+
+    ``layout`` is the one that is flattened, channels first or last. ``axis``, of N x C x D1 x ... x Dn, is where counting
+    begins: the numbers are taken modulo the product of the sizes from there on; 0 is the whole tensor. ``dtype`` is that
+    of Indices.
+    """
+
+    storage_order: StorageOrder = StorageOrder.ROW_MAJOR
+    layout: Layout = Layout.CHANNELS_FIRST
+    axis: int = 0
+    dtype: str = "int64"
+
+    def bound(self, shape: tuple[int, ...]) -> int:
+        """The numbers lie in ``[0, bound)``; ``shape`` is that of X."""
+        return math.prod(shape[self.axis :])
+
+    def number(self, cells: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """The numbers (int64) of row-major positions in N x C x D1 x ... x Dn."""
+        numbers = _reorder(cells, shape, "C", "F") if self.storage_order is StorageOrder.COLUMN_MAJOR else cells
+        if self.layout is not Layout.CHANNELS_FIRST:
+            batch, channel, offset = np.unravel_index(numbers, _by_plane(shape))
+            numbers = (batch * _plane(shape) + offset) * shape[1] + channel
+        return numbers % self.bound(shape) if self.axis else numbers
+
+    def cells(self, numbers: np.ndarray, shape: tuple[int, ...]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The cells that numbers can name: pairs of whether there is such a cell, and its row-major position, else 0.
+
+        ``numbers`` has the shape of Y, and a number names cells of its own batch and channel, as far as it leaves them
+        open. There are several pairs only where counting begins inside the plane.
+        """
+        bound, plane = self.bound(shape), _plane(shape)
+        named = (numbers >= 0) & (numbers < bound)
+        numbers = np.where(named, numbers, 0).astype(np.int64)
+        if self.layout is not Layout.CHANNELS_FIRST:
+            batch, offset, channel = np.unravel_index(numbers, (shape[0], plane, shape[1]))
+            numbers = (batch * shape[1] + channel) * plane + offset
+        if self.storage_order is StorageOrder.COLUMN_MAJOR:
+            numbers = _reorder(numbers, shape, "F", "C")
+        start = np.arange(shape[0] * shape[1], dtype=np.int64) * plane // max(bound, 1) * bound
+        start = start.reshape(*shape[:2], *[1] * (len(shape) - 2))
+        for part in range(max(1, plane // max(bound, 1))):
+            yield named, np.where(named, start + part * bound + numbers, 0)
+
+    def before_planes(self, shape: tuple[int, ...]) -> np.ndarray:
+        """For each plane (N x C), the number of the coordinates (-1, ..., -1): the seed of a scan that kept it.
+
+        In 2-D it is ``base - W - 1``, negative in the first plane and the number of a cell of an earlier plane elsewhere.
+        """
+        spatial = list(shape[2:])
+        if self.storage_order is StorageOrder.COLUMN_MAJOR:
+            spatial.reverse()
+        offset = 0
+        for size in spatial:
+            offset = offset * size - 1
+        batch, channel = np.indices(shape[:2], np.int64)
+        if self.layout is Layout.CHANNELS_FIRST:
+            numbers = (batch * shape[1] + channel) * _plane(shape) + offset
+        else:
+            numbers = (batch * _plane(shape) + offset) * shape[1] + channel
+        # As C takes remainders: below 0 stays below.
+        return np.fmod(numbers, max(self.bound(shape), 1)) if self.axis else numbers
+
+
+def _plane(shape: tuple[int, ...]) -> int:
+    return math.prod(shape[2:])
+
+
+def _by_plane(shape: tuple[int, ...]) -> tuple[int, int, int]:
+    return shape[0], shape[1], _plane(shape)
 
 
 def _reorder(values: np.ndarray, shape: tuple[int, ...], before: str, after: str) -> np.ndarray:
     spatial = shape[2:]
-    plane = math.prod(spatial)
+    plane = _plane(shape)
     origin, offset = np.divmod(values, max(plane, 1))
     coordinates = np.unravel_index(offset, spatial, order=before)  # type: ignore[call-overload]
     return origin * plane + np.ravel_multi_index(coordinates, spatial, order=after)  # type: ignore[call-overload]

@@ -7,7 +7,7 @@ reference computes one of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import Enum
 
 
@@ -75,9 +75,23 @@ class LargePads(str, Enum):
     """The graph must be refused."""
 
 
+class NhwcIndexBase(str, Enum):
+    """Which order of the axes the Indices of a channels-last tensor count in."""
+
+    NCHW_FLAT = "NCHW-flat"
+    """``(n * C + c) * D1 * ... * Dn + offset``, as the ONNX text that the document repeats."""
+    NHWC_FLAT = "NHWC-flat"
+    """``(n * D1 * ... * Dn + offset) * C + c``, the position in the tensor as it is."""
+    EITHER = "either"
+    """The document does not say. The reference prints the first; an answer wholly in either conforms."""
+
+
 @dataclass(frozen=True)
 class Policies:
-    """One reading for each open point."""
+    """One reading for each open point.
+
+    ``inapplicable`` names the points that the document does not have: where it has no ``auto_pad``, say.
+    """
 
     nan: Nan = Nan.UNSPECIFIED
     tie: Tie = Tie.ANY
@@ -85,10 +99,12 @@ class Policies:
     valid_ceil: ValidCeil = ValidCeil.EITHER
     same_clamp: SameClamp = SameClamp.CLAMPS
     large_pads: LargePads = LargePads.LEGAL
+    nhwc_index_base: NhwcIndexBase = NhwcIndexBase.EITHER
+    inapplicable: frozenset[str] = frozenset({"nhwc_index_base"})
 
     def names(self) -> dict[str, str]:
         """The policies as plain text, by name."""
-        return {field.name: getattr(self, field.name).value for field in fields(self)}
+        return {point: getattr(self, point).value for point in READINGS if point not in self.inapplicable}
 
 
 READINGS: dict[str, type[Enum]] = {
@@ -98,5 +114,6 @@ READINGS: dict[str, type[Enum]] = {
     "valid_ceil": ValidCeil,
     "same_clamp": SameClamp,
     "large_pads": LargePads,
+    "nhwc_index_base": NhwcIndexBase,
 }
 """The closed list of points and, for each, of the ways to read it."""

@@ -76,7 +76,11 @@ def _result(execution: Execution) -> dict[str, Any]:
             for cell in execution.cells
         ],
         "message": execution.message,
+        "spec": execution.spec,
         "opset": execution.opset,
+        "translation": list(execution.translation),
+        "layout": execution.layout,
+        "readings": execution.readings,
         "title": execution.title,
         "origin": execution.origin,
     }

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from maxpool_check.reporting.findings import VERDICTS, Finding, findings, profiles, sentence, summary
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
 from maxpool_check.running.record import Execution, Record, Target
 
+_QUESTIONS = {
+    "indices": "Asked for Y and Indices",
+    "y-only": "Asked for Y alone",
+    "indices-in-domain": "Asked for Y and Indices in the document's own operator domain",
+    "y-only-in-domain": "Asked for Y alone in the document's own operator domain",
+}
+
 
 def render(record: Record, exit_code: int) -> str:
     """The whole report, ending in a newline."""
     names = ", ".join(target.name for target in record.header.targets)
-    lines = [f"# MaxPool on {names}", "", *_state(record, exit_code), "", *_summary(record), "", *_setting(record)]
+    lines = [f"# MaxPool on {names}", "", *_state(record, exit_code), "", *_summary(record), *_documents(record)]
+    lines += ["", *_setting(record)]
     for target in record.header.targets:
         found = [finding for finding in findings(record) if finding.target == target.name]
         lines += ["", f"## What is wrong on {target.name}", "", *_overview(found)]
@@ -51,6 +59,44 @@ def _summary(record: Record) -> list[str]:
     return _table(["target", *shown], rows, right=range(1, len(shown) + 1))
 
 
+def _documents(record: Record) -> list[str]:
+    """The verdicts by document, where there are several, and what the answers show of what they leave open."""
+    specs = list(dict.fromkeys(execution.spec for execution in record.executions))
+    lines: list[str] = []
+    if len(specs) > 1:
+        by_spec = {spec: [one for one in record.executions if one.spec == spec] for spec in specs}
+        keys = [(target.name, spec) for target in record.header.targets for spec in specs]
+        counts = {(name, spec): summary(by_spec[spec]).get(name, {}) for name, spec in keys}
+        shown = [verdict for verdict in VERDICTS if any(of_one.get(verdict) for of_one in counts.values())]
+        rows = [
+            [f"`{name}`", f"`{spec}`", *[str(counts[name, spec].get(verdict, 0)) for verdict in shown]]
+            for name, spec in keys
+        ]
+        lines += ["", *_table(["target", "document", *shown], rows, right=range(2, len(shown) + 2))]
+    if any(execution.translation for execution in record.executions):
+        lines += [
+            "",
+            (
+                "A case of a document that is not ONNX's is translated: to explicit pads, a crop, a transposition, or asked in "
+                "the document's own operator domain. The translation stands with each case below, and in the record. What no "
+                "graph of the runtime's says is `not-expressible`: counted, and no evidence of anything."
+            ),
+        ]
+    found = Counter(
+        (execution.target, execution.spec, point, reading)
+        for execution in record.executions
+        for point, reading in execution.readings.items()
+    )
+    if found:
+        rows = [
+            [f"`{target}`", f"`{spec}`", f"`{point}`", reading, str(count)]
+            for (target, spec, point, reading), count in sorted(found.items())
+        ]
+        lines += ["", "How answers read what their document leaves open, where the whole answer shows it:", ""]
+        lines += _table(["target", "document", "point", "reading", "answers"], rows, right=[4])
+    return lines
+
+
 def _setting(record: Record) -> list[str]:
     header = record.header
     libraries = ", ".join(f"{name} {version}" for name, version in header.libraries.items())
@@ -66,9 +112,9 @@ def _setting(record: Record) -> list[str]:
         "Where the documents leave a point open, these are the readings by which answers were judged:",
         "",
     ]
-    points = list(next(iter(header.profile.values()), {}))
+    points = list(dict.fromkeys(point for policies in header.profile.values() for point in policies))
     rows = [
-        [", ".join(f"`{spec}`" for spec in specs), *[policies.get(point, "") for point in points]]
+        [", ".join(f"`{spec}`" for spec in specs), *[policies.get(point, "-") for point in points]]
         for specs, policies in profiles(record)
     ]
     return [*lines, *_table(["document", *[f"`{point}`" for point in points]], rows), "", "</details>"]
@@ -144,9 +190,10 @@ def _asked(execution: Execution) -> list[str]:
     if asked.policies:
         lines += ["", "Read as " + ", ".join(f"`{p}: {reading}`" for p, reading in asked.policies.items()) + "."]
     if asked.values:
-        marked = window_cells(execution.cells[0].at, execution.cells[0].window) if execution.cells else []
+        first = execution.cells[:1]
+        marked = [at for cell in first for at in window_cells(cell.at, cell.window, execution.layout)]
         note = f"X, with the window of {_cell_name(execution)} in brackets:" if marked else "X:"
-        lines += ["", note, "", "```text", *planes(asked.values, asked.shape, marked), "```"]
+        lines += ["", note, "", "```text", *planes(asked.values, asked.shape, marked, execution.layout), "```"]
     if execution.clauses:
         lines += ["", f"Clauses: {', '.join(f'`{clause}`' for clause in execution.clauses)}."]
     if execution.erratum:
@@ -159,13 +206,13 @@ def _cell_name(execution: Execution) -> str:
 
 
 def _execution(execution: Execution) -> list[str]:
-    how = {"indices": "Asked for Y and Indices", "y-only": "Asked for Y alone"}.get(
-        execution.question, execution.question
-    )
+    how = _QUESTIONS.get(execution.question, execution.question)
     opset = f" in operator set {execution.opset}" if execution.opset is not None else ""
     known = f" ({execution.status}: `{execution.known}`)" if execution.known else f" (**{execution.status}**)"
     kinds = ", ".join(f"`{kind}`" for kind in execution.kinds)
     lines = [f"{how}{opset}: **{execution.verdict}**, {kinds}{known}"]
+    if execution.translation:
+        lines += ["", f"Translated: {'; '.join(execution.translation)}."]
     if not execution.cells:
         return [*lines, "", "```text", _wrapped(execution.message), "```"]
     total = sum(execution.counts.values())
@@ -188,18 +235,17 @@ def _undefined(record: Record) -> list[str]:
     found = [execution for execution in record.executions if execution.verdict in ("undefined", "not-expressible")]
     if not found:
         return []
+    groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for execution in found:
+        cases = groups[execution.target, execution.verdict, execution.message]
+        if execution.case not in cases:
+            cases.append(execution.case)
     rows = [
-        [
-            f"`{execution.target}`",
-            f"`{execution.case}`",
-            execution.question,
-            execution.verdict,
-            _escaped(execution.message),
-        ]
-        for execution in found
+        [f"`{target}`", verdict, _escaped(message), str(len(cases)), ", ".join(f"`{case}`" for case in cases)]
+        for (target, verdict, message), cases in groups.items()
     ]
     heading = "Recorded, not judged"
-    return ["", f"## {heading}", "", *_table(["target", "case", "question", "verdict", "why"], rows)]
+    return ["", f"## {heading}", "", *_table(["target", "verdict", "why", "cases", "which"], rows, right=[3])]
 
 
 def _anchor(execution: Execution) -> str:

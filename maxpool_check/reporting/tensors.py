@@ -6,52 +6,77 @@ import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 
+from maxpool_check.running.record import Layout
+
 Cell = tuple[int, ...]
 
 
-def planes(values: Sequence[str], shape: Sequence[int], marked: Collection[Cell] = ()) -> list[str]:
-    """The lines of a tensor, plane by plane (the last two axes), the marked cells in brackets.
+def planes(
+    values: Sequence[str],
+    shape: Sequence[int],
+    marked: Collection[Cell] = (),
+    layout: Layout = "channels-first",
+    *,
+    only_marked: bool = False,
+) -> list[str]:
+    """The lines of a tensor, plane by plane (the last two spatial axes), the marked cells in brackets.
 
-    Cells are aligned within a plane; a plane of a larger tensor has a heading with its coordinates.
+    Cells are aligned within a plane; a plane of a larger tensor has a heading with its coordinates. ``only_marked``
+    leaves out the planes without a marked cell, with a word on how many they are.
     """
     if not values:
         return ["(empty)"]
     if len(values) != math.prod(shape):
         return [" ".join(values)]
     texts = dict(zip(itertools.product(*map(range, shape)), values, strict=True))
-    outer = list(itertools.product(*map(range, shape[:-2])))
+    order = _axes(layout, len(shape))
+    outer, inner = order[:-2], order[-2:]
+    every = list(itertools.product(*(range(shape[axis]) for axis in outer)))
+    wanted = {tuple(cell[axis] for axis in outer) for cell in marked} if only_marked else set()
     lines = []
-    for plane in outer:
-        if len(outer) > 1:
-            lines.append(f"[{', '.join(map(str, plane))}, :, :]")
-        lines += _plane(texts, shape, plane, marked)
-    return lines
+    for plane in sorted(wanted) or every:
+        at = dict(zip(outer, plane, strict=True))
+        if len(every) > 1:
+            lines.append(f"[{', '.join(str(at.get(axis, ':')) for axis in range(len(shape)))}]")
+        lines += _plane(texts, shape, at, inner, marked)
+    left = len(every) - len(wanted)
+    return [*lines, f"({left} more of {len(every)} planes)"] if wanted and left else lines
 
 
-def marked_planes(values: Sequence[str], shape: Sequence[int], marked: Collection[Cell]) -> list[str]:
-    """As :func:`planes`, but only those that hold a marked cell, and a word on how many there are beside them."""
-    outer = math.prod(shape[:-2])
-    wanted = sorted({cell[:-2] for cell in marked})
-    if not wanted or len(wanted) == outer or len(values) != math.prod(shape):
-        return planes(values, shape, marked)
-    texts = dict(zip(itertools.product(*map(range, shape)), values, strict=True))
-    lines = []
-    for plane in wanted:
-        lines += [f"[{', '.join(map(str, plane))}, :, :]", *_plane(texts, shape, plane, marked)]
-    return [*lines, f"({outer - len(wanted)} more of {outer} planes)"]
+def _axes(layout: Layout, rank: int) -> list[int]:
+    """The axes of a tensor with those of the batch and the channels first."""
+    if layout == "channels-first" or rank < 3:
+        return list(range(rank))
+    return [0, rank - 1, *range(1, rank - 1)] if layout == "channels-last" else [rank - 1, *range(rank - 1)]
 
 
-def _plane(texts: Mapping[Cell, str], shape: Sequence[int], plane: Cell, marked: Collection[Cell]) -> list[str]:
-    rows = [(row,) for row in range(shape[-2])] if len(shape) > 1 else [()]
-    cells = [[(*plane, *row, column) for column in range(shape[-1])] for row in rows]
-    shown = [[f"[{texts[at]}]" if at in marked else f" {texts[at]} " for at in row] for row in cells]
-    widths = [max(len(row[column]) for row in shown) for column in range(shape[-1])]
+def _plane(
+    texts: Mapping[Cell, str],
+    shape: Sequence[int],
+    at: Mapping[int, int],
+    inner: Sequence[int],
+    marked: Collection[Cell],
+) -> list[str]:
+    sizes = [shape[axis] for axis in inner]
+    rows = [[dict(zip(inner, cell, strict=True)) for cell in row] for row in _rows(sizes)]
+    cells = [[tuple({**at, **cell}[axis] for axis in range(len(shape))) for cell in row] for row in rows]
+    shown = [[f"[{texts[cell]}]" if cell in marked else f" {texts[cell]} " for cell in row] for row in cells]
+    widths = [max(len(row[column]) for row in shown) for column in range(sizes[-1])]
     return [" ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in shown]
 
 
-def window_cells(at: Cell, window: Sequence[Sequence[int]]) -> list[Cell]:
+def _rows(sizes: Sequence[int]) -> list[list[Cell]]:
+    columns = range(sizes[-1])
+    return [[(*row, column) for column in columns] for row in itertools.product(*map(range, sizes[:-1]))]
+
+
+def window_cells(at: Cell, window: Sequence[Sequence[int]], layout: Layout = "channels-first") -> list[Cell]:
     """The cells of X in the window of an output cell: its own batch and channel, and the taps inside X."""
-    return [(*at[: len(at) - len(window)], *position) for position in itertools.product(*window)]
+    positions = itertools.product(*window)
+    if layout == "channels-first":
+        return [(*at[: len(at) - len(window)], *position) for position in positions]
+    batch = at[:1] if layout == "channels-last" else ()
+    return [(*batch, *position, at[-1]) for position in positions]
 
 
 def window_text(window: Sequence[Sequence[int]]) -> str:

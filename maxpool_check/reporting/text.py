@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from maxpool_check.reporting.findings import VERDICTS, Finding, findings, profiles, sentence, summary
-from maxpool_check.reporting.tensors import coordinates, marked_planes, window_cells, window_text
+from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
 from maxpool_check.running.record import Execution, KnownEntry, Record
 
 IN_FULL = 4
@@ -90,10 +90,13 @@ def details(execution: Execution) -> list[str]:
         settings = ", ".join(f"{name}={value}" for name, value in asked.attributes.items())
         policies = "".join(f"  {point}: {reading}" for point, reading in asked.policies.items())
         lines.append(f"{asked.dtype} X{coordinates(asked.shape)}  {settings}{policies}")
+        if execution.translation:
+            lines.append(f"asked: {'; '.join(execution.translation)}")
         if asked.values is not None and execution.cells:
             cell = execution.cells[0]
-            marked = window_cells(cell.at, cell.window)
-            lines += [f"  {line}" for line in marked_planes(asked.values, asked.shape, marked)]
+            marked = window_cells(cell.at, cell.window, execution.layout)
+            shown = planes(asked.values, asked.shape, marked, execution.layout, only_marked=True)
+            lines += [f"  {line}" for line in shown]
     for cell in execution.cells:
         where = f"{cell.output}{coordinates(cell.at)}"
         lines.append(f"{where}  {window_text(cell.window)}: expected {cell.expected}, got {cell.got}  ({cell.kind})")

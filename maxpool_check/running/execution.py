@@ -11,7 +11,7 @@ from maxpool_check.judging.verdicts import Judgement, Meaning, Verdict
 from maxpool_check.outcome import Answered, Outcome
 from maxpool_check.question import Question
 from maxpool_check.running import record
-from maxpool_check.targets.target import Target
+from maxpool_check.targets.target import Reply, Target
 
 MOST_VALUES = 100
 """Inputs of up to so many cells are kept in the record of a fault."""
@@ -19,25 +19,19 @@ MOST_VALUES = 100
 
 @dataclass(frozen=True)
 class Asked:
-    """One case asked of one target, in every way it is asked: the outcomes, each with the operator set it was asked in."""
+    """One case asked of one target, in every way it is asked."""
 
     case: Case
     target: Target
     meaning: Meaning
-    outcomes: Mapping[Question, tuple[Outcome, int | None]]
+    replies: Mapping[Question, Reply]
 
 
 def execution(
-    asked: Asked,
-    question: Question,
-    outcome: Outcome,
-    judgement: Judgement,
-    opset: int | None,
-    known: str | None,
-    status: str,
+    asked: Asked, question: Question, judgement: Judgement, known: str | None, status: str
 ) -> record.Execution:
     """The line. ``known`` and ``status`` say how a fault fared among the known divergences."""
-    case = asked.case
+    case, reply = asked.case, asked.replies[question]
     explained = status != "" or judgement.verdict in (Verdict.UNDEFINED, Verdict.ERROR)
     return record.Execution(
         target=asked.target.description.name,
@@ -54,8 +48,11 @@ def execution(
         message=judgement.message,
         information=tuple(kind.value for kind in judgement.information),
         limit=judgement.limit,
-        opset=opset,
-        answer=_digests(outcome),
+        opset=reply.opset,
+        translation=reply.steps,
+        layout=case.specification.layout.value,
+        readings=dict(judgement.readings),
+        answer=_digests(reply.outcome),
         counts={kind.value: count for kind, count in (judgement.counts or {}).items()},
         cells=tuple(
             record.Cell(

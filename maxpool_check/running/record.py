@@ -21,6 +21,10 @@ Verdict = Literal[
 """What an execution came to. A closed list, in the order reports show it."""
 
 
+Layout = Literal["channels-first", "channels-last", "image"]
+"""The order of the axes: N x C x D1 x ... x Dn, N x D1 x ... x Dn x C, D1 x ... x Dn x C."""
+
+
 class Target(msgspec.Struct, frozen=True, kw_only=True):
     """Who was asked. ``newest_opset`` is the newest operator set it loads, None for one not asked with ONNX models."""
 
@@ -57,7 +61,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """One wrong cell: where, what was expected and got (text, exact), and the window on X.
+    """One wrong cell: where in the outputs, what was expected and got (text, exact), and the window on X.
 
     ``window`` lists, for each spatial axis, the positions of the taps inside X; ``values`` the cells there, row-major,
     None if there are many; ``got_cell`` the cell of X that a wrong index names.
@@ -92,7 +96,9 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
 
     ``known`` is the entry that expects its kinds; ``status`` is ``expected``, ``new`` or ``changed`` for a fault, empty
     otherwise. ``counts`` gives the wrong cells of each kind. ``answer`` holds the digest of each output. ``opset`` is the
-    operator set it was asked in.
+    operator set it was asked in; ``translation`` says how a case of a document that is not ONNX's was put there.
+    ``layout`` is that of X and of all coordinates. ``readings`` names, by point, how the answer reads what its document
+    leaves open.
     """
 
     target: str
@@ -110,6 +116,9 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     information: tuple[str, ...] = ()
     limit: bool = False
     opset: int | None = None
+    translation: tuple[str, ...] = ()
+    layout: Layout = "channels-first"
+    readings: dict[str, str] = {}
     answer: dict[str, str] = {}
     counts: dict[str, int] = {}
     cells: tuple[Cell, ...] = ()

@@ -20,7 +20,7 @@ from maxpool_check.running import record
 from maxpool_check.running.execution import Asked, execution
 from maxpool_check.running.pool import Pool
 from maxpool_check.targets.process import CannotStart
-from maxpool_check.targets.target import Target
+from maxpool_check.targets.target import Reply, Target
 
 DEATHS_IN_A_ROW = 20
 """After so many crashes and time-outs in a row a target is given up."""
@@ -108,26 +108,26 @@ class Run:
                 yield case, target, meaning
 
     def _ask(self, pool: Pool, case: Case, target: Target, meaning: Meaning) -> Asked:
-        outcomes: dict[Question, tuple[Outcome, int | None]] = {}
+        replies: dict[Question, Reply] = {}
         with pool.slot() as slot:
-            for question in questions(case.outputs):
+            for question in questions(case.outputs, case.specification.domain):
                 given_up = self._given_up.get(target.description.name)
                 if given_up is not None:
-                    outcomes[question] = (Failed(given_up), None)
+                    replies[question] = Reply(Failed(given_up))
                     continue
                 try:
-                    outcomes[question] = target.ask(slot.worker(), case, question)
+                    replies[question] = target.ask(slot.worker(), case, question)
                 except CannotStart as error:
-                    outcomes[question] = (Failed(f"could not be started again: {error}", final=True), None)
-        return Asked(case, target, meaning, outcomes)
+                    replies[question] = Reply(Failed(f"could not be started again: {error}", final=True))
+        return Asked(case, target, meaning, replies)
 
     def _judged(self, asked: Asked) -> Iterator[record.Execution]:
         name = asked.target.description.name
         given_up = self._given_up.get(name)
         if given_up is not None:
             # Decided by the order of the cases: what was already under way must not change the result.
-            asked = replace(asked, outcomes=dict.fromkeys(asked.outcomes, (Failed(given_up), None)))
-        outcomes = {question: outcome for question, (outcome, _) in asked.outcomes.items()}
+            asked = replace(asked, replies=dict.fromkeys(asked.replies, Reply(Failed(given_up))))
+        outcomes = {question: reply.outcome for question, reply in asked.replies.items()}
         judgements = judge(asked.meaning, outcomes)
         ledger = self._ledgers[name]
         for question, judgement in judgements.items():
@@ -137,9 +137,8 @@ class Run:
             if judgement.verdict in FAULTS:
                 known = ledger.known(asked.case.id, question, judgement.kinds)
                 status = "expected" if known else "changed" if ledger.others(asked.case.id, question) else "new"
-            outcome, opset = outcomes[question], asked.outcomes[question][1]
-            yield execution(asked, question, outcome, judgement, opset, known.id if known else None, status)
-            self._count_death(name, outcome)
+            yield execution(asked, question, judgement, known.id if known else None, status)
+            self._count_death(name, outcomes[question])
 
     def _count_death(self, name: str, outcome: Outcome) -> None:
         if name in self._given_up:

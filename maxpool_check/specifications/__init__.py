@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from maxpool_check.specifications.attributes import nearest
-from maxpool_check.specifications.onnx import VERSIONS
+from maxpool_check.specifications.ngraph import NGRAPH
+from maxpool_check.specifications.nhwc import NHWC
+from maxpool_check.specifications.onnx import VERSIONS as ONNX_VERSIONS
+from maxpool_check.specifications.openvino import VERSIONS as OPENVINO_VERSIONS
 from maxpool_check.specifications.sonnx import SONNX
 from maxpool_check.specifications.specification import Specification
+from maxpool_check.specifications.xmos import XMOS
 
-_DOCUMENTS: tuple[Specification, ...] = (*VERSIONS, SONNX)
+_DOCUMENTS: tuple[Specification, ...] = (*ONNX_VERSIONS, SONNX, *OPENVINO_VERSIONS, NHWC, NGRAPH, XMOS)
 
 SPECIFICATIONS = {document.name: document for document in _DOCUMENTS}
 """Every document the tool speaks, by name."""

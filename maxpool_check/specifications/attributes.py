@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
+from maxpool_check.reference.geometry import NoWindow
 from maxpool_check.specifications.refused import IllTyped, Reason, Refused
 
 
@@ -16,6 +17,7 @@ class Kind(str, Enum):
 
     INTEGER = "an integer"
     INTEGERS = "a list of integers"
+    NUMBERS = "a list of numbers"
     TEXT = "text"
 
 
@@ -68,6 +70,13 @@ def one_of(name: str, value: object, allowed: Sequence[object], document: str) -
         raise invalid(name, f"must be one of {shown}, got {value!r}", document)
 
 
+def of_dtype(dtype: str, allowed: Sequence[str], document: str, clause: str) -> None:
+    """Refuse an element type of X that the document does not have."""
+    if dtype not in allowed:
+        message = f"X must be one of {', '.join(allowed)}, got {dtype}"
+        raise Refused(Reason.INVALID_TYPE, message, clause=f"{document}, {clause}")
+
+
 def invalid(name: str, message: str, document: str) -> Refused:
     """The refusal of one attribute's value."""
     return Refused(
@@ -78,6 +87,11 @@ def invalid(name: str, message: str, document: str) -> Refused:
 def missing(name: str, document: str) -> Refused:
     """The refusal of a graph without a required attribute."""
     return Refused(Reason.INVALID_ATTRIBUTE, f"{name} is required", clause=f"{document}, attribute {name}")
+
+
+def no_window(found: NoWindow, document: str) -> Refused:
+    """The refusal of a graph whose window is larger than its padded input."""
+    return Refused(Reason.WINDOW_LARGER_THAN_INPUT, str(found), clause=f"{document}, output shape")
 
 
 def _bits(value: object) -> str:
@@ -95,13 +109,15 @@ def _value(name: str, value: Any, kind: Kind, document: str) -> Any:
         return int(value)
     if kind is Kind.TEXT and isinstance(value, str):
         return value
-    if kind is Kind.INTEGERS and not isinstance(value, (str, bytes, Mapping)):
+    if kind in (Kind.INTEGERS, Kind.NUMBERS) and not isinstance(value, (str, bytes, Mapping)):
         try:
             entries = list(value)
         except TypeError:
             entries = [value, None]
-        if all(_is_integer(entry) for entry in entries):
+        if kind is Kind.INTEGERS and all(_is_integer(entry) for entry in entries):
             return tuple(int(entry) for entry in entries)
+        if kind is Kind.NUMBERS and all(isinstance(entry, Real) and not isinstance(entry, bool) for entry in entries):
+            return tuple(float(entry) for entry in entries)
     raise IllTyped(
         Reason.INVALID_ATTRIBUTE,
         f"{name} must be {kind.value}{_bits(value)}, got {value!r}",

@@ -20,7 +20,8 @@ def maxpool(
 ) -> Pooled:
     """What a document says MaxPool of X is.
 
-    X has the shape and dtype of the document (N x C x D1 x ... x Dn for ONNX). ``attributes`` are the document's own.
+    X has the layout and dtype of the document (N x C x D1 x ... x Dn for ONNX, H x W x C for XMOS), and so has the answer.
+    ``attributes`` are the document's own.
     ``policies`` overrides its reading of open points, by name: ``{"nan": "propagates"}``. Where it leaves a point open,
     the answer is one of those that conform: NaN is passed over, the first of equal maxima is chosen.
 
@@ -31,4 +32,5 @@ def maxpool(
     tensor = np.asarray(X)
     tensor = tensor.astype(tensor.dtype.newbyteorder("="), copy=False)
     readings = override(document.policies, policies or {})
-    return evaluate(tensor, document.pooling(attributes, name_of(tensor.dtype), tensor.shape, readings))
+    pooling = document.pooling(attributes, name_of(tensor.dtype), tensor.shape, readings)
+    return evaluate(pooling.layout.to_core(tensor), pooling).arranged(pooling.layout)

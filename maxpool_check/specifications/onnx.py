@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from maxpool_check.reference import geometry
-from maxpool_check.reference.geometry import Axis, NoWindow
+from maxpool_check.reference.geometry import Axis, NoWindow, Rounding
+from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.numbering import Numbering, StorageOrder
 from maxpool_check.reference.policies import LargePads, Policies, SameClamp, ValidCeil
-from maxpool_check.reference.pooling import Pooling, StorageOrder
+from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.attributes import (
     Kind,
     invalid,
     missing,
+    no_window,
     not_negative,
+    of_dtype,
     of_length,
     one_of,
     positive,
@@ -37,8 +41,6 @@ _FLOATS = ("float16", "float32", "float64")
 _WITH_BYTES = (*_FLOATS, "int8", "uint8")
 _WITH_BFLOAT16 = (*_WITH_BYTES, "bfloat16")
 
-RoundUp = Callable[[int, int, int, int, int, int], int]
-
 
 @dataclass(frozen=True)
 class Onnx:
@@ -48,8 +50,10 @@ class Onnx:
     attributes: Mapping[str, Kind] = field(compare=False)
     dtypes: tuple[str, ...]
     indices: bool = True
-    round_up: RoundUp = geometry.ceil_output
+    round_up: Rounding = geometry.ceil_output
     policies: Policies = field(default_factory=Policies)
+    layout: Layout = Layout.CHANNELS_FIRST
+    domain: str | None = None
 
     @property
     def name(self) -> str:
@@ -69,12 +73,7 @@ class Onnx:
     def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
         """The pooling of an N x C x D1 x ... x Dn tensor; n is at least 1. Raises :class:`Refused`."""
         given = typed(attributes, self.attributes, self.title)
-        if dtype not in self.dtypes:
-            raise Refused(
-                Reason.INVALID_TYPE,
-                f"X must be one of {', '.join(self.dtypes)}, got {dtype}",
-                clause=f"{self.title}, type constraint T",
-            )
+        of_dtype(dtype, self.dtypes, self.title, "type constraint T")
         if len(shape) < 3:
             raise Refused(
                 Reason.INVALID_SHAPE,
@@ -106,48 +105,32 @@ class Onnx:
             refusable = f"{self.title}, attribute pads: cannot be used simultaneously with auto_pad"
             pads = (0,) * 2 * rank
         tables = list(zip(spatial, kernel, strides, dilations, pads[:rank], pads[rank:], strict=True))
-        alternative = None
+        order = StorageOrder.COLUMN_MAJOR if storage_order == 1 else StorageOrder.ROW_MAJOR
+
+        def read(policies: Policies) -> Pooling:
+            axes = tuple(self._axis(table, auto_pad, ceil_mode == 1, policies) for table in tables)
+            return Pooling(axes, policies, Numbering(order), indices=self.indices, refusable=refusable)
+
         try:
-            axes = self._axes(tables, auto_pad, ceil_mode == 1, policies)
-            if policies.valid_ceil is ValidCeil.EITHER and auto_pad == "VALID":
-                printed = self._axes(tables, auto_pad, False, policies)
-                alternative = printed if printed != axes else None
+            pooling = read(policies)
+            if policies.valid_ceil is ValidCeil.EITHER and auto_pad == "VALID" and ceil_mode == 1:
+                honours, formula = (
+                    read(replace(policies, valid_ceil=reading)) for reading in (ValidCeil.HONOURS, ValidCeil.FORMULA)
+                )
+                pooling = pooling if honours.geometry == formula.geometry else honours.or_else(formula)
         except NoWindow as found:
-            raise Refused(Reason.WINDOW_LARGER_THAN_INPUT, str(found), clause=f"{self.title}, output shape") from found
-        pooling = Pooling(
-            axes,
-            policies,
-            StorageOrder.COLUMN_MAJOR if storage_order == 1 else StorageOrder.ROW_MAJOR,
-            self.indices,
-            refusable,
-            alternative,
-        )
+            raise no_window(found, self.title) from found
         if policies.large_pads is LargePads.REFUSED and pooling.has_large_pads:
             raise invalid("pads", "must be smaller than the kernel", f"{self.title} with large_pads: refused")
         return pooling
 
-    def _axes(self, tables: list[tuple[int, ...]], auto_pad: str, ceil: bool, policies: Policies) -> tuple[Axis, ...]:
-        return tuple(self._axis(n, k, s, d, b, e, auto_pad, ceil, policies) for n, k, s, d, b, e in tables)
-
-    def _axis(
-        self, n: int, k: int, s: int, d: int, b: int, e: int, auto_pad: str, ceil: bool, policies: Policies
-    ) -> Axis:
+    def _axis(self, table: tuple[int, ...], auto_pad: str, ceil: bool, policies: Policies) -> Axis:
+        n, k, s, d, b, e = table
         if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-            total = geometry.same_padding(n, k, s, d)
-            if policies.same_clamp is SameClamp.CLAMPS:
-                total = max(0, total)
-            # The odd cell goes to the end for SAME_UPPER, to the beginning for SAME_LOWER.
-            small = _half(total)
-            b, e = (small, total - small) if auto_pad == "SAME_UPPER" else (total - small, small)
-            return Axis(n, k, s, d, b, e, geometry.same_output(n, s))
-        round_up = ceil and not (auto_pad == "VALID" and policies.valid_ceil is ValidCeil.FORMULA)
-        output = (self.round_up if round_up else geometry.floor_output)(n, k, s, d, b, e)
-        return Axis(n, k, s, d, b, e, output)
-
-
-def _half(total: int) -> int:
-    # Towards zero, also where the total is negative.
-    return total // 2 if total >= 0 else -(-total // 2)
+            clamps = policies.same_clamp is SameClamp.CLAMPS
+            return geometry.same_axis(n, k, s, d, odd_at_end=auto_pad == "SAME_UPPER", clamps=clamps)
+        up = ceil and not (auto_pad == "VALID" and policies.valid_ceil is ValidCeil.FORMULA)
+        return geometry.padded_axis(n, k, s, d, b, e, self.round_up if up else geometry.floor_output)
 
 
 VERSIONS: Sequence[Onnx] = (

@@ -10,14 +10,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.policies import Nan, Policies, Tie, ZeroSign
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.attributes import Kind, typed
+from maxpool_check.specifications.attributes import Kind, of_dtype, typed
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
 from maxpool_check.specifications.refused import Reason, Refused
 
 _ONNX_22 = VERSIONS[-1]
-_POLICIES = Policies(nan=Nan.AS_NEG_INF, tie=Tie.FIRST, zero_sign=ZeroSign.CHOSEN)
+_POLICIES = Policies(
+    nan=Nan.AS_NEG_INF,
+    tie=Tie.FIRST,
+    zero_sign=ZeroSign.CHOSEN,
+    # R3 and R4 leave nothing of them.
+    inapplicable=frozenset({"valid_ceil", "same_clamp", "nhwc_index_base"}),
+)
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,8 @@ class Sonnx:
     dtypes: tuple[str, ...] = ("float16", "float32", "float64", "int8", "uint8")
     indices: bool = True
     policies: Policies = _POLICIES
+    layout: Layout = Layout.CHANNELS_FIRST
+    domain: str | None = None
 
     @property
     def attributes(self) -> Mapping[str, Kind]:
@@ -42,12 +51,7 @@ class Sonnx:
         absent = [name for name in self.attributes if name not in attributes]
         if absent:
             raise _outside("R2", f"all attributes must be explicitly set; {', '.join(absent)} is not")
-        if dtype not in self.dtypes:
-            raise Refused(
-                Reason.INVALID_TYPE,
-                f"X must be one of {', '.join(self.dtypes)}, got {dtype}",
-                clause=f"{self.title}, types float and int",
-            )
+        of_dtype(dtype, self.dtypes, self.title, "types float and int")
         pooling = self.onnx.pooling(attributes, dtype, shape, policies)
         if len(shape) != 4:
             raise _outside("R1", f"X must have 2 spatial axes, got {len(shape) - 2}")

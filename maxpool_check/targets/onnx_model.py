@@ -1,12 +1,16 @@
-"""The ONNX model of one question: a graph of one MaxPool node."""
+"""The ONNX model of one question: a graph of one MaxPool node, and an activation where the case has one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import onnx
-from onnx import TensorProto, helper
+from onnx import NodeProto, TensorProto, helper, numpy_helper
+
+from maxpool_check.reference.activation import Activation, Function
+from maxpool_check.reference.dtypes import NUMPY, rounded
 
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
 """The newest operator set that models can be built for."""
@@ -18,13 +22,17 @@ def build(
     dtype: str,
     shape: tuple[int, ...],
     outputs: tuple[str, ...],
+    activation: Activation | None = None,
+    domain: str = "",
 ) -> bytes:
     """The bytes of a model with input X and the outputs asked for, in the oldest file format that has the opset.
 
     The attributes are written as they are, right or wrong: whether a runtime refuses them is one of the questions.
+    ``activation`` is a node behind the MaxPool; ``domain`` is the MaxPool's, and ``opset`` a version of it.
     """
     element = getattr(TensorProto, dtype.upper().replace("FLOAT64", "DOUBLE") if dtype != "float32" else "FLOAT")
-    node = helper.make_node("MaxPool", ["X"], outputs)
+    pooled = outputs if activation is None else ("maxima", *outputs[1:])
+    node = helper.make_node("MaxPool", ["X"], pooled, domain=domain)
     for name, value in attributes.items():
         # An empty list could be one of anything; a truth value is written as the integer it is to ONNX.
         empty = isinstance(value, list) and not value
@@ -32,15 +40,34 @@ def build(
         node.attribute.append(
             helper.make_attribute(name, written, attr_type=onnx.AttributeProto.INTS if empty else None)
         )
+    nodes: list[NodeProto] = [node]
+    constants: list[TensorProto] = []
+    if activation is not None:
+        behind, constants = _activation(activation, dtype)
+        nodes.append(behind)
     # The sizes of the outputs are left open: what they are is the runtime's to say.
     rank = [f"D{axis}" for axis in range(len(shape))]
     types = {"Y": element, "Indices": TensorProto.INT64}
     graph = helper.make_graph(
-        [node],
+        nodes,
         "maxpool",
         [helper.make_tensor_value_info("X", element, shape)],
         [helper.make_tensor_value_info(name, types[name], rank) for name in outputs],
+        constants,
     )
-    imports = [helper.make_opsetid("", opset)]
-    version = helper.find_min_ir_version_for(imports)
+    imports = [helper.make_opsetid(domain, opset)]
+    version = helper.find_min_ir_version_for(imports, ignore_unknown=True)
     return bytes(helper.make_model(graph, opset_imports=imports, ir_version=version).SerializeToString())
+
+
+def _activation(activation: Activation, dtype: str) -> tuple[NodeProto, list[TensorProto]]:
+    """A node from ``maxima`` to Y, and its constants, as in the operator sets from 11 on."""
+    function, parameters = activation.function, activation.parameters
+    if function is Function.CLIP:
+        values = rounded(np.array(parameters, np.float32).astype(np.float64), NUMPY[dtype])
+        bounds = [numpy_helper.from_array(value, name) for value, name in zip(values, ("low", "high"), strict=True)]
+        return helper.make_node("Clip", ["maxima", "low", "high"], ["Y"]), bounds
+    node = helper.make_node(function.value, ["maxima"], ["Y"])
+    if function is Function.LEAKY_RELU:
+        node.attribute.append(helper.make_attribute("alpha", parameters[0]))
+    return node, []

@@ -13,8 +13,10 @@ from maxpool_check.reference.geometry import (
     same_output,
     same_padding,
 )
+from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.numbering import Numbering, StorageOrder
 from maxpool_check.reference.policies import Nan, Policies
-from maxpool_check.reference.pooling import Pooling, StorageOrder
+from maxpool_check.reference.pooling import Pooling
 
 
 def pool(X, *axes, **policies):
@@ -82,9 +84,18 @@ def test_the_window_of_a_cell_in_its_own_batch_and_channel():
 
 def test_indices_count_the_whole_tensor_and_storage_order_only_the_plane():
     shape = (2, 3, 4, 5)
-    assert index((1, 2, 3, 1), shape, StorageOrder.ROW_MAJOR) == (1 * 3 + 2) * 20 + 3 * 5 + 1
-    assert index((1, 2, 3, 1), shape, StorageOrder.COLUMN_MAJOR) == (1 * 3 + 2) * 20 + 1 * 4 + 3
-    assert index((0, 0, 1, 2, 3), (1, 1, 4, 5, 6), StorageOrder.COLUMN_MAJOR) == 1 + 4 * (2 + 5 * 3)
+    column_major = Numbering(StorageOrder.COLUMN_MAJOR)
+    assert index((1, 2, 3, 1), shape, Numbering()) == (1 * 3 + 2) * 20 + 3 * 5 + 1
+    assert index((1, 2, 3, 1), shape, column_major) == (1 * 3 + 2) * 20 + 1 * 4 + 3
+    assert index((0, 0, 1, 2, 3), (1, 1, 4, 5, 6), column_major) == 1 + 4 * (2 + 5 * 3)
+
+
+def test_indices_count_channels_last_or_from_an_axis_on():
+    shape = (2, 3, 4, 5)
+    assert index((1, 2, 3, 1), shape, Numbering(layout=Layout.CHANNELS_LAST)) == ((1 * 4 + 3) * 5 + 1) * 3 + 2
+    assert index((1, 2, 3, 1), shape, Numbering(axis=1)) == 2 * 20 + 3 * 5 + 1
+    assert index((1, 2, 3, 1), shape, Numbering(axis=2)) == 3 * 5 + 1
+    assert index((1, 2, 3, 1), shape, Numbering(axis=3)) == 1
 
 
 def test_output_sizes():

@@ -9,10 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxpool_check.reference import definition, evaluator
+from maxpool_check.reference.activation import Activation, Function
 from maxpool_check.reference.dtypes import NUMPY, bits, is_float, lowest, rounded
 from maxpool_check.reference.geometry import Axis, NoWindow, ceil_output, clipped_ceil_output, floor_output
+from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.numbering import Numbering, StorageOrder
 from maxpool_check.reference.policies import Nan, Policies
-from maxpool_check.reference.pooling import Pooled, Pooling, StorageOrder
+from maxpool_check.reference.pooling import Pooled, Pooling
 
 DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "uint8", "int64")
 SPECIAL = [np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 1e-45, -1e-45, 1e30, -1e30]
@@ -22,12 +25,13 @@ def assert_same(fast: Pooled, slow: Pooled) -> None:
     assert fast.Y.dtype == slow.Y.dtype
     assert fast.Y.shape == slow.Y.shape
     assert (bits(fast.Y) == bits(slow.Y)).all()
+    assert (bits(fast.maxima) == bits(slow.maxima)).all()
     assert (fast.empty == slow.empty).all()
     if slow.Indices is None:
         assert fast.Indices is None
     else:
         assert fast.Indices is not None
-        assert fast.Indices.dtype == slow.Indices.dtype == np.int64
+        assert fast.Indices.dtype == slow.Indices.dtype
         assert (fast.Indices == slow.Indices).all()
 
 
@@ -64,13 +68,24 @@ def axes(draw):
     return Axis(size, k, s, d, begin, end, draw(st.integers(1, 4)))
 
 
+ACTIVATIONS = [
+    None,
+    Activation(Function.RELU),
+    Activation(Function.CLIP, (-1.5, 2.0)),
+    Activation(Function.LEAKY_RELU, (0.1,)),
+]
+
+
 @st.composite
 def poolings(draw):
     geometry = tuple(draw(st.lists(axes(), min_size=1, max_size=4)))
+    layout = draw(st.sampled_from([Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST]))
+    axis = draw(st.integers(0, len(geometry) + 1)) if layout is Layout.CHANNELS_FIRST else 0
     return Pooling(
         geometry,
         Policies(nan=draw(st.sampled_from(Nan))),
-        draw(st.sampled_from(StorageOrder)),
+        Numbering(draw(st.sampled_from(StorageOrder)), layout, axis, draw(st.sampled_from(["int64", "int32"]))),
+        activation=draw(st.sampled_from(ACTIVATIONS)),
         indices=draw(st.booleans()),
     )
 
@@ -81,6 +96,8 @@ def test_any_geometry_policy_and_value_in_one_to_four_dimensions(pooling, name, 
     dtype = NUMPY[name]
     shape = (batch, channels, *[axis.size for axis in pooling.geometry])
     size = int(np.prod(shape))
+    if not is_float(dtype):
+        pooling = replace(pooling, activation=None)
     if is_float(dtype):
         drawn = data.draw(st.lists(st.sampled_from(SPECIAL), min_size=size, max_size=size))
         X = rounded(np.array(drawn, np.float64), dtype).reshape(shape)
@@ -88,7 +105,9 @@ def test_any_geometry_policy_and_value_in_one_to_four_dimensions(pooling, name, 
         low = int(lowest(dtype))
         drawn = data.draw(st.lists(st.integers(low, low + 3), min_size=size, max_size=size))
         X = np.array(drawn, dtype).reshape(shape)
-    assert_same(evaluator.evaluate(X, pooling), definition.evaluate(X, pooling))
+    fast = evaluator.evaluate(X, pooling)
+    assert_same(fast, definition.evaluate(X, pooling))
+    assert fast.Indices is None or fast.Indices.dtype == pooling.numbering.dtype
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])

@@ -1,6 +1,6 @@
 """Tensors and windows as text."""
 
-from maxpool_check.reporting.tensors import marked_planes, planes, window_cells, window_text
+from maxpool_check.reporting.tensors import planes, window_cells, window_text
 
 
 def test_a_plane_is_aligned_and_its_marked_cells_stand_in_brackets():
@@ -36,10 +36,23 @@ def test_the_cells_of_a_window():
 
 
 def test_only_the_planes_that_hold_a_marked_cell():
-    assert marked_planes(list("abcd"), (1, 2, 1, 2), [(0, 1, 0, 0)]) == [
+    assert planes(list("abcd"), (1, 2, 1, 2), [(0, 1, 0, 0)], only_marked=True) == [
         "[0, 1, :, :]",
         "[c]  d",
         "(1 more of 2 planes)",
     ]
-    assert marked_planes(list("ab"), (1, 1, 2), [(0, 0, 0)]) == planes(list("ab"), (1, 1, 2), [(0, 0, 0)])
-    assert marked_planes(list("ab"), (1, 1, 2), []) == planes(list("ab"), (1, 1, 2))
+    one = (list("ab"), (1, 1, 2))
+    assert planes(*one, [(0, 0, 0)], only_marked=True) == planes(*one, [(0, 0, 0)])
+    assert planes(*one, only_marked=True) == planes(*one)
+
+
+def test_channels_last_are_shown_plane_by_plane_too():
+    assert planes(list("abcdef"), (1, 1, 3, 2), [(0, 0, 1, 1)], "channels-last") == [
+        "[0, :, :, 0]",
+        " a   c   e",
+        "[0, :, :, 1]",
+        " b  [d]  f",
+    ]
+    assert planes(list("abcd"), (2, 1, 2), layout="image") == ["[:, :, 0]", " a", " c", "[:, :, 1]", " b", " d"]
+    assert window_cells((1, 0, 0, 2), [[0, 1], [3]], "channels-last") == [(1, 0, 3, 2), (1, 1, 3, 2)]
+    assert window_cells((0, 0, 2), [[0, 1], [3]], "image") == [(0, 3, 2), (1, 3, 2)]

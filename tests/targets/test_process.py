@@ -203,6 +203,6 @@ def test_an_answer_of_another_provider_is_an_error_and_no_verdict(monkeypatch, t
     target = Target(parse("onnxruntime"))
     target.description = replace(target.description, provider="CUDAExecutionProvider")
     worker = target.worker()
-    outcome, _ = target.ask(worker, case, Question.Y_ONLY)
+    outcome = target.ask(worker, case, Question.Y_ONLY).outcome
     worker.close()
     assert outcome == Failed("wrong provider: CPUExecutionProvider ran the node, not CUDAExecutionProvider")

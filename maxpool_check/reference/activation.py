@@ -1,0 +1,41 @@
+"""An activation that is fused into a pooling: applied to every maximum, it changes Y and never Indices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from maxpool_check.reference.dtypes import rounded
+
+
+class Function(str, Enum):
+    """The functions that runtimes define, by ONNX's names."""
+
+    RELU = "Relu"
+    """max(y, 0)."""
+    CLIP = "Clip"
+    """min(max(y, low), high); parameters low and high."""
+    LEAKY_RELU = "LeakyRelu"
+    """y, or alpha * y below 0; parameter alpha. The product is rounded once."""
+
+
+@dataclass(frozen=True)
+class Activation:
+    """A function and its parameters, which ONNX keeps in float32."""
+
+    function: Function
+    parameters: tuple[float, ...] = ()
+
+    def of(self, maxima: np.ndarray) -> np.ndarray:
+        """The function of every maximum, in the dtype of the maxima. A NaN stays one."""
+        values = np.array(self.parameters, np.float32).astype(np.float64)
+        if self.function is Function.LEAKY_RELU:
+            with np.errstate(invalid="ignore"):
+                scaled = rounded(maxima.astype(np.float64) * values[0], maxima.dtype)
+            return np.where(maxima < 0, scaled, maxima)
+        zero = np.zeros(1)
+        low, *high = rounded(zero if self.function is Function.RELU else values, maxima.dtype)
+        result = np.where(maxima < low, low, maxima)
+        return np.where(result > high[0], high[0], result) if high else result

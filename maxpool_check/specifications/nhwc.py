@@ -1,0 +1,86 @@
+"""ONNX Runtime's com.ms.internal.nhwc MaxPool-11: ONNX-11 with the channels last and a fused activation.
+
+Its page repeats ONNX's text, gives no defaults and no types, and shows examples with the channels first; what it leaves
+out is ONNX-11's. The order in which Indices count is left open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from maxpool_check.reference.activation import Activation, Function
+from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.policies import NhwcIndexBase, Policies
+from maxpool_check.reference.pooling import Pooling
+from maxpool_check.specifications.attributes import Kind, invalid, of_length, one_of, typed
+from maxpool_check.specifications.onnx import VERSIONS, Onnx
+
+_ACTIVATION = {"activation": Kind.TEXT, "activation_params": Kind.NUMBERS}
+_PARAMETERS = {Function.RELU: 0, Function.CLIP: 2, Function.LEAKY_RELU: 1}
+_FLATTENED = {
+    NhwcIndexBase.NCHW_FLAT: Layout.CHANNELS_FIRST,
+    NhwcIndexBase.NHWC_FLAT: Layout.CHANNELS_LAST,
+}
+
+
+@dataclass(frozen=True)
+class Nhwc:
+    """The operator of the domain, over the ONNX version it is made from."""
+
+    onnx: Onnx
+    name: str = "ort-nhwc-11"
+    title: str = "com.ms.internal.nhwc MaxPool-11"
+    indices: bool = True
+    policies: Policies = field(default_factory=lambda: Policies(inapplicable=frozenset()))
+    layout: Layout = Layout.CHANNELS_LAST
+    domain: str | None = "com.ms.internal.nhwc"
+
+    @property
+    def attributes(self) -> Mapping[str, Kind]:
+        """Those of ONNX, and the activation."""
+        return {**self.onnx.attributes, **_ACTIVATION}
+
+    def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
+        """The pooling of an N x D1 x ... x Dn x C tensor. Raises :class:`Refused`."""
+        given = typed(attributes, self.attributes, self.title)
+        activation = self._activation(given)
+        own = {name: value for name, value in given.items() if name not in _ACTIVATION}
+        sizes = self.layout.sizes(shape) if len(shape) > 2 else shape
+        pooling = self.onnx.pooling(own, dtype, sizes, policies)
+        read = [
+            replace(one, activation=activation, layout=self.layout, alternatives=())
+            for one in (pooling, *pooling.alternatives)
+        ]
+        first, *others = [_counted(one, base) for one in read for base in _bases(policies)]
+        return first.or_else(*others)
+
+    def _activation(self, given: Mapping[str, Any]) -> Activation | None:
+        name, parameters = given.get("activation", ""), given.get("activation_params", ())
+        if not name:
+            if parameters:
+                raise invalid("activation_params", "belong to an activation, and there is none", self.title)
+            return None
+        one_of("activation", name, tuple(function.value for function in _PARAMETERS), self.title)
+        function = Function(name)
+        if function is Function.RELU and parameters == (0.0, float("inf")):
+            # How ONNX Runtime's own fusion writes it.
+            parameters = ()
+        of_length("activation_params", parameters, _PARAMETERS[function], self.title)
+        return Activation(function, parameters)
+
+
+def _bases(policies: Policies) -> list[NhwcIndexBase]:
+    return list(_FLATTENED) if policies.nhwc_index_base is NhwcIndexBase.EITHER else [policies.nhwc_index_base]
+
+
+def _counted(pooling: Pooling, base: NhwcIndexBase) -> Pooling:
+    return replace(
+        pooling,
+        numbering=replace(pooling.numbering, layout=_FLATTENED[base]),
+        policies=replace(pooling.policies, nhwc_index_base=base),
+    )
+
+
+NHWC = Nhwc(next(version for version in VERSIONS if version.since == 11))
