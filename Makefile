@@ -32,6 +32,7 @@ report: $(BIN)/.installed
 	  $(BIN)/maxpool-check run cases/ -q -t onnxruntime==$$version -o reports/onnxruntime-$$version-cpu.jsonl \
 	    --report markdown=reports/onnxruntime-$$version-cpu.md || exit; \
 	done
+	$(BIN)/maxpool-check documents cases/ > reports/documents.md
 
 clean:
 	rm -rf $(ENVIRONMENT) build .mypy_cache .ruff_cache .pytest_cache .hypothesis

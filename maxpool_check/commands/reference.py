@@ -11,8 +11,13 @@ import click
 from maxpool_check.commands import options
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
     from maxpool_check.corpus.case import Case
-    from maxpool_check.reference.pooling import Pooled, Pooling
+    from maxpool_check.judging.comparison import Expected
+    from maxpool_check.reference.layout import Layout
 
 MOST_WINDOWS = 36
 MOST_CELLS = 1024
@@ -34,8 +39,7 @@ def command(case: str, path: Path, form: str, everything: bool, max_cells: int) 
 
     CASE is a full id, as sonnx/float:float-example-3, or FILE.yaml:ID.
     """
-    from maxpool_check.reference import definition
-    from maxpool_check.reference.evaluator import evaluate
+    from maxpool_check.judging.comparison import Expected
     from maxpool_check.reference.pooling import Pooling
 
     found = options.find(case, path, max_cells)
@@ -49,87 +53,117 @@ def command(case: str, path: Path, form: str, everything: bool, max_cells: int) 
                 f"{found.id}  {found.title}\n{found.specification.title} excludes it ({meaning.reason.value}): {meaning}"
             )
         return 0
-    pooled = evaluate(found.X, meaning)
+    meanings = Expected(found.X, meaning).meanings
     if form == "json":
-        click.echo(_json(found, pooled))
+        click.echo(_json(found, meanings))
         return 0
-    _text(found, meaning, pooled, everything)
-    if pooled.Y.size == 0:
-        click.echo("no windows")
-    elif pooled.Y.size <= MOST_WINDOWS or everything:
-        click.echo("windows (positions on X; padding is not in them)")
-        from maxpool_check.reporting.tensors import coordinates, window_text
-
-        for at in map(tuple, _cells(pooled)):
-            window = [axis.window(i) for axis, i in zip(meaning.geometry, at[2:], strict=True)]
-            inside = definition.cells(at, meaning.geometry)
-            values = " ".join(str(found.X[cell]) for cell in inside) or "no cell of X"
-            click.echo(f"  {coordinates(at)}  {window_text(window)}: {values}")
-    else:
-        click.echo(f"{pooled.Y.size} windows; --all shows them")
+    _text(found, meanings, everything)
+    for one in meanings:
+        _windows(one, everything)
+        if len({one.pooling.geometry for one in meanings}) == 1:
+            break
     return 0
 
 
-def _cells(pooled: Pooled) -> list[list[int]]:
+def _windows(expected: Expected, everything: bool) -> None:
+    from maxpool_check.reference import definition
+    from maxpool_check.reporting.tensors import coordinates, window_text
+
+    size, pooling = expected.pooled.Y.size, expected.pooling
+    if size == 0:
+        click.echo("no windows")
+        return
+    if size > MOST_WINDOWS and not everything:
+        click.echo(f"{size} windows; --all shows them")
+        return
+    click.echo("windows (positions on X; padding is not in them)")
+    for at in _cells(expected.pooled.Y.shape):
+        window = [axis.window(i) for axis, i in zip(pooling.geometry, at[2:], strict=True)]
+        inside = definition.cells(at, pooling.geometry)
+        values = " ".join(str(expected.core[cell]) for cell in inside) or "no cell of X"
+        click.echo(f"  {coordinates(pooling.layout.arranged(at))}  {window_text(window)}: {values}")
+
+
+def _cells(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
     import numpy as np
 
-    return [[int(i) for i in at] for at in np.ndindex(pooled.Y.shape)]
+    return [tuple(int(i) for i in at) for at in np.ndindex(shape)]
 
 
-def _text(case: Case, pooling: Pooling, pooled: Pooled, everything: bool) -> None:
+def _text(case: Case, meanings: Sequence[Expected], everything: bool) -> None:
+    layout = meanings[0].pooling.layout
     click.echo(f"{case.id}  {case.title}")
     click.echo(
         f"{case.specification.title}, "
-        + ", ".join(f"{point}: {reading}" for point, reading in case.policies.names().items())
+        + (", ".join(f"{point}: {reading}" for point, reading in case.policies.names().items()) or "nothing left open")
     )
     click.echo(", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes")
-    for number, axis in enumerate(pooling.geometry, 1):
-        click.echo(
-            f"  D{number}: size {axis.size}, kernel {axis.kernel}, stride {axis.stride}, dilation {axis.dilation}, "
-            f"pads {axis.begin} and {axis.end}, output {axis.output}"
-        )
     if case.erratum:
         click.echo(f"Erratum: {case.erratum.strip()}")
-    _show("X", case.X, everything)
-    _show("Y", pooled.Y, everything)
-    if pooled.Indices is not None:
-        _show("Indices", pooled.Indices, everything)
-    if pooled.empty.any():
-        click.echo(f"empty windows, where Y and Indices mean nothing: {int(pooled.empty.sum())} of {pooled.empty.size}")
+    _show("X", case.X, layout, everything)
+    shown = None
+    for one in meanings:
+        if len(meanings) > 1:
+            click.echo(f"read as {reading(one, meanings)}:")
+        pooled = one.pooled.arranged(layout)
+        if one.pooling.geometry != shown:
+            shown = one.pooling.geometry
+            for number, axis in enumerate(shown, 1):
+                click.echo(f"  D{number}: {axis}")
+            _show("Y", pooled.Y, layout, everything)
+        if one.pooling.indices and pooled.Indices is not None:
+            _show("Indices", pooled.Indices, layout, everything)
+        if pooled.empty.any():
+            of = f"{int(pooled.empty.sum())} of {pooled.empty.size}"
+            click.echo(f"empty windows, where Y and Indices mean nothing: {of}")
 
 
-def _show(name: str, tensor: object, everything: bool) -> None:
-    import numpy as np
+def reading(one: Expected, meanings: Sequence[Expected]) -> str:
+    """The points, and their readings, in which the meanings differ."""
+    every = [meaning.pooling.policies.names() for meaning in meanings]
+    names = one.pooling.policies.names()
+    return ", ".join(f"{point}: {names[point]}" for point in names if len({other[point] for other in every}) > 1)
 
+
+def _show(name: str, tensor: np.ndarray, layout: Layout, everything: bool) -> None:
     from maxpool_check.reporting.tensors import planes
 
-    array = np.asarray(tensor)
-    click.echo(f"{name} {array.dtype.name}{list(array.shape)}")
-    if array.size > MOST_CELLS and not everything:
-        click.echo(f"  {array.size} cells; --all shows them")
+    click.echo(f"{name} {tensor.dtype.name}{list(tensor.shape)}")
+    if tensor.size > MOST_CELLS and not everything:
+        click.echo(f"  {tensor.size} cells; --all shows them")
         return
-    for line in planes([str(value) for value in array.reshape(-1)], array.shape):
+    for line in planes([str(value) for value in tensor.reshape(-1)], tensor.shape, layout=layout.value):
         click.echo(f"  {line}")
 
 
-def _json(case: Case, pooled: Pooled) -> str:
+def _json(case: Case, meanings: Sequence[Expected]) -> str:
     import numpy as np
 
     def nested(array: np.ndarray) -> object:
         # Values as text: JSON has no infinities, no NaN and no -0.
         return np.array([str(value) for value in array.reshape(-1)], object).reshape(array.shape).tolist()
 
+    def answer(one: Expected) -> dict[str, object]:
+        pooled = one.pooled.arranged(one.pooling.layout)
+        has_indices = one.pooling.indices and pooled.Indices is not None
+        return {
+            "policies": one.pooling.policies.names(),
+            "shape": list(pooled.Y.shape),
+            "Y": nested(pooled.Y),
+            "Indices": pooled.Indices.tolist() if has_indices and pooled.Indices is not None else None,
+            "empty": pooled.empty.tolist(),
+        }
+
     return json.dumps(
         {
             "schema": "maxpool-check/reference/1",
             "case": case.id,
             "spec": case.spec,
-            "policies": case.policies.names(),
             "dtype": case.X.dtype.name,
-            "shape": list(pooled.Y.shape),
-            "Y": nested(pooled.Y),
-            "Indices": None if pooled.Indices is None else pooled.Indices.tolist(),
-            "empty": pooled.empty.tolist(),
+            **answer(meanings[0]),
+            "policies": case.policies.names(),
+            "index_dtype": meanings[0].pooling.numbering.dtype if meanings[0].pooling.indices else None,
+            "alternatives": [answer(other) for other in meanings[1:]],
         },
         indent=1,
     )

@@ -48,6 +48,7 @@ def _values(answer: Expected, expect: Values) -> list[str]:
     ]
     return found + [
         f"{cell.output}{list(cell.at)} is printed as {cell.got}, the reference has {cell.expected}"
+        + (f" (its window holds {' '.join(cell.values)})" if cell.values else "")
         for cell in cells(compared.meaning, compared.wrong, printed)
     ]
 

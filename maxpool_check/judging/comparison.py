@@ -17,7 +17,8 @@ from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.policies import Nan, Tie, ZeroSign
 from maxpool_check.reference.pooling import Pooled, Pooling
 
-_ALL_READINGS = (Nan.IGNORED, Nan.AS_NEG_INF, Nan.PROPAGATES, Nan.PROPAGATES_LAST)
+ALL_READINGS = (Nan.IGNORED, Nan.AS_NEG_INF, Nan.PROPAGATES, Nan.PROPAGATES_LAST)
+"""The readings of NaN that conform where a document leaves it open."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Expected:
             return [self.pooled]
         return [
             evaluate(self.core, replace(self.pooling, indices=True, policies=replace(policies, nan=nan)))
-            for nan in _ALL_READINGS
+            for nan in ALL_READINGS
         ]
 
     def _keeps_seed(self) -> np.ndarray:

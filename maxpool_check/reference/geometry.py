@@ -30,6 +30,12 @@ class Axis:
     end: int
     output: int
 
+    def __str__(self) -> str:
+        return (
+            f"size {self.size}, kernel {self.kernel}, stride {self.stride}, dilation {self.dilation}, "
+            f"pads {self.begin} and {self.end}, output {self.output}"
+        )
+
     def start(self, i: int) -> int:
         """The position on the input of the first tap of window ``i``; negative in the padding."""
         return i * self.stride - self.begin

@@ -56,7 +56,7 @@ def _summary(record: Record) -> list[str]:
         [f"`{target.name}`", *[str(counts.get(target.name, {}).get(verdict, 0)) for verdict in shown]]
         for target in record.header.targets
     ]
-    return _table(["target", *shown], rows, right=range(1, len(shown) + 1))
+    return table(["target", *shown], rows, right=range(1, len(shown) + 1))
 
 
 def _documents(record: Record) -> list[str]:
@@ -72,7 +72,7 @@ def _documents(record: Record) -> list[str]:
             [f"`{name}`", f"`{spec}`", *[str(counts[name, spec].get(verdict, 0)) for verdict in shown]]
             for name, spec in keys
         ]
-        lines += ["", *_table(["target", "document", *shown], rows, right=range(2, len(shown) + 2))]
+        lines += ["", *table(["target", "document", *shown], rows, right=range(2, len(shown) + 2))]
     if any(execution.translation for execution in record.executions):
         lines += [
             "",
@@ -93,7 +93,7 @@ def _documents(record: Record) -> list[str]:
             for (target, spec, point, reading), count in sorted(found.items())
         ]
         lines += ["", "How answers read what their document leaves open, where the whole answer shows it:", ""]
-        lines += _table(["target", "document", "point", "reading", "answers"], rows, right=[4])
+        lines += table(["target", "document", "point", "reading", "answers"], rows, right=[4])
     return lines
 
 
@@ -117,7 +117,7 @@ def _setting(record: Record) -> list[str]:
         [", ".join(f"`{spec}`" for spec in specs), *[policies.get(point, "-") for point in points]]
         for specs, policies in profiles(record)
     ]
-    return [*lines, *_table(["document", *[f"`{point}`" for point in points]], rows), "", "</details>"]
+    return [*lines, *table(["document", *[f"`{point}`" for point in points]], rows), "", "</details>"]
 
 
 def _target(target: Target) -> list[str]:
@@ -132,7 +132,7 @@ def _target(target: Target) -> list[str]:
 def _overview(found: list[Finding]) -> list[str]:
     if not found:
         return ["Nothing: every answer that was compared conforms."]
-    lines = _table(
+    lines = table(
         ["kinds", "cases", "smallest", "known as"],
         [
             [
@@ -228,7 +228,7 @@ def _execution(execution: Execution) -> list[str]:
         ]
         for cell in execution.cells
     ]
-    return [*lines, *_table(["cell", "window on X", "expected", "got", "kind"], rows)]
+    return [*lines, *table(["cell", "window on X", "expected", "got", "kind"], rows)]
 
 
 def _undefined(record: Record) -> list[str]:
@@ -241,11 +241,11 @@ def _undefined(record: Record) -> list[str]:
         if execution.case not in cases:
             cases.append(execution.case)
     rows = [
-        [f"`{target}`", verdict, _escaped(message), str(len(cases)), ", ".join(f"`{case}`" for case in cases)]
+        [f"`{target}`", verdict, escaped(message), str(len(cases)), ", ".join(f"`{case}`" for case in cases)]
         for (target, verdict, message), cases in groups.items()
     ]
     heading = "Recorded, not judged"
-    return ["", f"## {heading}", "", *_table(["target", "verdict", "why", "cases", "which"], rows, right=[3])]
+    return ["", f"## {heading}", "", *table(["target", "verdict", "why", "cases", "which"], rows, right=[3])]
 
 
 def _anchor(execution: Execution) -> str:
@@ -256,10 +256,12 @@ def _wrapped(message: str) -> str:
     return message.replace("```", "'''").strip()
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """Text for a cell of a table."""
     return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
 
 
-def _table(headings: list[str], rows: list[list[str]], right: object = ()) -> list[str]:
+def table(headings: list[str], rows: list[list[str]], right: object = ()) -> list[str]:
+    """The lines of a table; ``right`` holds the columns that are aligned there."""
     ruler = ["---:" if index in right else "---" for index in range(len(headings))]  # type: ignore[operator]
     return [f"| {' | '.join(row)} |" for row in (headings, ruler, *rows)]

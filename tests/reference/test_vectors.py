@@ -12,7 +12,14 @@ from maxpool_check.reference.dtypes import bits
 from maxpool_check.specifications import SPECIFICATIONS
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data/vectors.json").read_text())["vectors"]
-SPECS = {"ONNX-22": "onnx-22", "SONNX": "sonnx"}
+SPECS = {
+    "ONNX-22": "onnx-22",
+    "SONNX": "sonnx",
+    "OpenVINO-MaxPool-8": "openvino-8",
+    "com.ms.internal.nhwc-11": "ort-nhwc-11",
+    "nGraph-v0": "ngraph-0",
+    "XMOS-maxpool2d": "xmos-maxpool2d",
+}
 POLICIES = {
     "nan=propagate,index=first_nan": {"nan": "propagates-first"},
     "nan=propagate,index=last_nan(torch)": {"nan": "propagates-last"},
@@ -52,6 +59,7 @@ def assert_is(pooled, expected, dtype):
     assert pooled.Y.dtype == Y.dtype
     assert same.all()
     if "Indices" in expected:
+        assert pooled.Indices.dtype == expected.get("Indices_dtype", "int64")
         assert pooled.Indices.tolist() == tensor(expected["Indices"], np.int64, shape).tolist()
 
 
@@ -69,7 +77,7 @@ def of_kind(kind):
 def test_every_vector_of_a_document_that_is_spoken_is_used():
     assert {vector["expected"]["kind"] for vector in SPOKEN} == {"ok", "policy", "reject", "undefined"}
     assert set(SPECS.values()) <= SPECIFICATIONS.keys()
-    assert len(SPOKEN) == 57
+    assert len(SPOKEN) == len(VECTORS) == 66
 
 
 @of_kind("ok")
@@ -80,6 +88,11 @@ def test_one_answer(vector):
 @of_kind("policy")
 def test_one_answer_for_each_reading(vector):
     asked = 0
+    if vector["expected"]["axis"] == "nhwc_index_base":
+        for name, base in (("Indices_nchw_base", "NCHW-flat"), ("Indices_nhwc_base", "NHWC-flat")):
+            expected = {**vector["expected"], "Indices": vector["expected"][name]}
+            assert_is(ask(vector, nhwc_index_base=base), expected, vector["dtype"])
+        return
     for name, expected in vector["expected"]["options"].items():
         if name in POLICIES:
             assert_is(ask(vector, **POLICIES[name]), expected, vector["dtype"])

@@ -1,0 +1,162 @@
+"""Answers in other layouts and other numbers: right ones conform, wrong ones are shown where the document has them."""
+
+import numpy as np
+import pytest
+
+from maxpool_check.judging.comparison import Expected
+from maxpool_check.judging.evidence import cells
+from maxpool_check.judging.verdicts import judge
+from maxpool_check.outcome import Answered, RefusedByTarget
+from maxpool_check.question import Question, questions
+from maxpool_check.specifications import specification
+
+BOTH = ("Y", "Indices")
+LAST = np.random.default_rng(5).permutation(72).astype(np.float32).reshape(2, 3, 4, 3)
+
+
+def expected(spec, X, **attributes):
+    document = specification(spec)
+    return Expected(X, document.pooling(attributes, X.dtype.name, X.shape, document.policies))
+
+
+NHWC = expected("ort-nhwc-11", LAST, kernel_shape=[2, 2])
+OPENVINO = {"kernel": [2, 2], "strides": [1, 1], "pads_begin": [0, 0], "pads_end": [0, 0]}
+
+
+def answers(reference):
+    pooled = reference.pooled.arranged(reference.pooling.layout)
+    return {"Y": pooled.Y.copy(), "Indices": pooled.Indices.copy()}
+
+
+@pytest.mark.parametrize(("number", "base"), [(0, "NCHW-flat"), (1, "NHWC-flat")])
+def test_either_base_conforms_and_the_one_found_is_named(number, base):
+    compared = NHWC.compare(answers(NHWC.meanings[number]), BOTH)
+    assert compared.wrong == ()
+    assert compared.readings == {"nhwc_index_base": base}
+
+
+def test_a_mixture_of_bases_is_wrong_and_judged_by_the_nearer_one():
+    first, second = (answers(one) for one in NHWC.meanings)
+    second["Indices"][0, 0, 0, 1] = first["Indices"][0, 0, 0, 1]
+    compared = NHWC.compare(second, BOTH)
+    assert compared.meaning.pooling.policies.nhwc_index_base.value == "NHWC-flat"
+    assert sum(int(wrong.cells.sum()) for wrong in compared.wrong) == 1
+    assert compared.readings == {}
+
+
+def test_with_y_alone_no_base_is_found():
+    assert NHWC.compare({"Y": answers(NHWC)["Y"]}, ("Y",)).readings == {}
+
+
+def test_with_one_channel_the_bases_are_the_same():
+    one = expected("ort-nhwc-11", LAST[..., :1], kernel_shape=[2, 2])
+    assert one.compare(answers(one), BOTH).readings == {}
+
+
+def test_a_wrong_cell_is_named_in_the_layout_of_the_document():
+    outputs = answers(NHWC)
+    outputs["Y"][1, 0, 2, 1] = -1
+    compared = NHWC.compare(outputs, BOTH)
+    (cell,) = [cell for cell in cells(compared.meaning, compared.wrong, outputs) if cell.output == "Y"]
+    assert cell.at == (1, 0, 2, 1)
+    assert cell.got == "-1.0"
+    assert cell.expected == str(LAST[1, 0:2, 2:4, 1].max())
+    assert cell.window == ((0, 1), (2, 3))
+
+
+def test_an_index_of_another_cell_names_it_in_the_layout_of_the_document():
+    outputs = answers(NHWC.meanings[1])
+    outputs["Indices"][0, 0, 0, 0] = np.ravel_multi_index((0, 2, 3, 2), LAST.shape)
+    compared = NHWC.compare(outputs, BOTH)
+    (cell,) = cells(compared.meaning, compared.wrong, outputs)
+    assert cell.got_cell == (0, 2, 3, 2)
+    assert cell.kind == "indices-outside-window"
+
+
+def test_an_answer_that_is_still_channels_first_has_the_wrong_shape():
+    compared = NHWC.compare({name: np.moveaxis(value, -1, 1) for name, value in answers(NHWC).items()}, BOTH)
+    assert {wrong.kind.value for wrong in compared.wrong} == {"shape"}
+
+
+def test_an_image_without_a_batch():
+    X = np.arange(-64, 64, dtype=np.int8).reshape(4, 4, 8)
+    placed = {"Y_h": 2, "Y_w": 1, "K_h": 2, "K_w": 2, "W_r0": 0, "W_c0": 1, "W_vert": 2, "W_hori": 1}
+    reference = expected("xmos-maxpool2d", X, **placed)
+    Y = answers(reference)["Y"]
+    assert reference.compare({"Y": Y}, ("Y",)).wrong == ()
+    Y[1, 0, 3] -= 1
+    compared = reference.compare({"Y": Y}, ("Y",))
+    (cell,) = cells(reference, compared.wrong, {"Y": Y})
+    assert (cell.at, cell.window) == ((1, 0, 3), ((2, 3), (1, 2)))
+
+
+@pytest.mark.parametrize("axis", range(4))
+def test_every_cell_that_holds_the_maximum_is_a_tie_however_indices_count(axis):
+    X = np.array([5, 1, 5, 1, 1, 1, 5, 1, 5], np.float32).reshape(1, 1, 3, 3).repeat(2, 1)
+    reference = expected("openvino-8", X, axis=axis, **OPENVINO)
+    outputs = answers(reference)
+    assert reference.compare(outputs, BOTH).wrong == ()
+    other = expected("openvino-8", X, axis=axis, kernel=[3, 3], strides=[1, 1], pads_begin=[0, 0], pads_end=[0, 0])
+    outputs = answers(other)
+    # The last cell of the plane holds the maximum too.
+    outputs["Indices"][0, 1, 0, 0] = 17 % other.pooling.numbering.bound(X.shape)
+    compared = other.compare(outputs, BOTH)
+    assert compared.wrong == ()
+    assert {found.kind.value for found in compared.information} == {"indices-tie"}
+    outputs["Indices"][0, 1, 0, 0] = 13 % other.pooling.numbering.bound(X.shape)
+    kinds = {wrong.kind.value for wrong in other.compare(outputs, BOTH).wrong}
+    # From the last axis on, 1 is the middle of every row, and none of the middles holds the maximum.
+    assert kinds == {"indices-not-maximum"}
+
+
+def test_the_whole_number_where_a_part_is_wanted_is_out_of_range():
+    X = LAST.reshape(2, 3, 4, 3)
+    outputs = answers(expected("openvino-8", X, axis=0, **OPENVINO))
+    compared = expected("openvino-8", X, axis=2, **OPENVINO).compare(outputs, BOTH)
+    assert {wrong.kind.value for wrong in compared.wrong} == {"indices-out-of-range"}
+
+
+def test_indices_of_the_wrong_width():
+    reference = expected("openvino-8", LAST, index_element_type="i32", **OPENVINO)
+    outputs = answers(reference)
+    assert reference.compare(outputs, BOTH).wrong == ()
+    outputs["Indices"] = outputs["Indices"].astype(np.int64)
+    judgement = judge(reference, {Question.INDICES: Answered(outputs)})[Question.INDICES]
+    assert judgement.message == "Indices is int64, expected int32"
+
+
+def test_an_activation_is_part_of_the_answer():
+    reference = expected("ort-nhwc-11", LAST - 40, kernel_shape=[2, 2], activation="Relu")
+    outputs = answers(reference)
+    assert reference.compare(outputs, BOTH).wrong == ()
+    plain = answers(expected("ort-nhwc-11", LAST - 40, kernel_shape=[2, 2]))
+    compared = reference.compare(plain, BOTH)
+    assert {wrong.kind.value for wrong in compared.wrong} == {"y-wrong"}
+    zeros = np.where(outputs["Y"] == 0, np.float32(-0.0), outputs["Y"])
+    assert reference.compare({**outputs, "Y": zeros}, BOTH).wrong == ()
+
+
+def test_a_document_with_a_domain_is_asked_there_too():
+    assert [question.value for question in questions(BOTH, "com.ms.internal.nhwc")] == [
+        "indices", "y-only", "indices-in-domain", "y-only-in-domain",
+    ]  # fmt: skip
+    assert questions(("Y",), "com.ms.internal.nhwc") == (Question.Y_ONLY, Question.Y_ONLY_IN_DOMAIN)
+
+
+def test_a_refusal_in_the_domain_is_a_limit():
+    outcomes = {Question.Y_ONLY_IN_DOMAIN: RefusedByTarget("FAIL", "no such operator")}
+    judgement = judge(NHWC, outcomes)[Question.Y_ONLY_IN_DOMAIN]
+    assert (judgement.verdict.value, judgement.limit) == ("refuses", True)
+
+
+def test_two_answers_in_the_domain_are_held_against_each_other():
+    zero = np.array([-0.0, 0.0, 1.0], np.float32).reshape(1, 3, 1)
+    reference = expected("ort-nhwc-11", zero, kernel_shape=[2])
+    outputs = answers(reference)
+    other = outputs["Y"].copy()
+    other[0, 0, 0] = -other[0, 0, 0]
+    judgements = judge(
+        reference,
+        {Question.INDICES_IN_DOMAIN: Answered(outputs), Question.Y_ONLY_IN_DOMAIN: Answered({"Y": other})},
+    )
+    assert [kind.value for kind in judgements[Question.Y_ONLY_IN_DOMAIN].kinds] == ["y-depends-on-indices"]
