@@ -23,6 +23,10 @@ COMMANDS = {
     "documents": "Put the documents side by side, with their errata.",
     "targets": "Show the known runtimes and what each can be asked.",
     "report": "Render records.",
+    "compare": "Compare two records: what is fixed, regressed, or otherwise changed.",
+    "gate": "Ask two targets, and say whether the one may replace the other.",
+    "bisect": "Find the release where the verdict on a case changes.",
+    "history": "Ask many releases: which kinds each of them shows.",
     "schema": "Print the JSON Schema of a file format.",
 }
 

@@ -42,6 +42,22 @@ class Mistakes(click.ClickException):
         click.echo(f"{count} problem{'s' if count != 1 else ''}; nothing was run", err=True)
 
 
+class Report(click.ParamType):  # type: ignore[type-arg]
+    """``FORMAT=PATH`` with one of some formats."""
+
+    name = "FORMAT=PATH"
+
+    def __init__(self, formats: Sequence[str]) -> None:
+        self._formats = formats
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Path]:
+        """A format and a file."""
+        kind, _, path = value.partition("=")
+        if kind not in self._formats or not path:
+            self.fail(f"'{value}' is not FORMAT=PATH with FORMAT one of {', '.join(self._formats)}", param, ctx)
+        return kind, Path(path)
+
+
 def max_cells(command: _Command) -> _Command:
     """``--max-cells``."""
     return click.option(
@@ -93,19 +109,26 @@ def collect(paths: Sequence[Path], cells: int) -> Corpus:
 
 def find(name: str, folder: Path, cells: int) -> Case:
     """One case by its full id, or as FILE.yaml:ID."""
-    from maxpool_check.specifications.attributes import nearest
-
     file, _, short = name.rpartition(":")
     is_file = Path(file).suffix in (".yaml", ".yml")
     path = Path(file) if is_file else folder
     if not path.exists():
         raise click.UsageError(f"there is no {path}; name the case files with -p, or the case as FILE.yaml:ID")
     cases = collect([path], cells).cases
-    found = [case for case in cases if (case.id.rpartition(":")[2] == short if is_file else case.id == name)]
+    if is_file:
+        name = next((case.id for case in cases if case.id.rpartition(":")[2] == short), name)
+    return one_of(cases, name, str(path))
+
+
+def one_of(cases: Sequence[Case], name: str, where: str) -> Case:
+    """The case of this full id."""
+    from maxpool_check.specifications.attributes import nearest
+
+    found = [case for case in cases if case.id == name]
     if not found:
         known = [case.id for case in cases]
         raise click.UsageError(
-            f"no case '{name}' in {path}{nearest(name, known)}; 'maxpool-check list {path}' names them"
+            f"no case '{name}' in {where}{nearest(name, known)}; 'maxpool-check list {where}' names them"
         )
     return found[0]
 
@@ -122,3 +145,16 @@ def is_colored(wanted: str) -> bool:
 def width() -> int:
     """The columns to write for: the terminal's, or 100."""
     return max(40, shutil.get_terminal_size((100, 24)).columns)
+
+
+def hold_writable(paths: Sequence[Path]) -> None:
+    """Refuse an output that cannot be written before anything is asked, not after."""
+    for path in paths:
+        new = not path.exists()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.open("ab").close()
+            if new:
+                path.unlink()
+        except OSError as error:
+            raise click.UsageError(f"cannot write to {path}: {error.strerror}") from error

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from maxpool_check.commands import options
+from maxpool_check.commands.records import read
 
 
 @click.command("report")
@@ -22,21 +23,13 @@ def command(records: tuple[Path, ...], form: str, output: Path | None, verbose: 
     """Render records. Exits with 3 if one of them is incomplete."""
     from maxpool_check.reporting import json, markdown, text
     from maxpool_check.running.frame import ExitCode
-    from maxpool_check.running.record import BadRecord, CutOff, read
 
     if form == "json" and len(records) > 1:
         raise click.UsageError("--format json is one document for one record")
     parts = []
     incomplete = False
     for path in records:
-        try:
-            record = read(path)
-        except CutOff as error:
-            click.echo(f"incomplete: {error}", err=True)
-            return ExitCode.INCOMPLETE
-        except (BadRecord, OSError) as error:
-            why = f"{path}: {error.strerror}" if isinstance(error, OSError) else str(error)
-            raise click.UsageError(f"cannot read the record {why}") from error
+        record = read(path)
         incomplete |= record.footer is None
         code = record.footer.exit_code if record.footer else ExitCode.INCOMPLETE
         if form == "json":

@@ -2,49 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from maxpool_check.commands import options
+from maxpool_check.commands import asking, options
 
 if TYPE_CHECKING:
-    from maxpool_check.corpus.case import Case
     from maxpool_check.corpus.collection import Corpus
     from maxpool_check.judging.known import KnownDivergence
-    from maxpool_check.running.record import Execution, Line, Record
-    from maxpool_check.targets.name import TargetName
+    from maxpool_check.running.record import Line, Record
 
 FORMATS = ("text", "markdown", "json")
-
-
-class _Report(click.ParamType):  # type: ignore[type-arg]
-    name = "FORMAT=PATH"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Path]:
-        """A format and a file."""
-        kind, _, path = value.partition("=")
-        if kind not in FORMATS or not path:
-            self.fail(f"'{value}' is not FORMAT=PATH with FORMAT one of {', '.join(FORMATS)}", param, ctx)
-        return kind, Path(path)
-
-
-class _Seconds(click.ParamType):  # type: ignore[type-arg]
-    name = "SECONDS"
-
-    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """A time that ends."""
-        try:
-            seconds = float(value)
-        except ValueError:
-            seconds = 0.0
-        if not 0 < seconds <= 10**6:
-            self.fail(f"'{value}' is not a number of seconds above 0", param, ctx)
-        return seconds
 
 
 @click.command("run")
@@ -54,13 +25,8 @@ class _Seconds(click.ParamType):  # type: ignore[type-arg]
     help="Whom to ask, as onnxruntime==1.23.2. Repeatable.  [default: onnxruntime, the installed one]",
 )  # fmt: skip
 @options.selection
-@click.option(
-    "-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Workers for each target.  [default: 1]"
-)
-@click.option(
-    "--timeout", type=_Seconds(), default=10.0, metavar="SECONDS",
-    help="The time for one question.  [default: 10]",
-)  # fmt: skip
+@asking.jobs
+@asking.timeout
 @click.option(
     "--known", "known_files", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
     help="Known divergences.  [default: known-divergences.yaml at the corpus root]",
@@ -68,7 +34,7 @@ class _Seconds(click.ParamType):  # type: ignore[type-arg]
 @click.option("--no-known", is_flag=True, help="Expect no divergence.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="RECORD.jsonl", help="Write the record here.")
 @click.option(
-    "--report", "reports", multiple=True, type=_Report(), metavar="FORMAT=PATH",
+    "--report", "reports", multiple=True, type=options.Report(FORMATS), metavar="FORMAT=PATH",
     help=f"Write a report: {', '.join(FORMATS)}. Repeatable.",
 )  # fmt: skip
 @click.option(
@@ -113,19 +79,18 @@ def command(
     if known_files and no_known:
         raise click.UsageError("--known and --no-known contradict each other")
     written = [*reports, *([("record", output)] if output else [])]
-    for _, path in written:
-        _hold_writable(path)
+    options.hold_writable([path for _, path in written])
     corpus = options.collect(paths, max_cells)
     known, files = _known(corpus, known_files, no_known)
-    _hold_to_reference(corpus.cases)
+    asking.hold_to_reference(corpus.cases)
     cases = select(corpus.cases, selected)
     if not cases:
         click.echo(f"none of the {len(corpus.cases)} cases is selected by {' '.join(selected)}", err=True)
-    plan = Plan(corpus, cases, _parsed(names), known, files, timeout, jobs, exit_first, strict)
+    plan = Plan(corpus, cases, asking.parsed(names), known, files, timeout, jobs, exit_first, strict)
     lines: list[Line] = []
     try:
-        with _recorder(output, lines) as take:
-            perform(plan, take, _watcher(quiet))
+        with asking.recorder(output, lines) as take:
+            perform(plan, take, asking.watcher(quiet))
     except KeyboardInterrupt:
         _interrupted(lines, form, output)
         return ExitCode.INTERRUPTED
@@ -156,61 +121,6 @@ def _known(corpus: Corpus, given: Sequence[Path], none: bool) -> tuple[list[Know
         raise options.Mistakes(error.problems) from error
 
 
-def _hold_to_reference(cases: Sequence[Case]) -> None:
-    """Refuse to judge by a reference that a case contradicts."""
-    from maxpool_check.corpus.expectations import contradictions
-
-    problems = [problem for case in cases for problem in contradictions(case)]
-    if problems:
-        raise options.Mistakes(problems)
-
-
-def _parsed(names: Sequence[str]) -> list[TargetName]:
-    from maxpool_check.targets.name import BadTarget, parse
-
-    repeated = {name for name in names if names.count(name) > 1}
-    if repeated:
-        raise click.UsageError(f"the target '{repeated.pop()}' is given twice")
-    try:
-        return [parse(name) for name in names]
-    except BadTarget as error:
-        raise click.UsageError(str(error)) from error
-
-
-@contextlib.contextmanager
-def _recorder(path: Path | None, lines: list[Line]) -> Iterator[Callable[[Line], None]]:
-    """Where the lines of the record go: into a list, and into a file as they come."""
-    from maxpool_check.running.record import Writer
-
-    if path is None:
-        yield lines.append
-        return
-    with contextlib.ExitStack() as stack:
-        writer: Writer | None = None
-
-        def take(line: Line) -> None:
-            # Opened for its first line: an interruption before it leaves what was there.
-            nonlocal writer
-            if writer is None:
-                writer = Writer(stack.enter_context(path.open("wb")))
-            lines.append(line)
-            writer.write(line)
-
-        yield take
-
-
-def _hold_writable(path: Path) -> None:
-    """Refuse an output that cannot be written before anything is asked, not after."""
-    new = not path.exists()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.open("ab").close()
-        if new:
-            path.unlink()
-    except OSError as error:
-        raise click.UsageError(f"cannot write to {path}: {error.strerror}") from error
-
-
 def _rendered(record: Record, form: str, code: int, *, color: str, verbose: bool) -> str:
     from maxpool_check.reporting import json, markdown, text
 
@@ -219,29 +129,6 @@ def _rendered(record: Record, form: str, code: int, *, color: str, verbose: bool
     if form == "markdown":
         return markdown.render(record, code)
     return text.render(record, code, width=options.width(), color=options.is_colored(color), verbose=verbose)
-
-
-def _watcher(quiet: bool) -> Callable[[Iterator[Execution], int], Iterator[Execution]]:
-    """A progress bar on a terminal; nothing elsewhere."""
-
-    def watch(executions: Iterator[Execution], total: int) -> Iterator[Execution]:
-        if quiet or not sys.stderr.isatty():
-            yield from executions
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-        columns = (TextColumn("cases"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("cases", total=total)
-            last = None
-            for execution in executions:
-                if (execution.case, execution.target) != last:
-                    last = (execution.case, execution.target)
-                    bar.advance(task)
-                yield execution
-
-    return watch
 
 
 def _interrupted(lines: Sequence[Line], form: str, output: Path | None) -> None:

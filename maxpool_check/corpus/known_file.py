@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
+
+import yaml
+from packaging.utils import canonicalize_name
 
 from maxpool_check.corpus.document import read
 from maxpool_check.corpus.problems import CorpusError, Problem
@@ -105,3 +109,42 @@ def unmatched(entries: list[KnownDivergence], cases: list[str], path: Path) -> l
         for i, pattern in enumerate(entry.cases)
         if not any(fnmatchcase(case, pattern) for case in cases)
     ]
+
+
+def narrowed(
+    path: Path, case: str, question: str, distribution: str, kinds: Sequence[str], specifier: str
+) -> list[str]:
+    """Narrow the entries of a file that expect these kinds of a case to the versions of a specifier, ``<1.29.0``.
+
+    Nothing but their ``when`` is written anew. What was done, in words, for each of them.
+    """
+    text = path.read_text(encoding="utf-8")
+    entries = read_known(path)
+    said: list[str] = []
+    places: list[tuple[int, int, str]] = []
+    for entry, place in zip(entries, _places(text), strict=True):
+        about = entry.when.distribution == canonicalize_name(distribution) and entry.expects(
+            case, Question(question), [Kind(kind) for kind in kinds]
+        )
+        if not kinds or not about:
+            continue
+        when = entry.when.narrowed(specifier)
+        if when == entry.when:
+            said.append(f"{entry.id} says so already: {entry.when}")
+            continue
+        places.append((*place, str(when)))
+        others = " (it binds other cases too: run it on them)" if entry.cases != (case,) else ""
+        said.append(f"{entry.id}: when: {entry.when} is now {when} in {path}{others}")
+    for start, end, new in reversed(places):
+        text = text[:start] + json.dumps(new) + text[end:]
+    if places:
+        path.write_text(text, encoding="utf-8")
+    return said
+
+
+def _places(text: str) -> list[tuple[int, int]]:
+    """Where the ``when`` of each entry stands: from its first character to behind its last."""
+    file: Any = yaml.compose(text, yaml.SafeLoader)
+    (known,) = [value for key, value in file.value if key.value == "known"]
+    whens = [value for entry in known.value for key, value in entry.value if key.value == "when"]
+    return [(when.start_mark.index, when.end_mark.index) for when in whens]

@@ -9,6 +9,7 @@ import numpy as np
 
 from maxpool_check.judging.comparison import Expected, Wrong
 from maxpool_check.reference.definition import cells as window_cells
+from maxpool_check.reference.dtypes import bits
 
 MOST = 5
 """How many cells of an answer are shown."""
@@ -37,6 +38,40 @@ class Cell:
 
     def __str__(self) -> str:
         return f"{self.output}{list(self.at)} is {self.got}, expected {self.expected}"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One cell in which an answer that conforms has other bits than the reference's: what a user of the runtime sees.
+
+    The texts are exact, a NaN with its bits; ``reference`` is ``-`` where the window holds no cell of X.
+    """
+
+    at: tuple[int, ...]
+    output: str
+    reference: str
+    got: str
+
+
+def variants(meaning: Expected, outputs: Mapping[str, np.ndarray]) -> tuple[Variant, ...]:
+    """The first cells of each output, of the right shape and dtype, that differ from the reference's in any bit."""
+    layout, pooled = meaning.pooling.layout, meaning.pooled
+    found = []
+    for name, reference in (("Y", pooled.Y), ("Indices", pooled.Indices)):
+        if name not in outputs or reference is None:
+            continue
+        got = layout.to_core(outputs[name])
+        differ = (bits(got) != bits(reference)).reshape(got.shape) | pooled.empty
+        found += [
+            Variant(layout.arranged(at), name, "-" if pooled.empty[at] else _exact(reference[at]), _exact(got[at]))
+            for at in [tuple(int(i) for i in at) for at in np.argwhere(differ)[:MOST]]
+        ]
+    return tuple(found)
+
+
+def _exact(value: np.generic) -> str:
+    # A NaN has a payload, which its text does not show.
+    return f"{value} (0x{bits(np.array([value]))[0]:x})" if value != value else str(value)
 
 
 def cells(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import Enum
 from fnmatch import fnmatchcase
 
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import SpecifierSet
+from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
@@ -54,6 +54,20 @@ class When:
             raise ValueError(f"expected a distribution, versions and at most one provider, found '{text}'")
         return cls(canonicalize_name(parsed.name), parsed.specifier, provider.strip() or None)
 
+    def __str__(self) -> str:
+        versions = ", ".join(sorted(str(one) for one in self.versions))
+        return f"{self.distribution} {versions}".strip() + (f" @{self.provider}" if self.provider else "")
+
+    def narrowed(self, specifier: str) -> When:
+        """The same for fewer versions: a bound that the new one makes needless is dropped."""
+        bound = Specifier(specifier)
+        if not self.versions.contains(bound.version, prereleases=True) and bound.operator == "<":
+            return self
+        if bound.operator == ">=" and any(_bounds_as_well(one, bound) for one in self.versions):
+            return self
+        kept = [str(one) for one in self.versions if one.operator[0] != bound.operator[0]]
+        return replace(self, versions=SpecifierSet(",".join([*kept, specifier])))
+
     def covers(self, distribution: str, version: str, provider: str) -> bool:
         """Whether a target is meant."""
         if canonicalize_name(distribution) != self.distribution or provider != (self.provider or DEFAULT_PROVIDER):
@@ -62,6 +76,11 @@ class When:
             return self.versions.contains(Version(version), prereleases=True)
         except InvalidVersion:
             return not self.versions
+
+
+def _bounds_as_well(given: Specifier, bound: Specifier) -> bool:
+    """Whether a lower bound is at least as high as another."""
+    return given.operator in (">", ">=", "==") and Version(given.version) >= Version(bound.version)
 
 
 @dataclass(frozen=True)

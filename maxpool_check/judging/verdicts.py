@@ -9,7 +9,7 @@ from enum import Enum
 import numpy as np
 
 from maxpool_check.judging.comparison import Comparison, Expected, Wrong
-from maxpool_check.judging.evidence import MOST, Cell, cells
+from maxpool_check.judging.evidence import MOST, Cell, Variant, cells, variants
 from maxpool_check.judging.kinds import Kind
 from maxpool_check.outcome import Answered, Crashed, Failed, NotAsked, Outcome, RefusedByTarget, TimedOut
 from maxpool_check.question import PAIRS, Question
@@ -54,7 +54,8 @@ class Judgement:
 
     ``counts`` holds the number of cells of each kind that is about cells, ``cells`` the evidence on some of them.
     ``information`` names differences that the document allows. ``limit``: the refusal is one of a kind that runtimes
-    declare or commonly have. ``readings`` names, by point, how the answer reads what the document leaves open.
+    declare or commonly have. ``readings`` names, by point, how the answer reads what the document leaves open;
+    ``variants`` are cells in which a conforming answer is not the reference's.
     """
 
     verdict: Verdict
@@ -65,6 +66,7 @@ class Judgement:
     information: tuple[Kind, ...] = ()
     limit: bool = False
     readings: Mapping[str, str] = field(default_factory=dict)
+    variants: tuple[Variant, ...] = ()
 
 
 Meaning = Expected | Refused
@@ -124,6 +126,8 @@ def _answered(meaning: Meaning, question: Question, outputs: Mapping[str, np.nda
     judgement = Judgement(Verdict.CONFORMS, information=_kinds(compared.information), readings=compared.readings)
     if compared.wrong:
         return _diverges(judgement, compared, outputs)
+    asked = {name: outputs[name] for name in question.outputs}
+    judgement = replace(judgement, variants=variants(compared.meaning, asked))
     empty = compared.meaning.pooled.empty
     if empty.any():
         count, size = int(empty.sum()), empty.size

@@ -67,6 +67,11 @@ def execution(
             )
             for cell in judgement.cells
         ),
+        variants=tuple(
+            record.Variant(at=one.at, output=one.output, reference=one.reference, got=one.got)
+            for one in judgement.variants
+        ),
+        size=case.X.size,
         input=_input(case) if explained else None,
         clauses=case.covers,
         erratum=case.erratum if explained else None,

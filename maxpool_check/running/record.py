@@ -77,6 +77,15 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     got_cell: tuple[int, ...] | None
 
 
+class Variant(msgspec.Struct, frozen=True, kw_only=True):
+    """One cell in which an answer that conforms has other bits than the reference's (text, exact)."""
+
+    at: tuple[int, ...]
+    output: str
+    reference: str
+    got: str
+
+
 class Input(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked, for an execution that needs explaining.
 
@@ -98,7 +107,8 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     otherwise. ``counts`` gives the wrong cells of each kind. ``answer`` holds the digest of each output. ``opset`` is the
     operator set it was asked in; ``translation`` says how a case of a document that is not ONNX's was put there.
     ``layout`` is that of X and of all coordinates. ``readings`` names, by point, how the answer reads what its document
-    leaves open.
+    leaves open; ``variants`` are the first cells in which an answer that conforms is not the reference's. ``size`` is the
+    number of cells of X.
     """
 
     target: str
@@ -122,6 +132,8 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     answer: dict[str, str] = {}
     counts: dict[str, int] = {}
     cells: tuple[Cell, ...] = ()
+    variants: tuple[Variant, ...] = ()
+    size: int = 0
     input: Input | None = None
     clauses: tuple[str, ...] = ()
     erratum: str | None = None

@@ -42,6 +42,10 @@ class TargetName:
     def __str__(self) -> str:
         return self.text
 
+    def at(self, version: str) -> TargetName:
+        """The same runtime, provider and options in an isolated release."""
+        return parse(f"{self.runtime}=={version}{self.text.removeprefix(self.runtime)}")
+
 
 def parse(text: str) -> TargetName:
     """Read a target name. Raises :class:`BadTarget`."""

@@ -1,0 +1,182 @@
+"""Asking targets: what the commands that do it have in common."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from maxpool_check.commands import options
+
+if TYPE_CHECKING:
+    from maxpool_check.corpus.case import Case
+    from maxpool_check.corpus.collection import Corpus
+    from maxpool_check.running.record import Execution, Line, Record
+    from maxpool_check.targets.name import TargetName
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class _Seconds(click.ParamType):  # type: ignore[type-arg]
+    name = "SECONDS"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """A time that ends."""
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = 0.0
+        if not 0 < seconds <= 10**6:
+            self.fail(f"'{value}' is not a number of seconds above 0", param, ctx)
+        return seconds
+
+
+def jobs(command: _Command) -> _Command:
+    """``-j``."""
+    return click.option(
+        "-j",
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=1,
+        metavar="N",
+        help="Workers for each target.  [default: 1]",
+    )(command)
+
+
+def timeout(command: _Command) -> _Command:
+    """``--timeout``."""
+    return click.option(
+        "--timeout", type=_Seconds(), default=10.0, metavar="SECONDS", help="The time for one question.  [default: 10]"
+    )(command)
+
+
+def ask(
+    paths: Sequence[Path],
+    selected: Sequence[str],
+    names: Sequence[str],
+    cells: int,
+    *,
+    jobs: int,
+    timeout: float,
+    output: Path | None = None,
+    quiet: bool = False,
+) -> Record:
+    """Ask targets every case of the paths that is selected, expecting nothing."""
+    from maxpool_check.corpus.collection import select
+    from maxpool_check.running.record import gather
+    from maxpool_check.running.session import Plan, perform
+
+    targets = parsed(names)
+    corpus = options.collect(paths, cells)
+    hold_to_reference(corpus.cases)
+    cases = select(corpus.cases, selected)
+    if not cases:
+        click.echo(f"none of the {len(corpus.cases)} cases is selected by {' '.join(selected)}", err=True)
+    lines: list[Line] = []
+    with recorder(output, lines) as take:
+        perform(Plan(corpus, cases, targets, seconds=timeout, jobs=jobs), take, watcher(quiet))
+    return gather(lines)
+
+
+class CannotAsk(click.ClickException):
+    """Nobody can be asked: exit code 3."""
+
+    exit_code = 3
+
+
+def of_version(
+    corpus: Corpus, cases: Sequence[Case], runtime: TargetName, version: str, *, timeout: float, jobs: int = 1
+) -> Record:
+    """Ask one release of a runtime some cases, expecting nothing."""
+    from maxpool_check.running.record import gather
+    from maxpool_check.running.session import Plan, perform
+
+    lines: list[Line] = []
+    perform(Plan(corpus, cases, [runtime.at(version)], seconds=timeout, jobs=jobs), lines.append)
+    return gather(lines)
+
+
+def could_not(form: str, command: str, errors: Sequence[str]) -> int:
+    """Say that there is nothing to show, and why; the exit code."""
+    if form == "json":
+        failure = {
+            "schema": f"maxpool-check/{command}/1",
+            "exit_code": 3,
+            "errors": [{"message": one} for one in errors],
+        }
+        click.echo(json.dumps(failure))
+    else:
+        click.echo(f"INCOMPLETE {'; '.join(errors)}")
+    return 3
+
+
+def hold_to_reference(cases: Sequence[Case]) -> None:
+    """Refuse to judge by a reference that a case contradicts."""
+    from maxpool_check.corpus.expectations import contradictions
+
+    problems = [problem for case in cases for problem in contradictions(case)]
+    if problems:
+        raise options.Mistakes(problems)
+
+
+def parsed(names: Sequence[str]) -> list[TargetName]:
+    """The targets of these names, each given once."""
+    from maxpool_check.targets.name import BadTarget, parse
+
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise click.UsageError(f"the target '{repeated.pop()}' is given twice")
+    try:
+        return [parse(name) for name in names]
+    except BadTarget as error:
+        raise click.UsageError(str(error)) from error
+
+
+@contextlib.contextmanager
+def recorder(path: Path | None, lines: list[Line]) -> Iterator[Callable[[Line], None]]:
+    """Where the lines of the record go: into a list, and into a file as they come."""
+    from maxpool_check.running.record import Writer
+
+    if path is None:
+        yield lines.append
+        return
+    with contextlib.ExitStack() as stack:
+        writer: Writer | None = None
+
+        def take(line: Line) -> None:
+            # Opened for its first line: an interruption before it leaves what was there.
+            nonlocal writer
+            if writer is None:
+                writer = Writer(stack.enter_context(path.open("wb")))
+            lines.append(line)
+            writer.write(line)
+
+        yield take
+
+
+def watcher(quiet: bool) -> Callable[[Iterator[Execution], int], Iterator[Execution]]:
+    """A progress bar on a terminal; nothing elsewhere."""
+
+    def watch(executions: Iterator[Execution], total: int) -> Iterator[Execution]:
+        if quiet or not sys.stderr.isatty():
+            yield from executions
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("cases"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("cases", total=total)
+            last = None
+            for execution in executions:
+                if (execution.case, execution.target) != last:
+                    last = (execution.case, execution.target)
+                    bar.advance(task)
+                yield execution
+
+    return watch

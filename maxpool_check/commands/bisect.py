@@ -1,0 +1,273 @@
+"""``maxpool-check bisect``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from maxpool_check.commands import asking, options
+
+if TYPE_CHECKING:
+    from packaging.version import Version
+
+    from maxpool_check.comparing.bisection import Bisection, Boundary
+    from maxpool_check.corpus.case import Case
+    from maxpool_check.corpus.collection import Corpus
+    from maxpool_check.targets.name import TargetName
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a release shows: its verdict and kinds; only ``key`` tells one from another."""
+
+    verdict: str = field(compare=False)
+    kinds: tuple[str, ...] = field(compare=False)
+    key: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.verdict} ({', '.join(self.kinds)})" if self.kinds else self.verdict
+
+
+@click.command("bisect")
+@options.paths
+@click.option("--case", "name", required=True, metavar="ID", help="The case, by its full id.")
+@click.option("-t", "--target", default="onnxruntime", metavar="TARGET", help="The runtime.  [default: onnxruntime]")
+@click.option("--from", "first", metavar="V", help="The oldest release to ask.  [default: the oldest there is]")
+@click.option("--to", "last", metavar="V", help="The newest release to ask.  [default: the newest there is]")
+@click.option("--kind", metavar="KIND", help="Look for this kind alone.  [default: for any change of verdict or kinds]")
+@click.option("--question", metavar="QUESTION", help="indices or y-only.  [default: the first that the case is asked]")
+@click.option("--pre", is_flag=True, help="Ask pre-releases too.")
+@click.option("--write-known", is_flag=True, help="Narrow the 'when' of the known divergence to what was found.")
+@asking.timeout
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to print.  [default: text]"
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE.json", help="Write the JSON here too.")
+@click.option("-q", "--quiet", is_flag=True, help="Do not name each release as it is asked.")
+@options.max_cells
+def command(
+    paths: tuple[Path, ...],
+    name: str,
+    target: str,
+    first: str | None,
+    last: str | None,
+    kind: str | None,
+    question: str | None,
+    pre: bool,
+    write_known: bool,
+    timeout: float,
+    form: str,
+    output: Path | None,
+    quiet: bool,
+    max_cells: int,
+) -> int:
+    """Find the release where the verdict on a case changes.
+
+    The releases come from the package index, each runs in an isolated environment, made once. What cannot be installed or
+    started is passed over, and said. Exits with 0 if a change was found, 1 if nothing changes, 3 if fewer than two
+    releases could be asked.
+    """
+    from maxpool_check.comparing.bisection import Bisection
+
+    options.hold_writable([output] if output else [])
+    corpus = options.collect(paths, max_cells)
+    case = options.one_of(corpus.cases, name, str(paths[0]))
+    asked = _question(case, question)
+    _known_kind(kind)
+    runtime = isolated(target)
+    versions = releases(runtime, first, last, pre)
+    skipped: dict[str, str] = {}
+
+    def ask(place: int) -> Shown | None:
+        version = str(versions[place])
+        shown = _shown(corpus, case, asked, kind, runtime, version, timeout)
+        if isinstance(shown, str):
+            skipped[version] = shown
+        if not quiet:
+            click.echo(f"{version}: {'passed over, ' if isinstance(shown, str) else ''}{shown}", err=True)
+        return None if isinstance(shown, str) else shown
+
+    search: Bisection[Shown] = Bisection(len(versions), ask)
+    found = search.boundaries()
+    could = [place for place, shown in search.shown.items() if shown is not None]
+    code = 3 if len(could) < 2 else 0 if found else 1
+    document = _document(case, str(runtime), asked, kind, versions, search, found, skipped, code)
+    if output is not None:
+        output.write_text(document + "\n", encoding="utf-8")
+    if form == "json":
+        click.echo(document)
+    else:
+        for line in _lines(versions, search, found, skipped, could):
+            click.echo(line)
+    if write_known and code == 0:
+        _narrow(corpus, case, asked, runtime, versions, found)
+    return code
+
+
+def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool) -> list[Version]:
+    """The released versions of a runtime in a range, both ends included."""
+    from packaging.version import InvalidVersion, Version
+
+    from maxpool_check.targets.releases import NoReleases, released
+
+    try:
+        low, high = (Version(text) if text else None for text in (first, last))
+    except InvalidVersion as error:
+        raise click.UsageError(str(error)) from error
+    try:
+        every = released(runtime.runtime, pre=pre)
+    except NoReleases as error:
+        raise asking.CannotAsk(str(error)) from error
+    found = [one for one in every if (low is None or one >= low) and (high is None or one <= high)]
+    if not found:
+        raise click.UsageError(
+            f"no release of {runtime.runtime} lies between {first or 'the oldest'} and {last or 'the newest'}; there are "
+            f"{', '.join(map(str, every))}"
+        )
+    return found
+
+
+def _question(case: Case, wanted: str | None) -> str:
+    from maxpool_check.question import questions
+
+    asked = [question.value for question in questions(case.outputs, case.specification.domain)]
+    if wanted is not None and wanted not in asked:
+        raise click.UsageError(f"{case.id} is not asked '{wanted}', but {', '.join(asked)}")
+    return wanted or asked[0]
+
+
+def _known_kind(kind: str | None) -> None:
+    from maxpool_check.judging.kinds import Kind
+    from maxpool_check.specifications.attributes import nearest
+
+    names = [one.value for one in Kind]
+    if kind is not None and kind not in names:
+        raise click.UsageError(f"there is no kind '{kind}'{nearest(kind, names)}; there are {', '.join(names)}")
+
+
+def isolated(target: str) -> TargetName:
+    """A runtime whose releases can be asked, each in an environment of its own."""
+    (name,) = asking.parsed([target])
+    if name.function is not None or name.version is not None or "python" in name.options:
+        raise click.UsageError(f"'{target}' is one version; name the runtime alone, as onnxruntime")
+    return name
+
+
+def _shown(
+    corpus: Corpus, case: Case, question: str, kind: str | None, runtime: TargetName, version: str, timeout: float
+) -> Shown | str:
+    """What a release shows, or why it cannot be asked."""
+    record = asking.of_version(corpus, [case], runtime, version, timeout=timeout)
+    assert record.footer is not None
+    if record.footer.errors:
+        return " ".join(record.footer.errors[0].split())
+    (execution,) = [one for one in record.executions if one.question == question]
+    if execution.verdict in ("not-expressible", "error"):
+        return f"{execution.verdict}: {execution.message}"
+    if kind is None:
+        return Shown(execution.verdict, execution.kinds, (execution.verdict, *execution.kinds))
+    has = kind in execution.kinds
+    return Shown(execution.verdict, (kind,) if has else execution.kinds, (kind,) if has else ())
+
+
+def _lines(
+    versions: Sequence[Version],
+    search: Bisection[Shown],
+    found: Sequence[Boundary[Shown]],
+    skipped: dict[str, str],
+    could: Sequence[int],
+) -> Iterator[str]:
+    for version, why in skipped.items():
+        yield f"passed over {version}: {why}"
+    yield f"{len(search.shown)} of {len(versions)} releases asked" + (", one after the other" if search.linear else "")
+    if len(could) < 2:
+        yield "INCOMPLETE fewer than two releases could be asked"
+    elif not found:
+        place = could[0]
+        yield f"no change from {versions[min(could)]} to {versions[max(could)]}: {search.shown[place]}"
+    for boundary in found:
+        yield (f"last {versions[boundary.last]} {boundary.before}, first {versions[boundary.first]} {boundary.after}")
+
+
+def _document(
+    case: Case,
+    target: str,
+    question: str,
+    kind: str | None,
+    versions: Sequence[Version],
+    search: Bisection[Shown],
+    found: Sequence[Boundary[Shown]],
+    skipped: dict[str, str],
+    code: int,
+) -> str:
+    asked = [
+        {"version": str(versions[place]), "verdict": shown.verdict, "kinds": list(shown.kinds)}
+        for place, shown in sorted(search.shown.items())
+        if shown is not None
+    ]
+    boundaries = [
+        {
+            "last": {
+                "version": str(versions[one.last]),
+                "verdict": one.before.verdict,
+                "kinds": list(one.before.kinds),
+            },
+            "first": {
+                "version": str(versions[one.first]),
+                "verdict": one.after.verdict,
+                "kinds": list(one.after.kinds),
+            },
+        }
+        for one in found
+    ]
+    return json.dumps(
+        {
+            "schema": "maxpool-check/bisect/1",
+            "exit_code": code,
+            "case": case.id,
+            "case_sha256": case.sha256,
+            "target": target,
+            "question": question,
+            "kind": kind,
+            "releases": [str(version) for version in versions],
+            "asked": asked,
+            "skipped": [{"version": version, "why": why} for version, why in skipped.items()],
+            "linear": search.linear,
+            "boundaries": boundaries,
+            "errors": [],
+        },
+        indent=1,
+    )
+
+
+def _narrow(
+    corpus: Corpus,
+    case: Case,
+    question: str,
+    runtime: TargetName,
+    versions: Sequence[Version],
+    found: Sequence[Boundary[Shown]],
+) -> None:
+    """Narrow the entries that are about the case to the releases that show them."""
+    from maxpool_check.corpus.known_file import narrowed
+
+    if len(found) != 1:
+        click.echo("several changes: no known divergence was narrowed", err=True)
+        return
+    (boundary,) = found
+    first = versions[boundary.first]
+    changes = [
+        change
+        for path in corpus.known_files
+        for shown, specifier in ((boundary.before, f"<{first}"), (boundary.after, f">={first}"))
+        for change in narrowed(path, case.id, question, runtime.runtime, shown.kinds, specifier)
+    ]
+    for change in changes:
+        click.echo(change, err=True)
+    if not changes:
+        click.echo("no known divergence expects this of the case: none was narrowed", err=True)

@@ -1,0 +1,1 @@
+"""Two records, or many: what has changed between runtimes, and since when."""
