@@ -31,6 +31,9 @@ COMMANDS = {
 }
 
 
+_VERBOSE = ("run", "compare", "gate")
+
+
 class _Commands(click.Group):
     """Loads a command when it is called, so that help and completion wait for nothing."""
 
@@ -84,7 +87,9 @@ def main(arguments: list[str] | None = None) -> None:
 def _run(given: list[str]) -> int:
     stdout = sys.stdout
     try:
-        code = cli.main(given, prog_name="maxpool-check", standalone_mode=False)
+        # Not every command has anything to say more verbosely; a traceback can be had of each.
+        asked = given if given[:1] and given[0] in _VERBOSE else [one for one in given if one != "-vv"]
+        code = cli.main(asked, prog_name="maxpool-check", standalone_mode=False)
         sys.stdout.flush()
         return int(code or 0)
     except SystemExit as done:

@@ -28,9 +28,15 @@ class Activation:
     function: Function
     parameters: tuple[float, ...] = ()
 
+    @property
+    def values(self) -> np.ndarray:
+        """The parameters as they are kept, in float64; what float32 cannot hold is infinite."""
+        with np.errstate(over="ignore"):
+            return np.array(self.parameters, np.float32).astype(np.float64)
+
     def of(self, maxima: np.ndarray) -> np.ndarray:
         """The function of every maximum, in the dtype of the maxima. A NaN stays one."""
-        values = np.array(self.parameters, np.float32).astype(np.float64)
+        values = self.values
         if self.function is Function.LEAKY_RELU:
             with np.errstate(invalid="ignore"):
                 scaled = rounded(maxima.astype(np.float64) * values[0], maxima.dtype)

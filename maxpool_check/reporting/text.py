@@ -37,7 +37,7 @@ def _render(console: Console, record: Record, exit_code: int, verbose: bool) -> 
             about.append(f"operator sets to {target.newest_opset}")
         console.print(f"[bold]{escape(target.name)}[/]  {escape(', '.join(about))}", soft_wrap=True)
     for specs, policies in profiles(record):
-        readings = ", ".join(f"{point} {reading}" for point, reading in policies.items())
+        readings = ", ".join(f"{point} {reading}" for point, reading in policies.items()) or "nothing left open"
         console.print(f"[dim]{escape(' '.join(specs))}: {escape(readings)}[/]", soft_wrap=True)
     console.print()
     found = findings(record)

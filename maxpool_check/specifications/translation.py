@@ -65,17 +65,19 @@ def to_onnx(
     dtype: str,
     shape: tuple[int, ...],
     meaning: Pooling | Refused,
+    *,
+    indices: bool,
 ) -> Translation:
-    """The ONNX graph of a case with X of this dtype and shape. Raises :class:`NotExpressible`.
+    """The ONNX graph of a case with X of this dtype and shape, with Indices or without. Raises :class:`NotExpressible`.
 
     Where the document speaks ONNX's attributes they are handed on as they are, right or wrong; otherwise the graph is
     made from the geometry: explicit pads, and what is left out cropped.
     """
     if document.onnx is not None:
-        return _rearranged(document, document.onnx, attributes, shape, meaning)
+        return _rearranged(document, document.onnx, attributes, shape, meaning, indices=indices)
     if isinstance(meaning, Refused):
         raise NotExpressible(f"{document.title} excludes the graph, and its attributes are not ONNX's")
-    return _made(meaning, dtype, shape)
+    return _made(meaning, dtype, shape, indices=indices)
 
 
 def _rearranged(
@@ -84,6 +86,8 @@ def _rearranged(
     attributes: Mapping[str, Any],
     shape: tuple[int, ...],
     meaning: Pooling | Refused,
+    *,
+    indices: bool,
 ) -> Translation:
     beyond = set(document.attributes) - set(onnx.attributes)
     own = {name: value for name, value in attributes.items() if name not in beyond}
@@ -92,18 +96,20 @@ def _rearranged(
             f"{document.title} excludes the graph for its {meaning.attribute}, which ONNX does not have"
         )
     activation = meaning.activation if isinstance(meaning, Pooling) else None
+    if indices and isinstance(meaning, Pooling) and meaning.numbering.layout is not Layout.CHANNELS_FIRST:
+        raise NotExpressible("ONNX numbers the cells with the channels first, and the case wants them last")
     sizes = document.layout.sizes(shape) if len(shape) > 2 else shape
     steps = (*_transposition(document.layout), *_behind(activation))
     return Translation(onnx, own, sizes, document.layout, activation=activation, steps=steps)
 
 
-def _made(pooling: Pooling, dtype: str, shape: tuple[int, ...]) -> Translation:
+def _made(pooling: Pooling, dtype: str, shape: tuple[int, ...], *, indices: bool) -> Translation:
     axes, numbering = pooling.geometry, pooling.numbering
-    if pooling.indices and numbering.axis:
+    if indices and numbering.axis:
         raise NotExpressible(f"ONNX numbers the cells of the whole tensor, not those from axis {numbering.axis} on")
     crop = tuple(slice(max(0, -axis.begin), axis.size - max(0, -axis.end)) for axis in axes)
     cropped = any(part != slice(0, axis.size) for part, axis in zip(crop, axes, strict=True))
-    if pooling.indices and cropped:
+    if indices and cropped:
         raise NotExpressible("ONNX has no negative pads, and Indices would number the cells of what is left")
     sizes = (*pooling.layout.sizes(shape)[:2], *(part.stop - part.start for part in crop))
     attributes: dict[str, Any] = {
@@ -117,7 +123,7 @@ def _made(pooling: Pooling, dtype: str, shape: tuple[int, ...]) -> Translation:
     if cropped:
         steps.append("X cropped to " + " x ".join(f"[{part.start}, {part.stop})" for part in crop))
     steps += _transposition(pooling.layout)
-    if numbering.dtype != "int64":
+    if indices and numbering.dtype != "int64":
         steps.append(f"Indices narrowed to {numbering.dtype}")
     return Translation(
         _NEWEST, attributes, sizes, pooling.layout, crop if cropped else (), None, numbering.dtype, tuple(steps)

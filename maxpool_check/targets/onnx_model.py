@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
@@ -62,12 +61,12 @@ def build(
 
 def _activation(activation: Activation, dtype: str) -> tuple[NodeProto, list[TensorProto]]:
     """A node from ``maxima`` to Y, and its constants, as in the operator sets from 11 on."""
-    function, parameters = activation.function, activation.parameters
+    function = activation.function
     if function is Function.CLIP:
-        values = rounded(np.array(parameters, np.float32).astype(np.float64), NUMPY[dtype])
+        values = rounded(activation.values, NUMPY[dtype])
         bounds = [numpy_helper.from_array(value, name) for value, name in zip(values, ("low", "high"), strict=True)]
         return helper.make_node("Clip", ["maxima", "low", "high"], ["Y"]), bounds
     node = helper.make_node(function.value, ["maxima"], ["Y"])
     if function is Function.LEAKY_RELU:
-        node.attribute.append(helper.make_attribute("alpha", parameters[0]))
+        node.attribute.append(helper.make_attribute("alpha", float(activation.values[0])))
     return node, []

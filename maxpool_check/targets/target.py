@@ -83,7 +83,8 @@ class Target:
         if question.in_domain:
             return self._ask_in_domain(worker, case, question)
         try:
-            graph = to_onnx(document, case.attributes, case.X.dtype.name, case.X.shape, case.meaning)
+            indices = "Indices" in question.outputs
+            graph = to_onnx(document, case.attributes, case.X.dtype.name, case.X.shape, case.meaning, indices=indices)
         except NotExpressible as error:
             return Reply(NotAsked(str(error)))
         newest, dtype = self.description.newest_opset, case.X.dtype.name
@@ -98,6 +99,11 @@ class Target:
             return Reply(NotAsked(f"no operator set up to {newest}, the newest it loads, means the same"))
         model = onnx_model.build(opset, graph.attributes, dtype, graph.shape, question.outputs, graph.activation)
         outcome = worker.ask(graph.input(case.X), question.outputs, model, graph.attributes, self.seconds)
+        if isinstance(outcome, RefusedByTarget) and graph.activation is not None:
+            alone = onnx_model.build(opset, graph.attributes, dtype, graph.shape, question.outputs)
+            again = worker.ask(graph.input(case.X), question.outputs, alone, graph.attributes, self.seconds)
+            if isinstance(again, Answered):
+                return Reply(NotAsked(f"it refuses the activation, not MaxPool: {outcome.status}: {outcome.message}"))
         return Reply(_back(graph, self._by_provider(outcome)), opset, graph.steps)
 
     def _ask_in_domain(self, worker: Worker, case: Case, question: Question) -> Reply:

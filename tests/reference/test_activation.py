@@ -45,3 +45,8 @@ def test_a_product_is_rounded_once():
     X = np.array([-2048.0, -3.0], np.float16)
     exact = X.astype(np.float64) * np.float64(np.float32(0.1))
     assert (Activation(Function.LEAKY_RELU, (0.1,)).of(X) == exact.astype(np.float16)).all()
+
+
+def test_a_parameter_that_float32_cannot_hold_is_infinite():
+    X = np.array([1e300, -1.0])
+    assert Activation(Function.CLIP, (0.0, 1e40)).of(X).tolist() == [1e300, 0.0]

@@ -12,6 +12,7 @@ from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import override
 from maxpool_check.specifications.translation import NotExpressible, to_onnx
 
 
@@ -23,8 +24,9 @@ def meaning_of(spec, attributes, X):
         return refused
 
 
-def translated(spec, attributes, X):
-    return to_onnx(specification(spec), attributes, X.dtype.name, X.shape, meaning_of(spec, attributes, X))
+def translated(spec, attributes, X, *, indices=True):
+    meaning = meaning_of(spec, attributes, X)
+    return to_onnx(specification(spec), attributes, X.dtype.name, X.shape, meaning, indices=indices)
 
 
 def assert_says_the_same(spec, attributes, X):
@@ -35,7 +37,7 @@ def assert_says_the_same(spec, attributes, X):
             translated(spec, attributes, X)
         return False
     try:
-        graph = translated(spec, attributes, X)
+        graph = translated(spec, attributes, X, indices=meaning.indices)
     except NotExpressible:
         return False
     own = evaluate(meaning.layout.to_core(X), meaning).arranged(meaning.layout)
@@ -111,16 +113,19 @@ def test_what_no_graph_says():
             translated("openvino-8", attributes, x)
 
 
-def test_without_indices_the_axis_does_not_matter():
+def test_without_indices_it_does_not_matter_how_they_count():
     X = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
-    attributes = {
-        "kernel": [2, 2],
-        "strides": [2, 2],
-        "pads_begin": [0, 0],
-        "pads_end": [1, 1],
-        "rounding_type": "floor",
-    }
-    assert translated("openvino-1", attributes, X).attributes["ceil_mode"] == 0
+    attributes = {"kernel": [2, 2], "strides": [2, 2], "pads_begin": [0, 0], "pads_end": [1, 1], "axis": 3}
+    assert translated("openvino-8", attributes, X, indices=False).steps == (
+        "ONNX MaxPool with kernel_shape=[2, 2], strides=[2, 2], dilations=[1, 1], pads=[0, 0, 1, 1], ceil_mode=0",
+    )
+    document = specification("ort-nhwc-11")
+    last = override(document.policies, {"nhwc_index_base": "NHWC-flat"})
+    meaning = document.pooling({"kernel_shape": [2, 2]}, "float32", (1, 4, 4, 1), last)
+    asked = (document, {"kernel_shape": [2, 2]}, "float32", (1, 4, 4, 1), meaning)
+    assert to_onnx(*asked, indices=False)
+    with pytest.raises(NotExpressible, match="channels first"):
+        to_onnx(*asked, indices=True)
 
 
 def test_a_case_of_onnx_is_handed_on_as_it_is_right_or_wrong():
