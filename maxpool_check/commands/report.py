@@ -6,14 +6,17 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import options
+from maxpool_check.commands import options, rendering
 from maxpool_check.commands.records import read
+
+ONE_RECORD = ("json", "junit", "sarif")
+"""The formats that are a document of their own."""
 
 
 @click.command("report")
 @click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RECORD...")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text",
+    "--format", "form", type=click.Choice(rendering.FORMATS), default="text",
     help="What to make of it.  [default: text]",
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write it here, not to stdout.")
@@ -21,26 +24,18 @@ from maxpool_check.commands.records import read
 @options.color
 def command(records: tuple[Path, ...], form: str, output: Path | None, verbose: bool, color: str) -> int:
     """Render records. Exits with 3 if one of them is incomplete."""
-    from maxpool_check.reporting import json, markdown, text
     from maxpool_check.running.frame import ExitCode
 
-    if form == "json" and len(records) > 1:
-        raise click.UsageError("--format json is one document for one record")
+    if form in ONE_RECORD and len(records) > 1:
+        raise click.UsageError(f"--format {form} is one document for one record")
     parts = []
     incomplete = False
     for path in records:
         record = read(path)
         incomplete |= record.footer is None
         code = record.footer.exit_code if record.footer else ExitCode.INCOMPLETE
-        if form == "json":
-            parts.append(json.render(record, code) + "\n")
-        elif form == "markdown":
-            parts.append(markdown.render(record, code))
-        else:
-            shown = color if output is None else "never"
-            parts.append(
-                text.render(record, code, width=options.width(), color=options.is_colored(shown), verbose=verbose)
-            )
+        shown = color if output is None else "never"
+        parts.append(rendering.rendered(record, form, code, color=shown, verbose=verbose))
     rendered = "\n".join(parts)
     if output is None:
         click.echo(rendered, nl=False, color=True)

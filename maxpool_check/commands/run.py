@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from maxpool_check.commands import asking, options
+from maxpool_check.commands import asking, options, rendering
 
 if TYPE_CHECKING:
     from maxpool_check.corpus.collection import Corpus
     from maxpool_check.judging.known import KnownDivergence
     from maxpool_check.running.record import Line, Record
-
-FORMATS = ("text", "markdown", "json")
 
 
 @click.command("run")
@@ -34,8 +33,8 @@ FORMATS = ("text", "markdown", "json")
 @click.option("--no-known", is_flag=True, help="Expect no divergence.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="RECORD.jsonl", help="Write the record here.")
 @click.option(
-    "--report", "reports", multiple=True, type=options.Report(FORMATS), metavar="FORMAT=PATH",
-    help=f"Write a report: {', '.join(FORMATS)}. Repeatable.",
+    "--report", "reports", multiple=True, type=options.Report(rendering.FORMATS), metavar="FORMAT=PATH",
+    help=f"Write a report: {', '.join(rendering.FORMATS)}. Repeatable.",
 )  # fmt: skip
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to print.  [default: text]"
@@ -101,13 +100,23 @@ def command(
     for error_text in record.footer.errors:
         click.echo(f"error: {error_text}", err=True)
     if form == "json" or not quiet:
-        click.echo(_rendered(record, form, code, color=color, verbose=verbose > 0), nl=form == "json", color=True)
+        click.echo(rendering.rendered(record, form, code, color=color, verbose=verbose > 0), nl=False, color=True)
+    if form == "text" and any(kind == "github" for kind, _ in reports):
+        _annotate(record)
     for kind, path in reports:
-        path.write_text(_rendered(record, kind, code, color="never", verbose=True), encoding="utf-8")
-    if not quiet:
-        for kind, path in written:
-            click.echo(f"{kind}: {path}", err=True)
+        path.write_text(rendering.rendered(record, kind, code), encoding="utf-8")
+    for kind, path in [] if quiet else written:
+        click.echo(f"{kind}: {path}", err=True)
     return code
+
+
+def _annotate(record: Record) -> None:
+    """In a step of a GitHub workflow, what its runner makes annotations of."""
+    from maxpool_check.reporting.github import workflow_commands
+
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in workflow_commands(record):
+            click.echo(line)
 
 
 def _known(corpus: Corpus, given: Sequence[Path], none: bool) -> tuple[list[KnownDivergence], list[Path]]:
@@ -119,16 +128,6 @@ def _known(corpus: Corpus, given: Sequence[Path], none: bool) -> tuple[list[Know
         return read_all_known(files), files
     except CorpusError as error:
         raise options.Mistakes(error.problems) from error
-
-
-def _rendered(record: Record, form: str, code: int, *, color: str, verbose: bool) -> str:
-    from maxpool_check.reporting import json, markdown, text
-
-    if form == "json":
-        return json.render(record, code)
-    if form == "markdown":
-        return markdown.render(record, code)
-    return text.render(record, code, width=options.width(), color=options.is_colored(color), verbose=verbose)
 
 
 def _interrupted(lines: Sequence[Line], form: str, output: Path | None) -> None:

@@ -19,7 +19,7 @@ _QUESTIONS = {
 def render(record: Record, exit_code: int) -> str:
     """The whole report, ending in a newline."""
     names = ", ".join(target.name for target in record.header.targets)
-    lines = [f"# MaxPool on {names}", "", *_state(record, exit_code), "", *_summary(record), *_documents(record)]
+    lines = [f"# MaxPool on {names}", "", *state(record, exit_code), "", *summary_table(record), *_documents(record)]
     lines += ["", *_setting(record)]
     for target in record.header.targets:
         found = [finding for finding in findings(record) if finding.target == target.name]
@@ -30,7 +30,8 @@ def render(record: Record, exit_code: int) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _state(record: Record, exit_code: int) -> list[str]:
+def state(record: Record, exit_code: int) -> list[str]:
+    """What the run came to, in words, and what is wrong with the run itself."""
     if record.footer is None:
         return ["**Incomplete: the run did not end.** What follows is what it had found by then."]
     asked = f"{record.header.cases} cases, {len(record.executions)} executions."
@@ -49,7 +50,8 @@ def _state(record: Record, exit_code: int) -> list[str]:
     return [f"{asked} {words.get(exit_code, '')}".rstrip(), *([""] if stale or errors else []), *errors, *stale]
 
 
-def _summary(record: Record) -> list[str]:
+def summary_table(record: Record) -> list[str]:
+    """The number of executions by target and verdict."""
     counts = summary(record.executions)
     shown = [verdict for verdict in VERDICTS if any(of_target[verdict] for of_target in counts.values())]
     rows = [

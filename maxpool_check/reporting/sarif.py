@@ -1,0 +1,87 @@
+"""A run as SARIF 2.1.0: one run a target, one rule a kind, one result for each kind of an execution."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from maxpool_check.judging.kinds import DESCRIPTIONS
+from maxpool_check.reporting.text import details
+from maxpool_check.running.record import Execution, Record, Target
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def render(record: Record) -> str:
+    """The log. Known divergences are there, suppressed with their reasons."""
+    return json.dumps(
+        {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(record, target) for target in record.header.targets]},
+        indent=1,
+    )
+
+
+def _run(record: Record, target: Target) -> dict[str, Any]:
+    footer = record.footer
+    reasons = {entry.id: entry.reason for entry in (footer.known if footer else ()) if entry.target == target.name}
+    executions = [one for one in record.executions if one.target == target.name]
+    problems = list(footer.errors) if footer else ["the run did not end"]
+    problems += [f"{one.case}: {one.message}" for one in executions if one.verdict == "error"]
+    return {
+        "tool": {
+            "driver": {
+                "name": "maxpool-check",
+                "version": record.header.tool,
+                "rules": [
+                    {
+                        "id": kind.value,
+                        "shortDescription": {"text": about.sentence},
+                        "help": {"text": about.clause},
+                    }
+                    for kind, about in DESCRIPTIONS.items()
+                ],
+            }
+        },
+        "automationDetails": {"id": f"maxpool-check/{target.name}/"},
+        "invocations": [
+            {
+                "executionSuccessful": not problems,
+                "toolExecutionNotifications": [{"level": "error", "message": {"text": text}} for text in problems],
+            }
+        ],
+        "columnKind": "unicodeCodePoints",
+        "results": [
+            _result(execution, kind, reasons)
+            for execution in executions
+            if execution.status
+            for kind in execution.kinds
+        ],
+    }
+
+
+def _result(execution: Execution, kind: str, reasons: dict[str, str]) -> dict[str, Any]:
+    path, _, line = execution.origin.rpartition(":")
+    digest = hashlib.sha256(f"{execution.target} {execution.case} {execution.question} {kind}".encode())
+    lines = [f"{execution.case} ({execution.question}): {execution.title}", *details(execution)]
+    result: dict[str, Any] = {
+        "ruleId": kind,
+        "level": "note" if execution.status == "expected" else "error",
+        "message": {"text": "\n".join(lines)},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {
+                        "uri": Path(path).as_uri() if Path(path).is_absolute() else Path(path).as_posix()
+                    },
+                    "region": {"startLine": int(line)},
+                }
+            }
+        ],
+        "partialFingerprints": {"maxpoolCheck/v1": digest.hexdigest()},
+        "properties": {"verdict": execution.verdict, "question": execution.question, "case": execution.case},
+    }
+    if execution.status == "expected":
+        reason = f"{execution.known}: {' '.join(reasons.get(execution.known or '', '').split())}"
+        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": reason}]
+    return result
