@@ -144,3 +144,13 @@ def dies_every_other_time(X, attributes):
 
 
 slow_to_start = right
+
+
+def names_the_last_tie(X, attributes):
+    """As specified by ONNX, but of equal maxima it names the last one."""
+    Y, _ = right(X, attributes)
+    reverse = X[(..., *[slice(None, None, -1)] * (X.ndim - 2))]
+    _, Indices = right(np.ascontiguousarray(reverse), attributes)
+    planes = np.arange(X.shape[0] * X.shape[1]).reshape(*X.shape[:2], *[1] * (X.ndim - 2)) * np.prod(X.shape[2:])
+    last = 2 * planes + np.prod(X.shape[2:]) - 1 - Indices
+    return Y, last[(..., *[slice(None, None, -1)] * (X.ndim - 2))]

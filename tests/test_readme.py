@@ -9,7 +9,6 @@ import subprocess
 import sys
 
 import pytest
-import yaml
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.corpus.expectations import contradictions
@@ -54,11 +53,6 @@ def test_the_example_of_the_reference():
     assert names["pooled"].Y.tolist() == [[[[float("-inf")]]]]
     assert names["pooled"].Indices.tolist() == [[[[0]]]]
     assert not names["pooled"].empty.any()
-
-
-def test_the_workflow_is_yaml():
-    (block,) = re.findall(r"```yaml\n(- run: (?:.*\n)*?)```", README.read_text())
-    assert len(yaml.safe_load(block)) == 2
 
 
 if __name__ == "__main__":

@@ -10,13 +10,13 @@ import click
 from maxpool_check.commands import options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from maxpool_check.corpus.case import Case
     from maxpool_check.judging.comparison import Expected
     from maxpool_check.reporting.documents import Answer, Erratum
 
-TAG = "side-by-side"
+TAG = "documents"
 POINTS = {
     "nan": "nan",
     "tie": "tie",
@@ -33,21 +33,21 @@ POINTS = {
 def command(paths: tuple[Path, ...], max_cells: int) -> int:
     """Put the documents side by side, with their errata, as Markdown.
 
-    Cases tagged side-by-side that share an id ask every document the same; cases with an erratum show where a document is
+    Cases tagged documents that share an id ask every document the same; cases with an erratum show where a document is
     wrong. Nothing is run: the reference answers.
     """
     from maxpool_check.reporting.documents import render
+    from maxpool_check.specifications import SPECIFICATIONS
 
-    cases = options.collect(paths, max_cells).cases
+    documents = list(SPECIFICATIONS)
+    cases = sorted(options.collect(paths, max_cells).cases, key=lambda case: documents.index(case.spec))
     asked: dict[str, list[Case]] = {}
     for case in cases:
         if TAG in case.tags:
             asked.setdefault(case.id.rpartition(":")[2], []).append(case)
     if not asked:
         raise click.UsageError(f"none of the {len(cases)} cases has the tag {TAG}")
-    questions = [
-        (name, of[0].title, [row for case in of for row in _answers(case, name)]) for name, of in asked.items()
-    ]
+    questions = [(name, [row for case in of for row in _answers(case, name)]) for name, of in asked.items()]
     errata = [_erratum(case, case.erratum) for case in cases if case.erratum]
     click.echo(render(questions, errata), nl=False)
     return 0
@@ -73,8 +73,19 @@ def _answers(case: Case, name: str) -> Iterator[Answer]:
         for nan, cells in _by_nan(one):
             rows.setdefault(cells, []).append(nan or label)
     for (shape, Y, Indices), labels in rows.items():
-        words = ", ".join(dict.fromkeys(label for label in labels if label))
-        yield Answer(title, case.id, words or fixed, shape, Y, Indices, "")
+        yield Answer(title, case.id, _grouped(labels) if len(rows) > 1 else fixed, shape, Y, Indices, "")
+
+
+def _grouped(labels: Sequence[str]) -> str:
+    """``nan: ignored`` and ``nan: as-neg-inf`` as one."""
+    readings: dict[str, list[str]] = {}
+    for label in labels:
+        for part in filter(None, label.split(", ")):
+            point, _, reading = part.partition(": ")
+            of_point = readings.setdefault(point, [])
+            if reading not in of_point:
+                of_point.append(reading)
+    return "; ".join(f"`{point}`: {', '.join(of_point)}" for point, of_point in readings.items())
 
 
 def _by_nan(one: Expected) -> Iterator[tuple[str, tuple[str, str, str]]]:

@@ -54,8 +54,8 @@ class Erratum:
     computed: tuple[str, ...]
 
 
-def render(questions: Sequence[tuple[str, str, Sequence[Answer]]], errata: Sequence[Erratum]) -> str:
-    """The whole page. ``questions`` are a case's id, its title, and the answers of the documents."""
+def render(questions: Sequence[tuple[str, Sequence[Answer]]], errata: Sequence[Erratum]) -> str:
+    """The whole page. ``questions`` are an id that cases share and the answers of their documents."""
     lines = [
         "# The documents side by side",
         "",
@@ -66,16 +66,14 @@ def render(questions: Sequence[tuple[str, str, Sequence[Answer]]], errata: Seque
         ),
     ]
     order = list(HEADINGS)
-    for name, title, answers in sorted(
-        questions, key=lambda one: order.index(one[0]) if one[0] in order else len(order)
-    ):
+    for name, answers in sorted(questions, key=lambda one: order.index(one[0]) if one[0] in order else len(order)):
         rows = [
             [one.document, one.reading, one.shape, one.Y, one.Indices, f"`{one.case}`"]
             if not one.refused
             else [one.document, one.reading, "refused", escaped(one.refused), "", f"`{one.case}`"]
             for one in answers
         ]
-        lines += ["", f"## {HEADINGS.get(name, name)}", "", f"{title}.", ""]
+        lines += ["", f"## {HEADINGS.get(name, name)}", ""]
         lines += table(["document", "reading", "shape", "Y", "Indices", "case"], rows)
     lines += ["", "## Errata", "", "Where the documents are wrong, and the computation that shows it."]
     for one in errata:

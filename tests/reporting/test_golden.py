@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from maxpool_check.reporting import json, markdown, text
+from maxpool_check.reporting import github, json, junit, markdown, sarif, text
 from maxpool_check.running.record import read
 
 GOLDEN = Path(__file__).parents[1] / "data/golden"
@@ -23,10 +23,16 @@ def rendered(name):
         "report.txt": lambda: text.render(record, code, width=100, color=False),
         "report-verbose.txt": lambda: text.render(record, code, width=72, color=False, verbose=True),
         "report-color.txt": lambda: text.render(record, code, width=100, color=True),
+        "report.xml": lambda: junit.render(record),
+        "report-github.md": lambda: github.render(record, code),
+        "report.sarif": lambda: sarif.render(record) + "\n",
     }[name]()
 
 
-NAMES = ("report.md", "report.json", "report.txt", "report-verbose.txt", "report-color.txt")
+NAMES = (
+    "report.md", "report.json", "report.txt", "report-verbose.txt", "report-color.txt", "report.xml", "report-github.md",
+    "report.sarif",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)

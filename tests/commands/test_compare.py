@@ -1,0 +1,224 @@
+"""``compare``, ``gate``, ``bisect`` and ``history``, as a user types them."""
+
+import json
+import shutil
+
+import pytest
+import yaml
+
+from tests.conftest import CASES
+
+RELEASES = pytest.mark.network
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "code", "line"),
+    [
+        ("right", "right", 0, "SAFE no observable change in 12 executions"),
+        ("right", "keeps_the_seed", 1, "BLOCK 2 regressed of 12 executions"),
+        ("keeps_the_seed", "right", 0, "REVIEW 2 fixed of 12 executions"),
+        ("right", "refuses_everything", 1, "BLOCK 10 newly-refused of 12 executions"),
+        ("refuses_everything", "right", 0, "REVIEW 10 newly-accepted of 12 executions"),
+        ("right", "dies_of_a_signal", 1, "BLOCK 2 crash-new of 12 executions"),
+        ("accepts_everything", "right", 0, "REVIEW 2 fixed of 12 executions"),
+        ("right", "y_alone", 0, "REVIEW 5 missing of 12 executions"),
+    ],
+)
+def test_the_last_line_of_a_gate(cli, small, subject, tmp_path, base, head, code, line):
+    old = tmp_path / "base.jsonl"
+    recorded = cli("run", small, "-t", subject(base), "--no-known", "-o", old)
+    assert recorded.code in (0, 1)
+    done = cli("gate", small, "--base", old, "--head", subject(head))
+    assert done.out.rstrip().splitlines()[-1] == line, done.out + done.err
+    assert done.code == code
+
+
+def test_two_targets_are_asked_side_by_side(cli, small, subject, tmp_path):
+    paths = [tmp_path / name for name in ("r.jsonl", "r.md", "r.json")]
+    done = cli(
+        "gate", small, "--base", subject("right"), "--head", subject("keeps_the_seed"), "-j", 2,
+        "-o", paths[0], "--report", f"markdown={paths[1]}", "--report", f"json={paths[2]}",
+    )  # fmt: skip
+    assert done.code == 1
+    assert "regressed  conforms -> indices-sentinel, y-lowest-for-neg-inf  1 case" in done.out
+    assert "Y[0, 0, 0, 0]: expected -inf, got -3.4028235e+38" in done.out
+    assert "**BLOCK 2 regressed of 12 executions**" in paths[1].read_text()
+    document = json.loads(paths[2].read_text())
+    (comparison,) = document["comparisons"]
+    assert document["schema"] == "maxpool-check/gate/1"
+    assert (document["exit_code"], comparison["decision"], comparison["compared"]) == (1, "BLOCK", 12)
+    assert comparison["summary"] == {
+        **dict.fromkeys(comparison["summary"], 0), "regressed": 2, "same": 10,
+    }  # fmt: skip
+    assert len(comparison["transitions"]) == 12
+    (worst, _) = [one for one in comparison["transitions"] if one["change"] == "regressed"]
+    assert worst["new"]["kinds"] == ["indices-sentinel", "y-lowest-for-neg-inf"]
+    assert worst["new"]["cells"][0]["got"] == "-3.4028235e+38"
+    assert worst["old"]["verdict"] == "conforms"
+    # The record holds both, and compares the same.
+    again = cli(
+        "compare", paths[0], paths[0], "--old-target", subject("right"), "--new-target", subject("keeps_the_seed"),
+    )  # fmt: skip
+    assert again.code == 1
+    assert again.out == done.out
+
+
+def test_other_changes_can_block(cli, small, subject):
+    asked = ("gate", small, "--base", subject("keeps_the_seed"), "--head", subject("right"))
+    assert cli(*asked, "--fail-on", "fixed").out.rstrip().endswith("BLOCK 2 fixed of 12 executions")
+    assert cli(*asked, "--fail-on", "any").code == 1
+    wrong = cli(*asked, "--fail-on", "fixd")
+    assert wrong.code == 2
+    assert "did you mean 'fixed'?" in wrong.err
+
+
+def test_a_gate_that_could_not_ask_is_incomplete(cli, small, subject, tmp_path):
+    missing = f"python:{tmp_path}/nothing.py:f"
+    done = cli("gate", small, "--base", subject("right"), "--head", missing)
+    assert done.code == 3
+    assert done.out.startswith("INCOMPLETE")
+    as_json = cli("gate", small, "--base", subject("right"), "--head", missing, "--format", "json")
+    assert as_json.json["exit_code"] == as_json.code == 3
+
+
+def test_a_gate_where_nothing_can_be_compared(cli, tmp_path, small, subject):
+    done = cli("gate", small, "-k", "nothing", "--base", subject("right"), "--head", subject("y_alone"))
+    assert done.code != 0
+    (tmp_path / "x.yaml").write_text(
+        "spec: openvino-8\ncases:\n  - id: a\n    input: {dtype: int32, shape: [1, 1, 2], fill: 0}\n"
+        "    attributes: {kernel: [2], strides: [1], pads_begin: [0], pads_end: [0]}\n"
+    )
+    done = cli("gate", tmp_path / "x.yaml", "--base", subject("right"), "--head", subject("y_alone"))
+    assert (done.code, done.out.rstrip().splitlines()[-1].split()[:2]) == (4, ["NOTHING", "COMPARED"])
+
+
+def test_records_that_do_not_answer_the_same_questions(cli, small, subject, tmp_path):
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    cli("run", small, "-t", subject("right"), "-o", old)
+    text = (small / "small.yaml").read_text()
+    (small / "small.yaml").write_text(text.replace("arange: {start: -9}", "arange: {start: -8}"))
+    cli("run", small, "-t", subject("right"), "-o", new)
+    done = cli("compare", old, new)
+    assert done.code == 2
+    assert "small:padded is not the same case in both" in done.err
+    assert "--intersection" in done.err
+    left = cli("compare", old, new, "--intersection")
+    assert (left.code, left.out.rstrip().splitlines()[-1]) == (0, "SAFE no observable change in 10 executions")
+
+
+def test_an_incomplete_record_is_compared_and_never_green(cli, small, subject, tmp_path):
+    old, cut = tmp_path / "old.jsonl", tmp_path / "cut.jsonl"
+    cli("run", small, "-t", subject("right"), "-o", old)
+    cut.write_text("\n".join(old.read_text().splitlines()[:-3]) + "\n")
+    done = cli("compare", old, cut)
+    assert done.code == 3
+    assert done.out.rstrip().splitlines()[-1].startswith("INCOMPLETE the new record is incomplete")
+    assert cli("compare", old, tmp_path / "nothing.jsonl").code == 2
+
+
+def test_values_that_conform_and_differ_are_shown(cli, tmp_path, subject):
+    (tmp_path / "x.yaml").write_text(
+        "cases:\n  - id: tie\n    input: {dtype: float32, shape: [1, 1, 2, 2], fill: 5}\n"
+        "    attributes: {kernel_shape: [2, 2]}\n"
+    )
+    done = cli("gate", tmp_path / "x.yaml", "--base", subject("right"), "--head", subject("names_the_last_tie"))
+    assert done.out.rstrip().splitlines()[-1] == "REVIEW 1 conforming-but-different of 2 executions"
+    assert "Indices[0, 0, 0, 0]: the reference has 0, it gives 3" in done.out
+
+
+NEG_INF = "sonnx/float:float-example-3"
+
+
+@RELEASES
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--case", NEG_INF, "--kind", "y-lowest-for-neg-inf"],
+         "last 1.28.0 diverges (y-lowest-for-neg-inf), first 1.29.0 conforms"),
+        (["--case", NEG_INF, "--kind", "indices-sentinel"],
+         "last 1.28.0 diverges (indices-sentinel), first 1.29.0 conforms"),
+        (["--case", "refusals/attributes:strides-zero-rows"], "last 1.27.0 crashes (crash), first 1.28.0 conforms"),
+        (["--case", "refusals/attributes:dilations-zero", "--question", "y-only"],
+         "last 1.25.1 diverges (accepts-invalid), first 1.26.0 conforms"),
+        (["--case", "onnx/version-10:ceil-last-window-in-padding"],
+         "last 1.20.1 undefined, first 1.21.0 diverges (shape)"),
+    ],
+)  # fmt: skip
+def test_the_release_where_a_verdict_changes(cli, arguments, line):
+    done = cli("bisect", CASES, *arguments, "--from", "1.19", "-q")
+    assert done.code == 0, done.err
+    assert done.out.rstrip().splitlines()[-1] == line
+
+
+@RELEASES
+def test_a_bisection_as_json_and_what_it_writes_into_the_known_divergences(cli, tmp_path):
+    corpus = tmp_path / "cases"
+    (corpus / "sonnx").mkdir(parents=True)
+    shutil.copy(CASES / "sonnx/float.yaml", corpus / "sonnx")
+    entry = (
+        "# reviewed\nknown:\n  - id: seed\n    when: onnxruntime   # narrow me\n    cases: ['sonnx/float:float-example-3']\n"
+        "    kinds: [y-lowest-for-neg-inf, indices-sentinel]\n    questions: [indices]\n    reason: It keeps its seed.\n"
+    )
+    (corpus / "known-divergences.yaml").write_text(entry)
+    asked = ("bisect", corpus, "--case", NEG_INF, "--from", "1.28", "--to", "1.30.0", "--write-known")
+    done = cli(*asked, "--format", "json", "-o", tmp_path / "found.json")
+    document = done.json
+    assert done.code == document["exit_code"] == 0
+    assert document == json.loads((tmp_path / "found.json").read_text())
+    assert document["releases"] == ["1.28.0", "1.29.0", "1.30.0"]
+    (boundary,) = document["boundaries"]
+    assert (boundary["last"]["version"], boundary["first"]["version"]) == ("1.28.0", "1.29.0")
+    text = (corpus / "known-divergences.yaml").read_text()
+    assert text == entry.replace("when: onnxruntime ", 'when: "onnxruntime <1.29.0" ')
+    assert yaml.safe_load(text)["known"][0]["when"] == "onnxruntime <1.29.0"
+    assert "says so already" in cli(*asked, "-q").err
+
+
+@RELEASES
+def test_a_verdict_that_does_not_change(cli):
+    done = cli("bisect", CASES, "--case", "sonnx/float:float-example-1", "--from", "1.29.0", "--to", "1.30.0", "-q")
+    assert (done.code, done.out.rstrip().splitlines()[-1]) == (1, "no change from 1.29.0 to 1.30.0: conforms")
+
+
+def test_bad_words_to_bisect(cli):
+    for arguments, words in (
+        (["--case", "sonnx/float:float-example-9"], "did you mean"),
+        (["--case", NEG_INF, "--kind", "y-lowest"], "there is no kind 'y-lowest'"),
+        (["--case", NEG_INF, "--question", "both"], "is not asked 'both', but indices, y-only"),
+        (["--case", NEG_INF, "--target", "onnxruntime==1.23.2"], "is one version"),
+        (["--case", NEG_INF, "--from", "new"], "Invalid version"),
+    ):
+        done = cli("bisect", CASES, *arguments)
+        assert done.code == 2
+        assert words in done.err
+
+
+@RELEASES
+def test_no_release_in_the_range(cli):
+    done = cli("bisect", CASES, "--case", NEG_INF, "--from", "999")
+    assert done.code == 2
+    assert "no release of onnxruntime lies between 999 and the newest" in done.err
+
+
+@RELEASES
+def test_a_history_of_two_releases(cli, tmp_path):
+    report = tmp_path / "h.md"
+    done = cli(
+        "history", CASES, "-k", "sonnx/*", "--versions", "1.28..1.29.0", "--report", f"markdown={report}", "--format", "json",
+        "-q",
+    )  # fmt: skip
+    document = done.json
+    assert done.code == 0
+    old, new = document["releases"]
+    assert (old["version"], new["version"]) == ("1.28.0", "1.29.0")
+    assert old["kinds"]["y-lowest-for-neg-inf"] >= 2
+    assert "indices-sentinel" not in new["kinds"]
+    (step,) = document["changes"]
+    assert step["summary"]["fixed"] > 0
+    assert "### 1.28.0 to 1.29.0" in report.read_text()
+
+
+def test_bad_versions_of_a_history(cli):
+    done = cli("history", CASES, "--versions", "1.28")
+    assert done.code == 2
+    assert "is not A..B or A..B,every=minor" in done.err

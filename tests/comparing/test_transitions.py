@@ -1,0 +1,165 @@
+"""What becomes of an execution from one record to another, and what a gate makes of it."""
+
+import pytest
+
+from maxpool_check.comparing.gate import Decision, decide
+from maxpool_check.comparing.transitions import Change, Incomparable, change, groups, paired, transitions
+from maxpool_check.running.record import Execution, Footer, Header, Record, Target
+
+A, B = {"Y": "a"}, {"Y": "b"}
+
+
+def execution(verdict="conforms", answer=A, *kinds, case="x:a", question="y-only", target="t", sha="1", size=1):
+    return Execution(
+        target=target, case=case, question=question, verdict=verdict, title="", spec="onnx-22", case_sha256=sha,
+        origin="x.yaml:1", kinds=kinds, answer=answer, size=size,
+    )  # fmt: skip
+
+
+RIGHT = execution()
+OTHER = execution("conforms", B)
+WRONG = execution("diverges", A, "y-wrong")
+INVALID = execution("diverges", A, "accepts-invalid")
+REFUSAL = execution("conforms", {})
+REFUSES = execution("refuses", {}, "refuses-valid")
+CRASH = execution("crashes", {}, "crash")
+HANGS = execution("times-out", {}, "timeout")
+UNDEFINED = execution("undefined", A)
+UNASKED = execution("not-expressible", {})
+ERROR = execution("error", {})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (RIGHT, RIGHT, "same"),
+        (RIGHT, OTHER, "conforming-but-different"),
+        (UNDEFINED, execution("undefined", B), "conforming-but-different"),
+        (UNDEFINED, UNDEFINED, "same"),
+        (RIGHT, WRONG, "regressed"),
+        (UNDEFINED, WRONG, "regressed"),
+        (WRONG, RIGHT, "fixed"),
+        (WRONG, WRONG, "same"),
+        (WRONG, execution("diverges", B, "y-wrong"), "changed"),
+        (WRONG, execution("diverges", A, "y-nan"), "changed"),
+        (RIGHT, REFUSES, "newly-refused"),
+        (WRONG, REFUSES, "newly-refused"),
+        (RIGHT, REFUSAL, "newly-refused"),
+        (INVALID, REFUSAL, "fixed"),
+        (REFUSAL, INVALID, "regressed"),
+        (REFUSES, RIGHT, "newly-accepted"),
+        (REFUSES, WRONG, "regressed"),
+        (REFUSES, REFUSES, "same"),
+        (REFUSAL, REFUSAL, "same"),
+        (RIGHT, CRASH, "crash-new"),
+        (REFUSAL, HANGS, "crash-new"),
+        (CRASH, CRASH, "same"),
+        (CRASH, HANGS, "changed"),
+        (CRASH, RIGHT, "crash-gone"),
+        (CRASH, WRONG, "crash-gone"),
+        (CRASH, REFUSAL, "crash-gone"),
+        (RIGHT, None, "missing"),
+        (RIGHT, UNASKED, "missing"),
+        (RIGHT, ERROR, "missing"),
+        (None, RIGHT, "added"),
+        (UNASKED, WRONG, "added"),
+        (UNASKED, UNASKED, "not-compared"),
+        (None, UNASKED, "not-compared"),
+    ],
+)
+def test_what_becomes_of_an_execution(old, new, expected):
+    assert change(old, new).value == expected
+
+
+def record(*executions, profile=None, targets=("t",), footer=True):
+    target = {
+        "distribution": "d",
+        "version": "1",
+        "provider": "p",
+        "providers": (),
+        "session_options": {},
+        "python": "3",
+        "numpy": "2",
+    }
+    return Record(
+        Header(
+            tool="0", started="", python="", system="", cpu="", libraries={}, cases=1, cases_sha256="",
+            targets=tuple(Target(name=name, newest_opset=None, **target) for name in targets),
+            profile={"onnx-22": profile or {"nan": "ignored"}}, known_sha256=None,
+        ),
+        executions,
+        Footer(finished="", executions=0, summary={}, known=(), errors=(), exit_code=0) if footer else None,
+    )  # fmt: skip
+
+
+def test_questions_are_compared_one_by_one():
+    old = record(RIGHT, execution("conforms", A, question="indices"))
+    new = record(WRONG, execution("conforms", B, question="indices"))
+    assert [one.change.value for one in transitions(old, new, "t", "t")] == ["regressed", "conforming-but-different"]
+
+
+def test_a_case_that_is_not_the_same_question_cannot_be_compared():
+    old, new = record(RIGHT, execution(case="x:b")), record(RIGHT, execution(case="x:b", sha="2"))
+    with pytest.raises(Incomparable, match="x:b is not the same case in both"):
+        transitions(old, new, "t", "t")
+    assert [one.execution.case for one in transitions(old, new, "t", "t", intersection=True)] == ["x:a"]
+
+
+def test_a_document_read_otherwise_cannot_be_compared():
+    with pytest.raises(Incomparable, match="onnx-22 is not read alike"):
+        transitions(record(RIGHT), record(RIGHT, profile={"nan": "propagates"}), "t", "t")
+
+
+def test_targets_are_paired_by_name_unless_there_is_one_or_they_are_named():
+    one, other, both = record(targets=("a",)), record(targets=("b",)), record(targets=("a", "b", "c"))
+    assert paired(one, other) == [("a", "b")]
+    assert paired(both, record(targets=("b", "c", "d"))) == [("b", "b"), ("c", "c")]
+    assert paired(both, other, ("c", None)) == [("c", "b")]
+    with pytest.raises(Incomparable, match="which to compare"):
+        paired(both, record(targets=("d", "e")))
+    with pytest.raises(Incomparable, match="no target 'z'"):
+        paired(one, other, ("z", None))
+
+
+def test_groups_show_the_worst_first_and_the_smallest_case_of_each():
+    old = record(*[execution(case=f"x:{name}") for name in "abc"], execution("diverges", A, "y-nan", case="x:d"))
+    new = record(
+        execution("diverges", A, "y-wrong", case="x:a", size=9),
+        execution("diverges", B, "y-wrong", case="x:b", size=2),
+        execution("conforms", B, case="x:c"),
+        execution(case="x:d"),
+    )
+    found = groups(transitions(old, new, "t", "t"))
+    assert [(group.change.value, group.cases) for group in found] == [
+        ("regressed", ["x:b", "x:a"]), ("fixed", ["x:d"]), ("conforming-but-different", ["x:c"]),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pairs", "line"),
+    [
+        ([(RIGHT, RIGHT), (WRONG, WRONG)], "SAFE no observable change in 2 executions"),
+        ([(RIGHT, RIGHT), (UNASKED, UNASKED)], "SAFE no observable change in 1 executions"),
+        ([(WRONG, RIGHT), (RIGHT, RIGHT)], "REVIEW 1 fixed of 2 executions"),
+        ([(RIGHT, OTHER)], "REVIEW 1 conforming-but-different of 1 executions"),
+        ([(REFUSES, RIGHT)], "REVIEW 1 newly-accepted of 1 executions"),
+        ([(RIGHT, None)], "REVIEW 1 missing of 1 executions"),
+        ([(RIGHT, WRONG)], "BLOCK 1 regressed of 1 executions"),
+        ([(RIGHT, REFUSES)], "BLOCK 1 newly-refused of 1 executions"),
+        ([(RIGHT, CRASH), (WRONG, RIGHT)], "BLOCK 1 crash-new, 1 fixed of 2 executions"),
+    ],
+)
+def test_the_decision_of_a_gate(pairs, line):
+    old = record(*[execution_of(one, number) for number, (one, _) in enumerate(pairs) if one])
+    new = record(*[execution_of(other, number) for number, (_, other) in enumerate(pairs) if other])
+    assert str(decide(transitions(old, new, "t", "t"))) == line
+
+
+def execution_of(one, number):
+    return execution(one.verdict, one.answer, *one.kinds, case=f"x:{number}")
+
+
+def test_what_blocks_can_be_said():
+    found = transitions(record(WRONG), record(RIGHT), "t", "t")
+    assert decide(found, [Change.FIXED]).decision is Decision.BLOCK
+    assert decide(transitions(record(RIGHT), record(WRONG), "t", "t"), []).decision is Decision.REVIEW
