@@ -2,13 +2,15 @@
 # make test   lint, types and all tests
 # make check  lint and types
 # make report the committed reports, from real runs
+# make history what every minor version of ONNX Runtime shows
 
 PYTHON ?= python3
 ENVIRONMENT := .venv
 BIN := $(ENVIRONMENT)/bin
 REPORTED := 1.23.2 1.31.1
+HISTORY := 1.15.1..1.31.1,every=minor
 
-.PHONY: run test check format report clean
+.PHONY: run test check format report history clean
 
 run: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/ -o build/record.jsonl --report markdown=build/report.md --report json=build/report.json
@@ -33,6 +35,10 @@ report: $(BIN)/.installed
 	    --report markdown=reports/onnxruntime-$$version-cpu.md || exit; \
 	done
 	$(BIN)/maxpool-check documents cases/ > reports/documents.md
+
+history: $(BIN)/.installed
+	$(BIN)/maxpool-check history cases/ --versions $(HISTORY) -j 2 \
+	  --report markdown=reports/onnxruntime-history.md --report json=reports/onnxruntime-history.json > /dev/null
 
 clean:
 	rm -rf $(ENVIRONMENT) build .mypy_cache .ruff_cache .pytest_cache .hypothesis

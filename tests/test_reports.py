@@ -1,5 +1,7 @@
 """The committed reports: each is what its record says, and the records are of this corpus."""
 
+import json
+
 import pytest
 
 from maxpool_check.corpus.collection import collect
@@ -39,6 +41,39 @@ def test_every_report_is_listed_and_nothing_is_too_large():
     for path in RECORDS:
         assert f"({path.with_suffix('.md').name})" in readme
     assert all(path.stat().st_size < 2**20 for path in REPORTS.iterdir())
+
+
+def test_the_page_of_the_documents_is_what_the_reference_says(cli):
+    done = cli("documents", CASES)
+    assert done.code == 0, done.err
+    assert (REPORTS / "documents.md").read_text() == done.out, "make report"
+
+
+def test_the_page_of_the_documents_asks_all_of_them_about_every_point_where_they_differ():
+    page = (REPORTS / "documents.md").read_text()
+    differing, errata = page.split("## Errata")
+    for heading in (
+        "A NaN in the window", "The value of the padding", "What Indices count", "Rounding up", "VALID, and rounding up",
+        "SAME, the odd cell at the end", "A window without a cell",
+    ):  # fmt: skip
+        section = differing.split(f"## {heading}\n")[1].split("\n## ")[0]
+        for title in ("ONNX MaxPool-22", "SONNX", "OpenVINO MaxPool-8", "com.ms.internal.nhwc", "nGraph", "XMOS"):
+            assert f"| {title}" in section, (heading, title)
+    for title in ("SONNX MaxPool", "OpenVINO MaxPool-8", "com.ms.internal.nhwc", "nGraph MaxPool", "XMOS lib_nn"):
+        assert f"### {title}" in errata
+
+
+def test_the_history_is_of_the_corpus_as_it_is():
+    history = json.loads((REPORTS / "onnxruntime-history.json").read_text())
+    digests = {release["cases_sha256"] for release in history["releases"]}
+    assert digests == {header(collect([CASES]).cases, [], []).cases_sha256}, "make history"
+    minors = [release["version"].rpartition(".")[0] for release in history["releases"]]
+    assert len(minors) == len(set(minors)) == 17
+    page = (REPORTS / "onnxruntime-history.md").read_text()
+    for release in history["releases"]:
+        assert f" {release['version']} |" in page
+    fixed = next(step for step in history["changes"] if step["to"].startswith("1.29."))
+    assert fixed["summary"]["fixed"] >= 90
 
 
 def test_the_old_release_shows_the_defects_that_sonnx_prints():

@@ -16,6 +16,7 @@ from maxpool_check.reference.policies import NhwcIndexBase, Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.attributes import Kind, invalid, of_length, one_of, typed
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
+from maxpool_check.specifications.refused import Refused, said_by
 
 _ACTIVATION = {"activation": Kind.TEXT, "activation_params": Kind.NUMBERS}
 _PARAMETERS = {Function.RELU: 0, Function.CLIP: 2, Function.LEAKY_RELU: 1}
@@ -48,7 +49,10 @@ class Nhwc:
         activation = self._activation(given)
         own = {name: value for name, value in given.items() if name not in _ACTIVATION}
         sizes = self.layout.sizes(shape) if len(shape) > 2 else shape
-        pooling = self.onnx.pooling(own, dtype, sizes, policies)
+        try:
+            pooling = self.onnx.pooling(own, dtype, sizes, policies)
+        except Refused as refused:
+            raise said_by(refused, self.title, self.onnx.title) from refused
         read = [
             replace(one, activation=activation, layout=self.layout, alternatives=())
             for one in (pooling, *pooling.alternatives)

@@ -24,9 +24,16 @@ class Refused(ValueError):
 
     def __init__(self, reason: Reason, message: str, *, clause: str, attribute: str | None = None) -> None:
         super().__init__(f"{message} [{clause}]")
+        self.message = message
         self.reason = reason
         self.clause = clause
         self.attribute = attribute
+
+
+def said_by(refused: Refused, document: str, instead_of: str) -> Refused:
+    """The refusal of another document's text, as said by one that repeats it."""
+    clause = refused.clause.replace(instead_of, document)
+    return Refused(refused.reason, refused.message, clause=clause, attribute=refused.attribute)
 
 
 class IllTyped(Refused):

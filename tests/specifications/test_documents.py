@@ -156,3 +156,9 @@ def test_a_policy_that_a_document_has_no_use_for_is_an_error_that_names_those_it
         maxpool_check.maxpool(IMAGE, spec="xmos-maxpool2d", policies={"nan": "ignored"}, **XMOS)
     for document in SPECIFICATIONS.values():
         assert ("nhwc_index_base" in document.policies.names()) == (document.name == "ort-nhwc-11")
+
+
+def test_a_refusal_of_nhwc_names_its_own_page():
+    for attributes, x in (({"kernel_shape": [9, 9]}, X), ({"kernel_shape": [2, 2]}, X.astype(np.int8)), ({}, X)):
+        _, clause = refusal(x, "ort-nhwc-11", attributes)
+        assert clause.startswith("com.ms.internal.nhwc MaxPool-11, ")
