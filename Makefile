@@ -31,7 +31,7 @@ format: $(BIN)/.installed-for-tests
 
 report: $(BIN)/.installed
 	for version in $(REPORTED); do \
-	  $(BIN)/maxpool-check run cases/ -q -t onnxruntime==$$version -o reports/onnxruntime-$$version-cpu.jsonl \
+	  $(BIN)/maxpool-check run cases/ -q -t onnxruntime==$$version -o reports/onnxruntime-$$version-cpu.jsonl.gz \
 	    --report markdown=reports/onnxruntime-$$version-cpu.md || exit; \
 	done
 	$(BIN)/maxpool-check documents cases/ > reports/documents.md

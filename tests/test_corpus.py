@@ -27,14 +27,24 @@ def test_the_reference_reproduces_every_expectation():
     assert [problem for case in CORPUS.cases for problem in contradictions(case)] == []
 
 
-def test_only_one_printed_value_is_wrong():
-    assert [case.id for case in CORPUS.cases if disagreements(case)] == ["sonnx/int:int-example-4"]
+def test_what_the_documents_print_wrongly_is_what_their_errata_say():
+    wrong = {case.id for case in CORPUS.cases if disagreements(case)}
+    examples = {name for name in wrong if name.partition(":")[0] in ("sonnx/int", "openvino/examples-8")}
+    assert examples == {
+        "sonnx/int:int-example-4", "openvino/examples-8:example-1", "openvino/examples-8:xml-same-upper",
+        "openvino/examples-8:formula-of-valid",
+    }  # fmt: skip
+    assert {name.partition(":")[0] for name in wrong - examples} == {
+        "sonnx/errata", "ngraph/examples", "xmos/examples",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", [case for case in CORPUS.cases if case.X.size < 400], ids=lambda case: case.id)
 def test_both_references_agree(case):
     if isinstance(case.meaning, Pooling):
-        assert_same(evaluate(case.X, case.meaning), definition.evaluate(case.X, case.meaning))
+        X = case.meaning.layout.to_core(case.X)
+        for pooling in (case.meaning, *case.meaning.alternatives):
+            assert_same(evaluate(X, pooling), definition.evaluate(X, pooling))
 
 
 def test_every_case_has_a_title_of_its_own():
@@ -43,11 +53,16 @@ def test_every_case_has_a_title_of_its_own():
 
 
 def test_the_worked_examples_are_there():
-    sonnx = {case.id.partition(":")[2] for case in CORPUS.cases if case.id.startswith("sonnx/")}
+    files = ("sonnx/real:", "sonnx/float:", "sonnx/int:")
+    sonnx = {case.id.partition(":")[2] for case in CORPUS.cases if case.id.startswith(files)}
     assert sonnx == {
         "real-example", *[f"float-example-{i}" for i in range(1, 5)], *[f"int-example-{i}" for i in range(1, 6)],
     }  # fmt: skip
-    assert sum(case.id.startswith("onnx/examples:") for case in CORPUS.cases) >= 15
+    for page, count in (("onnx/examples:", 15), ("nhwc/examples:", 15)):
+        assert sum(case.id.startswith(page) for case in CORPUS.cases) >= count
+    openvino = {case.id.partition(":")[2] for case in CORPUS.cases if case.id.startswith("openvino/examples-8:")}
+    assert {f"example-{number}" for number in range(1, 8)} <= openvino
+    assert sum(name.startswith("xml-") for name in openvino) == 3
 
 
 def test_every_document_dtype_and_form_of_expectation_is_used():

@@ -11,23 +11,29 @@ from maxpool_check.running.record import read
 from tests.conftest import CASES, ROOT
 
 REPORTS = ROOT / "reports"
-RECORDS = sorted(REPORTS.glob("*.jsonl"))
+
+
+def name_of(path):
+    return path.name.removesuffix(".jsonl.gz")
+
+
+RECORDS = sorted(REPORTS.glob("*.jsonl.gz"))
 
 
 def test_there_are_reports_of_the_releases_that_matter():
-    names = {path.stem for path in RECORDS}
+    names = {name_of(path) for path in RECORDS}
     assert "onnxruntime-1.23.2-cpu" in names
     assert len(names) >= 2
 
 
-@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", RECORDS, ids=name_of)
 def test_a_report_is_made_from_its_record(path):
     record = read(path)
     assert record.footer is not None
-    assert path.with_suffix(".md").read_text() == markdown.render(record, record.footer.exit_code)
+    assert path.with_name(f"{name_of(path)}.md").read_text() == markdown.render(record, record.footer.exit_code)
 
 
-@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", RECORDS, ids=name_of)
 def test_a_record_is_of_the_corpus_as_it_is(path):
     corpus = collect([CASES])
     now, then = header(corpus.cases, [], corpus.known_files), read(path).header
@@ -39,7 +45,7 @@ def test_a_record_is_of_the_corpus_as_it_is(path):
 def test_every_report_is_listed_and_nothing_is_too_large():
     readme = (REPORTS / "README.md").read_text()
     for path in RECORDS:
-        assert f"({path.with_suffix('.md').name})" in readme
+        assert f"({name_of(path)}.md)" in readme
     assert all(path.stat().st_size < 2**20 for path in REPORTS.iterdir())
 
 

@@ -140,7 +140,7 @@ def parsed(names: Sequence[str]) -> list[TargetName]:
 @contextlib.contextmanager
 def recorder(path: Path | None, lines: list[Line]) -> Iterator[Callable[[Line], None]]:
     """Where the lines of the record go: into a list, and into a file as they come."""
-    from maxpool_check.running.record import Writer
+    from maxpool_check.running.record import Writer, opened
 
     if path is None:
         yield lines.append
@@ -152,7 +152,7 @@ def recorder(path: Path | None, lines: list[Line]) -> Iterator[Callable[[Line], 
             # Opened for its first line: an interruption before it leaves what was there.
             nonlocal writer
             if writer is None:
-                writer = Writer(stack.enter_context(path.open("wb")))
+                writer = Writer(stack.enter_context(opened(path)))
             lines.append(line)
             writer.write(line)
 

@@ -55,7 +55,7 @@ def command(
     from maxpool_check.comparing.transitions import Incomparable
 
     options.hold_writable([*[path for _, path in reports], *([output] if output else [])])
-    stored = records.read(Path(base)) if base.endswith(".jsonl") else None
+    stored = records.read(Path(base)) if base.endswith((".jsonl", ".jsonl.gz")) else None
     if base == head:
         raise click.UsageError(f"the base and the head are the same, {base}")
     record = asking.ask(

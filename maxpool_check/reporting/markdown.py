@@ -170,8 +170,11 @@ def _known(record: Record, target: str) -> list[str]:
 def _cases(found: list[Finding]) -> list[str]:
     reasons: dict[str, list[Execution]] = defaultdict(list)
     for finding in found:
+        # A limit that is known is shown once; the overview counts its cases, and the record has them all.
+        once = finding.limit and finding.status == "expected"
         for execution in finding.executions:
-            reasons[execution.case].append(execution)
+            if not once or execution.case == finding.smallest.case:
+                reasons[execution.case].append(execution)
     lines: list[str] = []
     for executions in sorted(reasons.values(), key=lambda group: group[0].case):
         executions.sort(key=lambda execution: execution.question)

@@ -6,10 +6,13 @@ made from records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import contextlib
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import IO, Any, Literal, cast
 
 import msgspec
 
@@ -191,10 +194,22 @@ _ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
 
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write a record to, compressed if its name ends in ``.gz``."""
+    with path.open("wb") as file:
+        if path.suffix != ".gz":
+            yield file
+            return
+        # No name and no time in it: the same lines are the same file.
+        with gzip.GzipFile("", "wb", 9, file, 0) as compressed:
+            yield cast("IO[bytes]", compressed)
+
+
 class Writer:
     """Writes a record, each line as soon as it is there."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
 
     def write(self, line: Line) -> None:
@@ -203,9 +218,20 @@ class Writer:
         self._stream.flush()
 
 
+def _uncompressed(path: Path) -> bytes:
+    data = path.read_bytes()
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        # As far as it goes: an interrupted run leaves a stream without its end.
+        return zlib.decompressobj(wbits=31).decompress(data)
+    except zlib.error as error:
+        raise BadRecord(f"{path}: not a record: {error}") from error
+
+
 def read(path: Path) -> Record:
     """Read a record. A last line that is cut off is left out. Raises :class:`BadRecord` or ``OSError``."""
-    lines = path.read_bytes().split(b"\n")
+    lines = _uncompressed(path).split(b"\n")
     cut = lines.pop()
     found: list[Line] = []
     for number, line in enumerate(lines, 1):

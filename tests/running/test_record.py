@@ -1,11 +1,13 @@
 """Records: written as the run goes, read whole or in part."""
 
 import json
+from pathlib import Path
 
 import jsonschema
+import msgspec
 import pytest
 
-from maxpool_check.running.record import BadRecord, gather, read, schema
+from maxpool_check.running.record import BadRecord, Line, Writer, gather, opened, read, schema
 
 
 @pytest.fixture
@@ -91,3 +93,26 @@ def test_a_record_of_another_schema(path):
 def test_gathering_what_was_read_gives_the_same(path):
     record = read(path)
     assert gather([record.header, *record.executions, record.footer]) == record
+
+
+def test_a_record_may_be_compressed_and_is_read_as_far_as_it_goes(tmp_path):
+    path = tmp_path / "record.jsonl.gz"
+    plain = (Path(__file__).parents[1] / "data/golden/record.jsonl").read_bytes()
+    lines = gather_lines(plain)
+    with opened(path) as stream:
+        for line in lines:
+            Writer(stream).write(line)
+    whole = path.read_bytes()
+    assert len(whole) < len(plain) / 2
+    assert read(path).footer is not None
+    path.write_bytes(whole[:-40])
+    cut = read(path)
+    assert cut.footer is None
+    assert 0 < len(cut.executions) <= len(lines) - 2
+    path.write_bytes(whole[:100] + b"nonsense" + whole[108:])
+    with pytest.raises(BadRecord):
+        read(path)
+
+
+def gather_lines(data):
+    return [msgspec.json.decode(line, type=Line) for line in data.splitlines()]
