@@ -36,12 +36,12 @@ class Activation:
 
     def of(self, maxima: np.ndarray) -> np.ndarray:
         """The function of every maximum, in the dtype of the maxima. A NaN stays one."""
-        values = self.values
-        if self.function is Function.LEAKY_RELU:
-            with np.errstate(invalid="ignore"):
-                scaled = rounded(maxima.astype(np.float64) * values[0], maxima.dtype)
-            return np.where(maxima < 0, scaled, maxima)
-        zero = np.zeros(1)
-        low, *high = rounded(zero if self.function is Function.RELU else values, maxima.dtype)
-        result = np.where(maxima < low, low, maxima)
-        return np.where(result > high[0], high[0], result) if high else result
+        # bfloat16 complains when it compares a NaN, and 0 * inf is one.
+        with np.errstate(invalid="ignore"):
+            if self.function is Function.LEAKY_RELU:
+                scaled = rounded(maxima.astype(np.float64) * self.values[0], maxima.dtype)
+                return np.where(maxima < 0, scaled, maxima)
+            bounds = np.zeros(1) if self.function is Function.RELU else self.values
+            low, *high = rounded(bounds, maxima.dtype)
+            result = np.where(maxima < low, low, maxima)
+            return np.where(result > high[0], high[0], result) if high else result

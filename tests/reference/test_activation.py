@@ -6,6 +6,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from maxpool_check.reference.activation import Activation, Function
+from maxpool_check.reference.dtypes import NUMPY
 
 VALUES = [-np.inf, -3.5, -1e-3, -0.0, 0.0, 1e-3, 2.0, 6.5, np.inf, np.nan]
 
@@ -50,3 +51,10 @@ def test_a_product_is_rounded_once():
 def test_a_parameter_that_float32_cannot_hold_is_infinite():
     X = np.array([1e300, -1.0])
     assert Activation(Function.CLIP, (0.0, 1e40)).of(X).tolist() == [1e300, 0.0]
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("activation", [Activation(Function.RELU), Activation(Function.CLIP, (-1.0, 1.0)),
+                                        Activation(Function.LEAKY_RELU, (0.0,))])  # fmt: skip
+def test_a_nan_passes_without_a_word(name, activation):
+    assert np.isnan(activation.of(np.array([np.nan], NUMPY[name]))).all()
