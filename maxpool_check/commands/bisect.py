@@ -114,13 +114,14 @@ def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool
     from packaging.version import InvalidVersion, Version
 
     from maxpool_check.targets.releases import NoReleases, released
+    from maxpool_check.targets.runtimes import RUNTIMES
 
     try:
         low, high = (Version(text) if text else None for text in (first, last))
     except InvalidVersion as error:
         raise click.UsageError(str(error)) from error
     try:
-        every = released(runtime.runtime, pre=pre)
+        every = released(RUNTIMES[runtime.runtime].distribution, pre=pre)
     except NoReleases as error:
         raise asking.CannotAsk(str(error)) from error
     found = [one for one in every if (low is None or one >= low) and (high is None or one <= high)]
@@ -153,7 +154,7 @@ def _known_kind(kind: str | None) -> None:
 def isolated(target: str) -> TargetName:
     """A runtime whose releases can be asked, each in an environment of its own."""
     (name,) = asking.parsed([target])
-    if name.function is not None or name.version is not None or "python" in name.options:
+    if not name.is_released or name.version is not None or "python" in name.options:
         raise click.UsageError(f"'{target}' is one version; name the runtime alone, as onnxruntime")
     return name
 
@@ -255,6 +256,7 @@ def _narrow(
 ) -> None:
     """Narrow the entries that are about the case to the releases that show them."""
     from maxpool_check.corpus.known_file import narrowed
+    from maxpool_check.targets.runtimes import RUNTIMES
 
     if len(found) != 1:
         click.echo("several changes: no known divergence was narrowed", err=True)
@@ -265,7 +267,7 @@ def _narrow(
         change
         for path in corpus.known_files
         for shown, specifier in ((boundary.before, f"<{first}"), (boundary.after, f">={first}"))
-        for change in narrowed(path, case.id, question, runtime.runtime, shown.kinds, specifier)
+        for change in narrowed(path, case.id, question, RUNTIMES[runtime.runtime].distribution, shown.kinds, specifier)
     ]
     for change in changes:
         click.echo(change, err=True)

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 @asking.jobs
 @asking.timeout
 @click.option(
+    "--memory", type=click.IntRange(min=1), metavar="MB", help="What a target may allocate.  [default: no limit]"
+)
+@click.option(
     "--known", "known_files", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
     help="Known divergences.  [default: known-divergences.yaml at the corpus root]",
 )  # fmt: skip
@@ -52,6 +55,7 @@ def command(
     selected: tuple[str, ...],
     jobs: int,
     timeout: float,
+    memory: int | None,
     known_files: tuple[Path, ...],
     no_known: bool,
     output: Path | None,
@@ -85,7 +89,8 @@ def command(
     cases = select(corpus.cases, selected)
     if not cases:
         click.echo(f"none of the {len(corpus.cases)} cases is selected by {' '.join(selected)}", err=True)
-    plan = Plan(corpus, cases, asking.parsed(names), known, files, timeout, jobs, exit_first, strict)
+    limit = memory * 2**20 if memory else None
+    plan = Plan(corpus, cases, asking.parsed(names), known, files, timeout, limit, jobs, exit_first, strict)
     lines: list[Line] = []
     try:
         with asking.recorder(output, lines) as take:

@@ -4,73 +4,115 @@ from __future__ import annotations
 
 import json
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-_KNOWN = {
-    "onnxruntime": "the installed release, in a process of its own",
-    "onnxruntime==VERSION": "a released version from 1.15.1 on, in an isolated environment made once",
+if TYPE_CHECKING:
+    from maxpool_check.targets.runtimes import Runtime
+
+_KERNELS = {
     "python:PATH.py:FUNCTION": "a function of X and ONNX's attributes that returns (Y, Indices) or Y",
+    "command:PROGRAM ARG...": "a program that speaks the protocol",
+}
+_ASKED = {
+    "attributes": "ONNX's attributes and tensors",
+    "torch": "the arguments of torch.nn.functional.max_pool",
+    "jax": "the arguments of jax.lax.reduce_window",
+    "xmos-maxpool2d": "the hyperparameters of maxpool2d",
 }
 
 
 @click.command("targets")
 @click.argument("names", nargs=-1, metavar="[NAME...]")
-@click.option("--check", is_flag=True, help="Start each one and ask it the smallest MaxPool.")
+@click.option("--check", is_flag=True, help="Start each one and ask it one case.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to print.  [default: text]"
 )
 def command(names: tuple[str, ...], check: bool, form: str) -> int:
     """Show the known runtimes, and what those that are installed or named can be asked.
 
-    Exits with 3 if one that is named, or with --check any, cannot be started.
+    Exits with 3 if one that is named, or with --check any that is installed, cannot be started or does not answer.
     """
+    from maxpool_check.targets.runtimes import RUNTIMES
+
+    installed = {name: _installed(runtime) for name, runtime in RUNTIMES.items()}
+    asked = names or tuple(name for name, found in installed.items() if found) if names or check else ()
+    found = [_target(name, check) for name in asked]
+    if form == "json":
+        known = [
+            {"name": name, "about": runtime.about, "installed": installed[name], "install": _install(runtime)}
+            for name, runtime in RUNTIMES.items()
+        ]
+        kernels = [{"name": name, "about": about} for name, about in _KERNELS.items()]
+        document = {"schema": "maxpool-check/targets/1", "known": known, "kernels": kernels, "targets": found}
+        click.echo(json.dumps(document, indent=1))
+    else:
+        if not names:
+            _known(RUNTIMES, installed)
+        for target in found:
+            _show(target)
+    return 0 if all(target["starts"] and target.get("answers", True) for target in found) else 3
+
+
+def _target(name: str, check: bool) -> dict[str, Any]:
+    """Everything that can be said of a target: of one that starts, what it can be asked; with ``check``, whether it answers."""
     from maxpool_check.targets.name import BadTarget, parse
     from maxpool_check.targets.process import CannotStart
     from maxpool_check.targets.target import Target
 
-    found: list[dict[str, Any]] = []
-    installed = _installed()
-    for name in names or (("onnxruntime",) if installed or check else ()):
-        try:
-            said = Target(parse(name)).description
-        except BadTarget as error:
-            raise click.UsageError(str(error)) from error
-        except CannotStart as error:
-            found.append({"name": name, "starts": False, "why": str(error)})
-            continue
-        found.append({"starts": True, **vars(said)})
-    if form == "json":
-        known = [{"name": name, "about": about} for name, about in _KNOWN.items()]
-        document = {"schema": "maxpool-check/targets/1", "installed": installed, "known": known, "targets": found}
-        click.echo(json.dumps(document, indent=1))
-    else:
-        if not names:
-            _known(installed)
-        for target in found:
-            _show(target)
-    failed = not all(target["starts"] for target in found)
-    return 3 if failed and (names or check) else 0
-
-
-def _installed() -> str | None:
     try:
-        return version("onnxruntime")
+        target = Target(parse(name))
+    except BadTarget as error:
+        raise click.UsageError(str(error)) from error
+    except CannotStart as error:
+        return {"name": name, "starts": False, "why": str(error)}
+    limits = {"dtypes": target.limits.dtypes, "spatial": target.limits.spatial}
+    said = {"starts": True, **vars(target.description), **limits}
+    return {**said, **_checked(target)} if check else said
+
+
+def _checked(target: Any) -> dict[str, Any]:
+    """Whether it answers the smallest case that it speaks, and rightly."""
+    import contextlib
+
+    from maxpool_check.corpus.smallest import smallest
+    from maxpool_check.judging.comparison import Expected
+    from maxpool_check.judging.verdicts import judge
+    from maxpool_check.question import Question
+    from maxpool_check.reference.pooling import Pooling
+
+    case = smallest(target.description.speaks)
+    assert isinstance(case.meaning, Pooling)
+    with contextlib.closing(target.worker()) as worker:
+        outcome = target.ask(worker, case, Question.Y_ONLY).outcome
+    judgement = judge(Expected(case.X, case.meaning), {Question.Y_ONLY: outcome})[Question.Y_ONLY]
+    answers = judgement.verdict.value in ("conforms", "diverges")
+    return {"answers": answers, "verdict": judgement.verdict.value, "why": judgement.message}
+
+
+def _installed(runtime: Runtime) -> str | None:
+    try:
+        return version(runtime.distribution)
     except PackageNotFoundError:
         return None
 
 
-def _known(installed: str | None) -> None:
-    for name, about in _KNOWN.items():
-        state = ""
-        if name == "onnxruntime":
-            state = f" ({installed})" if installed else " (not installed: pip install onnxruntime)"
-        click.echo(f"{name.ljust(max(map(len, _KNOWN)))}  {about}{state}")
+def _install(runtime: Runtime) -> str:
+    return f"pip install 'maxpool-check[{runtime.extra}]'" if runtime.extra else f"pip install {runtime.distribution}"
+
+
+def _known(runtimes: Any, installed: dict[str, str | None]) -> None:
+    width = max(map(len, (*runtimes, *_KERNELS)))
+    for name, runtime in runtimes.items():
+        state = installed[name] or f"not installed: {_install(runtime)}"
+        click.echo(f"{name.ljust(width)}  {runtime.about} ({state})")
+    for name, about in _KERNELS.items():
+        click.echo(f"{name.ljust(width)}  {about}")
     click.echo(
-        "Add @PROVIDER to ask another execution provider, and ?python=PATH to ask in an environment of your own."
+        "Add ==VERSION for a release in an isolated environment, made once; @PROVIDER for another execution provider of\n"
+        "ONNX Runtime; ?python=PATH to ask in an environment of your own. 'targets NAME' says what one can be asked."
     )
-    click.echo("")
 
 
 def _show(target: dict[str, Any]) -> None:
@@ -80,12 +122,24 @@ def _show(target: dict[str, Any]) -> None:
     click.echo(
         f"{target['name']}  {target['distribution']} {target['version']}, Python {target['python']}, numpy {target['numpy']}"
     )
+    speaks = target["speaks"]
     asked = (
-        "attributes and tensors"
-        if target["newest_opset"] is None
-        else f"ONNX models of operator sets 1 to {target['newest_opset']}"
+        f"ONNX models of operator sets 1 to {target['newest_opset']}"
+        if target["newest_opset"] is not None
+        else _ASKED.get(speaks, f"{speaks}'s own attributes")
     )
-    click.echo(
-        f"  provider {target['provider']}" + (f" of {', '.join(target['providers'])}" if target["providers"] else "")
-    )
-    click.echo(f"  asked with {asked}, for Y and Indices and for Y alone")
+    of = f" of {', '.join(target['providers'])}" if target["providers"] else ""
+    click.echo(f"  provider {target['provider']}{of}")
+    indices = {
+        "whole": "Y and Indices, counted in the whole tensor",
+        "plane": "Y and Indices, counted in each plane and converted",
+        None: "Y, not for Indices",
+    }[target["indices"]]
+    click.echo(f"  asked with {asked}, for {indices}")
+    if target["dtypes"] is not None:
+        axes = ", ".join(map(str, target["spatial"] or ()))
+        click.echo(f"  dtypes {', '.join(target['dtypes'])}" + (f"; spatial axes {axes}" if axes else ""))
+    if "answers" in target:
+        words = "answers" if target["answers"] else "does not answer"
+        why = f": {target['why']}" if target["why"] else ""
+        click.echo(f"  {words} the smallest case: {target['verdict']}{why}")

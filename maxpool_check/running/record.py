@@ -29,7 +29,10 @@ Layout = Literal["channels-first", "channels-last", "image"]
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """Who was asked. ``newest_opset`` is the newest operator set it loads, None for one not asked with ONNX models."""
+    """Who was asked. ``newest_opset`` is the newest operator set it loads, None for one not asked with ONNX models.
+
+    ``speaks`` is what it is asked in; ``indices`` how it counts: ``whole``, ``plane``, or None where it gives none.
+    """
 
     name: str
     distribution: str
@@ -40,6 +43,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     python: str
     numpy: str
     newest_opset: int | None
+    speaks: str = "onnx"
+    indices: str | None = "whole"
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, tag="header"):

@@ -23,7 +23,7 @@ from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.target import Reply, Target
 
 DEATHS_IN_A_ROW = 20
-"""After so many crashes and time-outs in a row a target is given up."""
+"""After so many crashes, time-outs and failures to ask in a row a target is given up."""
 
 _AHEAD = 4
 """Cases in flight for each worker, so that none of them waits for the judge."""
@@ -144,7 +144,7 @@ class Run:
         if name in self._given_up:
             return
         final = isinstance(outcome, Failed) and outcome.final
-        died = isinstance(outcome, (Crashed, TimedOut))
+        died = isinstance(outcome, (Crashed, TimedOut, Failed))
         self._deaths[name] = self._deaths[name] + 1 if died else 0
         if final or self._deaths[name] == DEATHS_IN_A_ROW:
             why = outcome.why if isinstance(outcome, Failed) else f"{DEATHS_IN_A_ROW} deaths in a row"

@@ -28,6 +28,7 @@ class Plan:
     known: Sequence[KnownDivergence] = ()
     known_files: Sequence[Path] = ()
     seconds: float = 10.0
+    memory: int | None = None
     jobs: int = 1
     exit_first: bool = False
     strict: bool = False
@@ -63,7 +64,7 @@ def _started(plan: Plan) -> tuple[list[Target], list[str]]:
     targets, errors = [], []
     for name in plan.targets:
         try:
-            targets.append(Target(name, plan.seconds))
+            targets.append(Target(name, plan.seconds, plan.memory))
         except CannotStart as error:
             errors.append(str(error))
     return targets, errors

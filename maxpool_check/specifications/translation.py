@@ -1,65 +1,73 @@
-"""How a case of any document is asked of a runtime that speaks ONNX."""
+"""How a case of any document is asked of a runtime, whatever the runtime speaks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from maxpool_check.reference.activation import Activation
+from maxpool_check.reference.geometry import Geometry, NoWindow
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.pooling import Pooling
+from maxpool_check.specifications.languages import LANGUAGES, Language, NotExpressible
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import Specification
 
-_NEWEST = VERSIONS[-1]
-
-
-class NotExpressible(ValueError):
-    """No ONNX graph says the same."""
-
 
 @dataclass(frozen=True)
 class Translation:
-    """An ONNX graph that says the same as a case, and the way there and back.
+    """What a runtime is asked that says the same as a case, and the way there and back.
 
-    ``attributes`` are those of ``onnx``, the version whose meaning the graph has. ``shape`` is that of its X. ``crop``
-    is what it sees of each spatial axis of the case's X, ``layout`` that of the case. ``activation`` is a node of its
-    own behind the MaxPool. ``index_dtype`` is what the case has its Indices in. ``steps`` says in words what is done,
-    empty where the case is an ONNX graph as it stands.
+    ``attributes`` are those of the language, ``shape`` is that of the X it is handed. ``source`` is the layout of the case,
+    ``target`` that of the language. ``crop`` is what it sees of each spatial axis of the case's X. ``onnx`` is the version
+    whose meaning an ONNX graph has. ``activation`` is a node of its own behind the MaxPool. ``index_dtype`` is what the
+    case has its Indices in. ``steps`` says in words what is done, empty where the case is asked as it stands.
     """
 
-    onnx: Onnx
     attributes: Mapping[str, Any]
     shape: tuple[int, ...]
-    layout: Layout = Layout.CHANNELS_FIRST
+    source: Layout = Layout.CHANNELS_FIRST
+    target: Layout = Layout.CHANNELS_FIRST
     crop: tuple[slice, ...] = ()
+    onnx: Onnx = VERSIONS[-1]
     activation: Activation | None = None
     index_dtype: str = "int64"
-    steps: tuple[str, ...] = field(default=())
+    steps: tuple[str, ...] = ()
 
     def input(self, X: np.ndarray) -> np.ndarray:
-        """X as the graph takes it."""
-        core = self.layout.to_core(X) if X.ndim > 2 else X
-        if not self.crop:
-            return core
+        """X as the runtime takes it."""
+        if X.ndim < 3 or (self.source is self.target and not self.crop):
+            return X
+        core = self.source.to_core(X)
         everything = (slice(None), slice(None))
-        return np.ascontiguousarray(core[everything + self.crop])
+        return self.target.from_core(np.ascontiguousarray(core[everything + self.crop]))
 
-    def output(self, name: str, tensor: np.ndarray) -> np.ndarray:
-        """What the graph gives, as the case has it; unchanged where it is no such tensor at all."""
+    def output(self, name: str, tensor: np.ndarray, *, by_plane: bool = False) -> np.ndarray:
+        """What the runtime gives, as the case has it; unchanged where it is no such tensor at all.
+
+        ``by_plane``: it counts the cells of each plane from 0.
+        """
         if tensor.ndim == len(self.shape):
-            tensor = self.layout.from_core(tensor)
+            tensor = self.target.to_core(tensor)
+            if by_plane and name == "Indices" and tensor.dtype.kind == "i":
+                tensor = tensor + self._origins(tensor)
+            tensor = self.source.from_core(tensor)
         if name == "Indices" and tensor.dtype == np.int64:
             narrow = tensor.astype(self.index_dtype)
             tensor = narrow if (narrow == tensor).all() else tensor
         return tensor
 
+    def _origins(self, numbers: np.ndarray) -> np.ndarray:
+        sizes = self.target.sizes(self.shape)
+        planes = np.arange(int(np.prod(numbers.shape[:2])), dtype=numbers.dtype) * int(np.prod(sizes[2:]))
+        return planes.reshape(*numbers.shape[:2], *[1] * (numbers.ndim - 2))
 
-def to_onnx(
+
+def translate(
     document: Specification,
     attributes: Mapping[str, Any],
     dtype: str,
@@ -67,17 +75,23 @@ def to_onnx(
     meaning: Pooling | Refused,
     *,
     indices: bool,
+    language: str = "onnx",
 ) -> Translation:
-    """The ONNX graph of a case with X of this dtype and shape, with Indices or without. Raises :class:`NotExpressible`.
+    """What to ask for a case with X of this dtype and shape, with Indices or without. Raises :class:`NotExpressible`.
 
-    Where the document speaks ONNX's attributes they are handed on as they are, right or wrong; otherwise the graph is
+    Where the language is the document's own, the attributes are handed on as they are, right or wrong; otherwise they are
     made from the geometry: explicit pads, and what is left out cropped.
     """
-    if document.onnx is not None:
+    if language == "onnx" and document.onnx is not None:
         return _rearranged(document, document.onnx, attributes, shape, meaning, indices=indices)
+    if language == document.name:
+        # Indices have the dtype that the runtime gives them.
+        return Translation(attributes, shape, document.layout, document.layout)
     if isinstance(meaning, Refused):
-        raise NotExpressible(f"{document.title} excludes the graph, and its attributes are not ONNX's")
-    return _made(meaning, dtype, shape, indices=indices)
+        raise NotExpressible(
+            f"{document.title} excludes the graph, and its attributes are not those of {LANGUAGES[language].title}"
+        )
+    return _made(meaning, dtype, shape, LANGUAGES[language], indices=indices)
 
 
 def _rearranged(
@@ -99,53 +113,66 @@ def _rearranged(
     if indices and isinstance(meaning, Pooling) and meaning.numbering.layout is not Layout.CHANNELS_FIRST:
         raise NotExpressible("ONNX numbers the cells with the channels first, and the case wants them last")
     sizes = document.layout.sizes(shape) if len(shape) > 2 else shape
-    steps = (*_transposition(document.layout), *_behind(activation))
-    return Translation(onnx, own, sizes, document.layout, activation=activation, steps=steps)
+    steps = (*_rearrangement(document.layout, Layout.CHANNELS_FIRST), *_behind(activation))
+    return Translation(own, sizes, document.layout, onnx=onnx, activation=activation, steps=steps)
 
 
-def _made(pooling: Pooling, dtype: str, shape: tuple[int, ...], *, indices: bool) -> Translation:
+def _made(pooling: Pooling, dtype: str, shape: tuple[int, ...], language: Language, *, indices: bool) -> Translation:
     axes, numbering = pooling.geometry, pooling.numbering
-    if indices and numbering.axis:
-        raise NotExpressible(f"ONNX numbers the cells of the whole tensor, not those from axis {numbering.axis} on")
-    crop = tuple(slice(max(0, -axis.begin), axis.size - max(0, -axis.end)) for axis in axes)
-    cropped = any(part != slice(0, axis.size) for part, axis in zip(crop, axes, strict=True))
-    if indices and cropped:
-        raise NotExpressible("ONNX has no negative pads, and Indices would number the cells of what is left")
-    sizes = (*pooling.layout.sizes(shape)[:2], *(part.stop - part.start for part in crop))
-    attributes: dict[str, Any] = {
-        "kernel_shape": [axis.kernel for axis in axes],
-        "strides": [axis.stride for axis in axes],
-        "dilations": [axis.dilation for axis in axes],
-        "pads": [max(0, axis.begin) for axis in axes] + [max(0, axis.end) for axis in axes],
-    }
-    attributes["ceil_mode"] = _ceil_mode(pooling, attributes, dtype, sizes)
-    steps = [f"ONNX MaxPool with {', '.join(f'{name}={value}' for name, value in attributes.items())}"]
-    if cropped:
+    if pooling.activation is not None:
+        raise NotExpressible(f"{language.title} has no activation")
+    if indices and not language.counts(numbering):
+        raise NotExpressible(f"{language.title} numbers the cells of the whole tensor row by row, channels first")
+    crop: tuple[slice, ...] = ()
+    if language.crops and any(axis.begin < 0 or axis.end < 0 for axis in axes):
+        if indices:
+            raise NotExpressible(f"{language.title} has no negative pads, and Indices would number what is left")
+        crop = tuple(slice(max(0, -axis.begin), axis.size - max(0, -axis.end)) for axis in axes)
+        axes = tuple(
+            replace(axis, size=part.stop - part.start, begin=max(0, axis.begin), end=max(0, axis.end))
+            for axis, part in zip(axes, crop, strict=True)
+        )
+    batch, channels = pooling.layout.sizes(shape)[:2]
+    if language.layout is Layout.IMAGE and batch != 1:
+        raise NotExpressible(f"{language.title} takes one image, not a batch of {batch}")
+    handed = language.layout.arranged((batch, channels, *(axis.size for axis in axes)))
+    attributes = _fitting(language, axes, dtype, handed, pooling, indices=indices)
+    steps = [f"{language.title} with {', '.join(f'{name}={value}' for name, value in attributes.items())}"]
+    if crop:
         steps.append("X cropped to " + " x ".join(f"[{part.start}, {part.stop})" for part in crop))
-    steps += _transposition(pooling.layout)
+    steps += _rearrangement(pooling.layout, language.layout)
     if indices and numbering.dtype != "int64":
-        steps.append(f"Indices narrowed to {numbering.dtype}")
+        steps.append(f"Indices as {numbering.dtype}")
     return Translation(
-        _NEWEST, attributes, sizes, pooling.layout, crop if cropped else (), None, numbering.dtype, tuple(steps)
+        attributes, handed, pooling.layout, language.layout, crop, index_dtype=numbering.dtype, steps=tuple(steps)
     )
 
 
-def _ceil_mode(pooling: Pooling, attributes: Mapping[str, Any], dtype: str, sizes: tuple[int, ...]) -> int:
-    """The rounding by which ONNX itself has the same windows."""
-    for ceil_mode in (0, 1):
+def _fitting(
+    language: Language, axes: Geometry, dtype: str, shape: tuple[int, ...], pooling: Pooling, *, indices: bool
+) -> dict[str, Any]:
+    """The attributes that have the same windows in the language, by what it says itself."""
+    for attributes in language.candidates(axes, pooling.numbering if indices else None):
         try:
-            said = _NEWEST.pooling({**attributes, "ceil_mode": ceil_mode}, dtype, sizes, pooling.policies)
-        except Refused as refused:
-            raise NotExpressible(f"ONNX excludes the graph: {refused}") from refused
-        if said.output_sizes == pooling.output_sizes:
-            return ceil_mode
+            if language.sizes(attributes, dtype, shape) == pooling.output_sizes:
+                return attributes
+        except NoWindow:
+            continue
     raise NotExpressible(
-        f"ONNX has no rounding that gives {list(pooling.output_sizes)} windows: it drops those that start in the end padding"
+        f"{language.title} has no rounding that gives {list(pooling.output_sizes)} windows: "
+        "one that starts in the end padding is dropped there, or kept"
     )
 
 
-def _transposition(layout: Layout) -> tuple[str, ...]:
-    return () if layout is Layout.CHANNELS_FIRST else ("X transposed to channels first, the answer back",)
+def _rearrangement(source: Layout, target: Layout) -> tuple[str, ...]:
+    if source is target:
+        return ()
+    words = {
+        Layout.CHANNELS_FIRST: "channels first",
+        Layout.CHANNELS_LAST: "channels last",
+        Layout.IMAGE: "one image with its channels last",
+    }
+    return (f"X transposed to {words[target]}, the answer back",)
 
 
 def _behind(activation: Activation | None) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,9 @@ from maxpool_check.targets.worker.tensors import decoded, encoded
 
 START_SECONDS = 120.0
 """How long a runtime may take to import. A cold disk is slow; a hang is longer."""
+
+MOST_BYTES = 2**30
+"""The longest line a worker may write: far more than the largest answer, less than the memory of a machine."""
 
 _STDERR_SHOWN = 500
 _PIPE = 2**16
@@ -41,14 +44,32 @@ class CannotStart(RuntimeError):
     """A target that could not be started."""
 
 
+def adapter(python: str, name: str) -> list[str]:
+    """The program that is the adapter of a runtime, under some Python."""
+    return [python, "-c", _BOOT, str(Path(__file__).parent), name]
+
+
+def _limited(program: Sequence[str], memory: int | None) -> list[str]:
+    # By the shell, before the program is there: nothing of this process is changed for it.
+    if memory is None:
+        return list(program)
+    return ["/bin/sh", "-c", f'ulimit -v {max(1, memory // 1024)} && exec "$@"', "sh", *program]
+
+
 class Worker:
     """One process that asks one runtime, one question at a time. It ends at the first death; start another."""
 
-    def __init__(self, python: str | Path, adapter: str, options: Mapping[str, Any], *, isolated: bool) -> None:
+    def __init__(
+        self, program: Sequence[str], options: Mapping[str, Any], *, isolated: bool, memory: int | None = None
+    ) -> None:
+        """Start a program that speaks the protocol. ``memory`` bounds what it may allocate, in bytes.
+
+        Raises :class:`CannotStart`.
+        """
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the worker)
         try:
             self._process = subprocess.Popen(
-                [str(python), "-c", _BOOT, str(Path(__file__).parent), adapter],
+                _limited(program, memory),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
@@ -58,7 +79,7 @@ class Worker:
             )
         except OSError as error:
             self._stderr.close()
-            raise CannotStart(f"{python} cannot be run: {error.strerror}") from error
+            raise CannotStart(f"{program[0]} cannot be run: {error.strerror}") from error
         self._timed_out = False
         self._closed = False
         self._received = b""
@@ -72,10 +93,13 @@ class Worker:
             raise CannotStart(f"the worker died while starting: {died}\n{died.stderr}".rstrip()) from died
         except ValueError as error:
             self.close()
-            raise CannotStart(f"{python} does not speak the worker's protocol: {error}") from error
+            raise CannotStart(f"{program[0]} does not speak the worker's protocol: {error}") from error
         if reply.get("type") != "ready":
             self.close()
-            raise CannotStart(str(reply.get("message", f"the worker said {reply}")))
+            raise CannotStart(str(reply.get("message", f"the worker said {str(reply)[:200]}")))
+        if reply.get("protocol") != PROTOCOL:
+            self.close()
+            raise CannotStart(f"it speaks version {reply.get('protocol')} of the protocol, this is version {PROTOCOL}")
         self.description: dict[str, Any] = reply
         self._number = 0
 
@@ -129,6 +153,8 @@ class Worker:
         try:
             self._send(json.dumps(request).encode() + b"\n", deadline)
             line = self._receive(deadline)
+        except _TooLong:
+            raise
         except (OSError, ValueError):
             # The pipe broke, or close() took it away.
             line = b""
@@ -151,6 +177,7 @@ class Worker:
         assert self._process.stdout is not None
         descriptor = self._process.stdout.fileno()
         parts = [self._received]
+        size = len(self._received)
         while b"\n" not in parts[-1]:
             if not self._wait(deadline, reading=descriptor):
                 return b""
@@ -158,6 +185,9 @@ class Worker:
             if not part:
                 return b""
             parts.append(part)
+            size += len(part)
+            if size > MOST_BYTES:
+                raise _TooLong(f"a line of more than {MOST_BYTES} bytes")
         line, _, self._received = b"".join(parts).partition(b"\n")
         return line
 
@@ -187,6 +217,10 @@ class Worker:
         self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(max(0, self._stderr.tell() - _STDERR_SHOWN))
         return _Died(status, self._stderr.read().decode(errors="replace").strip())
+
+
+class _TooLong(ValueError):
+    """More than any answer has."""
 
 
 class _Died(Exception):

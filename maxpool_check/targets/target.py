@@ -7,28 +7,35 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.outcome import Answered, Failed, NotAsked, Outcome, RefusedByTarget
 from maxpool_check.question import Question
+from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.attributes import Kind
+from maxpool_check.specifications.languages import LANGUAGES, NotExpressible
 from maxpool_check.specifications.opsets import Graph, opset_for
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import Specification
-from maxpool_check.specifications.translation import NotExpressible, Translation, to_onnx
+from maxpool_check.specifications.translation import Translation, translate
 from maxpool_check.targets import environments, onnx_model
-from maxpool_check.targets.name import ADAPTERS, TargetName
-from maxpool_check.targets.process import START_SECONDS, CannotStart, Worker
+from maxpool_check.targets.name import TargetName
+from maxpool_check.targets.process import START_SECONDS, CannotStart, Worker, adapter
+from maxpool_check.targets.runtimes import RUNTIMES
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class Description:
     """Who answered: what the record says of a target.
 
-    ``newest_opset`` is the newest operator set it loads, None for one that is not asked with ONNX models.
+    ``newest_opset`` is the newest operator set it loads, None for one that is not asked with ONNX models. ``speaks`` is
+    what it is asked in: ``onnx``, ``attributes`` (ONNX's seven), or another of ``LANGUAGES``. ``indices`` is how it counts:
+    ``whole`` tensor, each ``plane``, or None where it gives no Indices.
     """
 
     name: str
@@ -40,6 +47,24 @@ class Description:
     python: str
     numpy: str
     newest_opset: int | None
+    speaks: str
+    indices: str | None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a target says it cannot be handed at all; None: it does not say."""
+
+    dtypes: tuple[str, ...] | None
+    spatial: tuple[int, ...] | None
+
+    def exclude(self, dtype: str, axes: int) -> str | None:
+        """Why a tensor cannot be handed over, if it cannot."""
+        if self.dtypes is not None and dtype not in self.dtypes:
+            return f"it has no {dtype}; it has {', '.join(self.dtypes)}"
+        if self.spatial is not None and axes not in self.spatial:
+            return f"it has no MaxPool over {axes} spatial axes"
+        return None
 
 
 @dataclass(frozen=True)
@@ -57,54 +82,99 @@ _SMALLEST = {"kernel_shape": [1]}
 class Target:
     """One runtime in one environment. It makes workers; each worker is one process."""
 
-    def __init__(self, name: TargetName, seconds: float = 10.0) -> None:
+    def __init__(self, name: TargetName, seconds: float = 10.0, memory: int | None = None) -> None:
         self.name = name
         self.seconds = seconds
+        self._memory = memory
         self._python = self._interpreter()
         with contextlib.closing(self.worker()) as worker:
             self.description = self._describe(worker)
+            said = worker.description
+            self.limits = Limits(_maybe(said.get("dtypes"), str), _maybe(said.get("spatial"), int))
 
     def worker(self) -> Worker:
         """A new process. Raises :class:`CannotStart`."""
         options: dict[str, Any] = {"provider": self.name.provider}
         options["provider_options"] = {key: value for key, value in self.name.options.items() if key != "python"}
+        if self.name.program is not None:
+            return self._started(list(self.name.program), options, isolated=False)
         if self.name.function is not None:
             options["function"] = [str(Path(self.name.function[0]).resolve()), self.name.function[1]]
-        isolated = self._python != sys.executable
+            return self._started(adapter(self._python, "python"), options, isolated=False)
+        runtime = RUNTIMES[self.name.runtime]
+        options["distribution"] = runtime.distribution
+        return self._started(adapter(self._python, runtime.adapter), options, isolated=self._python != sys.executable)
+
+    def _started(self, program: list[str], options: Mapping[str, Any], *, isolated: bool) -> Worker:
         try:
-            return Worker(self._python, ADAPTERS[self.name.runtime], options, isolated=isolated)
+            return Worker(program, options, isolated=isolated, memory=self._memory)
         except CannotStart as error:
             hint = f"\nIf its environment is damaged, remove {self._folder}; it is made again." if self._folder else ""
             raise CannotStart(f"{self.name} cannot be started: {error}{hint}") from error
 
     def ask(self, worker: Worker, case: Case, question: Question) -> Reply:
         """Ask one question."""
-        document = case.specification
         if question.in_domain:
             return self._ask_in_domain(worker, case, question)
+        described, dtype = self.description, case.X.dtype.name
+        indices = "Indices" in question.outputs
+        if indices and described.indices is None:
+            return Reply(NotAsked("it gives no Indices"))
         try:
-            indices = "Indices" in question.outputs
-            graph = to_onnx(document, case.attributes, case.X.dtype.name, case.X.shape, case.meaning, indices=indices)
+            graph = translate(
+                case.specification, case.attributes, dtype, case.X.shape, case.meaning,
+                indices=indices, language="onnx" if described.speaks == "attributes" else described.speaks,
+            )  # fmt: skip
         except NotExpressible as error:
             return Reply(NotAsked(str(error)))
-        newest, dtype = self.description.newest_opset, case.X.dtype.name
-        if newest is None and graph.activation is None:
-            outcome = worker.ask(graph.input(case.X), question.outputs, b"", _all_attributes(graph), self.seconds)
-            return Reply(_back(graph, outcome), steps=graph.steps)
-        if newest is None:
+        excluded = self.limits.exclude(dtype, len(graph.target.sizes(graph.shape)) - 2)
+        if excluded is not None and isinstance(case.meaning, Pooling):
+            return Reply(NotAsked(excluded))
+        if described.newest_opset is not None:
+            return self._ask_onnx(worker, case, question, graph, described.newest_opset)
+        if graph.activation is not None:
             return Reply(NotAsked("it is asked for MaxPool alone, without an activation"))
+        attributes = graph.attributes
+        if described.speaks == "attributes":
+            attributes = _all_attributes(graph)
+            if isinstance(case.meaning, Refused) and isinstance(_filled(case, attributes), Pooling):
+                return Reply(
+                    NotAsked("every attribute is handed over, those that the case leaves out by their defaults")
+                )
+        outcome = worker.ask(graph.input(case.X), question.outputs, b"", attributes, self.seconds)
+        return Reply(self._back(graph, outcome), steps=self._steps(graph, indices))
+
+    def _ask_onnx(self, worker: Worker, case: Case, question: Question, graph: Translation, newest: int) -> Reply:
+        """Ask with the bytes of an ONNX model."""
+        dtype, X = case.X.dtype.name, graph.input(case.X)
         asked = Graph(graph.attributes, dtype, graph.shape, case.policies, question is Question.INDICES)
         opset = opset_for(asked, graph.onnx, newest)
         if opset is None:
             return Reply(NotAsked(f"no operator set up to {newest}, the newest it loads, means the same"))
         model = onnx_model.build(opset, graph.attributes, dtype, graph.shape, question.outputs, graph.activation)
-        outcome = worker.ask(graph.input(case.X), question.outputs, model, graph.attributes, self.seconds)
+        outcome = worker.ask(X, question.outputs, model, graph.attributes, self.seconds)
         if isinstance(outcome, RefusedByTarget) and graph.activation is not None:
             alone = onnx_model.build(opset, graph.attributes, dtype, graph.shape, question.outputs)
-            again = worker.ask(graph.input(case.X), question.outputs, alone, graph.attributes, self.seconds)
+            again = worker.ask(X, question.outputs, alone, graph.attributes, self.seconds)
             if isinstance(again, Answered):
                 return Reply(NotAsked(f"it refuses the activation, not MaxPool: {outcome.status}: {outcome.message}"))
-        return Reply(_back(graph, self._by_provider(outcome)), opset, graph.steps)
+        return Reply(
+            self._back(graph, self._by_provider(outcome)), opset, self._steps(graph, question is Question.INDICES)
+        )
+
+    def _steps(self, graph: Translation, indices: bool) -> tuple[str, ...]:
+        counted = indices and self.description.indices == "plane"
+        return (
+            (*graph.steps, "Indices counted in each plane, converted to the whole tensor") if counted else graph.steps
+        )
+
+    def _back(self, graph: Translation, outcome: Outcome) -> Outcome:
+        """The outcome, an answer's outputs as the case has them."""
+        if not isinstance(outcome, Answered):
+            return outcome
+        by_plane = self.description.indices == "plane"
+        outputs = {name: graph.output(name, value, by_plane=by_plane) for name, value in outcome.outputs.items()}
+        return replace(outcome, outputs=outputs)
 
     def _ask_in_domain(self, worker: Worker, case: Case, question: Question) -> Reply:
         """Ask a case in its document's own operator domain, as it stands."""
@@ -145,23 +215,33 @@ class Target:
     def _interpreter(self) -> str:
         if self.name.version is not None:
             try:
-                return str(environments.interpreter(self.name.runtime, self.name.version))
+                return str(environments.interpreter(RUNTIMES[self.name.runtime].distribution, self.name.version))
             except environments.CannotMake as error:
                 raise CannotStart(f"{self.name} cannot be started: {error}") from error
         return self.name.options.get("python", sys.executable)
 
     def _describe(self, worker: Worker) -> Description:
         said = worker.description
+        wants = str(said.get("wants", "attributes"))
+        if wants not in ("model", "attributes", *LANGUAGES):
+            raise CannotStart(
+                f"{self.name} wants '{wants}'; it can be asked with: model, attributes, {', '.join(LANGUAGES)}"
+            )
+        indices = said.get("indices", "whole")
+        if indices not in ("whole", "plane", None):
+            raise CannotStart(f"{self.name} counts Indices by '{indices}'; that is 'whole', 'plane' or null")
         return Description(
             name=str(self.name),
-            distribution=said["distribution"],
-            version=said["version"],
-            provider=said["provider"],
-            providers=tuple(said["providers"]),
-            session_options=said["session_options"],
-            python=said["python"],
-            numpy=said["numpy"],
-            newest_opset=self._newest_opset(worker) if said["wants"] == "model" else None,
+            distribution=str(said.get("distribution", self.name.runtime)),
+            version=str(said.get("version", "0")),
+            provider=str(said.get("provider") or "CPUExecutionProvider"),
+            providers=tuple(map(str, said.get("providers", ()))),
+            session_options=dict(said.get("session_options", {})),
+            python=str(said.get("python", "-")),
+            numpy=str(said.get("numpy", "-")),
+            newest_opset=self._newest_opset(worker) if wants == "model" else None,
+            speaks="onnx" if wants == "model" else wants,
+            indices=indices,
         )
 
     def _newest_opset(self, worker: Worker) -> int:
@@ -177,11 +257,16 @@ class Target:
         raise CannotStart(f"{self.name} answers no MaxPool in any operator set; the last it said was: {outcome}")
 
 
-def _back(graph: Translation, outcome: Outcome) -> Outcome:
-    """The outcome, an answer's outputs as the case has them."""
-    if not isinstance(outcome, Answered):
-        return outcome
-    return replace(outcome, outputs={name: graph.output(name, value) for name, value in outcome.outputs.items()})
+def _filled(case: Case, attributes: Mapping[str, Any]) -> Pooling | Refused:
+    """What the document makes of a case to which no attribute is left out."""
+    try:
+        return case.specification.pooling(attributes, case.X.dtype.name, case.X.shape, case.policies)
+    except Refused as refused:
+        return refused
+
+
+def _maybe(values: Any, kind: type[_T]) -> tuple[_T, ...] | None:
+    return tuple(kind(value) for value in values) if isinstance(values, list) else None  # type: ignore[call-arg]
 
 
 def _is_list_of_numbers(document: Specification, name: str, value: Any) -> bool:

@@ -11,9 +11,10 @@ import maxpool_check
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
+from maxpool_check.specifications.languages import NotExpressible
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import override
-from maxpool_check.specifications.translation import NotExpressible, to_onnx
+from maxpool_check.specifications.translation import translate
 
 
 def meaning_of(spec, attributes, X):
@@ -26,7 +27,7 @@ def meaning_of(spec, attributes, X):
 
 def translated(spec, attributes, X, *, indices=True):
     meaning = meaning_of(spec, attributes, X)
-    return to_onnx(specification(spec), attributes, X.dtype.name, X.shape, meaning, indices=indices)
+    return translate(specification(spec), attributes, X.dtype.name, X.shape, meaning, indices=indices)
 
 
 def assert_says_the_same(spec, attributes, X):
@@ -105,7 +106,7 @@ def test_what_no_graph_says():
     openvino = {"kernel": [2, 2], "strides": [2, 2], "pads_begin": [0, 0], "pads_end": [1, 1]}
     for attributes, x, why in (
         ({**openvino, "axis": 2}, X, "numbers the cells of the whole tensor"),
-        ({**openvino, "rounding_type": "ceil"}, X, "drops those that start in the end padding"),
+        ({**openvino, "rounding_type": "ceil"}, X, "starts in the end padding"),
         (openvino, X.astype(np.int32), "got int32"),
         ({**openvino, "strides": [0, 1]}, X, "excludes the graph"),
     ):
@@ -123,9 +124,9 @@ def test_without_indices_it_does_not_matter_how_they_count():
     last = override(document.policies, {"nhwc_index_base": "NHWC-flat"})
     meaning = document.pooling({"kernel_shape": [2, 2]}, "float32", (1, 4, 4, 1), last)
     asked = (document, {"kernel_shape": [2, 2]}, "float32", (1, 4, 4, 1), meaning)
-    assert to_onnx(*asked, indices=False)
+    assert translate(*asked, indices=False)
     with pytest.raises(NotExpressible, match="channels first"):
-        to_onnx(*asked, indices=True)
+        translate(*asked, indices=True)
 
 
 def test_a_case_of_onnx_is_handed_on_as_it_is_right_or_wrong():

@@ -13,7 +13,7 @@ from maxpool_check.outcome import Answered, Crashed, Failed, NotAsked, RefusedBy
 from maxpool_check.question import Question
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.onnx_model import build
-from maxpool_check.targets.process import CannotStart, Worker
+from maxpool_check.targets.process import CannotStart, Worker, adapter
 from maxpool_check.targets.target import Target
 from tests.conftest import eventually, living
 
@@ -30,7 +30,7 @@ def subject():
     workers = []
 
     def start(function):
-        worker = Worker(sys.executable, "python", {"function": [str(SUBJECTS), function]}, isolated=False)
+        worker = Worker(adapter(sys.executable, "python"), {"function": [str(SUBJECTS), function]}, isolated=False)
         workers.append(worker)
         return worker
 
@@ -115,9 +115,9 @@ def test_one_output_where_two_were_asked(subject):
 
 def test_what_cannot_be_started():
     with pytest.raises(CannotStart, match="no file"):
-        Worker(sys.executable, "python", {"function": ["absent.py", "f"]}, isolated=False)
+        Worker(adapter(sys.executable, "python"), {"function": ["absent.py", "f"]}, isolated=False)
     with pytest.raises(CannotStart, match="no attribute 'absent'"):
-        Worker(sys.executable, "python", {"function": [str(SUBJECTS), "absent"]}, isolated=False)
+        Worker(adapter(sys.executable, "python"), {"function": [str(SUBJECTS), "absent"]}, isolated=False)
     with pytest.raises(CannotStart, match="cannot be started: .*NoSuchProvider"):
         Target(parse("onnxruntime@NoSuchProvider"))
     with pytest.raises(CannotStart, match="cannot be started"):

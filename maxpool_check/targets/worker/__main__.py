@@ -6,6 +6,7 @@ Started as ``python -m worker ADAPTER``. The first line out is ``ready`` or ``fa
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -37,11 +38,9 @@ def main() -> None:
     try:
         if start.get("protocol") != PROTOCOL:
             raise ValueError(f"the worker speaks protocol {PROTOCOL}, it was asked for {start.get('protocol')}")
-        if sys.argv[1] == "onnxruntime":
-            from .onnxruntime_adapter import OnnxRuntime as Adapter
-        else:
-            from .python_adapter import PythonFunction as Adapter  # type: ignore[assignment]
-        adapter = Adapter(start["options"])
+        # Imported by its name: each adapter imports its runtime, and no other is there.
+        module = importlib.import_module(f".{sys.argv[1]}_adapter", __package__)
+        adapter = module.ADAPTER(start["options"])
     except Exception as error:
         say({"type": "failed", "message": f"{type(error).__name__}: {error}"})
         return

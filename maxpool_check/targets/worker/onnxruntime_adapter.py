@@ -92,3 +92,6 @@ class OnnxRuntime:
         """
         told = session.get_provider_graph_assignment_info() if _RECORD in self.entries else ()
         return "+".join(sorted({subgraph.ep_name for subgraph in told})) or str(session.get_providers()[0])
+
+
+ADAPTER = OnnxRuntime
