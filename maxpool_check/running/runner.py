@@ -52,7 +52,7 @@ class Run:
         self._deaths: Counter[str] = Counter()
         day = today or date.today()
         self._ledgers = {
-            target.description.name: Ledger([entry for entry in known if _covers(entry, target)], day)
+            target.description.name: Ledger([entry for entry in known if covers(entry, target)], day)
             for target in targets
         }
 
@@ -127,18 +127,9 @@ class Run:
         if given_up is not None:
             # Decided by the order of the cases: what was already under way must not change the result.
             asked = replace(asked, replies=dict.fromkeys(asked.replies, Reply(Failed(given_up))))
-        outcomes = {question: reply.outcome for question, reply in asked.replies.items()}
-        judgements = judge(asked.meaning, outcomes)
-        ledger = self._ledgers[name]
-        for question, judgement in judgements.items():
-            known, status = None, ""
-            if judgement.verdict in COMPARED:
-                ledger.compared(asked.case.id, question)
-            if judgement.verdict in FAULTS:
-                known = ledger.known(asked.case.id, question, judgement.kinds)
-                status = "expected" if known else "changed" if ledger.others(asked.case.id, question) else "new"
-            yield execution(asked, question, judgement, known.id if known else None, status)
-            self._count_death(name, outcomes[question])
+        for done in judged(asked, self._ledgers[name]):
+            yield done
+            self._count_death(name, asked.replies[Question(done.question)].outcome)
 
     def _count_death(self, name: str, outcome: Outcome) -> None:
         if name in self._given_up:
@@ -152,7 +143,23 @@ class Run:
             self.errors.append(f"{name} was given up: {why}")
 
 
-def _covers(entry: KnownDivergence, target: Target) -> bool:
+def judged(asked: Asked, ledger: Ledger) -> list[record.Execution]:
+    """The executions of one case on one target, judged and held to what is known."""
+    found = []
+    outcomes = {question: reply.outcome for question, reply in asked.replies.items()}
+    for question, judgement in judge(asked.meaning, outcomes).items():
+        known, status = None, ""
+        if judgement.verdict in COMPARED:
+            ledger.compared(asked.case.id, question)
+        if judgement.verdict in FAULTS:
+            known = ledger.known(asked.case.id, question, judgement.kinds)
+            status = "expected" if known else "changed" if ledger.others(asked.case.id, question) else "new"
+        found.append(execution(asked, question, judgement, known.id if known else None, status))
+    return found
+
+
+def covers(entry: KnownDivergence, target: Target) -> bool:
+    """Whether an entry is about a target."""
     said = target.description
     return entry.when.covers(said.distribution, said.version, said.provider)
 

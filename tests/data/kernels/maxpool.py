@@ -12,52 +12,57 @@ import sys
 FORMATS = {"float32": "f", "float64": "d", "int8": "b", "uint8": "B"}
 
 
+def unfit(attributes, X):
+    """Why a question cannot be asked here, if so."""
+    if attributes["auto_pad"] != "NOTSET" or attributes["ceil_mode"] or attributes["storage_order"]:
+        return "explicit pads, rounded down, counted row by row, and nothing else"
+    return None if X["dtype"] in FORMATS else f"there is no {X['dtype']} here"
+
+
+def sizes(shape, kernel, strides, dilations, pads):
+    """The output sizes; ValueError for what has none."""
+    rank = len(shape) - 2
+    if rank < 1 or any(len(values) != rank for values in (kernel, strides, dilations)) or len(pads) != 2 * rank:
+        raise ValueError("lists of another length than there are spatial axes")
+    if min([*kernel, *strides, *dilations]) < 1 or min(pads) < 0:
+        raise ValueError("a kernel, stride or dilation below 1, or a negative pad")
+    rows = zip(shape[2:], kernel, dilations, pads[:rank], pads[rank:], strict=True)
+    spans = [n + b + e - (k - 1) * d - 1 for n, k, d, b, e in rows]
+    if min(spans) < 0:
+        raise ValueError("the window is larger than the input")
+    return [*shape[:2], *(span // s + 1 for span, s in zip(spans, strides, strict=True))]
+
+
 def answer(request):
     """What to say to one question."""
     attributes, X = request["attributes"], request["inputs"]["X"]
-    if attributes["auto_pad"] != "NOTSET" or attributes["ceil_mode"] or attributes["storage_order"]:
-        return {"type": "unable", "message": "explicit pads, rounded down, counted row by row, and nothing else"}
-    if X["dtype"] not in FORMATS:
-        return {"type": "unable", "message": f"there is no {X['dtype']} here"}
-    shape, rank = X["shape"], len(X["shape"]) - 2
+    why = unfit(attributes, X)
+    if why:
+        return {"type": "unable", "message": why}
+    shape = X["shape"]
     kernel, strides, dilations = (attributes[name] for name in ("kernel_shape", "strides", "dilations"))
-    pads = attributes["pads"]
-    lists_fit = (
-        rank >= 1 and all(len(values) == rank for values in (kernel, strides, dilations)) and len(pads) == 2 * rank
-    )
-    if not lists_fit or min([*kernel, *strides, *dilations]) < 1 or min(pads) < 0:
-        return {"type": "refusal", "status": "INVALID_ARGUMENT", "message": f"bad attributes {attributes}"}
-    spans = [
-        n + b + e - (k - 1) * d - 1
-        for n, k, d, b, e in zip(shape[2:], kernel, dilations, pads[:rank], pads[rank:], strict=True)
-    ]
-    if min(spans) < 0:
-        return {"type": "refusal", "status": "INVALID_ARGUMENT", "message": "the window is larger than the input"}
-    count = 1
-    for size in shape:
-        count *= size
-    values = struct.unpack(f"<{count}{FORMATS[X['dtype']]}", base64.b64decode(X["data"]))
-    step = [1] * len(shape)
-    for axis in range(len(shape) - 2, -1, -1):
-        step[axis] = step[axis + 1] * shape[axis + 1]
-    output = [*shape[:2], *(span // s + 1 for span, s in zip(spans, strides, strict=True))]
+    output = sizes(shape, kernel, strides, dilations, attributes["pads"])
+    data = base64.b64decode(X["data"])
+    letter = FORMATS[X["dtype"]]
+    values = struct.unpack(f"<{len(data) // struct.calcsize(letter)}{letter}", data)
     Y, Indices = [], []
     for n, c, *at in itertools.product(*map(range, output)):
         best = None
         for tap in itertools.product(*map(range, kernel)):
-            position = [i * s - b + t * d for i, s, b, t, d in zip(at, strides, pads, tap, dilations, strict=False)]
+            position = [i * s - b + t * d for i, s, b, t, d in zip(at, strides, attributes["pads"], tap, dilations, strict=False)]
             if all(0 <= p < size for p, size in zip(position, shape[2:], strict=True)):
-                cell = sum(p * s for p, s in zip((n, c, *position), step, strict=True))
+                cell = 0
+                for p, size in zip((n, c, *position), shape, strict=True):
+                    cell = cell * size + p
                 if best is None or values[cell] > values[best]:
                     best = cell
         Y.append(0 if best is None else values[best])
         Indices.append(-1 if best is None else best)
-    tensors = {"Y": (X["dtype"], FORMATS[X["dtype"]], Y), "Indices": ("int64", "q", Indices)}
     outputs = {}
     for name in request["outputs"]:
-        dtype, letter, found = tensors[name]
-        data = base64.b64encode(struct.pack(f"<{len(found)}{letter}", *found)).decode()
-        outputs[name] = {"dtype": dtype, "shape": output, "data": data}
+        dtype, letter, found = {"Y": (X["dtype"], letter, Y), "Indices": ("int64", "q", Indices)}[name]
+        text = base64.b64encode(struct.pack(f"<{len(found)}{letter}", *found)).decode()
+        outputs[name] = {"dtype": dtype, "shape": output, "data": text}
     return {"type": "answer", "outputs": outputs}
 
 

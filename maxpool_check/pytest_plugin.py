@@ -1,0 +1,188 @@
+"""The pytest plugin: ``pytest --maxpool-check=onnxruntime cases/`` collects case files, one item a case and target.
+
+A failure shows what ``run`` shows; a known divergence is an expected failure with its reason, and fails where it no longer
+occurs; what could not be compared is skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+# Nothing else at the top: pytest imports this for every run, also those that ask for no MaxPool.
+if TYPE_CHECKING:
+    from maxpool_check.corpus.case import Case
+    from maxpool_check.judging.known import KnownDivergence
+    from maxpool_check.running.pool import Pool
+    from maxpool_check.running.record import Execution
+    from maxpool_check.targets.target import Target
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--maxpool-check`` and ``--maxpool-check-timeout``."""
+    group = parser.getgroup("maxpool-check")
+    group.addoption(
+        "--maxpool-check", action="append", default=[], metavar="TARGET",
+        help="Ask this target the case files among the paths, as onnxruntime==1.23.2. Repeatable.",
+    )  # fmt: skip
+    group.addoption(
+        "--maxpool-check-timeout", type=float, default=10.0, metavar="SECONDS", help="The time for one question."
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep what is started, to end it with the session."""
+    names = config.getoption("--maxpool-check")
+    if names:
+        config.pluginmanager.register(
+            _Targets(names, config.getoption("--maxpool-check-timeout")), "maxpool-check-targets"
+        )
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.File | None:
+    """A case file, where a target is named."""
+    if not parent.config.getoption("--maxpool-check"):
+        return None
+    from maxpool_check.corpus.collection import KNOWN_NAME, SUFFIXES
+
+    if file_path.suffix not in SUFFIXES or file_path.name == KNOWN_NAME:
+        return None
+    found: pytest.File = CaseFile.from_parent(parent, path=file_path)
+    return found
+
+
+class _Targets:
+    """The targets of a session, each started when it is first asked."""
+
+    def __init__(self, names: Iterable[str], seconds: float) -> None:
+        from maxpool_check.targets.name import BadTarget, parse
+
+        try:
+            self.names = {name: parse(name) for name in names}
+        except BadTarget as error:
+            raise pytest.UsageError(str(error)) from error
+        self._seconds = seconds
+        self._started: dict[str, tuple[Target, Pool]] = {}
+
+    def target(self, name: str) -> tuple[Target, Pool]:
+        """A target and the place for its worker."""
+        from maxpool_check.running.pool import Pool
+        from maxpool_check.targets.process import CannotStart
+        from maxpool_check.targets.target import Target
+
+        if name not in self._started:
+            try:
+                target = Target(self.names[name], self._seconds)
+            except CannotStart as error:
+                pytest.exit(str(error), returncode=3)
+            self._started[name] = (target, Pool(target, 1))
+        return self._started[name]
+
+    def pytest_unconfigure(self) -> None:
+        for _, pool in self._started.values():
+            pool.end()
+            pool.close()
+
+
+class CaseFile(pytest.File):
+    """One case file."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Its cases, asked of every target."""
+        from maxpool_check.corpus.collection import collect
+        from maxpool_check.corpus.expectations import contradictions
+        from maxpool_check.corpus.known_file import read_all_known
+        from maxpool_check.corpus.problems import CorpusError
+
+        try:
+            corpus = collect([self.path])
+            known = read_all_known(corpus.known_files)
+            problems = [problem for case in corpus.cases for problem in contradictions(case)]
+            if problems:
+                raise CorpusError(problems)
+        except CorpusError as error:
+            raise self.CollectError("\n".join(map(str, error.problems))) from error
+        targets: Any = self.config.pluginmanager.get_plugin("maxpool-check-targets")
+        for target in targets.names:
+            for case in corpus.cases:
+                item: CaseItem = CaseItem.from_parent(self, name=f"{case.id.rpartition(':')[2]}[{target}]")
+                item.case, item.target, item.known = case, target, known
+                item.keywords.update(dict.fromkeys(case.tags, True))
+                yield item
+
+
+class Wrong(Exception):
+    """Executions that were not expected."""
+
+
+class CaseItem(pytest.Item):
+    """One case asked of one target."""
+
+    case: Case
+    target: str
+    known: list[KnownDivergence]
+
+    def runtest(self) -> None:
+        """Ask, judge, and hold to what is known."""
+        from datetime import date
+
+        from maxpool_check.judging.comparison import Expected
+        from maxpool_check.judging.known import Ledger, Status
+        from maxpool_check.question import questions
+        from maxpool_check.reference.pooling import Pooling
+        from maxpool_check.reporting.text import details
+        from maxpool_check.running.execution import Asked
+        from maxpool_check.running.runner import covers, judged
+
+        targets: Any = self.config.pluginmanager.get_plugin("maxpool-check-targets")
+        target, pool = targets.target(self.target)
+        case, meaning = self.case, self.case.meaning
+        with pool.slot() as slot:
+            replies = {
+                question: target.ask(slot.worker(), case, question)
+                for question in questions(case.outputs, case.specification.domain)
+            }
+        expected = Expected(case.X, meaning) if isinstance(meaning, Pooling) else meaning
+        entries = [entry for entry in self.known if covers(entry, target)]
+        ledger = Ledger(entries, date.today())
+        executions = judged(Asked(case, target, expected, replies), ledger)
+        wrong = [one for one in executions if one.unexpected]
+        if wrong:
+            raise Wrong("\n\n".join("\n".join([_heading(one), *details(one)]) for one in wrong))
+        stale = [
+            f"[XPASS(strict)] known divergence {entry.id} no longer occurs: {why}"
+            for entry, status, why in ledger.audit(
+                {pattern: pattern == case.id for e in entries for pattern in e.cases}
+            )
+            if status in (Status.REPAIRED, Status.EXPIRED)
+        ]
+        if stale:
+            raise Wrong("\n".join(stale))
+        self._excuse(executions)
+
+    def _excuse(self, executions: list[Execution]) -> None:
+        """Skip what could not be compared; expect to fail what is known."""
+        reasons = {entry.id: entry.reason for entry in self.known}
+        excused = {one.known: reasons[one.known] for one in executions if one.known}
+        if excused:
+            pytest.xfail("; ".join(f"{name}: {' '.join(reason.split())}" for name, reason in excused.items()))
+        if all(one.verdict in ("not-expressible", "undefined") for one in executions):
+            pytest.skip("; ".join(dict.fromkeys(f"{one.verdict}: {one.message}" for one in executions)))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """What ``run`` shows, for an answer that is wrong; a traceback for anything else."""
+        if isinstance(excinfo.value, Wrong):
+            return f"{self.case.id}: {self.case.title}\n\n{excinfo.value}"
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """The line of the case in its file."""
+        return self.path, self.case.origin.line - 1, f"{self.case.id} [{self.target}]"
+
+
+def _heading(execution: Execution) -> str:
+    status = execution.status.upper() or "ERROR"
+    return f"{status}  {', '.join(execution.kinds) or execution.verdict}  ({execution.question})"
