@@ -36,6 +36,11 @@ class Axis:
             f"pads {self.begin} and {self.end}, output {self.output}"
         )
 
+    @property
+    def reach(self) -> int:
+        """The position on the input behind the last tap of the last window; beyond the input where it is padded."""
+        return self.start(self.output - 1) + effective_kernel(self.kernel, self.dilation)
+
     def start(self, i: int) -> int:
         """The position on the input of the first tap of window ``i``; negative in the padding."""
         return i * self.stride - self.begin

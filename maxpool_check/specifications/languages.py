@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from maxpool_check.reference import geometry
-from maxpool_check.reference.geometry import Axis, Geometry
+from maxpool_check.reference.geometry import Geometry
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.numbering import Numbering
 from maxpool_check.specifications import SPECIFICATIONS
@@ -146,16 +146,11 @@ def _torch_sizes(attributes: Attributes, dtype: str, shape: tuple[int, ...]) -> 
 
 def _jax(axes: Geometry, numbering: Numbering | None) -> Iterator[Attributes]:
     del numbering
-
-    def reached(axis: Axis) -> int:
-        # The padding that the last window reaches to: less than there is, if it is rounded down.
-        span = geometry.effective_kernel(axis.kernel, axis.dilation)
-        return (axis.output - 1) * axis.stride + span - axis.size - axis.begin
-
     yield {
         "window": _each(axes, "kernel"),
         "strides": _each(axes, "stride"),
-        "padding": [[axis.begin, reached(axis)] for axis in axes],
+        # At the end as far as the last window reaches: less than there is, where the size is rounded down.
+        "padding": [[axis.begin, axis.reach - axis.size] for axis in axes],
         "dilation": _each(axes, "dilation"),
     }
 

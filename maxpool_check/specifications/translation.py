@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.reference.activation import Activation
-from maxpool_check.reference.geometry import Geometry, NoWindow
+from maxpool_check.reference.geometry import Axis, Geometry, NoWindow
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.languages import LANGUAGES, Language, NotExpressible
@@ -127,7 +127,7 @@ def _made(pooling: Pooling, dtype: str, shape: tuple[int, ...], language: Langua
     if language.crops and any(axis.begin < 0 or axis.end < 0 for axis in axes):
         if indices:
             raise NotExpressible(f"{language.title} has no negative pads, and Indices would number what is left")
-        crop = tuple(slice(max(0, -axis.begin), axis.size - max(0, -axis.end)) for axis in axes)
+        crop = tuple(map(_kept, axes))
         axes = tuple(
             replace(axis, size=part.stop - part.start, begin=max(0, axis.begin), end=max(0, axis.end))
             for axis, part in zip(axes, crop, strict=True)
@@ -146,6 +146,12 @@ def _made(pooling: Pooling, dtype: str, shape: tuple[int, ...], language: Langua
     return Translation(
         attributes, handed, pooling.layout, language.layout, crop, index_dtype=numbering.dtype, steps=tuple(steps)
     )
+
+
+def _kept(axis: Axis) -> slice:
+    """The cells that some window can reach, where those at the ends are cropped."""
+    first = max(0, -axis.begin)
+    return slice(first, max(first, min(axis.size, axis.reach)) if axis.end < 0 else axis.size)
 
 
 def _fitting(

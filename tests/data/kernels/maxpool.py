@@ -49,7 +49,10 @@ def answer(request):
     for n, c, *at in itertools.product(*map(range, output)):
         best = None
         for tap in itertools.product(*map(range, kernel)):
-            position = [i * s - b + t * d for i, s, b, t, d in zip(at, strides, attributes["pads"], tap, dilations, strict=False)]
+            position = [
+                i * s - b + t * d
+                for i, s, b, t, d in zip(at, strides, attributes["pads"], tap, dilations, strict=False)
+            ]
             if all(0 <= p < size for p, size in zip(position, shape[2:], strict=True)):
                 cell = 0
                 for p, size in zip((n, c, *position), shape, strict=True):

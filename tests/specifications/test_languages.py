@@ -1,0 +1,127 @@
+"""Every language that adapters speak says the same windows as the case."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from maxpool_check.reference import geometry
+from maxpool_check.reference.geometry import Axis, NoWindow
+from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.numbering import Numbering, StorageOrder
+from maxpool_check.reference.policies import Policies
+from maxpool_check.reference.pooling import Pooling
+from maxpool_check.specifications import SPECIFICATIONS, specification
+from maxpool_check.specifications.languages import LANGUAGES, NotExpressible
+from maxpool_check.specifications.translation import translate
+
+NAMES = {
+    "onnx": ("kernel_shape", "strides", "dilations"),
+    "openvino-1": ("kernel", "strides", None),
+    "openvino-8": ("kernel", "strides", "dilations"),
+    "openvino-14": ("kernel", "strides", "dilations"),
+    "torch": ("kernel_size", "stride", "dilation"),
+    "jax": ("window", "strides", "dilation"),
+}
+
+
+def begins(language, attributes, rank):
+    if language == "onnx":
+        return attributes["pads"][:rank]
+    if language == "jax":
+        return [low for low, _ in attributes["padding"]]
+    return attributes["padding" if language == "torch" else "pads_begin"]
+
+
+def said(language, graph, rank):
+    """For each axis, a function from an output position to the positions on the X of the case."""
+    offsets = [part.start for part in graph.crop] or [0] * rank
+    sizes = graph.target.sizes(graph.shape)[2:]
+    if language == "xmos-maxpool2d":
+        a = graph.attributes
+        rows = ((a["K_h"], a["W_vert"], 1, -a["W_r0"]), (a["K_w"], a["W_hori"], 1, -a["W_c0"]))
+    else:
+        kernel, stride, dilation = (graph.attributes[name] if name else [1] * rank for name in NAMES[language])
+        rows = zip(kernel, stride, dilation, begins(language, graph.attributes, rank), strict=True)
+    for (k, s, d, b), n, offset in zip(rows, sizes, offsets, strict=True):
+        yield lambda i, k=k, s=s, d=d, b=b, n=n, offset=offset: [
+            p + offset for p in (i * s - b + t * d for t in range(k)) if 0 <= p < n
+        ]
+
+
+ROUNDINGS = [geometry.floor_output, geometry.ceil_output, geometry.clipped_ceil_output]
+
+
+@st.composite
+def axes(draw):
+    n, k, s, d = draw(st.integers(1, 6)), draw(st.integers(1, 3)), draw(st.integers(1, 4)), draw(st.integers(1, 2))
+    b, e = draw(st.integers(-1, 2)), draw(st.integers(-1, 2))
+    try:
+        return geometry.padded_axis(n, k, s, d, b, e, draw(st.sampled_from(ROUNDINGS)))
+    except NoWindow:
+        assume(False)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_windows_are_those_of_the_case(language):
+    spoken = []
+
+    @settings(max_examples=400, deadline=None)
+    @given(st.lists(axes(), min_size=1 if language != "xmos-maxpool2d" else 2, max_size=2))
+    def holds(geometry_):
+        dtype = "int8" if language == "xmos-maxpool2d" else "float32"
+        shape = (1, 4, *[axis.size for axis in geometry_])
+        pooling = Pooling(tuple(geometry_), Policies(), indices=False)
+        try:
+            graph = translate(specification("openvino-8" if language != "openvino-8" else "openvino-14"), {}, dtype, shape,
+                              pooling, indices=False, language=language)  # fmt: skip
+        except NotExpressible:
+            return
+        spoken.append(geometry_)
+        for axis, window in zip(geometry_, said(language, graph, len(geometry_)), strict=True):
+            assert [window(i) for i in range(axis.output)] == [axis.window(i) for i in range(axis.output)]
+        X = np.arange(np.prod(shape)).reshape(shape)
+        assert graph.input(X).shape == graph.shape
+
+    holds()
+    assert len(spoken) > 20
+
+
+def test_indices_that_count_otherwise_are_not_asked_for():
+    axis = Axis(4, 2, 1, 1, 0, 0, 3)
+    document, shape = specification("onnx-22"), (1, 1, 4, 4)
+    for numbering in (Numbering(StorageOrder.COLUMN_MAJOR), Numbering(layout=Layout.CHANNELS_LAST)):
+        pooling = Pooling((axis, axis), Policies(), numbering)
+        for language in ("torch", "openvino-8"):
+            asked = (document, {}, "float32", shape, pooling)
+            assert translate(*asked, indices=False, language=language)
+            with pytest.raises(NotExpressible, match="row by row"):
+                translate(*asked, indices=True, language=language)
+
+
+def test_openvino_says_the_axis_and_the_width_of_indices():
+    axis = Axis(4, 2, 1, 1, 0, 0, 3)
+    pooling = Pooling((axis, axis), Policies(), Numbering(axis=2, dtype="int32"))
+    graph = translate(
+        specification("openvino-8"), {}, "float32", (1, 1, 4, 4), pooling, indices=True, language="openvino-14"
+    )
+    assert (graph.attributes["axis"], graph.attributes["index_element_type"]) == (2, "i32")
+
+
+def test_a_case_in_the_language_of_its_own_document_is_handed_on_as_it_is_right_or_wrong():
+    for name in ("openvino-1", "openvino-8", "openvino-14", "xmos-maxpool2d"):
+        document = SPECIFICATIONS[name]
+        for attributes in ({"kernel": [0]}, {"nonsense": "x"}):
+            refused = specification("onnx-22")
+            graph = translate(document, attributes, "float32", (1, 1, 4), refused, indices=False, language=name)
+            assert (graph.attributes, graph.shape, graph.steps) == (attributes, (1, 1, 4), ())
+
+
+def test_plane_relative_numbers_become_those_of_the_whole_tensor():
+    axis = Axis(4, 2, 1, 1, 0, 0, 3)
+    pooling = Pooling((axis,), Policies())
+    graph = translate(specification("ngraph-0"), {}, "float32", (2, 3, 4), pooling, indices=False, language="torch")
+    numbers = np.broadcast_to(np.arange(3), (2, 3, 3)).astype(np.int64)
+    whole = graph.output("Indices", numbers, by_plane=True)
+    assert whole.tolist() == (numbers + np.arange(6).reshape(2, 3, 1) * 4).tolist()
+    assert (graph.output("Indices", numbers) == numbers).all()

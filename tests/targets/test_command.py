@@ -1,0 +1,112 @@
+"""``command:`` targets: the two examples, and programs that misbehave."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from maxpool_check.targets import process
+from maxpool_check.targets.name import BadTarget, parse
+from tests.conftest import ROOT, eventually, living
+
+KERNELS = ROOT / "tests/data/kernels"
+PYTHON = f"command:{sys.executable} {KERNELS / 'maxpool.py'}"
+
+
+@pytest.fixture(scope="module")
+def c_kernel(tmp_path_factory):
+    program = tmp_path_factory.mktemp("c") / "maxpool"
+    compiler = shutil.which("cc")
+    assert compiler, "the C example needs a C compiler"
+    flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run([compiler, *flags, "-o", program, KERNELS / "maxpool.c"], check=True)
+    return f"command:{program}"
+
+
+def verdicts(done):
+    return {name: count for name, count in done.json["summary"].items() if count}
+
+
+def test_the_example_in_c_answers_what_it_can_be_asked(cli, small, c_kernel):
+    done = cli("run", small, "-t", c_kernel, "--format", "json")
+    assert done.code == 0, done.out
+    assert verdicts(done) == {"cases": 6, "executions": 12, "conforms": 10, "not-expressible": 2}
+    (target,) = done.json["targets"]
+    assert (target["distribution"], target["version"], target["speaks"]) == ("example-c", "1.0", "attributes")
+
+
+def test_the_example_in_python_answers_more(cli, small):
+    done = cli("run", small, "-t", PYTHON, "--format", "json")
+    assert done.code == 0, done.out
+    assert verdicts(done) == {"cases": 6, "executions": 12, "conforms": 10, "undefined": 2}
+
+
+@pytest.mark.parametrize("path", ["edge/asymmetric-pads.yaml", "edge/dilations.yaml", "edge/batches-channels.yaml",
+                                  "edge/strides.yaml", "edge/ties-sonnx.yaml"])  # fmt: skip
+def test_the_examples_are_right(cli, c_kernel, path):
+    done = cli("run", ROOT / "cases" / path, "-t", c_kernel, "-t", PYTHON, "--no-known", "--format", "json")
+    assert not any(target["summary"]["diverges"] for target in done.json["targets"]), done.out
+    assert all(target["summary"]["conforms"] for target in done.json["targets"])
+
+
+NEIGHBOURS = ROOT / "tests/neighbours.py"
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("another_protocol", 3, "it speaks version 2 of the protocol"),
+        ("no_protocol", 3, "does not speak the worker's protocol"),
+        ("silent_death", 3, "exited with status 7"),
+        ("poet", 3, "wants 'poetry'"),
+        ("no_json", 3, "the worker broke the protocol"),
+        ("no_object", 3, "a line is not a JSON object"),
+        ("another_id", 3, "the answer to question 1 has the id 99"),
+        ("short_data", 3, "the worker broke the protocol"),
+        ("unknown_dtype", 3, "the worker broke the protocol"),
+        ("unknown_reply", 3, "the worker broke the protocol"),
+        ("deaf", 1, "no answer within 1 s"),
+        ("dies", 1, "exited with status 9"),
+    ],
+)
+def test_a_bad_neighbour_ends_as_one_clear_outcome_and_the_others_are_asked(cli, small, subject, name, code, words):
+    before = {process for process, _, _ in living()}
+    bad, good = f"command:{sys.executable} {NEIGHBOURS} {name}", subject("right")
+    done = cli("run", small, "-k", "small:ordinary", "-t", bad, "-t", good, "--timeout", "1", "--format", "json")
+    assert done.code == done.json["exit_code"] == code, done.out + done.err
+    assert words in done.out.replace("\\", "")
+    summaries = {target["name"]: target["summary"] for target in done.json["targets"]}
+    assert summaries[good]["conforms"] == 2
+    assert sum(summaries.get(bad, {}).values()) in (0, 2)
+    assert eventually(lambda: not [p for p, _, _ in living() if p not in before and NEIGHBOURS.name in command_of(p)])
+
+
+def command_of(process):
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().decode()
+    except OSError:
+        return ""
+
+
+def test_an_endless_line_is_cut(monkeypatch):
+    monkeypatch.setattr(process, "MOST_BYTES", 2**16)
+    with pytest.raises(process.CannotStart, match="a line of more than 65536 bytes"):
+        process.Worker([sys.executable, str(NEIGHBOURS), "endless"], {}, isolated=False)
+
+
+def test_memory_is_limited(cli, small, tmp_path):
+    script = tmp_path / "greedy.py"
+    script.write_text("import numpy as np\ndef greedy(X, attributes):\n    return np.ones(2**32, np.uint8)[:1]\n")
+    target = f"python:{script}:greedy"
+    done = cli("run", small, "-k", "small:ordinary", "-t", target, "--memory", "2000", "--format", "json")
+    assert {result["verdict"] for result in done.json["results"]} <= {"refuses", "crashes"}
+    assert "Memory" in done.out
+
+
+def test_words_of_a_command_are_split_as_a_shell_does():
+    assert parse("command:'/a b/k' -x 1").program == ("/a b/k", "-x", "1")
+    for text in ("command:", "command:'a"):
+        with pytest.raises(BadTarget, match="command:PROGRAM"):
+            parse(text)

@@ -1,0 +1,78 @@
+"""``pytest --maxpool-check=TARGET``, as a user types it."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import environment
+
+
+@pytest.fixture
+def check(tmp_path):
+    def run(*arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", tmp_path, *map(str, arguments)],
+            capture_output=True, text=True, cwd=tmp_path, env=environment(), check=False,
+        )  # fmt: skip
+
+    return run
+
+
+KNOWN = """\
+known:
+  - id: seed
+    when: python
+    cases: ["small:neg-inf"]
+    kinds: [indices-sentinel, y-lowest-for-neg-inf]
+    questions: [indices, y-only]
+    reason: It keeps the seed of its scan.
+"""
+
+
+def test_cases_are_items_and_what_cannot_be_compared_is_skipped(check, small, subject):
+    done = check(f"--maxpool-check={subject('right')}", small, "-v", "-rs")
+    assert done.returncode == 0, done.stdout
+    assert "5 passed, 1 skipped" in done.stdout
+    assert f"small.yaml::ordinary[{subject('right')}] PASSED" in done.stdout
+    assert "undefined: 1 of 1 windows hold no cell of X" in done.stdout
+
+
+def test_a_failure_shows_what_run_shows(check, small, subject):
+    done = check(f"--maxpool-check={subject('keeps_the_seed')}", small)
+    assert done.returncode == 1
+    assert "1 failed, 4 passed, 1 skipped" in done.stdout
+    assert (
+        "Y[0, 0, 0, 0]  rows 0-1, columns 0-1: expected -inf, got -3.4028235e+38  (y-lowest-for-neg-inf)" in done.stdout
+    )
+    assert "Traceback" not in done.stdout
+
+
+def test_a_known_divergence_is_an_expected_failure_and_strict(check, small, subject):
+    (small / "known-divergences.yaml").write_text(KNOWN)
+    done = check(f"--maxpool-check={subject('keeps_the_seed')}", small, "-rx")
+    assert done.returncode == 0, done.stdout
+    assert "seed: It keeps the seed of its scan." in done.stdout
+    assert "4 passed, 1 skipped, 1 xfailed" in done.stdout
+    repaired = check(f"--maxpool-check={subject('right')}", small)
+    assert repaired.returncode == 1
+    assert "[XPASS(strict)] known divergence seed no longer occurs" in repaired.stdout
+
+
+def test_selection_by_name_and_by_tag(check, small, subject):
+    assert "1 passed" in check(f"--maxpool-check={subject('right')}", small, "-k", "padded").stdout
+    assert "1 passed" in check(f"--maxpool-check={subject('right')}", small, "-k", "neg-inf").stdout
+
+
+def test_a_broken_file_and_a_target_that_does_not_start(check, small, subject, tmp_path):
+    (small / "broken.yaml").write_text("cases:\n  - id: a\n    imput: {}\n")
+    done = check(f"--maxpool-check={subject('right')}", small)
+    assert done.returncode == 2
+    assert "unknown key 'imput'" in done.stdout
+    (small / "broken.yaml").unlink()
+    assert check(f"--maxpool-check=python:{tmp_path}/no.py:f", small).returncode == 3
+    assert check("--maxpool-check=nope", small).returncode == 4
+
+
+def test_without_the_option_nothing_is_collected(check, small):
+    assert "no tests ran" in check(small).stdout
