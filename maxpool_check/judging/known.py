@@ -16,7 +16,8 @@ from packaging.version import InvalidVersion, Version
 from maxpool_check.judging.kinds import Kind
 from maxpool_check.question import Question
 
-DEFAULT_PROVIDER = "CPUExecutionProvider"
+DEFAULT_PROVIDERS = ("CPUExecutionProvider", "CPU")
+"""What an entry without a provider is about: ONNX Runtime's on the CPU, and what runtimes without providers say."""
 
 
 class Status(str, Enum):
@@ -70,7 +71,9 @@ class When:
 
     def covers(self, distribution: str, version: str, provider: str) -> bool:
         """Whether a target is meant."""
-        if canonicalize_name(distribution) != self.distribution or provider != (self.provider or DEFAULT_PROVIDER):
+        if canonicalize_name(distribution) != self.distribution or provider not in (
+            (self.provider,) if self.provider else DEFAULT_PROVIDERS
+        ):
             return False
         try:
             return self.versions.contains(Version(version), prereleases=True)

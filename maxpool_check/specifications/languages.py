@@ -33,6 +33,7 @@ class Language:
     """One way to ask.
 
     ``title`` is its name for people, ``layout`` that of its X. ``crops``: whether X must be cropped for a negative pad.
+    ``whole``: whether its document's cases can be handed over as they stand, right or wrong.
     ``counts`` tells whether it can count Indices in a way. ``candidates`` are attributes that may say the same as a
     geometry, ``sizes`` the output sizes that attributes have for X of a dtype and shape; both raise
     :class:`NotExpressible`.
@@ -41,6 +42,7 @@ class Language:
     title: str
     layout: Layout
     crops: bool
+    whole: bool
     counts: Callable[[Numbering], bool]
     candidates: Callable[[Geometry, Numbering | None], Iterator[Attributes]]
     sizes: Callable[[Attributes, str, tuple[int, ...]], Sizes]
@@ -170,7 +172,9 @@ def _document(name: str, candidates: Callable[[Geometry, Numbering | None], Iter
     return Language(
         document.title,
         document.layout,
-        crops=name != "xmos-maxpool2d",
+        crops=True,
+        # Who computes maxpool2d is asked with a TFLite model, which has a window and strides and nothing else.
+        whole=name != "xmos-maxpool2d",
         counts=_row_major_from_an_axis,
         candidates=candidates,
         sizes=_of(document),
@@ -178,12 +182,14 @@ def _document(name: str, candidates: Callable[[Geometry, Numbering | None], Iter
 
 
 LANGUAGES: Mapping[str, Language] = {
-    "onnx": Language("ONNX MaxPool", Layout.CHANNELS_FIRST, True, _row_major, _onnx, _of(_NEWEST)),
+    "onnx": Language("ONNX MaxPool", Layout.CHANNELS_FIRST, True, False, _row_major, _onnx, _of(_NEWEST)),
     "openvino-1": _document("openvino-1", _openvino(("floor", "ceil"), False)),
     "openvino-8": _document("openvino-8", _openvino(("floor", "ceil"), True)),
     "openvino-14": _document("openvino-14", _openvino(("floor", "ceil_torch", "ceil"), True)),
     "xmos-maxpool2d": _document("xmos-maxpool2d", _xmos),
-    "torch": Language("torch.nn.functional.max_pool", Layout.CHANNELS_FIRST, True, _row_major, _torch, _torch_sizes),
-    "jax": Language("jax.lax.reduce_window", Layout.CHANNELS_FIRST, False, _row_major, _jax, _jax_sizes),
+    "torch": Language(
+        "torch.nn.functional.max_pool", Layout.CHANNELS_FIRST, True, False, _row_major, _torch, _torch_sizes
+    ),
+    "jax": Language("jax.lax.reduce_window", Layout.CHANNELS_FIRST, False, False, _row_major, _jax, _jax_sizes),
 }
 """The languages that adapters speak, by name."""

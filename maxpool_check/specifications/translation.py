@@ -84,7 +84,7 @@ def translate(
     """
     if language == "onnx" and document.onnx is not None:
         return _rearranged(document, document.onnx, attributes, shape, meaning, indices=indices)
-    if language == document.name:
+    if language == document.name and LANGUAGES[language].whole:
         # Indices have the dtype that the runtime gives them.
         return Translation(attributes, shape, document.layout, document.layout)
     if isinstance(meaning, Refused):

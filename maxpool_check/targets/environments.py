@@ -84,6 +84,9 @@ def _fill(folder: Path, python: str, distribution: str, version: str) -> None:
 
 
 def _companions(distribution: str, version: str) -> list[str]:
+    if distribution == "openvino":
+        # Without a numpy type for bfloat16 it could not be asked for one.
+        return ["numpy", "ml_dtypes"]
     # Releases before 1.19 are built against numpy 1 and do not say so.
     return ["numpy<2"] if distribution.startswith("onnxruntime") and Version(version) < Version("1.19") else ["numpy"]
 

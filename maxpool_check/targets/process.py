@@ -27,7 +27,7 @@ START_SECONDS = 120.0
 MOST_BYTES = 2**30
 """The longest line a worker may write: far more than the largest answer, less than the memory of a machine."""
 
-_STDERR_SHOWN = 500
+_STDERR_SHOWN = 300
 _PIPE = 2**16
 # Imports the worker package, and nothing else of the folder it is in: neither that folder nor the user's own may hide a
 # module of the runtime.
@@ -214,9 +214,17 @@ class Worker:
                 self._process.wait(5)
         self._kill()
         status = self._process.wait()
-        self._stderr.seek(0, os.SEEK_END)
-        self._stderr.seek(max(0, self._stderr.tell() - _STDERR_SHOWN))
-        return _Died(status, self._stderr.read().decode(errors="replace").strip())
+        return _Died(status, self._said())
+
+    def _said(self) -> str:
+        """How its stderr begins and ends: some say first what is wrong, and then at length from where they were called."""
+        self._stderr.seek(0)
+        said = self._stderr.read(_STDERR_SHOWN)
+        rest = self._stderr.seek(0, os.SEEK_END) - len(said)
+        if rest > _STDERR_SHOWN:
+            said += b"\n...\n"
+        self._stderr.seek(-min(max(rest, 0), _STDERR_SHOWN), os.SEEK_END)
+        return (said + (self._stderr.read() if rest > 0 else b"")).decode(errors="replace").strip()
 
 
 class _TooLong(ValueError):

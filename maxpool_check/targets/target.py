@@ -142,6 +142,9 @@ class Target:
                     NotAsked("every attribute is handed over, those that the case leaves out by their defaults")
                 )
         outcome = worker.ask(graph.input(case.X), question.outputs, b"", attributes, self.seconds)
+        if isinstance(case.meaning, Refused) and isinstance(outcome, Answered) and self.name.is_released:
+            # A runtime may have broken its own memory over it; the next question is not to suffer for that.
+            worker.end()
         return Reply(self._back(graph, outcome), steps=self._steps(graph, indices))
 
     def _ask_onnx(self, worker: Worker, case: Case, question: Question, graph: Translation, newest: int) -> Reply:

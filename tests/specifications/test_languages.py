@@ -109,7 +109,7 @@ def test_openvino_says_the_axis_and_the_width_of_indices():
 
 
 def test_a_case_in_the_language_of_its_own_document_is_handed_on_as_it_is_right_or_wrong():
-    for name in ("openvino-1", "openvino-8", "openvino-14", "xmos-maxpool2d"):
+    for name in ("openvino-1", "openvino-8", "openvino-14"):
         document = SPECIFICATIONS[name]
         for attributes in ({"kernel": [0]}, {"nonsense": "x"}):
             refused = specification("onnx-22")

@@ -1,0 +1,62 @@
+"""Asks tract."""
+
+from __future__ import annotations
+
+import base64
+import platform
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tract
+
+_PROVIDER = "CPU"
+_DTYPES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
+
+class Tract:
+    """One release of tract; each question is a model of its own, optimized as tract does by itself."""
+
+    wants = "model"
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        if not hasattr(tract.Onnx, "load"):
+            raise ValueError(f"tract {tract.version()} makes float32 of every tensor; it can be asked from 0.23 on")
+        if options.get("provider_options"):
+            raise ValueError(f"unknown option {', '.join(options['provider_options'])}; tract has none")
+        if options.get("provider") not in (None, _PROVIDER):
+            raise ValueError(f"tract runs on {_PROVIDER} only, not on {options['provider']}")
+
+    def describe(self) -> dict[str, Any]:
+        """What the record says of the target."""
+        return {
+            "wants": self.wants,
+            "distribution": "tract",
+            "version": tract.version(),
+            "provider": _PROVIDER,
+            "providers": [_PROVIDER],
+            "session_options": {},
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "indices": "whole",
+            "dtypes": list(_DTYPES),
+            "spatial": [1, 2, 3, 4],
+        }
+
+    def ask(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Run one model; tract's own errors are refusals. A panic of tract ends the process."""
+        if request["inputs"]["X"]["dtype"] not in _DTYPES:
+            return {"type": "unable", "message": f"{request['inputs']['X']['dtype']} cannot be handed to tract"}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "model.onnx")
+            path.write_bytes(base64.b64decode(request["model"]))
+            try:
+                runnable = tract.onnx().load(path).into_model().into_runnable()
+                outputs = [tensor.to_numpy() for tensor in runnable.run([inputs["X"]])]
+            except tract.TractError as error:
+                return {"type": "refusal", "status": type(error).__name__, "message": str(error)}
+        return {"type": "answer", "provider": _PROVIDER, "outputs": dict(zip(request["outputs"], outputs))}
+
+
+ADAPTER = Tract
