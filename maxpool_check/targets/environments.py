@@ -87,8 +87,25 @@ def _companions(distribution: str, version: str) -> list[str]:
     if distribution == "openvino":
         # Without a numpy type for bfloat16 it could not be asked for one.
         return ["numpy", "ml_dtypes"]
+    known = _PLUGINS.get(distribution)
+    if known is not None and Version(version) >= Version(known[0]):
+        return [_beside(known, version), "numpy"]
     # Releases before 1.19 are built against numpy 1 and do not say so.
     return ["numpy<2"] if distribution.startswith("onnxruntime") and Version(version) < Version("1.19") else ["numpy"]
+
+
+_PLUGINS = {"onnxruntime-ep-webgpu": ("0", "0.4.0"), "onnxruntime-qnn": ("2", "2.7.0")}
+"""Distributions that hold a provider alone: from the first of these releases on; the second is the newest tried.
+
+Releases of onnxruntime-qnn before 2 hold an ONNX Runtime themselves.
+"""
+
+
+def _beside(plugin: tuple[str, str], version: str) -> str:
+    """The ONNX Runtime beside a plugin: always the same one, since the answers are of both."""
+    if Version("2") <= Version(version) < Version("2.4"):
+        return "onnxruntime==1.26.0"  # later ones refuse to load it
+    return "onnxruntime==1.31.1" if Version(version) <= Version(plugin[1]) else "onnxruntime"
 
 
 def _advice(said: str) -> str:

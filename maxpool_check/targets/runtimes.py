@@ -25,6 +25,7 @@ _OTHER_PROVIDERS = {
     "onnxruntime-directml": "ONNX Runtime with DirectML",
     "onnxruntime-rocm": "ONNX Runtime with ROCm",
     "onnxruntime-migraphx": "ONNX Runtime with MIGraphX",
+    "onnxruntime-silicon": "ONNX Runtime with CoreML",
     "onnxruntime-openvino": "ONNX Runtime with OpenVINO",
     "onnxruntime-qnn": "the QNN provider, as a plugin beside ONNX Runtime",
     "onnxruntime-ep-webgpu": "the WebGPU provider, as a plugin beside ONNX Runtime",

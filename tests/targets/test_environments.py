@@ -69,6 +69,22 @@ def test_a_version_that_was_never_released(empty_cache):
     assert [path.suffix for path in empty_cache.iterdir()] == [".lock"]
 
 
+@pytest.mark.parametrize(
+    ("distribution", "version", "companions"),
+    [
+        ("onnxruntime", "1.18.1", ["numpy<2"]),
+        ("onnxruntime-openvino", "1.24.1", ["numpy"]),
+        ("onnxruntime-qnn", "2.3.0", ["onnxruntime==1.26.0", "numpy"]),
+        ("onnxruntime-qnn", "2.7.0", ["onnxruntime==1.31.1", "numpy"]),
+        ("onnxruntime-qnn", "2.8.0", ["onnxruntime", "numpy"]),
+        ("onnxruntime-qnn", "1.20.0", ["numpy"]),
+        ("onnxruntime-ep-webgpu", "0.4.0", ["onnxruntime==1.31.1", "numpy"]),
+    ],
+)
+def test_a_plugin_gets_an_onnx_runtime_beside_it(distribution, version, companions):
+    assert environments._companions(distribution, version) == companions
+
+
 def test_without_a_network_the_error_says_so(empty_cache, monkeypatch):
     # A closed port of this machine stands for an index that cannot be reached.
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")

@@ -3,6 +3,7 @@
 import pytest
 
 from maxpool_check.targets.name import BadTarget, TargetName, parse
+from maxpool_check.targets.runtimes import RUNTIMES
 
 
 def test_names():
@@ -12,6 +13,14 @@ def test_names():
     assert full.options == {"a": "1", "b": "x"}
     assert parse("onnxruntime?python=/usr/bin/python3").options == {"python": "/usr/bin/python3"}
     assert parse("python:/a b/k.py:f").function == ("/a b/k.py", "f")
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime-openvino", "onnxruntime-qnn", "onnxruntime-ep-webgpu"])
+def test_a_distribution_of_onnx_runtime_is_a_runtime(runtime):
+    name = parse(f"{runtime}==1.2.0@AProvider?backend_type=htp")
+    assert (name.runtime, name.provider, name.options) == (runtime, "AProvider", {"backend_type": "htp"})
+    assert RUNTIMES[runtime].adapter == "onnxruntime"
+    assert str(parse(f"{runtime}@AProvider").at("1.2.0")) == f"{runtime}==1.2.0@AProvider"
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
+from .onnxruntime_provider import Provider
+
 _BFLOAT16 = 16  # onnx.TensorProto.BFLOAT16
 _STATUS = re.compile(r"\[ONNXRuntimeError\] : \d+ : ([A-Z_]+) : ")
 _RECORD = "session.record_ep_graph_assignment_info"
@@ -21,12 +23,8 @@ class OnnxRuntime:
     wants = "model"
 
     def __init__(self, options: dict[str, Any]) -> None:
-        self.provider = options.get("provider") or "CPUExecutionProvider"
-        available = onnxruntime.get_available_providers()
-        if self.provider not in available:
-            raise ValueError(f"this ONNX Runtime has no {self.provider}; it has {', '.join(available)}")
-        self.provider_options = options.get("provider_options") or {}
-        self.entries = {} if self.provider == "CPUExecutionProvider" else {"session.disable_cpu_ep_fallback": "1"}
+        self.provider = Provider(options)
+        self.entries = dict(self.provider.entries)
         if hasattr(onnxruntime.InferenceSession, "get_provider_graph_assignment_info"):
             self.entries[_RECORD] = "1"
 
@@ -34,19 +32,22 @@ class OnnxRuntime:
         """What the record says of the target."""
         return {
             "wants": self.wants,
-            "distribution": "onnxruntime",
-            "version": onnxruntime.__version__,
-            "provider": self.provider,
-            "providers": onnxruntime.get_available_providers(),
+            "distribution": self.provider.distribution,
+            "version": self.provider.version,
+            "provider": self.provider.name,
+            "providers": self.provider.names,
             "session_options": {
                 "intra_op_num_threads": 1,
                 "inter_op_num_threads": 1,
                 "graph_optimization_level": "ORT_ENABLE_ALL",
+                **self.provider.beside,
                 **self.entries,
-                **self.provider_options,
+                **self.provider.options,
             },
             "python": platform.python_version(),
             "numpy": np.__version__,
+            "indices": "whole",
+            "dtypes": ["float16", "bfloat16", "float32", "float64", "int8", "uint8"],
         }
 
     def ask(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
@@ -78,17 +79,13 @@ class OnnxRuntime:
         options.log_severity_level = 4
         for key, value in self.entries.items():
             options.add_session_config_entry(key, value)
-        # ONNX Runtime's Python would try again on another provider, and hide the first error.
-        session = onnxruntime.InferenceSession(
-            model, options, providers=[(self.provider, self.provider_options)], enable_fallback=0
-        )
-        session.disable_fallback()
-        return session
+        return self.provider.session(model, options)
 
     def _ran(self, session: Any) -> str:
         """The provider that has the node; what the session was given first, where the release cannot tell.
 
-        Releases 1.24 to 1.26 tell nothing of a node that they put casts around, as float16 on the CPU.
+        Releases 1.24 to 1.26 tell nothing of a node that they put casts around, as float16 on the CPU. Where nothing is
+        told, it is the entry against the CPU provider that keeps the first one's name true.
         """
         told = session.get_provider_graph_assignment_info() if _RECORD in self.entries else ()
         return "+".join(sorted({subgraph.ep_name for subgraph in told})) or str(session.get_providers()[0])

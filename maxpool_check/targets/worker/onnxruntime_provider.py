@@ -1,0 +1,82 @@
+"""The execution provider that ONNX Runtime is given: one it was built with, or one of a plugin package beside it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from importlib import metadata
+from typing import Any
+
+import onnxruntime
+
+DEFAULT = "CPUExecutionProvider"
+
+
+class Provider:
+    """One provider, alone: without a fallback to the CPU provider, unless it is that one."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.distribution = options.get("distribution") or "onnxruntime"
+        self.version = _version(self.distribution)
+        self.options = options.get("provider_options") or {}
+        plugin = _plugin(self.distribution)
+        self.name = options.get("provider") or (plugin.get_ep_name() if plugin else DEFAULT)
+        self.entries = {} if self.name == DEFAULT else {"session.disable_cpu_ep_fallback": "1"}
+        if self.entries and _minor(onnxruntime.__version__) < (1, 16):
+            raise ValueError(
+                f"ONNX Runtime {onnxruntime.__version__} cannot be kept from falling back to the CPU; 1.16 can"
+            )
+        # What else the answers depend on: the ONNX Runtime beside a plugin, and the device that the plugin was given.
+        self.beside = {"onnxruntime": onnxruntime.__version__} if plugin else {}
+        self._device = None
+        self.names = onnxruntime.get_available_providers()
+        if self.name in self.names:
+            return
+        if plugin and self.name in plugin.get_ep_names():
+            # Its devices carry the name that it is registered under.
+            onnxruntime.register_execution_provider_library(self.name, plugin.get_library_path())
+        devices = onnxruntime.get_ep_devices() if hasattr(onnxruntime, "get_ep_devices") else []
+        # Each name once: a provider lists every device that it can run on.
+        self.names = list(dict.fromkeys([*self.names, *(device.ep_name for device in devices)]))
+        found = [device for device in devices if device.ep_name == self.name]
+        if not found:
+            why = (
+                "its plugin found no device" if plugin and self.name in plugin.get_ep_names() else "it is not built in"
+            )
+            raise ValueError(f"this ONNX Runtime has no {self.name}: {why}; it has {', '.join(self.names)}")
+        self._device = found[0]
+        self.beside["device"] = " ".join([self._device.device.type.name, self._device.device.vendor]).strip()
+
+    def session(self, model: bytes, options: Any) -> Any:
+        """A session of the model with this provider, made without a second try on another."""
+        if self._device is None:
+            providers = [(self.name, self.options)]
+        else:
+            options.add_provider_for_devices([self._device], self.options)
+            providers = None
+        # ONNX Runtime's Python would try again on another provider, and hide the first error.
+        session = onnxruntime.InferenceSession(model, options, providers=providers, enable_fallback=0)
+        session.disable_fallback()
+        return session
+
+
+def _version(distribution: str) -> str:
+    """The version of an installed distribution; what ONNX Runtime says where it was not installed as one."""
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        if distribution != "onnxruntime":
+            raise ValueError(f"{distribution} is not installed in this environment") from None
+        return str(onnxruntime.__version__)
+
+
+def _minor(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2])
+
+
+def _plugin(distribution: str) -> Any:
+    """The module of a distribution that holds a plugin for the ONNX Runtime beside it; None of any other."""
+    name = distribution.replace("-", "_")
+    if name == "onnxruntime" or importlib.util.find_spec(name) is None:
+        return None
+    return importlib.import_module(name)
