@@ -101,18 +101,15 @@ def of_version(
     return gather(lines)
 
 
-def could_not(form: str, command: str, errors: Sequence[str]) -> int:
+def could_not(form: str, command: str, errors: Sequence[str], code: int) -> int:
     """Say that there is nothing to show, and why; the exit code."""
     if form == "json":
-        failure = {
-            "schema": f"maxpool-check/{command}/1",
-            "exit_code": 3,
-            "errors": [{"message": one} for one in errors],
-        }
-        click.echo(json.dumps(failure))
+        told = [{"message": one} for one in errors]
+        click.echo(json.dumps({"schema": f"maxpool-check/{command}/1", "exit_code": code, "errors": told}))
     else:
-        click.echo(f"INCOMPLETE {'; '.join(errors)}")
-    return 3
+        why = "; ".join(error.splitlines()[0] for error in errors)
+        click.echo(f"{'INCOMPLETE' if code == 3 else 'NOTHING COMPARED'} {why}")
+    return code
 
 
 def hold_to_reference(cases: Sequence[Case]) -> None:

@@ -34,10 +34,11 @@ class _Changes(click.ParamType):  # type: ignore[type-arg]
         seen = {change.value: change for change in Change if change not in UNSEEN}
         if value == "any":
             return tuple(seen.values())
-        for name in value.split(","):
+        names = [name.strip() for name in value.split(",")]
+        for name in names:
             if name not in seen:
                 self.fail(f"'{name}' is no change{nearest(name, seen)}; there are {', '.join(seen)}", param, ctx)
-        return tuple(seen[name] for name in value.split(","))
+        return tuple(seen[name] for name in names)
 
 
 def fail_on(command: _Command) -> _Command:
@@ -99,7 +100,7 @@ def command(
         pairs = paired(before, after, (old_target, new_target))
         found = [changes(before, after, *pair, blocking, intersection=intersection) for pair in pairs]
     except Incomparable as error:
-        hint = "" if intersection else "; --intersection leaves out what differs"
+        hint = "; --intersection leaves out what differs" if "in both" in str(error) else ""
         raise click.UsageError(f"the records cannot be compared: {error}{hint}") from error
     return show("compare", found, form, reports, verbose=verbose > 0, color=color)
 
@@ -109,7 +110,7 @@ def changes(
 ) -> Changes:
     """What has changed from one target to another, and what it comes to."""
     from maxpool_check.comparing.gate import decide
-    from maxpool_check.comparing.transitions import transitions
+    from maxpool_check.comparing.transitions import left_out, transitions
     from maxpool_check.reporting.changes import Changes
 
     found = transitions(old, new, old_target, new_target, intersection=intersection)
@@ -123,7 +124,8 @@ def changes(
         next(target for target in record.header.targets if target.name == name)
         for record, name in ((old, old_target), (new, new_target))
     )
-    return Changes(was, now, found, decide(found, blocking), errors)
+    omitted = left_out(old, new, old_target, new_target)
+    return Changes(was, now, found, decide(found, blocking), errors, omitted)
 
 
 def show(
@@ -155,8 +157,10 @@ def show(
             return rendering.markdown(found)
         return rendering.text(found, width=options.width(), color=colored, verbose=verbose)
 
-    click.echo(rendered(form, options.is_colored(color)), nl=False, color=True)
+    # Files first: one that cannot be written is an error, and then there is no other document on stdout.
     for kind, path in reports:
         path.write_text(rendered(kind, False), encoding="utf-8")
+    click.echo(rendered(form, options.is_colored(color)), nl=False, color=True)
+    for kind, path in reports:
         click.echo(f"{kind}: {path}", err=True)
     return code

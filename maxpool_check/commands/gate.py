@@ -53,11 +53,14 @@ def command(
     usage or a bad file, 3 could not complete, 4 nothing was compared.
     """
     from maxpool_check.comparing.transitions import Incomparable
+    from maxpool_check.running.frame import ExitCode
 
     options.hold_writable([*[path for _, path in reports], *([output] if output else [])])
-    stored = records.read(Path(base)) if base.endswith((".jsonl", ".jsonl.gz")) else None
     if base == head:
         raise click.UsageError(f"the base and the head are the same, {base}")
+    if output is not None and str(output) == base:
+        raise click.UsageError(f"the record would overwrite the base, {base}")
+    stored, old_name = _stored(base)
     record = asking.ask(
         paths,
         selected,
@@ -68,25 +71,33 @@ def command(
         output=output,
         quiet=quiet,
     )
-    for error in record.footer.errors if record.footer else ():
+    assert record.footer is not None
+    for error in record.footer.errors:
         click.echo(f"error: {error}", err=True)
+    if not record.header.cases:
+        return asking.could_not(form, "gate", ["no case is selected"], ExitCode.NOTHING_COMPARED)
     names = [target.name for target in record.header.targets]
-    missing = [name for name in (head,) if name not in names] + ([] if stored or base in names else [base])
-    if missing or record.footer is None:
-        return asking.could_not(form, "gate", [f"{name} was not asked" for name in missing])
-    if stored is not None:
-        old, (old_name, *others) = _asked(stored, record, selected), [target.name for target in stored.header.targets]
-        if others:
-            raise click.UsageError(
-                f"{base} is a record of several targets; a base is one: {', '.join([old_name, *others])}"
-            )
-    else:
-        old, old_name = record, base
+    missing = [name for name in ([head] if stored else [base, head]) if name not in names]
+    if missing:
+        why = list(record.footer.errors) or [f"{name} was not asked" for name in missing]
+        return asking.could_not(form, "gate", why, ExitCode.INCOMPLETE)
+    old = record if stored is None else _asked(stored, record, selected)
     try:
         found = compare.changes(old, record, old_name, head, blocking, intersection=False)
     except Incomparable as error:
         raise click.UsageError(f"{base} cannot be the base: {error}; make it again from these cases") from error
     return compare.show("gate", [found], form, reports, verbose=verbose > 0, color=color)
+
+
+def _stored(base: str) -> tuple[Record | None, str]:
+    """The record that the base is, if it is one, and the name of its target."""
+    if not base.endswith((".jsonl", ".jsonl.gz")):
+        return None, base
+    stored = records.read(Path(base))
+    names = [target.name for target in stored.header.targets]
+    if len(names) != 1:
+        raise click.UsageError(f"{base} is a record of {len(names)} targets, a base is one: run it alone, with -o")
+    return stored, names[0]
 
 
 def _asked(stored: Record, record: Record, selected: Sequence[str]) -> Record:

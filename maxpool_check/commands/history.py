@@ -55,7 +55,7 @@ def command(
 ) -> int:
     """Ask many releases of a runtime every case of PATH...: which kinds each of them shows, and what changed with each.
 
-    Exits with 0, with 3 if no release could be asked.
+    Exits with 0, with 3 if a release could not be asked.
     """
     from maxpool_check.comparing.timeline import steps
     from maxpool_check.corpus.collection import select
@@ -74,7 +74,8 @@ def command(
         if not quiet:
             click.echo(f"{version}: {found[-1].skipped or _counted(found[-1])}", err=True)
     changes = steps(found)
-    code = 0 if any(release.record is not None for release in found) else 3
+    # One that the index offers and that could not be asked leaves a hole.
+    code = 3 if any(release.record is None for release in found) else 0
 
     def rendered(form: str) -> str:
         if form == "json":
@@ -83,9 +84,10 @@ def command(
             return history.markdown(target, found, changes)
         return history.text(target, found, changes, width=options.width())
 
-    click.echo(rendered(form), nl=False)
     for kind, path in reports:
         path.write_text(rendered(kind), encoding="utf-8")
+    click.echo(rendered(form), nl=False)
+    for kind, path in reports:
         click.echo(f"{kind}: {path}", err=True)
     return code
 

@@ -104,12 +104,13 @@ def command(
     code = ExitCode.AS_EXPECTED if exit_zero and code == ExitCode.UNEXPECTED else code
     for error_text in record.footer.errors:
         click.echo(f"error: {error_text}", err=True)
+    # Files first: one that cannot be written is an error, and then there is no other document on stdout.
+    for kind, path in reports:
+        path.write_text(rendering.rendered(record, kind, code), encoding="utf-8")
     if form == "json" or not quiet:
         click.echo(rendering.rendered(record, form, code, color=color, verbose=verbose > 0), nl=False, color=True)
     if form == "text" and any(kind == "github" for kind, _ in reports):
         _annotate(record)
-    for kind, path in reports:
-        path.write_text(rendering.rendered(record, kind, code), encoding="utf-8")
     for kind, path in [] if quiet else written:
         click.echo(f"{kind}: {path}", err=True)
     return code

@@ -37,7 +37,7 @@ def command(names: tuple[str, ...], check: bool, form: str) -> int:
     from maxpool_check.targets.runtimes import RUNTIMES
 
     installed = {name: _installed(runtime) for name, runtime in RUNTIMES.items()}
-    asked = names or tuple(name for name, found in installed.items() if found) if names or check else ()
+    asked = names or tuple(name for name, found in installed.items() if found)
     found = [_target(name, check) for name in asked]
     if form == "json":
         known = [
@@ -52,7 +52,8 @@ def command(names: tuple[str, ...], check: bool, form: str) -> int:
             _known(RUNTIMES, installed)
         for target in found:
             _show(target)
-    return 0 if all(target["starts"] and target.get("answers", True) for target in found) else 3
+    failed = not all(target["starts"] and target.get("answers", True) for target in found)
+    return 3 if failed and (names or check) else 0
 
 
 def _target(name: str, check: bool) -> dict[str, Any]:
@@ -111,7 +112,7 @@ def _known(runtimes: Any, installed: dict[str, str | None]) -> None:
         click.echo(f"{name.ljust(width)}  {about}")
     click.echo(
         "Add ==VERSION for a release in an isolated environment, made once; @PROVIDER for another execution provider of\n"
-        "ONNX Runtime; ?python=PATH to ask in an environment of your own. 'targets NAME' says what one can be asked."
+        "ONNX Runtime; ?python=PATH to ask in an environment of your own. What the installed ones can be asked:\n"
     )
 
 

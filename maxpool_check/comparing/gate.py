@@ -27,7 +27,7 @@ class Decision(str, Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The decision, and the one line that says why. ``compared`` is the number of executions it rests on."""
+    """The decision, and the one line that says why. ``compared`` is the number of executions that both sides were asked."""
 
     decision: Decision
     compared: int
@@ -39,13 +39,15 @@ class Outcome:
 
 def decide(found: Sequence[Transition], blocking: Collection[Change] = BLOCKING) -> Outcome:
     """Decide on all transitions between two targets."""
-    compared = [one for one in found if one.change is not Change.NOT_COMPARED]
-    seen = [one.change for one in compared if one.change not in UNSEEN]
-    of = f"of {len(compared)} executions"
+    held = [one.change for one in found if one.change is not Change.NOT_COMPARED]
+    seen = [change for change in held if change not in UNSEEN]
+    # What one side was not asked is no comparison.
+    compared = sum(change not in (Change.MISSING, Change.ADDED) for change in held)
+    of = f"of {len(held)} executions"
     if not seen:
-        return Outcome(Decision.SAFE, len(compared), f"no observable change in {len(compared)} executions")
+        return Outcome(Decision.SAFE, compared, f"no observable change in {compared} executions")
     blocks = any(change in blocking for change in seen)
     # What blocks comes first in the line.
     order = sorted(set(seen), key=lambda change: (change not in blocking, list(Change).index(change)))
     words = ", ".join(f"{seen.count(change)} {change.value}" for change in order)
-    return Outcome(Decision.BLOCK if blocks else Decision.REVIEW, len(compared), f"{words} {of}")
+    return Outcome(Decision.BLOCK if blocks else Decision.REVIEW, compared, f"{words} {of}")

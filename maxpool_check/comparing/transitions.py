@@ -13,7 +13,7 @@ class Change(str, Enum):
     """What became of one execution. In the order reports show them, the worst first."""
 
     REGRESSED = "regressed"
-    """It was right, or refused, and is wrong."""
+    """It was right, refused, or died of the question, and is wrong."""
     NEWLY_REFUSED = "newly-refused"
     """It was answered and is refused, though the document allows the graph."""
     CRASH_NEW = "crash-new"
@@ -69,15 +69,25 @@ def transitions(
     """Every execution of either target, in the order of the records.
 
     Raises :class:`Incomparable` where cases of one id are not the same question, or documents are not read alike;
-    ``intersection`` leaves those out.
+    ``intersection`` leaves those out: see :func:`left_out`.
     """
-    before = {_key(one): one for one in old.executions if one.target == old_target}
-    after = {_key(one): one for one in new.executions if one.target == new_target}
-    left_out = _differences(old.header, new.header, before, after)
-    if left_out and not intersection:
-        raise Incomparable("; ".join([*list(left_out.values())[:3], *(["..."] if len(left_out) > 3 else [])]))
-    keys = [key for key in dict.fromkeys([*before, *after]) if key not in left_out]
+    before, after = _of(old, old_target), _of(new, new_target)
+    differing = _differences(old.header, new.header, before, after)
+    if differing and not intersection:
+        reasons = list(dict.fromkeys(differing.values()))
+        raise Incomparable("; ".join([*reasons[:3], *([f"{len(reasons) - 3} more"] if len(reasons) > 3 else [])]))
+    keys = [key for key in dict.fromkeys([*before, *after]) if key not in differing]
     return [Transition(change(before.get(key), after.get(key)), before.get(key), after.get(key)) for key in keys]
+
+
+def left_out(old: Record, new: Record, old_target: str, new_target: str) -> list[str]:
+    """The cases that are not the same question in both records, or not read alike."""
+    differing = _differences(old.header, new.header, _of(old, old_target), _of(new, new_target))
+    return list(dict.fromkeys(case for case, _ in differing))
+
+
+def _of(record: Record, target: str) -> dict[tuple[str, str], Execution]:
+    return {_key(one): one for one in record.executions if one.target == target}
 
 
 def change(old: Execution | None, new: Execution | None) -> Change:
@@ -94,7 +104,7 @@ def change(old: Execution | None, new: Execution | None) -> Change:
     if now == "died":
         return Change.CRASH_NEW
     if was == "died":
-        return Change.CRASH_GONE
+        return Change.CRASH_GONE if now != "wrong" or "accepts-invalid" in new.kinds else Change.REGRESSED
     if now == "wrong":
         return Change.REGRESSED
     if now == "refused":
@@ -117,9 +127,9 @@ def _state(execution: Execution | None) -> str | None:
         return None
     if execution.verdict in ("crashes", "times-out"):
         return "died"
-    if not execution.answer:
-        return "refused"
-    return "wrong" if execution.verdict in ("diverges", "unstable") else "right"
+    if execution.verdict in ("diverges", "unstable"):
+        return "wrong"
+    return "right" if execution.answer else "refused"
 
 
 def _key(execution: Execution) -> tuple[str, str]:

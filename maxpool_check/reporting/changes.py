@@ -28,13 +28,17 @@ _STYLES = {Decision.SAFE: "bold green", Decision.REVIEW: "bold yellow", Decision
 
 @dataclass(frozen=True)
 class Changes:
-    """Everything a report of changes is made from. ``errors`` say why it is incomplete."""
+    """Everything a report of changes is made from.
+
+    ``errors`` say why it is incomplete, ``left_out`` names the cases that could not be compared and were left out.
+    """
 
     old: Target
     new: Target
     transitions: Sequence[Transition]
     outcome: Outcome
     errors: Sequence[str] = ()
+    left_out: Sequence[str] = ()
 
     @property
     def complete(self) -> bool:
@@ -48,7 +52,13 @@ class Changes:
             return f"INCOMPLETE {self.errors[0].splitlines()[0]}"
         if not self.outcome.compared:
             return "NOTHING COMPARED neither target was held to a document"
-        return str(self.outcome)
+        omitted = f"; {len(self.left_out)} cases left out" if self.left_out else ""
+        return f"{self.outcome}{omitted}"
+
+    @property
+    def badness(self) -> tuple[bool, bool, int]:
+        """What orders several: incomplete, then nothing compared, then by the decision."""
+        return (not self.complete, not self.outcome.compared, list(Decision).index(self.outcome.decision))
 
 
 def text(changes: Sequence[Changes], *, width: int, color: bool, verbose: bool) -> str:
@@ -57,6 +67,11 @@ def text(changes: Sequence[Changes], *, width: int, color: bool, verbose: bool) 
     with console.capture() as captured:
         for one in changes:
             _text(console, one, verbose)
+        if len(changes) > 1:
+            # The last line is the decision on all of them.
+            worst = max(changes, key=lambda one: one.badness)
+            word, _, rest = worst.last_line.partition(" ")
+            console.print(f"\n[bold]{word}[/] {escape(rest)} ({escape(worst.new.name)})", soft_wrap=True)
     return "\n".join(line.rstrip() for line in captured.get().split("\n"))
 
 
@@ -139,6 +154,7 @@ def markdown(changes: Sequence[Changes]) -> str:
                 f"Python {target.python}, numpy {target.numpy}"
             )
         lines += [f"- {escaped(' '.join(error.split()))}" for error in one.errors]
+        lines += [f"- left out: {', '.join(f'`{case}`' for case in one.left_out)}"] if one.left_out else []
         rows = [[change, str(count)] for change, count in counts(one.transitions).items() if count]
         lines += ["", *table(["change", "executions"], rows, right=[1])]
         for group in groups(one.transitions):
@@ -171,6 +187,7 @@ def as_json(command: str, changes: Sequence[Changes], exit_code: int) -> str:
                 "decision": one.outcome.decision.value if one.complete and one.outcome.compared else None,
                 "message": one.last_line,
                 "compared": one.outcome.compared,
+                "left_out": list(one.left_out),
                 "summary": counts(one.transitions),
                 "transitions": [_transition(transition) for transition in one.transitions],
             }

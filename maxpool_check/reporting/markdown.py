@@ -85,17 +85,23 @@ def _documents(record: Record) -> list[str]:
             ),
         ]
     found = Counter(
-        (execution.target, execution.spec, point, reading)
+        (
+            execution.target,
+            execution.spec,
+            point,
+            reading,
+            "by translation" if execution.translation else "as it stands",
+        )
         for execution in record.executions
         for point, reading in execution.readings.items()
     )
     if found:
         rows = [
-            [f"`{target}`", f"`{spec}`", f"`{point}`", reading, str(count)]
-            for (target, spec, point, reading), count in sorted(found.items())
+            [f"`{target}`", f"`{spec}`", f"`{point}`", reading, asked, str(count)]
+            for (target, spec, point, reading, asked), count in sorted(found.items())
         ]
         lines += ["", "How answers read what their document leaves open, where the whole answer shows it:", ""]
-        lines += table(["target", "document", "point", "reading", "answers"], rows, right=[4])
+        lines += table(["target", "document", "point", "reading", "asked", "answers"], rows, right=[5])
     return lines
 
 

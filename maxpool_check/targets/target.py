@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.judging.comparison import Expected
 from maxpool_check.outcome import Answered, Failed, NotAsked, Outcome, RefusedByTarget
 from maxpool_check.question import Question
 from maxpool_check.reference.pooling import Pooling
@@ -186,7 +187,7 @@ class Target:
         assert document.onnx is not None
         if self.description.newest_opset is None:
             return Reply(NotAsked("it is asked with attributes, which have no operator domain"))
-        if isinstance(case.meaning, Refused):
+        if _may_be_refused(case):
             # A runtime without the operator refuses everything; that is no evidence that it refuses this.
             smallest = onnx_model.build(
                 document.onnx.since, _SMALLEST, "float32", (1, 1, 1), ("Y",), domain=document.domain
@@ -266,6 +267,14 @@ def _filled(case: Case, attributes: Mapping[str, Any]) -> Pooling | Refused:
         return case.specification.pooling(attributes, case.X.dtype.name, case.X.shape, case.policies)
     except Refused as refused:
         return refused
+
+
+def _may_be_refused(case: Case) -> bool:
+    """Whether a refusal would be right, or say nothing."""
+    meaning = case.meaning
+    if isinstance(meaning, Refused) or meaning.refusable is not None:
+        return True
+    return bool(Expected(case.X, meaning).pooled.empty.any())
 
 
 def _maybe(values: Any, kind: type[_T]) -> tuple[_T, ...] | None:

@@ -83,7 +83,16 @@ def test_a_gate_that_could_not_ask_is_incomplete(cli, small, subject, tmp_path):
 
 def test_a_gate_where_nothing_can_be_compared(cli, tmp_path, small, subject):
     done = cli("gate", small, "-k", "nothing", "--base", subject("right"), "--head", subject("y_alone"))
-    assert done.code != 0
+    assert (done.code, done.out) == (4, "NOTHING COMPARED no case is selected\n")
+    record = tmp_path / "other.jsonl"
+    other = tmp_path / "other.yaml"
+    other.write_text((small / "small.yaml").read_text().split("  - id: padded")[0])
+    cli("run", other, "-t", subject("right"), "-o", record)
+    apart = cli("gate", small, "--base", record, "--head", subject("right"))
+    assert apart.code == 4, apart.out
+    same = cli("gate", other, "--base", record, "--head", subject("right"), "-o", record)
+    assert same.code == 2
+    assert "would overwrite the base" in same.err
     (tmp_path / "x.yaml").write_text(
         "spec: openvino-8\ncases:\n  - id: a\n    input: {dtype: int32, shape: [1, 1, 2], fill: 0}\n"
         "    attributes: {kernel: [2], strides: [1], pads_begin: [0], pads_end: [0]}\n"
@@ -103,7 +112,10 @@ def test_records_that_do_not_answer_the_same_questions(cli, small, subject, tmp_
     assert "small:padded is not the same case in both" in done.err
     assert "--intersection" in done.err
     left = cli("compare", old, new, "--intersection")
-    assert (left.code, left.out.rstrip().splitlines()[-1]) == (0, "SAFE no observable change in 10 executions")
+    assert (left.code, left.out.rstrip().splitlines()[-1]) == (
+        0,
+        "SAFE no observable change in 10 executions; 1 cases left out",
+    )
 
 
 def test_an_incomplete_record_is_compared_and_never_green(cli, small, subject, tmp_path):

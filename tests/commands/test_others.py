@@ -111,7 +111,8 @@ def test_a_case_that_is_not_there(cli, arguments, words):
 def test_targets(cli, subject):
     known = cli("targets")
     assert known.code == 0
-    assert "onnxruntime==VERSION" in known.out
+    assert "openvino                 OpenVINO itself, ?opset=1, 8 or 14 (not installed: pip install" in known.out
+    assert "command:PROGRAM ARG...   a program that speaks the protocol" in known.out
     assert "provider CPUExecutionProvider" in known.out
     done = cli("targets", "onnxruntime", subject("right"), subject("absent"))
     assert done.code == 3
@@ -120,6 +121,10 @@ def test_targets(cli, subject):
     checked = cli("targets", "--check", "--format", "json").json
     assert checked["targets"][0]["starts"]
     assert checked["targets"][0]["newest_opset"] >= 22
+    assert checked["targets"][0]["answers"]
+    wrong = cli("targets", "--check", subject("refuses_everything"))
+    assert wrong.code == 3
+    assert "does not answer the smallest case: refuses: NotImplementedError: not today" in wrong.out
 
 
 @pytest.mark.parametrize("what", ["case", "known", "record"])
