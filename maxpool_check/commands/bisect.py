@@ -23,11 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a release shows: its verdict and kinds; only ``key`` tells one from another."""
+    """What a release shows: its verdict and the kinds looked for; only ``key`` tells one from another.
+
+    ``all_kinds`` are those of the execution, also where one of them was looked for.
+    """
 
     verdict: str = field(compare=False)
     kinds: tuple[str, ...] = field(compare=False)
     key: tuple[str, ...]
+    all_kinds: tuple[str, ...] = field(compare=False)
+    provider: str = field(compare=False)
 
     def __str__(self) -> str:
         return f"{self.verdict} ({', '.join(self.kinds)})" if self.kinds else self.verdict
@@ -96,6 +101,8 @@ def command(
     found = search.boundaries()
     could = [place for place, shown in search.shown.items() if shown is not None]
     code = 3 if len(could) < 2 else 0 if found else 1
+    if write_known and code == 0:
+        _narrow(corpus, case, asked, runtime, versions, found)
     document = _document(case, str(runtime), asked, kind, versions, search, found, skipped, code)
     if output is not None:
         output.write_text(document + "\n", encoding="utf-8")
@@ -104,8 +111,6 @@ def command(
     else:
         for line in _lines(versions, search, found, skipped, could):
             click.echo(line)
-    if write_known and code == 0:
-        _narrow(corpus, case, asked, runtime, versions, found)
     return code
 
 
@@ -170,10 +175,13 @@ def _shown(
     (execution,) = [one for one in record.executions if one.question == question]
     if execution.verdict in ("not-expressible", "error"):
         return f"{execution.verdict}: {execution.message}"
+    provider = record.header.targets[0].provider
     if kind is None:
-        return Shown(execution.verdict, execution.kinds, (execution.verdict, *execution.kinds))
+        key = (execution.verdict, *execution.kinds)
+        return Shown(execution.verdict, execution.kinds, key, execution.kinds, provider)
     has = kind in execution.kinds
-    return Shown(execution.verdict, (kind,) if has else execution.kinds, (kind,) if has else ())
+    kinds, key = ((kind,), (kind,)) if has else (execution.kinds, ())
+    return Shown(execution.verdict, kinds, key, execution.kinds, provider)
 
 
 def _lines(
@@ -240,7 +248,7 @@ def _document(
             "skipped": [{"version": version, "why": why} for version, why in skipped.items()],
             "linear": search.linear,
             "boundaries": boundaries,
-            "errors": [],
+            "errors": [{"message": "fewer than two releases could be asked"}] if code == 3 else [],
         },
         indent=1,
     )
@@ -255,21 +263,28 @@ def _narrow(
     found: Sequence[Boundary[Shown]],
 ) -> None:
     """Narrow the entries that are about the case to the releases that show them."""
-    from maxpool_check.corpus.known_file import narrowed
+    from maxpool_check.corpus.known_file import Shown as Seen
+    from maxpool_check.corpus.known_file import narrow
+    from maxpool_check.judging.kinds import Kind
+    from maxpool_check.question import Question
     from maxpool_check.targets.runtimes import RUNTIMES
 
     if len(found) != 1:
         click.echo("several changes: no known divergence was narrowed", err=True)
         return
     (boundary,) = found
-    first = versions[boundary.first]
-    changes = [
-        change
-        for path in corpus.known_files
-        for shown, specifier in ((boundary.before, f"<{first}"), (boundary.after, f">={first}"))
-        for change in narrowed(path, case.id, question, RUNTIMES[runtime.runtime].distribution, shown.kinds, specifier)
-    ]
-    for change in changes:
-        click.echo(change, err=True)
-    if not changes:
+    names = tuple(map(str, versions))
+    older, newer, first = names[: boundary.first], names[boundary.first :], names[boundary.first]
+    said = []
+    for shown, releases, others, within in (
+        (boundary.before, older, newer, f"<{first}"), (boundary.after, newer, older, f">={first}"),
+    ):  # fmt: skip
+        seen = Seen(
+            case.id, Question(question), tuple(map(Kind, shown.all_kinds)), RUNTIMES[runtime.runtime].distribution,
+            shown.provider, releases, others, within,
+        )  # fmt: skip
+        said += [words for path in corpus.known_files for words in narrow(path, seen)]
+    for words in said:
+        click.echo(words, err=True)
+    if not said:
         click.echo("no known divergence expects this of the case: none was narrowed", err=True)

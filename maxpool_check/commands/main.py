@@ -26,6 +26,7 @@ COMMANDS = {
     "compare": "Compare two records: what is fixed, regressed, or otherwise changed.",
     "gate": "Ask two targets, and say whether the one may replace the other.",
     "bisect": "Find the release where the verdict on a case changes.",
+    "known": "Write known divergences from a record, and check those there are.",
     "history": "Ask many releases: which kinds each of them shows.",
     "schema": "Print the JSON Schema of a file format.",
 }

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import yaml
-from packaging.utils import canonicalize_name
 
 from maxpool_check.corpus.document import read
 from maxpool_check.corpus.problems import CorpusError, Problem
@@ -111,40 +113,119 @@ def unmatched(entries: list[KnownDivergence], cases: list[str], path: Path) -> l
     ]
 
 
-def narrowed(
-    path: Path, case: str, question: str, distribution: str, kinds: Sequence[str], specifier: str
-) -> list[str]:
-    """Narrow the entries of a file that expect these kinds of a case to the versions of a specifier, ``<1.29.0``.
+@dataclass(frozen=True)
+class Shown:
+    """What a search found on one side of a release: the kinds of a case, asked one way, in ``releases``, all of ``within``.
 
-    Nothing but their ``when`` is written anew. What was done, in words, for each of them.
+    ``within`` is the bound of that side, ``<1.29.0`` or ``>=1.29.0``; ``others`` are the releases on the other side.
     """
-    text = path.read_text(encoding="utf-8")
-    entries = read_known(path)
+
+    case: str
+    question: Question
+    kinds: tuple[Kind, ...]
+    distribution: str
+    provider: str
+    releases: tuple[str, ...]
+    others: tuple[str, ...]
+    within: str
+
+    def is_known_as(self, entry: KnownDivergence) -> bool:
+        """Whether an entry expects it of the release next to the change."""
+        nearest = self.releases[-1] if self.within.startswith("<") else self.releases[0]
+        covered = entry.when.covers(self.distribution, nearest, self.provider)
+        return covered and bool(self.kinds) and entry.expects(self.case, self.question, self.kinds)
+
+
+def narrow(path: Path, shown: Shown) -> list[str]:
+    """Narrow the entries of a file that expect what was shown to the releases that show it.
+
+    Nothing but their ``when`` is written anew, and nothing at all where that cannot be done safely. What was done, in
+    words, for each of them.
+    """
+    with path.open(encoding="utf-8", newline="") as file:
+        text = file.read()
+    entries, nodes = read_known(path), _whens(text)
     said: list[str] = []
-    places: list[tuple[int, int, str]] = []
-    for entry, place in zip(entries, _places(text), strict=True):
-        about = entry.when.distribution == canonicalize_name(distribution) and entry.expects(
-            case, Question(question), [Kind(kind) for kind in kinds]
-        )
-        if not kinds or not about:
+    changes: dict[int, When] = {}
+    for number, entry in enumerate(entries):
+        if not shown.is_known_as(entry):
             continue
-        when = entry.when.narrowed(specifier)
-        if when == entry.when:
+        if not any(entry.when.covers(shown.distribution, release, shown.provider) for release in shown.others):
             said.append(f"{entry.id} says so already: {entry.when}")
             continue
-        places.append((*place, str(when)))
-        others = " (it binds other cases too: run it on them)" if entry.cases != (case,) else ""
+        when = entry.when.narrowed(shown.within, [*shown.releases, *shown.others])
+        if nodes[number].style in ("|", ">") or sum(node is nodes[number] for node in nodes) > 1:
+            said.append(f"{entry.id}: its 'when' is not a plain word of its own; make it '{when}' by hand")
+            continue
+        changes[number] = when
+        others = " (it binds other cases too: run it on them)" if entry.cases != (shown.case,) else ""
         said.append(f"{entry.id}: when: {entry.when} is now {when} in {path}{others}")
-    for start, end, new in reversed(places):
-        text = text[:start] + json.dumps(new) + text[end:]
-    if places:
-        path.write_text(text, encoding="utf-8")
+    if changes and not _rewritten(path, text, entries, nodes, changes):
+        return [f"{path} is written in a way that cannot be changed safely; narrow by hand: {'; '.join(said)}"]
     return said
 
 
-def _places(text: str) -> list[tuple[int, int]]:
-    """Where the ``when`` of each entry stands: from its first character to behind its last."""
+def _rewritten(
+    path: Path, text: str, entries: Sequence[KnownDivergence], nodes: Sequence[Any], changes: Mapping[int, When]
+) -> bool:
+    """Write the new ``when`` of some entries in place of the old; False if anything else would change by it."""
+    for number in sorted(changes, reverse=True):
+        node = nodes[number]
+        text = text[: node.start_mark.index] + json.dumps(str(changes[number])) + text[node.end_mark.index :]
+    descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
+    new = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        wanted = [replace(entry, when=changes.get(number, entry.when)) for number, entry in enumerate(entries)]
+        if read_known(new) != wanted:
+            return False
+        new.chmod(path.stat().st_mode)
+        new.replace(path)
+    except CorpusError:
+        return False
+    finally:
+        new.unlink(missing_ok=True)
+    return True
+
+
+def _whens(text: str) -> list[Any]:
+    """The node of each entry's ``when``, with where it stands in the text."""
     file: Any = yaml.compose(text, yaml.SafeLoader)
     (known,) = [value for key, value in file.value if key.value == "known"]
-    whens = [value for entry in known.value for key, value in entry.value if key.value == "when"]
-    return [(when.start_mark.index, when.end_mark.index) for when in whens]
+    return [value for entry in known.value for key, value in entry.value if key.value == "when"]
+
+
+def append(path: Path, entries: Sequence[KnownDivergence]) -> None:
+    """Add entries at the end of a file, made if it is not there; what stands in it is left as it is.
+
+    Raises :class:`CorpusError` where the file cannot be added to.
+    """
+    before = path.read_text(encoding="utf-8") if path.exists() else "known:\n"
+    there = read_known(path) if path.exists() else []
+    text = before.rstrip() + "\n" + "".join(f"\n{_written(entry)}" for entry in entries)
+    descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".yaml", dir=path.parent)
+    new = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        if read_known(new) != [*there, *entries]:
+            message = (
+                "entries cannot be added safely to the way this is written; end it with a plain list under 'known:'"
+            )
+            raise CorpusError([Problem(str(path), 1, 1, message)])
+        new.chmod(path.stat().st_mode if path.exists() else 0o644)
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _written(entry: KnownDivergence) -> str:
+    quoted = {"id": entry.id, "when": str(entry.when)}
+    lines = [f"  {'-' if key == 'id' else ' '} {key}: {json.dumps(value)}" for key, value in quoted.items()]
+    lines += ["    cases:", *(f"      - {json.dumps(case)}" for case in entry.cases)]
+    lines.append(f"    kinds: [{', '.join(sorted(kind.value for kind in entry.kinds))}]")
+    if entry.questions is not None:
+        asked = [question.value for question in Question if question in entry.questions]
+        lines.append(f"    questions: [{', '.join(asked)}]")
+    return "\n".join([*lines, f"    reason: {json.dumps(entry.reason, ensure_ascii=False)}"]) + "\n"

@@ -9,7 +9,7 @@ from enum import Enum
 from fnmatch import fnmatchcase
 
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import Specifier, SpecifierSet
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
@@ -59,15 +59,19 @@ class When:
         versions = ", ".join(sorted(str(one) for one in self.versions))
         return f"{self.distribution} {versions}".strip() + (f" @{self.provider}" if self.provider else "")
 
-    def narrowed(self, specifier: str) -> When:
-        """The same for fewer versions: a bound that the new one makes needless is dropped."""
-        bound = Specifier(specifier)
-        if not self.versions.contains(bound.version, prereleases=True) and bound.operator == "<":
-            return self
-        if bound.operator == ">=" and any(_bounds_as_well(one, bound) for one in self.versions):
-            return self
-        kept = [str(one) for one in self.versions if one.operator[0] != bound.operator[0]]
-        return replace(self, versions=SpecifierSet(",".join([*kept, specifier])))
+    def narrowed(self, bound: str, releases: Sequence[str]) -> When:
+        """The same for fewer versions: those within a bound, ``<1.29.0`` or ``>=1.29.0``.
+
+        A bound it has in the same direction is dropped where, for all these releases, that makes no difference.
+        """
+        both = replace(self, versions=SpecifierSet(",".join([*map(str, self.versions), bound])))
+        kept = [str(one) for one in self.versions if one.operator[0] != bound[0]]
+        shorter = replace(self, versions=SpecifierSet(",".join([*kept, bound])))
+
+        def meant(when: When) -> list[bool]:
+            return [when.versions.contains(Version(release), prereleases=True) for release in releases]
+
+        return shorter if meant(shorter) == meant(both) else both
 
     def covers(self, distribution: str, version: str, provider: str) -> bool:
         """Whether a target is meant."""
@@ -79,11 +83,6 @@ class When:
             return self.versions.contains(Version(version), prereleases=True)
         except InvalidVersion:
             return not self.versions
-
-
-def _bounds_as_well(given: Specifier, bound: Specifier) -> bool:
-    """Whether a lower bound is at least as high as another."""
-    return given.operator in (">", ">=", "==") and Version(given.version) >= Version(bound.version)
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,12 @@ class Numbering:
         return np.fmod(numbers, max(self.bound(shape), 1)) if self.axis else numbers
 
 
+def of_whole_tensor(numbers: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Numbers that count the cells of each plane from 0, N x C x D1 x ... x Dn, as those of the whole tensor of a shape."""
+    planes = np.arange(math.prod(numbers.shape[:2]), dtype=numbers.dtype) * _plane(shape)
+    return numbers + planes.reshape(*numbers.shape[:2], *[1] * (numbers.ndim - 2))
+
+
 def _plane(shape: tuple[int, ...]) -> int:
     return math.prod(shape[2:])
 

@@ -14,19 +14,19 @@ def render(record: Record) -> str:
     footer = record.footer
     reasons = {(entry.target, entry.id): entry.reason for entry in (footer.known if footer else ())}
     for target in record.header.targets:
-        suite = TestSuite(target.name)
+        suite = TestSuite(_clean(target.name))
         for name, value in (
             ("distribution", target.distribution), ("version", target.version), ("provider", target.provider),
             ("cases_sha256", record.header.cases_sha256),
         ):  # fmt: skip
-            suite.add_property(name, value)
+            suite.add_property(name, _clean(value))
         for execution in record.executions:
             if execution.target == target.name:
                 reason = reasons.get((target.name, execution.known or ""), "")
                 suite.add_testcase(_test(execution, reason))
         for entry in footer.known if footer else ():
             if entry.target == target.name and entry.status in ("repaired", "expired"):
-                stale = TestCase(entry.id, "known-divergences")
+                stale = TestCase(_clean(entry.id), "known-divergences")
                 stale.result = [Failure(_clean(entry.message), entry.status)]
                 suite.add_testcase(stale)
         document.add_testsuite(suite)
@@ -44,7 +44,7 @@ def render(record: Record) -> str:
 
 def _test(execution: Execution, reason: str) -> TestCase:
     file, _, name = execution.case.rpartition(":")
-    test = TestCase(f"{name} [{execution.question}]", file.replace("/", "."))
+    test = TestCase(_clean(f"{name} [{execution.question}]"), _clean(file.replace("/", ".")))
     path, _, line = execution.origin.rpartition(":")
     for attribute, value in (("file", path), ("line", line)):
         test._elem.set(attribute, _clean(value))
@@ -63,5 +63,9 @@ def _test(execution: Execution, reason: str) -> TestCase:
 
 
 def _clean(text: str) -> str:
-    """Text without what XML cannot hold."""
-    return "".join(char if char in "\t\n" or char >= " " else "?" for char in text if not 0xD800 <= ord(char) < 0xE000)
+    """Text without what XML cannot hold: all but its production Char."""
+    return "".join(char if _is_char(ord(char)) else "?" for char in text)
+
+
+def _is_char(code: int) -> bool:
+    return code in (9, 10, 13) or 0x20 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or 0x10000 <= code

@@ -6,6 +6,7 @@ import hashlib
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reporting.text import details
@@ -28,6 +29,8 @@ def _run(record: Record, target: Target) -> dict[str, Any]:
     executions = [one for one in record.executions if one.target == target.name]
     problems = list(footer.errors) if footer else ["the run did not end"]
     problems += [f"{one.case}: {one.message}" for one in executions if one.verdict == "error"]
+    stale = [entry for entry in (footer.known if footer else ()) if entry.status in ("repaired", "expired")]
+    notes = [f"{entry.id} is {entry.status}: {entry.message}" for entry in stale if entry.target == target.name]
     return {
         "tool": {
             "driver": {
@@ -48,6 +51,7 @@ def _run(record: Record, target: Target) -> dict[str, Any]:
             {
                 "executionSuccessful": not problems,
                 "toolExecutionNotifications": [{"level": "error", "message": {"text": text}} for text in problems],
+                "toolConfigurationNotifications": [{"level": "error", "message": {"text": text}} for text in notes],
             }
         ],
         "columnKind": "unicodeCodePoints",
@@ -72,7 +76,7 @@ def _result(execution: Execution, kind: str, reasons: dict[str, str]) -> dict[st
             {
                 "physicalLocation": {
                     "artifactLocation": {
-                        "uri": Path(path).as_uri() if Path(path).is_absolute() else Path(path).as_posix()
+                        "uri": Path(path).as_uri() if Path(path).is_absolute() else quote(Path(path).as_posix())
                     },
                     "region": {"startLine": int(line)},
                 }

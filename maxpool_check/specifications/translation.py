@@ -11,6 +11,7 @@ import numpy as np
 from maxpool_check.reference.activation import Activation
 from maxpool_check.reference.geometry import Axis, Geometry, NoWindow
 from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.numbering import of_whole_tensor
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.languages import LANGUAGES, Language, NotExpressible
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
@@ -54,17 +55,12 @@ class Translation:
         if tensor.ndim == len(self.shape):
             tensor = self.target.to_core(tensor)
             if by_plane and name == "Indices" and tensor.dtype.kind == "i":
-                tensor = tensor + self._origins(tensor)
+                tensor = of_whole_tensor(tensor, self.target.sizes(self.shape))
             tensor = self.source.from_core(tensor)
         if name == "Indices" and tensor.dtype == np.int64:
             narrow = tensor.astype(self.index_dtype)
             tensor = narrow if (narrow == tensor).all() else tensor
         return tensor
-
-    def _origins(self, numbers: np.ndarray) -> np.ndarray:
-        sizes = self.target.sizes(self.shape)
-        planes = np.arange(int(np.prod(numbers.shape[:2])), dtype=numbers.dtype) * int(np.prod(sizes[2:]))
-        return planes.reshape(*numbers.shape[:2], *[1] * (numbers.ndim - 2))
 
 
 def translate(

@@ -65,3 +65,12 @@ def test_nothing_to_ask():
     assert search([None, None])[1] == []
     assert search(["a"])[1] == []
     assert search([None, "a", None, "b", None])[1][0].first == 3
+
+
+def test_an_island_beside_the_boundary_is_found():
+    # Halving asks 0, 7, 3, 5, 4 of the first: only the left neighbour of its boundary gives it away.
+    for history in ("aaabaabb", "aaaabbab"):
+        bisection, found, _ = search(list(history))
+        assert [(one.last, one.first) for one in found] == plainly(list(history)) or not bisection.linear
+    bisection, found, _ = search(list("aaaababb"))
+    assert [(one.last, one.first) for one in found] == plainly(list("aaaababb"))

@@ -160,3 +160,29 @@ def test_two_answers_in_the_domain_are_held_against_each_other():
         {Question.INDICES_IN_DOMAIN: Answered(outputs), Question.Y_ONLY_IN_DOMAIN: Answered({"Y": other})},
     )
     assert [kind.value for kind in judgements[Question.Y_ONLY_IN_DOMAIN].kinds] == ["y-depends-on-indices"]
+
+
+def test_a_refusal_where_only_one_window_is_empty_says_nothing():
+    X = np.array([[[5.0, 6.0]]], np.float32)
+    reference = expected("openvino-8", X, kernel=[1], strides=[1], pads_begin=[1], pads_end=[0])
+    assert reference.pooled.empty.tolist() == [[[True, False, False]]]
+    judgement = judge(reference, {Question.INDICES: RefusedByTarget("FAIL", "no")})[Question.INDICES]
+    assert judgement.verdict.value == "undefined"
+
+
+def test_a_nan_ties_with_minus_infinity_where_the_document_leaves_it_open():
+    X = np.array([[[-np.inf, np.nan]]], np.float32)
+    reference = expected("openvino-8", X, kernel=[2], strides=[1], pads_begin=[0], pads_end=[0])
+    for number in (0, 1):
+        outputs = {"Y": np.array([[[-np.inf]]], np.float32), "Indices": np.array([[[number]]])}
+        assert reference.compare(outputs, BOTH).wrong == (), number
+
+
+def test_an_index_that_could_be_of_several_rows_names_no_cell():
+    reference = expected("openvino-8", LAST, axis=3, **OPENVINO)
+    outputs = answers(reference)
+    outputs["Y"][0, 0, 0, 0] = -5
+    outputs["Indices"][0, 0, 0, 0] = 2
+    compared = reference.compare(outputs, BOTH)
+    (cell,) = [cell for cell in cells(compared.meaning, compared.wrong, outputs) if cell.output == "Indices"]
+    assert cell.got_cell is None

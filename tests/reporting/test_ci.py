@@ -66,7 +66,8 @@ def test_an_incomplete_run_is_an_error_of_junit():
 
 
 def test_what_xml_cannot_hold_is_left_out():
-    nasty = with_executions(verdict="error", status="", message="\x00 \ud800 <&> ]]> \x1b[31m")
+    odd = "\x00 \ud800 \ufffe \uffff <&> ]]> \x1b[31m"
+    nasty = with_executions(verdict="error", status="", message=odd, case=f"x/{odd}:{odd}", origin=f"{odd}:1")
     assert [Error] in results(nasty).values()
 
 
@@ -91,6 +92,17 @@ def test_sarif_suppresses_what_is_known_and_tells_a_run_that_failed():
     assert all(result["suppressions"] for result in run["results"])
     assert run["invocations"][0]["executionSuccessful"] is False
     Sarif.model_validate(log)
+
+
+def test_sarif_tells_what_is_stale_and_what_could_not_be_asked_and_quotes_its_paths():
+    log = json.loads(sarif.render(with_executions(verdict="error", status="", origin="my float#1.yaml:3")))
+    (invocation,) = log["runs"][0]["invocations"]
+    assert invocation["executionSuccessful"] is False
+    assert "old is repaired" in invocation["toolConfigurationNotifications"][0]["message"]["text"]
+    Sarif.model_validate(log)
+    named = json.loads(sarif.render(with_executions(origin="my float#1.yaml:3")))
+    location = named["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert location["artifactLocation"]["uri"] == "my%20float%231.yaml"
 
 
 def test_annotations_are_one_line_each_at_the_line_of_the_case():

@@ -162,3 +162,29 @@ def test_a_refusal_of_nhwc_names_its_own_page():
     for attributes, x in (({"kernel_shape": [9, 9]}, X), ({"kernel_shape": [2, 2]}, X.astype(np.int8)), ({}, X)):
         _, clause = refusal(x, "ort-nhwc-11", attributes)
         assert clause.startswith("com.ms.internal.nhwc MaxPool-11, ")
+
+
+def test_the_readings_of_openvino_can_be_overridden():
+    valid = {"kernel": [2], "strides": [2], "auto_pad": "valid", "rounding_type": "ceil"}
+    row = np.array([[[1, 3, 2]]], np.float32)
+    assert maxpool_check.maxpool(row, spec="openvino-8", **valid).Y.tolist() == [[[3, 2]]]
+    formula = maxpool_check.maxpool(row, spec="openvino-8", policies={"valid_ceil": "formula"}, **valid)
+    assert formula.Y.tolist() == [[[3]]]
+    large = {"kernel": [2], "strides": [1], "pads_begin": [2], "pads_end": [0]}
+    for spec, attributes in (("openvino-8", large), ("ngraph-0", {"window_shape": [2], "padding_below": [2]})):
+        maxpool_check.maxpool(row, spec=spec, **attributes)
+        with pytest.raises(maxpool_check.Refused, match="must be smaller than"):
+            maxpool_check.maxpool(row, spec=spec, policies={"large_pads": "refused"}, **attributes)
+
+
+@pytest.mark.parametrize("upper", [True, False])
+def test_the_odd_cell_of_openvinos_same(upper):
+    same = {"kernel": [2], "strides": [1], "auto_pad": "same_upper" if upper else "same_lower"}
+    row = np.array([[[1, 3, 2]]], np.float32)
+    assert maxpool_check.maxpool(row, spec="openvino-8", **same).Y.tolist() == [[[3, 3, 2]] if upper else [[1, 3, 3]]]
+
+
+def test_ngraph_has_no_empty_axes():
+    for shape in ((1, 0, 2), (1, 1, 0)):
+        assert refusal(np.zeros(shape, np.float32), "ngraph-0", {"window_shape": [1]})[0] == "invalid-shape"
+    assert maxpool_check.maxpool(np.zeros((0, 1, 2)), spec="ngraph-0", window_shape=[1]).Y.shape == (0, 1, 2)

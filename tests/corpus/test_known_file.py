@@ -1,0 +1,127 @@
+"""Files of known divergences, changed by the tool: narrowed and added to, nothing else touched."""
+
+import pytest
+
+from maxpool_check.corpus.known_file import Shown, append, narrow, read_known
+from maxpool_check.corpus.problems import CorpusError
+from maxpool_check.judging.kinds import Kind
+from maxpool_check.judging.known import When
+from maxpool_check.question import Question
+
+RELEASES = ("1.27.0", "1.28.0", "1.29.0", "1.30.0")
+BOTH = (Kind.INDICES_SENTINEL, Kind.Y_LOWEST_FOR_NEG_INF)
+
+
+def shown(within="<1.29.0", kinds=BOTH, provider="CPUExecutionProvider", question=Question.INDICES):
+    older, newer = RELEASES[:2], RELEASES[2:]
+    releases, others = (older, newer) if within.startswith("<") else (newer, older)
+    return Shown("a:b", question, kinds, "onnxruntime", provider, releases, others, within)
+
+
+def entry(when, name="seed", cases='["a:b"]'):
+    return (
+        f"  - id: {name}\n    when: {when}\n    cases: {cases}\n    kinds: [y-lowest-for-neg-inf, indices-sentinel]\n"
+        "    questions: [indices]\n    reason: It keeps its seed.  # seen\n"
+    )
+
+
+@pytest.fixture
+def write(tmp_path):
+    path = tmp_path / "known-divergences.yaml"
+
+    def written(*entries, ending="\n"):
+        text = ("# reviewed\nknown:\n" + "".join(entries)).replace("\n", ending)
+        path.write_bytes(text.encode())
+        return path
+
+    return written
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("onnxruntime", '"onnxruntime <1.29.0"'),
+        ("onnxruntime < 1.31   # all of them", '"onnxruntime <1.29.0"   # all of them'),
+        ("'onnxruntime >=1.21,<1.31'", '"onnxruntime <1.29.0, >=1.21"'),
+        ('"onnxruntime != 1.20.1"', '"onnxruntime <1.29.0"'),
+        ("onnxruntime ==1.28.*", None),
+        ("onnxruntime < 1.29", None),
+        ("onnxruntime < 1.20", None),
+        ("onnxruntime ==1.23.2", None),
+        ("onnxruntime @CUDAExecutionProvider", None),
+        ("openvino", None),
+    ],
+)
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_an_entry_is_narrowed_to_the_releases_that_show_it(write, before, after, ending):
+    path = write(entry(before), entry("onnxruntime < 1.31", "other", '["c:d"]'), ending=ending)
+    old = path.read_bytes()
+    narrow(path, shown())
+    expected = old if after is None else old.replace(f"when: {before}".encode(), f"when: {after}".encode(), 1)
+    if "!=" in before:
+        # A version outside those that were asked may stay excluded.
+        assert read_known(path)[0].when.versions.contains("1.28.0")
+        assert not read_known(path)[0].when.versions.contains("1.29.0")
+        return
+    assert path.read_bytes() == expected
+
+
+def test_the_newer_side_is_narrowed_from_below_and_several_entries_at_once(write):
+    path = write(entry("onnxruntime"), entry("onnxruntime >= 1.20", "again"))
+    said = narrow(path, shown(">=1.29.0"))
+    assert [str(one.when) for one in read_known(path)] == ["onnxruntime >=1.29.0"] * 2
+    assert len(said) == 2
+
+
+def test_an_entry_of_several_cases_is_narrowed_with_a_word_of_warning(write):
+    path = write(entry("onnxruntime", cases='["a:*"]'))
+    assert "it binds other cases too" in narrow(path, shown())[0]
+
+
+def test_other_kinds_and_other_questions_are_left_alone(write):
+    path = write(entry("onnxruntime"))
+    assert narrow(path, shown(kinds=(Kind.INDICES_SENTINEL,))) == []
+    assert narrow(path, shown(question=Question.Y_ONLY)) == []
+    assert narrow(path, shown(provider="CUDAExecutionProvider")) == []
+    assert narrow(path, shown(kinds=())) == []
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [entry(">-\n      onnxruntime\n      < 1.31")],
+        [entry("&w onnxruntime < 1.31"), entry("*w", "alias")],
+    ],
+)
+def test_what_cannot_be_changed_safely_is_left_for_a_hand(write, entries):
+    path = write(*entries)
+    before = path.read_bytes()
+    said = narrow(path, shown())
+    assert path.read_bytes() == before
+    assert "by hand" in said[0]
+    assert not list(path.parent.glob("*.yaml.*"))
+
+
+def test_bounds_that_make_no_difference_are_dropped_and_others_kept():
+    assert str(When.parse("onnxruntime <1.31").narrowed("<1.29.0", RELEASES)) == "onnxruntime <1.29.0"
+    assert str(When.parse("onnxruntime <1.28").narrowed("<1.29.0", RELEASES)) == "onnxruntime <1.28, <1.29.0"
+    assert str(When.parse("onnxruntime >=1.21").narrowed("<1.29.0", RELEASES)) == "onnxruntime <1.29.0, >=1.21"
+
+
+def test_entries_are_added_at_the_end_and_what_stands_there_is_kept(write):
+    path = write(entry("onnxruntime"))
+    (there,) = read_known(path)
+    before = path.read_text()
+    append(path, [there.__class__(**{**vars(there), "id": 'more: "quoted" #'.replace(": ", "-").replace(" ", "-")})])
+    assert path.read_text().startswith(before.rstrip())
+    assert [one.id for one in read_known(path)] == ["seed", 'more-"quoted"-#']
+
+
+def test_a_file_that_cannot_be_added_to_is_left_as_it_is(tmp_path):
+    path = tmp_path / "known-divergences.yaml"
+    path.write_text("known: []\n")
+    source = tmp_path / "source.yaml"
+    source.write_text("known:\n" + entry("onnxruntime"))
+    with pytest.raises(CorpusError):
+        append(path, read_known(source))
+    assert path.read_text() == "known: []\n"
