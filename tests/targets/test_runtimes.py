@@ -57,6 +57,13 @@ def test_onnxs_own_evaluator_leaves_out_the_channel_offset(cli):
     assert any("indices-outside-window" in one for one in found.values())
 
 
+def test_the_domain_of_onnx_runtime_is_asked_of_nobody_else(cli):
+    document = asked(cli, "onnx-reference", "nhwc/examples.yaml")
+    in_domain = [one for one in document["results"] if one["question"].endswith("in-domain")]
+    assert in_domain
+    assert {one["verdict"] for one in in_domain} == {"not-expressible"}
+
+
 @pytest.mark.network
 def test_a_bad_option_of_a_runtime(cli):
     for target, words in (
