@@ -100,15 +100,17 @@ def command(
         return ExitCode.INTERRUPTED
     record = gather(lines)
     assert record.footer is not None
-    code = record.footer.exit_code
-    code = ExitCode.AS_EXPECTED if exit_zero and code == ExitCode.UNEXPECTED else code
+    came_to = record.footer.exit_code
+    code = ExitCode.AS_EXPECTED if exit_zero and came_to == ExitCode.UNEXPECTED else came_to
     for error_text in record.footer.errors:
         click.echo(f"error: {error_text}", err=True)
     # Files first: one that cannot be written is an error, and then there is no other document on stdout.
     for kind, path in reports:
-        path.write_text(rendering.rendered(record, kind, code), encoding="utf-8")
+        # What it came to, also where the exit code hides it.
+        path.write_text(rendering.rendered(record, kind, came_to), encoding="utf-8")
     if form == "json" or not quiet:
-        click.echo(rendering.rendered(record, form, code, color=color, verbose=verbose > 0), nl=False, color=True)
+        shown = code if form == "json" else came_to
+        click.echo(rendering.rendered(record, form, shown, color=color, verbose=verbose > 0), nl=False, color=True)
     if form == "text" and any(kind == "github" for kind, _ in reports):
         _annotate(record)
     for kind, path in [] if quiet else written:

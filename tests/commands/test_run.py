@@ -283,3 +283,13 @@ def test_two_files_of_known_divergences_with_the_same_id(cli, small, subject, tm
     done = cli("run", small, "-t", subject("right"), "--known", tmp_path / "a.yaml", "--known", tmp_path / "b.yaml")
     assert done.code == 2
     assert "the id 'seed' is also in" in done.err
+
+
+def test_exit_zero_hides_the_code_and_not_what_it_came_to(cli, small, subject, tmp_path):
+    report = tmp_path / "r.md"
+    done = cli("run", small, "-t", subject("keeps_the_seed"), "--exit-zero", "--report", f"markdown={report}")
+    assert done.code == 0
+    assert "UNEXPECTED" in done.out
+    assert "Some of it is **not expected**." in report.read_text()
+    as_json = cli("run", small, "-t", subject("keeps_the_seed"), "--exit-zero", "--format", "json")
+    assert as_json.code == as_json.json["exit_code"] == 0
