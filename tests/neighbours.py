@@ -105,6 +105,15 @@ def dies():
     sys.exit(9)
 
 
+def panics():
+    """Dies with a long backtrace."""
+    ready()
+    hear()
+    print("panicked: the window is empty", *(f"  {i}: frame\n      at /somewhere/x.c:{i}" for i in range(200)),
+          "x" * 2000, "note: that is all", sep="\n", file=sys.stderr, flush=True)  # fmt: skip
+    sys.exit(101)
+
+
 def endless():
     """Never ends its line."""
     while True:

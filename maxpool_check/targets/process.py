@@ -6,6 +6,7 @@ import base64
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -28,6 +29,8 @@ MOST_BYTES = 2**30
 """The longest line a worker may write: far more than the largest answer, less than the memory of a machine."""
 
 _STDERR_SHOWN = 300
+_STDERR_READ = 2**16
+_FRAME = re.compile(r"\s+(\d+:|at )\s*\S")
 _PIPE = 2**16
 # Imports the worker package, and nothing else of the folder it is in: neither that folder nor the user's own may hide a
 # module of the runtime.
@@ -217,14 +220,16 @@ class Worker:
         return _Died(status, self._said())
 
     def _said(self) -> str:
-        """How its stderr begins and ends: some say first what is wrong, and then at length from where they were called."""
+        """How its stderr begins and ends, without the frames of backtraces: those say where it was called from."""
         self._stderr.seek(0)
-        said = self._stderr.read(_STDERR_SHOWN)
-        rest = self._stderr.seek(0, os.SEEK_END) - len(said)
-        if rest > _STDERR_SHOWN:
-            said += b"\n...\n"
-        self._stderr.seek(-min(max(rest, 0), _STDERR_SHOWN), os.SEEK_END)
-        return (said + (self._stderr.read() if rest > 0 else b"")).decode(errors="replace").strip()
+        head = self._stderr.read(_STDERR_READ)
+        rest = self._stderr.seek(0, os.SEEK_END) - len(head)
+        self._stderr.seek(-min(rest, _STDERR_READ), os.SEEK_END)
+        text = (head + (self._stderr.read() if rest > 0 else b"")).decode(errors="replace")
+        said = "\n".join(line for line in text.splitlines() if not _FRAME.match(line)).strip()
+        if len(said) <= 2 * _STDERR_SHOWN:
+            return said
+        return f"{said[:_STDERR_SHOWN].rstrip()}\n...\n{said[-_STDERR_SHOWN:].lstrip()}"
 
 
 class _TooLong(ValueError):

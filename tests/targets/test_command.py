@@ -96,6 +96,16 @@ def test_an_endless_line_is_cut(monkeypatch):
         process.Worker([sys.executable, str(NEIGHBOURS), "endless"], {}, isolated=False)
 
 
+def test_what_a_program_said_before_it_died_is_shown_without_the_frames_of_a_backtrace(cli, small):
+    bad = f"command:{sys.executable} {NEIGHBOURS} panics"
+    done = cli("run", small, "-k", "small:ordinary", "-t", bad, "--format", "json")
+    message = done.json["results"][0]["message"]
+    assert "panicked: the window is empty" in message
+    assert "note: that is all" in message
+    assert "/somewhere/" not in message
+    assert len(message) < 1000
+
+
 def test_memory_is_limited(cli, small, tmp_path):
     script = tmp_path / "greedy.py"
     script.write_text("import numpy as np\ndef greedy(X, attributes):\n    return np.ones(2**32, np.uint8)[:1]\n")

@@ -55,7 +55,9 @@ class Tract:
                 runnable = tract.onnx().load(path).into_model().into_runnable()
                 outputs = [tensor.to_numpy() for tensor in runnable.run([inputs["X"]])]
             except tract.TractError as error:
-                return {"type": "refusal", "status": type(error).__name__, "message": str(error)}
+                # Behind it stands from where it was called, which is not tract's.
+                said = str(error).partition("Stack backtrace:")[0].rstrip()
+                return {"type": "refusal", "status": type(error).__name__, "message": said}
         return {"type": "answer", "provider": _PROVIDER, "outputs": dict(zip(request["outputs"], outputs))}
 
 
