@@ -16,7 +16,7 @@ from maxpool_check.judging.verdicts import COMPARED, Verdict
 from maxpool_check.running import machine
 from maxpool_check.running.record import Execution, Footer, Header, KnownEntry, Target
 from maxpool_check.specifications import SPECIFICATIONS
-from maxpool_check.targets.target import Description
+from maxpool_check.targets.description import Description
 
 
 class ExitCode(IntEnum):
