@@ -129,7 +129,7 @@ class CaseItem(pytest.Item):
         """Ask, judge, and hold to what is known."""
         from datetime import date
 
-        from maxpool_check.judging.comparison import Expected
+        from maxpool_check.judging.expected import Expected
         from maxpool_check.judging.known import Ledger, Status
         from maxpool_check.question import questions
         from maxpool_check.reference.pooling import Pooling

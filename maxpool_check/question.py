@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import Enum
 
 
-class Question(str, Enum):
-    """One way to ask. Runtimes have other kernels for the one and the other, so each case is asked both.
+class Variation(str, Enum):
+    """What may be different without making a difference to the answer."""
 
-    A document with an operator domain of its own is also asked about there, beside ONNX's.
+    OPTIMIZATION_OFF = "optimization-off"
+    """The graph optimisations of the runtime are off; by default all of them are on."""
+    OLDEST_OPSET = "oldest-opset"
+    """The model is of the oldest operator set that means the same."""
+    DEFAULT_THREADS = "default-threads"
+    """The runtime takes as many threads as it likes; otherwise it is given one."""
+    TWICE = "twice"
+    """What has just answered is asked again."""
+    BATCH_SPLIT = "batch-split"
+    """Each image of the batch is asked for alone, and the answers are put together."""
+    CHANNELS_PERMUTED = "channels-permuted"
+    """The channels come in the reverse order, and the answer is put back."""
+
+
+class Question(str, Enum):
+    """One way to ask. Runtimes have other kernels for Y and Indices than for Y alone, so each case is asked both.
+
+    A document with an operator domain of its own is also asked about there, beside ONNX's. The others vary one of the
+    first two, and their answers are held to its answer as well.
     """
 
     INDICES = "indices"
@@ -19,26 +38,76 @@ class Question(str, Enum):
     """For Y and Indices, in the document's own operator domain."""
     Y_ONLY_IN_DOMAIN = "y-only-in-domain"
     """For Y alone, in the document's own operator domain."""
+    INDICES_OPTIMIZATION_OFF = "indices-optimization-off"
+    Y_ONLY_OPTIMIZATION_OFF = "y-only-optimization-off"
+    INDICES_OLDEST_OPSET = "indices-oldest-opset"
+    Y_ONLY_OLDEST_OPSET = "y-only-oldest-opset"
+    INDICES_DEFAULT_THREADS = "indices-default-threads"
+    Y_ONLY_DEFAULT_THREADS = "y-only-default-threads"
+    INDICES_TWICE = "indices-twice"
+    Y_ONLY_TWICE = "y-only-twice"
+    INDICES_BATCH_SPLIT = "indices-batch-split"
+    Y_ONLY_BATCH_SPLIT = "y-only-batch-split"
+    INDICES_CHANNELS_PERMUTED = "indices-channels-permuted"
+    Y_ONLY_CHANNELS_PERMUTED = "y-only-channels-permuted"
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """The outputs asked for."""
-        return ("Y", "Indices") if self in (Question.INDICES, Question.INDICES_IN_DOMAIN) else ("Y",)
+        return ("Y", "Indices") if self.value.startswith("indices") else ("Y",)
 
     @property
     def in_domain(self) -> bool:
         """Whether it is asked in the document's own operator domain."""
         return self in (Question.INDICES_IN_DOMAIN, Question.Y_ONLY_IN_DOMAIN)
 
+    @property
+    def variation(self) -> Variation | None:
+        """What is varied, if anything is."""
+        return next((one for one in Variation if self.value.endswith(one.value)), None)
+
+    @property
+    def base(self) -> Question:
+        """The question that is varied; itself, if none is."""
+        if self.variation is None:
+            return self
+        return Question.INDICES if "Indices" in self.outputs else Question.Y_ONLY
+
+
+BASES = tuple(question for question in Question if question.variation is None)
+"""The questions that are asked if nobody says which."""
 
 PAIRS = ((Question.INDICES, Question.Y_ONLY), (Question.INDICES_IN_DOMAIN, Question.Y_ONLY_IN_DOMAIN))
 """Questions that differ in nothing but Indices: their Y are held against each other."""
 
 
-def questions(outputs: tuple[str, ...], domain: str | None = None) -> tuple[Question, ...]:
-    """The questions that a case with these outputs is asked, in order; ``domain`` is its document's own, if any."""
+def questions(
+    outputs: tuple[str, ...], domain: str | None = None, wanted: Collection[Question] = BASES
+) -> tuple[Question, ...]:
+    """The wanted questions that a case with these outputs is asked, in order; ``domain`` is its document's own, if any."""
     return tuple(
         question
         for question in Question
-        if (domain or not question.in_domain) and ("Indices" in outputs or question.outputs == ("Y",))
+        if question in wanted
+        and (domain or not question.in_domain)
+        and ("Indices" in outputs or question.outputs == ("Y",))
     )
+
+
+def parse(text: str) -> frozenset[Question]:
+    """The questions of a list, as ``all`` or ``default,twice``: names of questions, and of variations for both of theirs.
+
+    What a variation is held against is asked as well. ``ValueError`` for a name that there is not.
+    """
+    found: set[Question] = set()
+    for name in (part.strip() for part in text.split(",")):
+        named = {
+            question
+            for question in Question
+            if name in ("all", question.value, question.variation) or (name == "default" and question in BASES)
+        }
+        if not named:
+            known = ["all", "default", *(one.value for one in Variation), *(one.value for one in BASES)]
+            raise ValueError(f"no question '{name}'; there are {', '.join(known)}, and the like of y-only-twice")
+        found |= named
+    return frozenset(found | {question.base for question in found})

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from maxpool_check.corpus.case import Case
-    from maxpool_check.judging.comparison import Expected
+    from maxpool_check.judging.expected import Expected
     from maxpool_check.reporting.documents import Answer, Erratum
 
 TAG = "documents"
@@ -56,7 +56,7 @@ def command(paths: tuple[Path, ...], max_cells: int) -> int:
 def _answers(case: Case, name: str) -> Iterator[Answer]:
     """The answers of a document under every reading it allows, those that are the same in one row."""
     from maxpool_check.commands.reference import reading
-    from maxpool_check.judging.comparison import Expected
+    from maxpool_check.judging.expected import Expected
     from maxpool_check.reference.pooling import Pooling
     from maxpool_check.reporting.documents import Answer
 
@@ -92,7 +92,7 @@ def _by_nan(one: Expected) -> Iterator[tuple[str, tuple[str, str, str]]]:
     """Shape, Y and Indices as text, once for every reading of NaN that there is a choice of."""
     import numpy as np
 
-    from maxpool_check.judging.comparison import ALL_READINGS
+    from maxpool_check.judging.expected import ALL_READINGS
 
     labels = [f"nan: {nan.value}" for nan in ALL_READINGS] if len(one.readings) > 1 else [""]
     layout = one.pooling.layout

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from maxpool_check.corpus.case import Case
-    from maxpool_check.judging.comparison import Expected
+    from maxpool_check.judging.expected import Expected
     from maxpool_check.reference.layout import Layout
 
 MOST_WINDOWS = 36
@@ -39,7 +39,7 @@ def command(case: str, path: Path, form: str, everything: bool, max_cells: int) 
 
     CASE is a full id, as sonnx/float:float-example-3, or FILE.yaml:ID.
     """
-    from maxpool_check.judging.comparison import Expected
+    from maxpool_check.judging.expected import Expected
     from maxpool_check.reference.pooling import Pooling
 
     found = options.find(case, path, max_cells)

@@ -78,7 +78,7 @@ def _checked(target: Any) -> dict[str, Any]:
     import contextlib
 
     from maxpool_check.corpus.smallest import smallest
-    from maxpool_check.judging.comparison import Expected
+    from maxpool_check.judging.expected import Expected
     from maxpool_check.judging.verdicts import judge
     from maxpool_check.question import Question
     from maxpool_check.reference.pooling import Pooling

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from maxpool_check.corpus.case import Case, Refusal, Shape, Undefined, Values
 from maxpool_check.corpus.problems import Problem
-from maxpool_check.judging.comparison import Expected
+from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.evidence import cells
+from maxpool_check.judging.expected import Expected
 from maxpool_check.reference.pooling import Pooling
 
 
@@ -40,7 +41,7 @@ def _values(answer: Expected, expect: Values) -> list[str]:
         # A document prints numbers; whether they are of 32 bits or 64 is said by its attributes.
         narrow = expect.Indices.astype(answer.dtype("Indices"))
         printed["Indices"] = narrow if (narrow == expect.Indices).all() else expect.Indices
-    compared = answer.compare(printed, tuple(printed))
+    compared = compare(answer, printed, tuple(printed))
     found = [
         f"{one.output} has the shape {list(printed[one.output].shape)}, the reference has {list(compared.meaning.shape)}"
         for one in compared.wrong

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxpool_check.judging.comparison import Expected, Wrong
+from maxpool_check.judging.comparison import Wrong
+from maxpool_check.judging.expected import Expected
 from maxpool_check.reference.definition import cells as window_cells
 from maxpool_check.reference.dtypes import bits
 
@@ -75,11 +76,14 @@ def _exact(value: np.generic) -> str:
 
 
 def cells(
-    meaning: Expected, wrong: Sequence[Wrong], outputs: Mapping[str, np.ndarray], instead: np.ndarray | None = None
+    meaning: Expected,
+    wrong: Sequence[Wrong],
+    outputs: Mapping[str, np.ndarray],
+    instead: Mapping[str, np.ndarray] | None = None,
 ) -> tuple[Cell, ...]:
     """The first wrong cells in the order of the output, and at least one of every kind.
 
-    ``instead``, N x C x D1 x ... x Dn, stands in for the reference's Y where two answers are held against each other.
+    ``instead`` stands in for the reference's outputs where two answers are held against each other.
     """
     found = [
         (tuple(int(i) for i in at), wrong_one)
@@ -99,11 +103,11 @@ def _cell(
     at: tuple[int, ...],
     wrong: Wrong,
     outputs: Mapping[str, np.ndarray],
-    instead: np.ndarray | None,
+    instead: Mapping[str, np.ndarray] | None,
 ) -> Cell:
     pooling, X = meaning.pooling, meaning.core
     expected = meaning.pooled.Indices if wrong.output == "Indices" else meaning.pooled.Y
-    expected = expected if instead is None else instead
+    expected = expected if instead is None else pooling.layout.to_core(instead[wrong.output])
     assert expected is not None
     got = pooling.layout.to_core(outputs[wrong.output])
     window = tuple(tuple(axis.window(i)) for axis, i in zip(pooling.geometry, at[2:], strict=True))

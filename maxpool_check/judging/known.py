@@ -111,15 +111,26 @@ class KnownDivergence:
 
     def expects(self, case: str, question: Question, kinds: Iterable[Kind]) -> bool:
         """Whether these are exactly its kinds, as far as the question can show them."""
-        asked = self.questions is None or question in self.questions
+        # What it says of a question it says of its variations.
+        asked = self.questions is None or bool({question, question.base} & self.questions)
         return asked and self.binds(case) and frozenset(kinds) == {kind for kind in self.kinds if shows(question, kind)}
 
 
+_OF_VARIATIONS = ("y-depends-on-", "indices-depend-on-", "unstable")
+
+
 def shows(question: Question, kind: Kind) -> bool:
-    """Whether a kind can come of a question at all: Y alone has no Indices, and only it is held to the other Y."""
-    if "Indices" not in question.outputs:
-        return not kind.value.startswith("indices-")
-    return kind is not Kind.Y_DEPENDS_ON_INDICES
+    """Whether a kind can come of a question at all.
+
+    Y alone has no Indices, only it is held to the other Y, and only a variation to the question that it varies.
+    """
+    if kind is Kind.Y_DEPENDS_ON_INDICES:
+        return question.variation is None and "Indices" not in question.outputs
+    if kind.value.startswith(_OF_VARIATIONS):
+        return question.variation is not None and (
+            "Indices" in question.outputs or not kind.value.startswith("indices")
+        )
+    return "Indices" in question.outputs or not kind.value.startswith("indices-")
 
 
 @dataclass

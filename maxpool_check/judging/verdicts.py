@@ -8,11 +8,13 @@ from enum import Enum
 
 import numpy as np
 
-from maxpool_check.judging.comparison import Comparison, Expected, Wrong
+from maxpool_check.judging.comparison import Comparison, Wrong, compare
 from maxpool_check.judging.evidence import MOST, Cell, Variant, cells, variants
+from maxpool_check.judging.expected import Expected, same
+from maxpool_check.judging.hypotheses import Cause, is_truncated_division
 from maxpool_check.judging.kinds import Kind
 from maxpool_check.outcome import Answered, Crashed, Failed, NotAsked, Outcome, RefusedByTarget, TimedOut
-from maxpool_check.question import PAIRS, Question
+from maxpool_check.question import PAIRS, Question, Variation
 from maxpool_check.specifications.refused import Refused
 
 
@@ -54,8 +56,9 @@ class Judgement:
 
     ``counts`` holds the number of cells of each kind that is about cells, ``cells`` the evidence on some of them.
     ``information`` names differences that the document allows. ``limit``: the refusal is one of a kind that runtimes
-    declare or commonly have. ``readings`` names, by point, how the answer reads what the document leaves open;
-    ``variants`` are cells in which a conforming answer is not the reference's.
+    declare or commonly have. ``readings`` gives, by point that the document leaves open, the readings that the answer agrees
+    with; ``variants`` are cells in which a conforming answer is not the reference's. ``causes`` are the mistakes that
+    explain the whole answer, or one output.
     """
 
     verdict: Verdict
@@ -65,23 +68,41 @@ class Judgement:
     cells: tuple[Cell, ...] = ()
     information: tuple[Kind, ...] = ()
     limit: bool = False
-    readings: Mapping[str, str] = field(default_factory=dict)
+    readings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     variants: tuple[Variant, ...] = ()
+    causes: tuple[Cause, ...] = ()
 
 
 Meaning = Expected | Refused
 """What a document makes of a case: an answer, or a refusal."""
 
 
+_DEPENDS_ON = {
+    Variation.OPTIMIZATION_OFF: "optimization",
+    Variation.OLDEST_OPSET: "opset",
+    Variation.DEFAULT_THREADS: "threads",
+    Variation.BATCH_SPLIT: "batch",
+    Variation.CHANNELS_PERMUTED: "channels",
+}
+
+
 def judge(meaning: Meaning, outcomes: Mapping[Question, Outcome]) -> dict[Question, Judgement]:
     """Judge one case on one target, however often it was asked."""
     judgements = {question: _judged(meaning, question, outcome) for question, outcome in outcomes.items()}
+    if not isinstance(meaning, Expected):
+        return judgements
     for question, other in PAIRS:
         with_indices, alone = outcomes.get(question), outcomes.get(other)
-        if isinstance(meaning, Expected) and isinstance(with_indices, Answered) and isinstance(alone, Answered):
+        if isinstance(with_indices, Answered) and isinstance(alone, Answered):
             dependent = _dependent(meaning, with_indices.outputs.get("Y"), alone.outputs.get("Y"))
             if dependent is not None:
-                judgements[other] = _with(meaning, judgements[other], dependent, with_indices, alone)
+                judgements[other] = _with(meaning, judgements[other], (dependent,), with_indices, alone)
+    for question in outcomes:
+        base, varied = outcomes.get(question.base), outcomes[question]
+        if question.variation is not None and isinstance(base, Answered) and isinstance(varied, Answered):
+            differences = _varying(meaning, question, base.outputs, varied.outputs)
+            if differences:
+                judgements[question] = _with(meaning, judgements[question], differences, base, varied)
     return judgements
 
 
@@ -117,12 +138,13 @@ def _refused(meaning: Meaning, question: Question, status: str, message: str) ->
 def _answered(meaning: Meaning, question: Question, outputs: Mapping[str, np.ndarray]) -> Judgement:
     if isinstance(meaning, Refused):
         shapes = ", ".join(f"{name} {list(value.shape)}" for name, value in outputs.items())
+        divided = "Y" in outputs and is_truncated_division(meaning, outputs["Y"].shape)
         return Judgement(
             Verdict.DIVERGES,
-            (Kind.ACCEPTS_INVALID,),
+            (Kind.ACCEPTS_INVALID, *((Kind.TRUNCATED_DIVISION,) if divided else ())),
             f"answered {shapes}; the document excludes the graph ({meaning.reason.value}): {meaning}",
         )
-    compared = meaning.compare(outputs, question.outputs)
+    compared = compare(meaning, outputs, question.outputs)
     judgement = Judgement(Verdict.CONFORMS, information=_kinds(compared.information), readings=compared.readings)
     if compared.wrong:
         return _diverges(judgement, compared, outputs)
@@ -142,14 +164,16 @@ def _diverges(judgement: Judgement, compared: Comparison, outputs: Mapping[str, 
         _whole_message(meaning, wrong, outputs.get(wrong.output)) for wrong in compared.wrong if wrong.cells is None
     ]
     evidence = cells(meaning, compared.wrong, outputs)
+    causes = "; ".join(str(cause) for cause in compared.causes)
     message = "; ".join(whole) or str(evidence[0])
     return replace(
         judgement,
         verdict=Verdict.DIVERGES,
         kinds=_kinds(compared.wrong),
-        message=message,
+        message=f"{message}; {causes}" if causes else message,
         counts=_counts(compared.wrong),
         cells=evidence,
+        causes=compared.causes,
     )
 
 
@@ -172,24 +196,59 @@ def _dependent(meaning: Expected, asked: np.ndarray | None, alone: np.ndarray | 
         return Wrong("Y", Kind.Y_DEPENDS_ON_INDICES, None)
     one = shapes[asked.shape]
     asked, alone = one.pooling.layout.to_core(asked), one.pooling.layout.to_core(alone)
-    differ = ~one.same_values(asked, alone) & one.acceptable(asked) & one.acceptable(alone)
+    # Also in windows without a cell, for which the document gives no result: it is to be one.
+    differ = ~same(asked, alone) & one.acceptable(asked) & one.acceptable(alone)
     return Wrong("Y", Kind.Y_DEPENDS_ON_INDICES, differ) if differ.any() else None
 
 
-def _with(meaning: Expected, before: Judgement, dependent: Wrong, asked: Answered, alone: Answered) -> Judgement:
-    Y = asked.outputs["Y"]
-    one = next(one for one in meaning.meanings if one.shape == Y.shape)
-    evidence = cells(one, (dependent,), alone.outputs, instead=one.pooling.layout.to_core(Y))
-    shapes = f"Y has the shape {list(alone.outputs['Y'].shape)} alone and {list(Y.shape)} with Indices"
+def _varying(
+    meaning: Expected, question: Question, base: Mapping[str, np.ndarray], varied: Mapping[str, np.ndarray]
+) -> tuple[Wrong, ...]:
+    """In what an answer differs from the one to the question that is varied, whether either is right or not."""
+    found = []
+    for name in question.outputs:
+        one, other = base.get(name), varied.get(name)
+        if one is None or other is None:
+            continue
+        of = _DEPENDS_ON.get(question.variation) if question.variation else None
+        words = "y-depends-on" if name == "Y" else "indices-depend-on"
+        kind = Kind.UNSTABLE if of is None else Kind(f"{words}-{of}")
+        if one.shape != other.shape or one.dtype != other.dtype or one.ndim != len(meaning.shape):
+            if one.shape != other.shape or one.dtype != other.dtype or one.tobytes() != other.tobytes():
+                found.append(Wrong(name, kind, None))
+            continue
+        differ = ~same(*(meaning.pooling.layout.to_core(tensor) for tensor in (one, other)))
+        if differ.any():
+            # Cells are shown where the windows are known.
+            found.append(Wrong(name, kind, differ if one.shape == meaning.shape else None))
+    return tuple(found)
+
+
+def _with(
+    meaning: Expected, before: Judgement, differences: tuple[Wrong, ...], base: Answered, varied: Answered
+) -> Judgement:
+    """A judgement with the differences from another answer of the same target."""
+    one = next((one for one in meaning.meanings if one.shape == base.outputs["Y"].shape), meaning)
+    evidence = cells(one, differences, varied.outputs, instead=base.outputs)
+    shapes = "; ".join(
+        f"{wrong.output} is {_shown(varied, wrong.output)}, and otherwise {_shown(base, wrong.output)}"
+        for wrong in differences
+    )
+    unstable = any(wrong.kind is Kind.UNSTABLE for wrong in differences)
     return replace(
         before,
-        verdict=Verdict.DIVERGES,
-        kinds=tuple(sorted({*before.kinds, Kind.Y_DEPENDS_ON_INDICES})),
+        verdict=Verdict.UNSTABLE if unstable else Verdict.DIVERGES,
+        kinds=tuple(sorted({*before.kinds, *_kinds(differences)})),
         message=before.message or (str(evidence[0]) if evidence else shapes),
-        counts={**(before.counts or {}), **_counts((dependent,))},
+        counts={**(before.counts or {}), **_counts(differences)},
         # At least one cell of the new kind is shown.
         cells=(*(before.cells[: MOST - 1] if evidence else before.cells), *evidence)[:MOST],
     )
+
+
+def _shown(answer: Answered, output: str) -> str:
+    tensor = answer.outputs[output]
+    return f"{tensor.dtype.name}{list(tensor.shape)}"
 
 
 def _kinds(wrong: Sequence[Wrong]) -> tuple[Kind, ...]:

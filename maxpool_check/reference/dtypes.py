@@ -41,6 +41,12 @@ def highest(dtype: np.dtype) -> np.generic:
     return dtype.type(limits.max)
 
 
+def smallest_normal(dtype: np.dtype) -> np.generic:
+    """The smallest positive value of a float type that is not subnormal."""
+    smallest: np.generic = dtype.type(ml_dtypes.finfo(dtype).smallest_normal)
+    return smallest
+
+
 def rounded(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """float64 values as a float type, each rounded once, to nearest even; too large gives infinity."""
     with np.errstate(over="ignore"):

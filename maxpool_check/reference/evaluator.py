@@ -21,7 +21,7 @@ def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
     # First of all, so that an answer too large for the memory is refused before anything is worked out.
     empty = np.zeros(shape, bool)
     dtype = pooling.numbering.dtype
-    taps = [_taps(axis) for axis in pooling.geometry]
+    taps = [axis.taps() for axis in pooling.geometry]
     for dimension, (_, count) in enumerate(taps, start=2):
         empty |= (count == 0).reshape(-1, *[1] * (len(shape) - 1 - dimension))
     if empty.all():
@@ -42,17 +42,6 @@ def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
         return Pooled(Y, None, empty, maxima)
     Indices = np.where(empty, -1, pooling.numbering.number(cells, X.shape)).astype(dtype, copy=False)
     return Pooled(Y, Indices, empty, maxima)
-
-
-def _taps(axis: Axis) -> tuple[np.ndarray, np.ndarray]:
-    """For each window: its first position inside the input (0 if there is none), and how many of its taps are inside."""
-    # Exact also where pads or dilations come near the limits of 64 bits, as Python's own integers.
-    huge = max(abs(axis.begin), abs(axis.end), axis.dilation, axis.kernel, axis.size) >= 2**60
-    start = np.arange(axis.output).astype(object if huge else np.int64) * axis.stride - axis.begin
-    before = np.maximum(0, -(start // axis.dilation))
-    after = np.minimum(axis.kernel, -((start - axis.size) // axis.dilation))
-    count = np.maximum(0, after - before).astype(np.int64)
-    return np.where(count > 0, start + before * axis.dilation, 0).astype(np.int64), count
 
 
 def _reduce(

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
 
 
 class NoWindow(ValueError):
@@ -52,6 +55,19 @@ class Axis:
         """
         start, d = self.start(i), self.dilation
         return [p for p in range(self.size) if (p - start) % d == 0 and 0 <= (p - start) // d < self.kernel]
+
+    def taps(self) -> tuple[np.ndarray, np.ndarray]:
+        """All windows at once: for each, its first position inside the input (0 if there is none), and how many there are.
+
+        The others follow at distances of ``dilation``. Both are int64, of length ``output``.
+        """
+        # Exact also where pads or dilations come near the limits of 64 bits, as Python's own integers.
+        huge = max(abs(self.begin), abs(self.end), self.dilation, self.kernel, self.size) >= 2**60
+        start = np.arange(self.output).astype(object if huge else np.int64) * self.stride - self.begin
+        before = np.maximum(0, -(start // self.dilation))
+        after = np.minimum(self.kernel, -((start - self.size) // self.dilation))
+        count = np.maximum(0, after - before).astype(np.int64)
+        return np.where(count > 0, start + before * self.dilation, 0).astype(np.int64), count
 
 
 Geometry = tuple[Axis, ...]
@@ -109,6 +125,43 @@ def same_axis(n: int, k: int, s: int, d: int, *, odd_at_end: bool, clamps: bool)
     small = total // 2 if total >= 0 else -(-total // 2)
     b, e = (small, total - small) if odd_at_end else (total - small, small)
     return Axis(n, k, s, d, b, e, same_output(n, s))
+
+
+class AutoPad(str, Enum):
+    """Who says where the windows are."""
+
+    EXPLICIT = "explicit"
+    """The pads that are given."""
+    VALID = "valid"
+    """Nobody: there are no pads."""
+    SAME_UPPER = "same-upper"
+    """The output size is ``ceil(n / s)``, an odd cell of padding at the end."""
+    SAME_LOWER = "same-lower"
+    """The output size is ``ceil(n / s)``, an odd cell of padding at the beginning."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """How a document places the windows of an axis: by its pads and a rounding, or by ``SAME_*``.
+
+    ``rounding`` is not used by ``SAME_*``, and ``clamps`` only there.
+    """
+
+    auto_pad: AutoPad = AutoPad.EXPLICIT
+    rounding: Rounding = floor_output
+    clamps: bool = True
+
+    @property
+    def is_same(self) -> bool:
+        """Whether it is one of ``SAME_*``."""
+        return self.auto_pad in (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER)
+
+    def axis(self, n: int, k: int, s: int, d: int, b: int, e: int) -> Axis:
+        """One axis; ``b`` and ``e`` are used where the pads are explicit. Raises :class:`NoWindow`."""
+        if self.is_same:
+            return same_axis(n, k, s, d, odd_at_end=self.auto_pad is AutoPad.SAME_UPPER, clamps=self.clamps)
+        b, e = (b, e) if self.auto_pad is AutoPad.EXPLICIT else (0, 0)
+        return padded_axis(n, k, s, d, b, e, self.rounding)
 
 
 def placed_axis(n: int, k: int, s: int, start: int, output: int) -> Axis:

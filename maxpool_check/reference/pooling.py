@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from maxpool_check.reference.activation import Activation
-from maxpool_check.reference.geometry import Geometry
+from maxpool_check.reference.geometry import Geometry, Placement
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.numbering import Numbering
 from maxpool_check.reference.policies import Policies
@@ -22,7 +22,8 @@ class Pooling:
     numbers mean. ``refusable`` names the clause by which a runtime may as well refuse the graph, where the document
     forbids a combination that runtimes commonly accept. ``alternatives`` are the other poolings that its text can be read
     to mean, where it contradicts itself or leaves open what concerns the whole answer; each states its reading in its
-    policies.
+    policies. ``placement`` is how the document came to the geometry, None where it gives the windows themselves; it is no
+    part of what a pooling means.
     """
 
     geometry: Geometry
@@ -33,6 +34,7 @@ class Pooling:
     indices: bool = True
     refusable: str | None = None
     alternatives: tuple[Pooling, ...] = ()
+    placement: Placement | None = field(default=None, compare=False)
 
     @property
     def output_sizes(self) -> tuple[int, ...]:

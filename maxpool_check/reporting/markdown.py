@@ -89,11 +89,11 @@ def _documents(record: Record) -> list[str]:
             execution.target,
             execution.spec,
             point,
-            reading,
+            " or ".join(readings),
             "by translation" if execution.translation else "as it stands",
         )
         for execution in record.executions
-        for point, reading in execution.readings.items()
+        for point, readings in execution.readings.items()
     )
     if found:
         rows = [

@@ -52,6 +52,7 @@ def execution(
         translation=reply.steps,
         layout=case.specification.layout.value,
         readings=dict(judgement.readings),
+        causes=tuple(record.Cause(kind=one.kind.value, output=one.output, cells=one.cells) for one in judgement.causes),
         answer=_digests(reply.outcome),
         counts={kind.value: count for kind, count in (judgement.counts or {}).items()},
         cells=tuple(

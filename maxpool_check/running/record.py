@@ -94,6 +94,14 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     got: str
 
 
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    """A mistake that gives exactly what came: the whole answer, or one ``output`` of ``cells`` cells."""
+
+    kind: str
+    output: str | None
+    cells: int
+
+
 class Input(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked, for an execution that needs explaining.
 
@@ -114,8 +122,8 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     ``known`` is the entry that expects its kinds; ``status`` is ``expected``, ``new`` or ``changed`` for a fault, empty
     otherwise. ``counts`` gives the wrong cells of each kind. ``answer`` holds the digest of each output. ``opset`` is the
     operator set it was asked in; ``translation`` says how a case of a document that is not ONNX's was put there.
-    ``layout`` is that of X and of all coordinates. ``readings`` names, by point, how the answer reads what its document
-    leaves open; ``variants`` are the first cells in which an answer that conforms is not the reference's. ``size`` is the
+    ``layout`` is that of X and of all coordinates. ``readings`` gives, by point that its document leaves open, the readings
+    that the answer agrees with, or ``mixed``; ``causes`` are the mistakes that explain what is wrong; ``variants`` are the first cells in which an answer that conforms is not the reference's. ``size`` is the
     number of cells of X.
     """
 
@@ -136,7 +144,8 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     opset: int | None = None
     translation: tuple[str, ...] = ()
     layout: Layout = "channels-first"
-    readings: dict[str, str] = {}
+    readings: dict[str, tuple[str, ...]] = {}
+    causes: tuple[Cause, ...] = ()
     answer: dict[str, str] = {}
     counts: dict[str, int] = {}
     cells: tuple[Cell, ...] = ()

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date
 from fnmatch import fnmatchcase
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.comparison import Expected
+from maxpool_check.judging.expected import Expected
 from maxpool_check.judging.known import KnownDivergence, Ledger
 from maxpool_check.judging.verdicts import COMPARED, FAULTS, Meaning, judge
 from maxpool_check.outcome import Crashed, Failed, Outcome, TimedOut
-from maxpool_check.question import Question, questions
+from maxpool_check.question import BASES, Question, questions
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.running import record
 from maxpool_check.running.execution import Asked, execution
@@ -33,7 +33,7 @@ class Run:
     """One run: its executions as they come, then how the known divergences fared and what went wrong.
 
     ``known`` are all entries; ``complete`` tells whether a pattern of theirs can be held to this run, that is, whether
-    every case it could name is asked.
+    every case it could name is asked. ``wanted`` are the questions to ask of each case, as far as it has them.
     """
 
     def __init__(
@@ -44,8 +44,10 @@ class Run:
         complete: Callable[[str], bool],
         jobs: int = 1,
         today: date | None = None,
+        wanted: Collection[Question] = BASES,
     ) -> None:
         self.errors: list[str] = []
+        self._wanted = wanted
         self._cases, self._targets, self._jobs = cases, targets, jobs
         self._complete = complete
         self._given_up: dict[str, str] = {}
@@ -110,7 +112,7 @@ class Run:
     def _ask(self, pool: Pool, case: Case, target: Target, meaning: Meaning) -> Asked:
         replies: dict[Question, Reply] = {}
         with pool.slot() as slot:
-            for question in questions(case.outputs, case.specification.domain):
+            for question in questions(case.outputs, case.specification.domain, self._wanted):
                 given_up = self._given_up.get(target.description.name)
                 if given_up is not None:
                     replies[question] = Reply(Failed(given_up))

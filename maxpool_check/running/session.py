@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.judging.known import KnownDivergence
+from maxpool_check.question import BASES, Question
 from maxpool_check.running.frame import footer, header
 from maxpool_check.running.record import Execution, Line
 from maxpool_check.running.runner import Run, decidable
@@ -32,6 +33,7 @@ class Plan:
     jobs: int = 1
     exit_first: bool = False
     strict: bool = False
+    questions: Collection[Question] = BASES
 
 
 def perform(
@@ -47,7 +49,8 @@ def perform(
     """
     targets, errors = _started(plan) if plan.cases else ([], [])
     sink(header(plan.cases, [target.description for target in targets], plan.known_files))
-    run = Run(plan.cases, targets, plan.known, decidable(plan.corpus.cases, plan.cases, plan.corpus.whole), plan.jobs)
+    complete = decidable(plan.corpus.cases, plan.cases, plan.corpus.whole)
+    run = Run(plan.cases, targets, plan.known, complete, plan.jobs, wanted=plan.questions)
     executions: list[Execution] = []
     stopped = False
     with contextlib.closing(run.executions()) as asked:

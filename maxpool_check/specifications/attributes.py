@@ -89,9 +89,10 @@ def missing(name: str, document: str) -> Refused:
     return Refused(Reason.INVALID_ATTRIBUTE, f"{name} is required", clause=f"{document}, attribute {name}")
 
 
-def no_window(found: NoWindow, document: str) -> Refused:
-    """The refusal of a graph whose window is larger than its padded input."""
-    return Refused(Reason.WINDOW_LARGER_THAN_INPUT, str(found), clause=f"{document}, output shape")
+def no_window(found: NoWindow, document: str, axes: Iterable[tuple[int, ...]]) -> Refused:
+    """The refusal of a graph whose window is larger than its padded input; ``axes`` are n, k, s, d, b, e of each."""
+    clause = f"{document}, output shape"
+    return Refused(Reason.WINDOW_LARGER_THAN_INPUT, str(found), clause=clause, axes=tuple(axes))
 
 
 def _bits(value: object) -> str:

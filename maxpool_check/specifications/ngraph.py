@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from maxpool_check.reference import dtypes, geometry
-from maxpool_check.reference.geometry import NoWindow
+from maxpool_check.reference import dtypes
+from maxpool_check.reference.geometry import NoWindow, Placement
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.policies import LargePads, Policies
 from maxpool_check.reference.pooling import Pooling
@@ -72,14 +72,13 @@ class NGraph:
         for name, values in (("padding_below", below), ("padding_above", above)):
             of_length(name, values, rank, self.title)
             not_negative(name, values, self.title)
+        placement = Placement()
+        tables = list(zip(shape[2:], window, strides, (1,) * rank, below, above, strict=True))
         try:
-            axes = tuple(
-                geometry.padded_axis(n, w, s, 1, b, e, geometry.floor_output)
-                for n, w, s, b, e in zip(shape[2:], window, strides, below, above, strict=True)
-            )
+            axes = tuple(placement.axis(*table) for table in tables)
         except NoWindow as found:
-            raise no_window(found, self.title) from found
-        pooling = Pooling(axes, policies, indices=False)
+            raise no_window(found, self.title, tables) from found
+        pooling = Pooling(axes, policies, indices=False, placement=placement)
         if policies.large_pads is LargePads.REFUSED and pooling.has_large_pads:
             raise invalid("padding_below", "must be smaller than the window", f"{self.title} with large_pads: refused")
         return pooling

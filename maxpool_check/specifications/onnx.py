@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from maxpool_check.reference import geometry
-from maxpool_check.reference.geometry import Axis, NoWindow, Rounding
+from maxpool_check.reference.geometry import AutoPad, NoWindow, Placement, Rounding
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.numbering import Numbering, StorageOrder
 from maxpool_check.reference.policies import LargePads, Policies, SameClamp, ValidCeil
@@ -26,7 +26,12 @@ from maxpool_check.specifications.attributes import (
 )
 from maxpool_check.specifications.refused import Reason, Refused
 
-AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+AUTO_PADS = {
+    "NOTSET": AutoPad.EXPLICIT,
+    "SAME_UPPER": AutoPad.SAME_UPPER,
+    "SAME_LOWER": AutoPad.SAME_LOWER,
+    "VALID": AutoPad.VALID,
+}
 
 _VERSION_1 = {
     "kernel_shape": Kind.INTEGERS,
@@ -96,7 +101,7 @@ class Onnx:
         auto_pad = given.get("auto_pad", "NOTSET")
         ceil_mode = given.get("ceil_mode", 0)
         storage_order = given.get("storage_order", 0)
-        one_of("auto_pad", auto_pad, AUTO_PADS, self.title)
+        one_of("auto_pad", auto_pad, tuple(AUTO_PADS), self.title)
         one_of("ceil_mode", ceil_mode, (0, 1), self.title)
         one_of("storage_order", storage_order, (0, 1), self.title)
 
@@ -108,8 +113,10 @@ class Onnx:
         order = StorageOrder.COLUMN_MAJOR if storage_order == 1 else StorageOrder.ROW_MAJOR
 
         def read(policies: Policies) -> Pooling:
-            axes = tuple(self._axis(table, auto_pad, ceil_mode == 1, policies) for table in tables)
-            return Pooling(axes, policies, Numbering(order), indices=self.indices, refusable=refusable)
+            placement = self._placement(AUTO_PADS[auto_pad], ceil_mode == 1, policies)
+            axes = tuple(placement.axis(*table) for table in tables)
+            numbering = Numbering(order)
+            return Pooling(axes, policies, numbering, indices=self.indices, refusable=refusable, placement=placement)
 
         try:
             pooling = read(policies)
@@ -119,18 +126,15 @@ class Onnx:
                 )
                 pooling = pooling if honours.geometry == formula.geometry else honours.or_else(formula)
         except NoWindow as found:
-            raise no_window(found, self.title) from found
+            raise no_window(found, self.title, tables) from found
         if policies.large_pads is LargePads.REFUSED and pooling.has_large_pads:
             raise invalid("pads", "must be smaller than the kernel", f"{self.title} with large_pads: refused")
         return pooling
 
-    def _axis(self, table: tuple[int, ...], auto_pad: str, ceil: bool, policies: Policies) -> Axis:
-        n, k, s, d, b, e = table
-        if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-            clamps = policies.same_clamp is SameClamp.CLAMPS
-            return geometry.same_axis(n, k, s, d, odd_at_end=auto_pad == "SAME_UPPER", clamps=clamps)
-        up = ceil and not (auto_pad == "VALID" and policies.valid_ceil is ValidCeil.FORMULA)
-        return geometry.padded_axis(n, k, s, d, b, e, self.round_up if up else geometry.floor_output)
+    def _placement(self, auto_pad: AutoPad, ceil: bool, policies: Policies) -> Placement:
+        up = ceil and not (auto_pad is AutoPad.VALID and policies.valid_ceil is ValidCeil.FORMULA)
+        clamps = policies.same_clamp is SameClamp.CLAMPS
+        return Placement(auto_pad, self.round_up if up else geometry.floor_output, clamps)
 
 
 VERSIONS: Sequence[Onnx] = (

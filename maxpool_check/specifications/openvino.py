@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.reference import dtypes, geometry
-from maxpool_check.reference.geometry import Axis, NoWindow, Rounding
+from maxpool_check.reference.geometry import AutoPad, NoWindow, Placement, Rounding
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.numbering import Numbering
 from maxpool_check.reference.policies import LargePads, Policies, SameClamp, ValidCeil
@@ -43,7 +43,12 @@ _VERSION_8 = {
     "axis": Kind.INTEGER,
 }
 
-_AUTO_PADS = ("explicit", "same_upper", "same_lower", "valid")
+_AUTO_PADS = {
+    "explicit": AutoPad.EXPLICIT,
+    "same_upper": AutoPad.SAME_UPPER,
+    "same_lower": AutoPad.SAME_LOWER,
+    "valid": AutoPad.VALID,
+}
 _INDEX_TYPES = {"i64": "int64", "i32": "int32"}
 _ROUNDING: Mapping[str, Rounding] = {"floor": geometry.floor_output, "ceil": geometry.ceil_output}
 _WITH_TORCH: Mapping[str, Rounding] = {**_ROUNDING, "ceil_torch": geometry.clipped_ceil_output}
@@ -83,24 +88,20 @@ class OpenVino:
             raise Refused(Reason.INVALID_SHAPE, message, clause=f"{self.title}, Inputs")
         auto_pad = given.get("auto_pad", "explicit")
         rounding_type = given.get("rounding_type", "floor")
-        one_of("auto_pad", auto_pad, _AUTO_PADS, self.title)
+        one_of("auto_pad", auto_pad, tuple(_AUTO_PADS), self.title)
         one_of("rounding_type", rounding_type, tuple(self.rounding), self.title)
         lists = self._lists(given, len(shape) - 2, auto_pad == "explicit")
         rounding = self.rounding[rounding_type]
         if auto_pad == "valid" and policies.valid_ceil is ValidCeil.FORMULA:
             rounding = geometry.floor_output
 
-        def axis(n: int, k: int, s: int, d: int, b: int, e: int) -> Axis:
-            if auto_pad in ("same_upper", "same_lower"):
-                clamps = policies.same_clamp is SameClamp.CLAMPS
-                return geometry.same_axis(n, k, s, d, odd_at_end=auto_pad == "same_upper", clamps=clamps)
-            return geometry.padded_axis(n, k, s, d, b, e, rounding)
-
+        placement = Placement(_AUTO_PADS[auto_pad], rounding, policies.same_clamp is SameClamp.CLAMPS)
         try:
-            axes = tuple(map(axis, shape[2:], *lists))
+            axes = tuple(map(placement.axis, shape[2:], *lists))
         except NoWindow as found:
-            raise no_window(found, self.title) from found
-        pooling = Pooling(axes, policies, self._numbering(given, shape), indices=self.indices)
+            raise no_window(found, self.title, zip(shape[2:], *lists, strict=True)) from found
+        numbering = self._numbering(given, shape)
+        pooling = Pooling(axes, policies, numbering, indices=self.indices, placement=placement)
         if policies.large_pads is LargePads.REFUSED and pooling.has_large_pads:
             raise invalid("pads_begin", "must be smaller than the kernel", f"{self.title} with large_pads: refused")
         return pooling

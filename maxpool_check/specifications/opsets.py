@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from maxpool_check.reference.policies import Policies
@@ -43,4 +44,13 @@ def opset_for(graph: Graph, version: Onnx, newest: int) -> int | None:
         older = max((one for one in VERSIONS if one.since <= opset), key=lambda one: one.since)
         if graph.meaning(older) == meaning:
             return opset
+    return None
+
+
+def oldest_opset_for(graph: Graph, version: Onnx, usual: int) -> int | None:
+    """The newest operator set of the oldest version of the operator that means the same; None if none is below ``usual``."""
+    meaning = graph.meaning(version)
+    for older, newer in pairwise(VERSIONS):
+        if newer.since <= usual and graph.meaning(older) == meaning:
+            return newer.since - 1
     return None

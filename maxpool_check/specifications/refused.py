@@ -19,21 +19,31 @@ class Refused(ValueError):
     """The document excludes this graph.
 
     ``reason`` is one of :class:`Reason`, ``clause`` the place in the document that excludes it, ``attribute`` the
-    attribute at fault where there is one.
+    attribute at fault where there is one. ``axes`` are n, k, s, d, b, e of each spatial axis, where its reason is that
+    some window is larger than the padded input.
     """
 
-    def __init__(self, reason: Reason, message: str, *, clause: str, attribute: str | None = None) -> None:
+    def __init__(
+        self,
+        reason: Reason,
+        message: str,
+        *,
+        clause: str,
+        attribute: str | None = None,
+        axes: tuple[tuple[int, ...], ...] = (),
+    ) -> None:
         super().__init__(f"{message} [{clause}]")
         self.message = message
         self.reason = reason
         self.clause = clause
         self.attribute = attribute
+        self.axes = axes
 
 
 def said_by(refused: Refused, document: str, instead_of: str) -> Refused:
     """The refusal of another document's text, as said by one that repeats it."""
     clause = refused.clause.replace(instead_of, document)
-    return Refused(refused.reason, refused.message, clause=clause, attribute=refused.attribute)
+    return Refused(refused.reason, refused.message, clause=clause, attribute=refused.attribute, axes=refused.axes)
 
 
 class IllTyped(Refused):

@@ -107,9 +107,15 @@ class Worker:
         self._number = 0
 
     def ask(
-        self, X: np.ndarray, outputs: tuple[str, ...], model: bytes, attributes: Mapping[str, Any], seconds: float
+        self,
+        X: np.ndarray,
+        outputs: tuple[str, ...],
+        model: bytes,
+        attributes: Mapping[str, Any],
+        seconds: float,
+        setting: str | None = None,
     ) -> Outcome:
-        """Ask for some outputs; whatever happens is an :data:`Outcome`."""
+        """Ask for some outputs; whatever happens is an :data:`Outcome`. ``setting`` is one that the program knows."""
         self._number += 1
         request = {
             "id": self._number,
@@ -117,6 +123,7 @@ class Worker:
             "attributes": dict(attributes),
             "inputs": {"X": encoded(X)},
             "outputs": list(outputs),
+            **({"setting": setting} if setting is not None else {}),
         }
         try:
             reply = self._exchange(request, seconds)

@@ -12,17 +12,17 @@ from typing import Any, TypeVar
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.comparison import Expected
+from maxpool_check.judging.expected import Expected
 from maxpool_check.outcome import Answered, Failed, NotAsked, Outcome, RefusedByTarget
-from maxpool_check.question import Question
+from maxpool_check.question import Question, Variation
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.attributes import Kind
 from maxpool_check.specifications.languages import LANGUAGES, NotExpressible
-from maxpool_check.specifications.opsets import Graph, opset_for
+from maxpool_check.specifications.opsets import Graph, oldest_opset_for, opset_for
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import Specification
 from maxpool_check.specifications.translation import Translation, translate
-from maxpool_check.targets import environments, onnx_model
+from maxpool_check.targets import environments, onnx_model, variations
 from maxpool_check.targets.description import Description, Limits
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import START_SECONDS, CannotStart, Worker, adapter
@@ -42,6 +42,9 @@ class Reply:
 
 _SMALLEST = {"kernel_shape": [1]}
 
+_SETTINGS = (Variation.OPTIMIZATION_OFF, Variation.DEFAULT_THREADS)
+"""The variations that only a program can make that knows them."""
+
 
 class Target:
     """One runtime in one environment. It makes workers; each worker is one process."""
@@ -55,6 +58,7 @@ class Target:
             self.description = self._describe(worker)
             said = worker.description
             self.limits = Limits(_maybe(said.get("dtypes"), str), _maybe(said.get("spatial"), int))
+            self._settings = _maybe(said.get("settings"), str) or ()
 
     def worker(self) -> Worker:
         """A new process. Raises :class:`CannotStart`."""
@@ -78,8 +82,31 @@ class Target:
 
     def ask(self, worker: Worker, case: Case, question: Question) -> Reply:
         """Ask one question."""
+        if question.variation in (Variation.BATCH_SPLIT, Variation.CHANNELS_PERMUTED):
+            return self._ask_in_parts(worker, case, question, question.variation)
+        if question.variation in _SETTINGS and question.variation.value not in self._settings:
+            return Reply(NotAsked(f"it has no setting for {question.variation.value}"))
         if question.in_domain:
             return self._ask_in_domain(worker, case, question)
+        return self._ask(worker, case, question)
+
+    def _ask_in_parts(self, worker: Worker, case: Case, question: Question, variation: Variation) -> Reply:
+        """Ask several cases that together say the same; the first that is not answered is the outcome."""
+        try:
+            parts = variations.parts(case, variation)
+        except NotExpressible as error:
+            return Reply(NotAsked(str(error)))
+        answers: list[Answered] = []
+        for part in parts:
+            reply = self._ask(worker, part, question.base)
+            if not isinstance(reply.outcome, Answered):
+                return reply
+            answers.append(reply.outcome)
+        outputs = variations.whole(case, variation, [answer.outputs for answer in answers])
+        return replace(reply, outcome=replace(answers[0], outputs=outputs))
+
+    def _ask(self, worker: Worker, case: Case, question: Question) -> Reply:
+        """Ask a case as it is, in what the target speaks."""
         described, dtype = self.description, case.X.dtype.name
         indices = "Indices" in question.outputs
         if indices and described.indices is None:
@@ -96,6 +123,8 @@ class Target:
             return Reply(NotAsked(excluded))
         if described.newest_opset is not None:
             return self._ask_onnx(worker, case, question, graph, described.newest_opset)
+        if question.variation is Variation.OLDEST_OPSET:
+            return Reply(NotAsked("it is not asked with ONNX models"))
         if graph.activation is not None:
             return Reply(NotAsked("it is asked for MaxPool alone, without an activation"))
         attributes = graph.attributes
@@ -105,7 +134,8 @@ class Target:
                 return Reply(
                     NotAsked("every attribute is handed over, those that the case leaves out by their defaults")
                 )
-        outcome = worker.ask(graph.input(case.X), question.outputs, b"", attributes, self.seconds)
+        setting = self._setting(question)
+        outcome = worker.ask(graph.input(case.X), question.outputs, b"", attributes, self.seconds, setting)
         if isinstance(case.meaning, Refused) and isinstance(outcome, Answered) and self.name.is_released:
             # A runtime may have broken its own memory over it; the next question is not to suffer for that.
             worker.end()
@@ -114,20 +144,29 @@ class Target:
     def _ask_onnx(self, worker: Worker, case: Case, question: Question, graph: Translation, newest: int) -> Reply:
         """Ask with the bytes of an ONNX model."""
         dtype, X = case.X.dtype.name, graph.input(case.X)
-        asked = Graph(graph.attributes, dtype, graph.shape, case.policies, question is Question.INDICES)
+        indices, setting = "Indices" in question.outputs, self._setting(question)
+        asked = Graph(graph.attributes, dtype, graph.shape, case.policies, indices)
         opset = opset_for(asked, graph.onnx, newest)
         if opset is None:
             return Reply(NotAsked(f"no operator set up to {newest}, the newest it loads, means the same"))
+        if question.variation is Variation.OLDEST_OPSET:
+            usual, opset = opset, oldest_opset_for(asked, graph.onnx, opset)
+            if opset is None:
+                return Reply(
+                    NotAsked(f"no older version of the operator than that of operator set {usual} means the same")
+                )
         model = onnx_model.build(opset, graph.attributes, dtype, graph.shape, question.outputs, graph.activation)
-        outcome = worker.ask(X, question.outputs, model, graph.attributes, self.seconds)
+        outcome = worker.ask(X, question.outputs, model, graph.attributes, self.seconds, setting)
         if isinstance(outcome, RefusedByTarget) and graph.activation is not None:
             alone = onnx_model.build(opset, graph.attributes, dtype, graph.shape, question.outputs)
-            again = worker.ask(X, question.outputs, alone, graph.attributes, self.seconds)
+            again = worker.ask(X, question.outputs, alone, graph.attributes, self.seconds, setting)
             if isinstance(again, Answered):
                 return Reply(NotAsked(f"it refuses the activation, not MaxPool: {outcome.status}: {outcome.message}"))
-        return Reply(
-            self._back(graph, self._by_provider(outcome)), opset, self._steps(graph, question is Question.INDICES)
-        )
+        return Reply(self._back(graph, self._by_provider(outcome)), opset, self._steps(graph, indices))
+
+    def _setting(self, question: Question) -> str | None:
+        """What the program is told to do otherwise, if it knows how."""
+        return question.variation.value if question.variation and question.variation.value in self._settings else None
 
     def _steps(self, graph: Translation, indices: bool) -> tuple[str, ...]:
         counted = indices and self.description.indices == "plane"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from maxpool_check.judging.comparison import Expected
+from maxpool_check.judging.expected import Expected
 from maxpool_check.judging.verdicts import Verdict, judge
 from maxpool_check.outcome import Answered, Crashed, Failed, NotAsked, RefusedByTarget, TimedOut
 from maxpool_check.question import Question, questions
@@ -96,8 +96,9 @@ def test_y_that_depends_on_indices_where_either_can_be_defended():
     assert both(asked, [[[1.0]]], [[[1.0]]]) == {"indices": [], "y-only": []}
 
 
-def test_in_an_empty_window_y_may_depend_on_anything():
-    assert both(EMPTY, [[[1.0]]], [[[2.0]]]) == {"indices": [], "y-only": []}
+def test_in_an_empty_window_y_may_be_anything_but_the_same_with_indices_and_without():
+    assert both(EMPTY, [[[1.0]]], [[[1.0]]]) == {"indices": [], "y-only": []}
+    assert both(EMPTY, [[[1.0]]], [[[2.0]]]) == {"indices": [], "y-only": ["y-depends-on-indices"]}
 
 
 def test_sizes_that_depend_on_indices_are_seen_as_well():
@@ -115,18 +116,18 @@ def test_sizes_that_depend_on_indices_are_seen_as_well():
 
 def test_y_that_is_wrong_is_not_called_dependent_as_well():
     asked = meaning(np.array([[[1.0, -np.inf]]]), kernel_shape=[1])
-    assert both(asked, [[[1.0, -np.inf]]], [[[1.0, 0.0]]]) == {"indices": [], "y-only": ["y-wrong"]}
+    assert both(asked, [[[1.0, -np.inf]]], [[[1.0, 0.0]]]) == {"indices": [], "y-only": ["y-not-in-input"]}
 
 
 def test_cells_are_the_first_of_the_output_and_at_least_one_of_every_kind():
     values = np.arange(40, dtype=np.float32).reshape(1, 1, 40)
     values[0, 0, 38:] = -np.inf
     asked = meaning(values, kernel_shape=[1])
-    Y = asked.pooled.Y + 1
+    Y = asked.pooled.Y + np.float32(0.5)
     Y[0, 0, 39] = np.finfo(np.float32).min
     judgement = judge(asked, {Question.Y_ONLY: Answered({"Y": Y})})[Question.Y_ONLY]
     assert [cell.at[2] for cell in judgement.cells] == [0, 1, 2, 3, 39]
-    assert judgement.counts == {"y-wrong": 38, "y-lowest-for-neg-inf": 1}
+    assert judgement.counts == {"y-not-in-input": 38, "y-lowest-for-neg-inf": 1}
     last = judgement.cells[-1]
     assert (last.expected, last.got, last.window, last.values) == ("-inf", "-3.4028235e+38", ((39,),), ("-inf",))
 

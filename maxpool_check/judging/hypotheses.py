@@ -1,0 +1,340 @@
+"""The mistakes that concern a whole answer: each is made on purpose, and what comes out is held against what came.
+
+A hypothesis is the reference with one mistake. It is a cause only if it explains every cell, the wrong and the right ones.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from maxpool_check.judging.expected import Expected
+from maxpool_check.judging.kinds import DESCRIPTIONS, Kind
+from maxpool_check.judging.values import NARROWER, ROUNDED, rounded, subnormal
+from maxpool_check.judging.windows import reaches_padding
+from maxpool_check.reference import geometry as rules
+from maxpool_check.reference.dtypes import highest, is_float, lowest
+from maxpool_check.reference.geometry import AutoPad, Axis, Geometry, NoWindow, Placement
+from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.numbering import StorageOrder
+from maxpool_check.reference.policies import Tie
+from maxpool_check.reference.pooling import Pooling
+from maxpool_check.specifications.refused import Refused
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A mistake that gives exactly what came. ``output`` is the one that it explains; None: the whole answer.
+
+    ``cells`` is the number of cells of one output, each of which it explains.
+    """
+
+    kind: Kind
+    output: str | None
+    cells: int
+
+    def __str__(self) -> str:
+        """``the answer equals a SAME computed with k instead of K in 25 of 25 cells``."""
+        name = self.output or "the answer"
+        return f"{name} equals {DESCRIPTIONS[self.kind].hypothesis} in {self.cells} of {self.cells} cells"
+
+
+def causes(expected: Expected, got: Mapping[str, np.ndarray]) -> list[Cause]:
+    """The mistakes that explain an answer that is not right, or one output of it; those of one output the likeliest first.
+
+    ``got`` holds Y and maybe Indices, N x C x D1 x ... x Dn, of the right dtypes.
+    """
+    Y, numbers = got["Y"], got.get("Indices")
+    core = (*expected.core.shape[:2], *expected.pooling.output_sizes)
+    if Y.ndim != len(core) or Y.size == 0 or (numbers is not None and numbers.shape != Y.shape):
+        return []
+    in_shape = Y.shape == core
+    if in_shape and numbers is not None and expected.acceptable(Y).all():
+        found = [Cause(kind, "Indices", Y.size) for kind in _numberings(expected, numbers)]
+        if found:
+            return found
+    found = _geometries(expected, Y, numbers)
+    if found or not in_shape:
+        return found
+    if not expected.acceptable(Y).all():
+        found = _values(expected, Y, numbers)
+    whole = found and found[0].output is None
+    if numbers is not None and not whole and not (expected.named(numbers, Y).right | expected.acceptable(Y)).all():
+        # Beside a wrong Y an index says nothing of how it counts.
+        return found
+    if numbers is not None and not whole:
+        found += [Cause(kind, "Indices", Y.size) for kind in _numberings(expected, numbers)]
+    return found
+
+
+def is_truncated_division(refused: Refused, shape: tuple[int, ...]) -> bool:
+    """Whether the shape of an answer is what a division towards zero makes of a window larger than the input."""
+    outputs = []
+    for n, k, s, d, b, e in refused.axes:
+        span = n + b + e - rules.effective_kernel(k, d)
+        outputs.append((span // s if span >= 0 else -(-span // s)) + 1)
+    return bool(outputs) and tuple(outputs) in (shape[2:], shape[1:-1])
+
+
+def _geometries(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -> list[Cause]:
+    """Mistakes in where the windows are; also together with one in how Indices count."""
+    found: list[Cause] = []
+    pooling, spatial = expected.pooling, Y.shape[2:]
+    together: list[Cause] = []
+    for kind, geometry in geometries(pooling):
+        if tuple(axis.output for axis in geometry) != spatial or any(cause.kind is kind for cause in found):
+            continue
+        other = Expected(expected.X, replace(pooling, geometry=geometry, alternatives=()))
+        nothing = (
+            other.pooled.empty & ~expected.pooled.empty if Y.shape == expected.pooled.Y.shape else other.pooled.empty
+        )
+        if nothing.any() or not other.acceptable(Y).all():
+            continue
+        if numbers is None or other.named(numbers, Y).right.all():
+            found.append(Cause(kind, None, Y.size))
+        elif not together:
+            together = [Cause(kind, "Y", Y.size)]
+            together += [Cause(one, "Indices", Y.size) for one in _numberings(other, numbers)]
+            together = together if len(together) > 1 else []
+    return found or together
+
+
+def geometries(pooling: Pooling) -> Iterator[tuple[Kind, Geometry]]:
+    """The geometries of a pooling with one mistake each, that differ from its own."""
+    seen = set()
+    for kind, geometry in _mistakes(pooling.geometry, pooling.placement):
+        key = (kind, _windows(geometry))
+        if key not in seen and _windows(geometry) != _windows(pooling.geometry) and all(a.output > 0 for a in geometry):
+            seen.add(key)
+            yield kind, geometry
+
+
+def _windows(geometry: Geometry) -> tuple[tuple[object, ...], ...]:
+    """Everything that says where the windows are. The padding at the end does so by their number alone."""
+    return tuple((type(one), one.kernel, one.stride, one.dilation, one.begin, one.output) for one in geometry)
+
+
+def _mistakes(axes: Geometry, placement: Placement | None) -> Iterator[tuple[Kind, Geometry]]:
+    if placement is not None and placement.is_same:
+        yield from _same_mistakes(axes, placement)
+    elif placement is not None:
+        yield from _pad_mistakes(axes, placement)
+        yield from _rounding_mistakes(axes, placement)
+    yield from _each(Kind.DILATION_IGNORED, axes, placement, "dilation", [(1,) * len(axes)])
+    for kind, name in (
+        (Kind.DILATION_AXES_EXCHANGED, "dilation"),
+        (Kind.STRIDES_AXES_EXCHANGED, "stride"),
+        (Kind.KERNEL_AXES_EXCHANGED, "kernel"),
+    ):
+        yield from _each(kind, axes, placement, name, _exchanged([getattr(axis, name) for axis in axes]))
+    yield (
+        Kind.DILATION_PHASE_LOST,
+        tuple(_FromTheBorder(**vars(axis)) if axis.dilation > 1 and axis.begin > 0 else axis for axis in axes),
+    )
+
+
+def _exchanged(values: Sequence[int]) -> list[tuple[int, ...]]:
+    """The values of the axes, given to other axes: the reverse order first."""
+    orders = list(itertools.permutations(values)) if len(values) <= 4 else [tuple(values[::-1])]
+    return [tuple(values[::-1]), *orders]
+
+
+def _each(
+    kind: Kind, axes: Geometry, placement: Placement | None, name: str, values: Sequence[Sequence[int]]
+) -> Iterator[tuple[Kind, Geometry]]:
+    """With other values of one attribute: for the windows alone, and for the output size and the padding as well."""
+    for of_axes in values:
+        changed = tuple(replace(axis, **{name: value}) for axis, value in zip(axes, of_axes, strict=True))
+        if placement is not None:
+            yield from _made(kind, changed, placement)
+        yield kind, changed
+
+
+def _made(kind: Kind, axes: Geometry, placement: Placement) -> Iterator[tuple[Kind, Geometry]]:
+    try:
+        yield kind, tuple(placement.axis(a.size, a.kernel, a.stride, a.dilation, a.begin, a.end) for a in axes)
+    except NoWindow:
+        return
+
+
+def _pad_mistakes(axes: Geometry, placement: Placement) -> Iterator[tuple[Kind, Geometry]]:
+    if placement.auto_pad is not AutoPad.EXPLICIT:
+        return
+    begins, ends = [axis.begin for axis in axes], [axis.end for axis in axes]
+    pads = [*begins, *ends]
+    mistakes = [(Kind.PADS_BEGIN_END_EXCHANGED, ends, begins), (Kind.PADS_INTERLEAVED, pads[::2], pads[1::2])]
+    for order in _exchanged(range(len(axes))):
+        mistakes.append((Kind.PADS_AXES_EXCHANGED, [begins[i] for i in order], [ends[i] for i in order]))
+    for kind, begin, end in mistakes:
+        changed = tuple(replace(axis, begin=b, end=e) for axis, b, e in zip(axes, begin, end, strict=True))
+        yield from _made(kind, changed, placement)
+        yield kind, changed
+
+
+def _rounding_mistakes(axes: Geometry, placement: Placement) -> Iterator[tuple[Kind, Geometry]]:
+    # Where rounding down and dropping the last window come to the same, the smaller mistake comes first.
+    for rounding in (rules.clipped_ceil_output, rules.ceil_output, rules.floor_output):
+        if rounding is not placement.rounding:
+            floor = rules.floor_output in (rounding, placement.rounding)
+            kind = Kind.CEIL_FLOOR_EXCHANGED if floor else Kind.CEIL_CLIP_EXCHANGED
+            yield from _made(kind, axes, replace(placement, rounding=rounding))
+
+
+def _same_mistakes(axes: Geometry, placement: Placement) -> Iterator[tuple[Kind, Geometry]]:
+    upper = placement.auto_pad is AutoPad.SAME_UPPER
+    other = AutoPad.SAME_LOWER if upper else AutoPad.SAME_UPPER
+    yield from _made(Kind.SAME_UPPER_LOWER_EXCHANGED, axes, replace(placement, auto_pad=other))
+    plain = [placement.axis(axis.size, axis.kernel, axis.stride, 1, 0, 0) for axis in axes]
+    short = tuple(replace(axis, begin=one.begin, end=one.end) for axis, one in zip(axes, plain, strict=True))
+    # With the output size of SAME, and with the one that follows from the pads.
+    yield Kind.SAME_IGNORES_DILATION, short
+    yield from _made(Kind.SAME_IGNORES_DILATION, short, Placement())
+    if placement.clamps:
+        yield from _made(Kind.SAME_UNCLAMPED, axes, replace(placement, clamps=False))
+
+
+class _FromTheBorder(Axis):
+    """An axis whose scan begins at 0 where the window begins before it, whatever the phase of its taps."""
+
+    def window(self, i: int) -> list[int]:
+        start = self.start(i)
+        end = min(self.size, start + rules.effective_kernel(self.kernel, self.dilation))
+        return list(range(max(0, start), end, self.dilation))
+
+    def taps(self) -> tuple[np.ndarray, np.ndarray]:
+        windows = [self.window(i) for i in range(self.output)]
+        first = np.array([window[0] if window else 0 for window in windows], np.int64)
+        return first, np.array([len(window) for window in windows], np.int64)
+
+
+def _values(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -> list[Cause]:
+    """Mistakes in the values that are compared: of X, and of the padding."""
+    found: list[Cause] = []
+    for kind, X in _inputs(expected.core):
+        if any(cause.kind is kind for cause in found):
+            continue
+        other = Expected(expected.pooling.layout.from_core(X), expected.pooling)
+        if other.acceptable(Y).all():
+            whole = numbers is None or other.named(numbers, Y).right.all()
+            found.append(Cause(kind, None if whole else "Y", Y.size))
+    if not found and any(_padded(expected, value).acceptable(Y).all() for value in _constants(expected, Y)):
+        found.append(Cause(Kind.Y_PAD_VALUE_LEAK, "Y", Y.size))
+    return found
+
+
+def _inputs(X: np.ndarray) -> Iterator[tuple[Kind, np.ndarray]]:
+    if not is_float(X.dtype):
+        return
+    mistakes = [(ROUNDED[name], rounded(X, name)) for name in NARROWER.get(X.dtype.name, ())]
+    small = subnormal(X)
+    mistakes.append((Kind.Y_FLUSHED_SUBNORMAL, np.where(small, np.copysign(np.zeros_like(X), X), X)))
+    mistakes.append((Kind.Y_FLUSHED_SUBNORMAL, np.where(small, np.zeros_like(X), X)))
+    if (X == np.inf).any():
+        finite = np.where(X == np.inf, highest(X.dtype), np.where(X == -np.inf, lowest(X.dtype), X))
+        mistakes.append((Kind.Y_SATURATED_INFINITY, finite))
+    for kind, changed in mistakes:
+        if not ((changed == X) | np.isnan(X)).all():
+            yield kind, changed
+
+
+def _constants(expected: Expected, Y: np.ndarray) -> list[np.generic]:
+    """What the padding may have been filled with: 0, or one of few values that X does not hold."""
+    if not reaches_padding(expected.pooling.geometry).any() or expected.pooling.activation is not None:
+        return []
+    wrong = ~expected.acceptable(Y)
+    if not (Y[wrong] > expected.pooled.Y[wrong]).all() or (Y[wrong] == lowest(Y.dtype)).any():
+        # It would have won over something, and the lowest finite value is a seed before it is a constant.
+        return []
+    foreign = [value for value in np.unique(Y[wrong]) if not (expected.core == value).any()]
+    # A single cell does not show that its value is a constant.
+    return [Y.dtype.type(0), *(foreign if len(foreign) == 1 and wrong.sum() > 1 else [])]
+
+
+def _padded(expected: Expected, value: np.generic) -> Expected:
+    """The answer where the padding is made of cells of X with a value."""
+    X, pooling = expected.core, expected.pooling
+    pads = [(max(0, axis.begin), max(0, axis.reach - axis.size)) for axis in pooling.geometry]
+    filled = np.pad(X, [(0, 0), (0, 0), *pads], constant_values=value)
+    geometry = tuple(
+        replace(axis, size=axis.size + begin + end, begin=axis.begin - begin, end=axis.end - end)
+        for axis, (begin, end) in zip(pooling.geometry, pads, strict=True)
+    )
+    return Expected(pooling.layout.from_core(filled), replace(pooling, geometry=geometry, alternatives=()))
+
+
+def _numberings(expected: Expected, numbers: np.ndarray) -> list[Kind]:
+    """The mistakes in how Indices count that explain all of them."""
+    named = expected.named(numbers, None)
+    wrong = ~named.right
+    if not wrong.any() or (wrong.sum() == 1 and named.inside[wrong].all()):
+        # One cell that is in the window says nothing of how they count.
+        return []
+    chosen = list(expected.choices)
+    if expected.pooling.policies.tie is Tie.ANY:
+        chosen += [expected.last, expected.column_first]
+    found: list[Kind] = []
+    for kind, number in _counts(expected.core.shape, expected.pooling):
+        if kind not in found and (kind is not Kind.INDICES_MODULO_AXIS or wrong.sum() > 1):
+            explained = expected.pooled.empty.copy()
+            for cells in chosen:
+                explained |= numbers == number(np.maximum(cells, 0))
+            found += [kind] if explained.all() else []
+    return found
+
+
+def _counts(shape: tuple[int, ...], pooling: Pooling) -> Iterator[tuple[Kind, Callable[[np.ndarray], np.ndarray]]]:
+    """Mistaken ways to number the row-major positions of cells in N x C x D1 x ... x Dn."""
+    numbering, rank = pooling.numbering, len(shape)
+
+    def by(**changes: object) -> Callable[[np.ndarray], np.ndarray]:
+        other = replace(numbering, **changes)  # type: ignore[arg-type]
+        return lambda cells: other.number(cells, shape)
+
+    by_columns = numbering.storage_order is StorageOrder.COLUMN_MAJOR
+    if numbering.axis != 2:
+        yield Kind.INDICES_PLANE_RELATIVE, by(axis=2)
+    yield (
+        Kind.INDICES_STORAGE_ORDER,
+        by(storage_order=StorageOrder.ROW_MAJOR if by_columns else StorageOrder.COLUMN_MAJOR),
+    )
+    if numbering.layout is Layout.CHANNELS_FIRST:
+        yield Kind.INDICES_NHWC_FLAT, by(layout=Layout.CHANNELS_LAST)
+    for axis in range(rank):
+        if axis not in (2, numbering.axis):
+            yield Kind.INDICES_MODULO_AXIS, by(axis=axis)
+    yield from _flattened(shape, pooling.geometry, by_columns)
+
+
+def _flattened(
+    shape: tuple[int, ...], geometry: Geometry, by_columns: bool
+) -> Iterator[tuple[Kind, Callable[[np.ndarray], np.ndarray]]]:
+    """Positions computed with other sizes: those of the padded tensor, or of other axes."""
+    spatial = range(len(geometry))
+    own = tuple(reversed(spatial)) if by_columns else tuple(spatial)
+
+    def number(
+        order: Sequence[int], extents: Sequence[int], shifts: Sequence[int], plane: int, cells: np.ndarray
+    ) -> np.ndarray:
+        batch, channel, *position = np.unravel_index(cells, shape)
+        offset = np.zeros(cells.shape, np.int64)
+        for axis, extent in zip(order, extents, strict=True):
+            offset = offset * extent + position[axis] + shifts[axis]
+        result: np.ndarray = (batch * shape[1] + channel) * plane + offset
+        return result
+
+    begins = [max(0, axis.begin) for axis in geometry]
+    extents = [axis.size + begin + max(0, axis.end) for axis, begin in zip(geometry, begins, strict=True)]
+    plane, padded = int(np.prod(shape[2:])), int(np.prod(extents))
+    in_order = [extents[axis] for axis in own]
+    none = [0] * len(geometry)
+    for shifts, of_plane in itertools.product((begins, none), (padded, plane, 0)):
+        if padded != plane:
+            yield Kind.INDICES_IN_PADDED_TENSOR, partial(number, own, in_order, shifts, of_plane)
+    for order, sizes in itertools.product(itertools.permutations(spatial), repeat=2):
+        if len(geometry) <= 3 and (order != sizes or order not in (own, own[::-1])):
+            values = [shape[2 + axis] for axis in sizes]
+            yield Kind.INDICES_AXES_SWAPPED, partial(number, order, values, none, plane)

@@ -1,0 +1,102 @@
+"""What is wrong with single cells of Indices, each decided from X, the window, what came, and the Y beside it."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from maxpool_check.judging.expected import Expected, Named
+from maxpool_check.judging.kinds import Kind
+from maxpool_check.judging.values import first_that_fits
+from maxpool_check.reference.dtypes import is_float
+from maxpool_check.reference.numbering import StorageOrder
+
+_MOST_TAPS = 4096
+
+
+def index_kinds(
+    expected: Expected, numbers: np.ndarray, named: Named, wrong: np.ndarray, leaks: np.ndarray
+) -> dict[Kind, np.ndarray]:
+    """The wrong cells of Indices (boolean, N x C x D1 x ... x Dn), each under the first kind that fits it.
+
+    ``leaks`` marks the cells whose Y is the padding's value.
+    """
+    X, numbering = expected.core, expected.pooling.numbering
+    column = (*X.shape[:2], *[1] * len(expected.pooling.geometry))
+    seed = numbering.before_planes(X.shape).reshape(column)
+    origin = numbering.number(np.arange(0, X.size, X[0, 0].size, dtype=np.int64), X.shape).reshape(column)
+    keeps_seed = expected.keeps_seed
+    at_padding = _at_padding(expected, numbers, wrong & ~named.inside)
+    negative = numbers < 0
+    # Where the padding cannot have won, only an answer that names nothing but taps in the padding proves that it did.
+    lost = wrong & ~named.inside & ~leaks
+    could_win = keeps_seed | (expected.pooled.maxima == 0)
+    won = (at_padding | ~lost).all() and len(np.unique(numbers[lost])) > 1
+    kinds = {
+        Kind.INDICES_AT_PADDING: at_padding & (leaks | (won & could_win & (numbers != seed))),
+        Kind.INDICES_PLANE_ORIGIN: (numbers == origin) & (~named.inside | (keeps_seed & ~named.ties)),
+        Kind.INDICES_SENTINEL: negative | ((numbers == seed) & keeps_seed),
+        Kind.INDICES_OUT_OF_RANGE: numbers >= numbering.bound(X.shape),
+        Kind.INDICES_OUTSIDE_WINDOW: ~named.inside,
+    }
+    kinds.update(tie_kinds(expected, numbers, wrong & named.ties))
+    if is_float(X.dtype):
+        kinds[Kind.INDICES_DISAGREES_WITH_Y] = named.maximum
+        kinds[Kind.INDICES_AT_NAN] = _at_nan(expected, numbers)
+    return first_that_fits(wrong, kinds, Kind.INDICES_IN_WINDOW_NOT_MAXIMUM)
+
+
+def tie_kinds(expected: Expected, numbers: np.ndarray, ties: np.ndarray) -> dict[Kind, np.ndarray]:
+    """Which of several equal maxima are named, where another is than the first: by one rule for all, if there is one."""
+    if not ties.any():
+        return {}
+    rules = {
+        Kind.INDICES_TIE_LAST: expected.last,
+        Kind.INDICES_TIE_COLUMN_FIRST: expected.column_first,
+    }
+    numbering, shape = expected.pooling.numbering, expected.core.shape
+    by_rule = {kind: ties & (numbers == numbering.number(cells, shape)) for kind, cells in rules.items()}
+    for kind, cells in by_rule.items():
+        if (cells == ties).all():
+            return {kind: ties}
+    return first_that_fits(ties, by_rule, Kind.INDICES_TIE_OTHER)
+
+
+def _at_nan(expected: Expected, numbers: np.ndarray) -> np.ndarray:
+    found = np.zeros(numbers.shape, bool)
+    for named, cells in expected.pooling.numbering.cells(numbers, expected.core.shape):
+        found |= named & np.isnan(expected.core.reshape(-1)[cells])
+    return found
+
+
+def _at_padding(expected: Expected, numbers: np.ndarray, where: np.ndarray) -> np.ndarray:
+    """Where, of some output cells, the number is that of a tap in the padding, worked out as if it were a cell of X."""
+    found = np.zeros(numbers.shape, bool)
+    geometry, numbering, shape = expected.pooling.geometry, expected.pooling.numbering, expected.core.shape
+    if int(np.prod([axis.kernel for axis in geometry])) > _MOST_TAPS:
+        return found
+    by_columns = numbering.storage_order is StorageOrder.COLUMN_MAJOR
+    order = list(reversed(shape[2:])) if by_columns else list(shape[2:])
+    plane, channels, bound = int(np.prod(shape[2:])), shape[1], numbering.bound(shape)
+    for at in map(tuple, np.argwhere(where)):
+        starts = [axis.start(int(i)) for axis, i in zip(geometry, at[2:], strict=True)]
+        taps = [
+            range(start, start + axis.kernel * axis.dilation, axis.dilation)
+            for start, axis in zip(starts, geometry, strict=True)
+        ]
+        for tap in itertools.product(*taps):
+            if all(0 <= p < axis.size for p, axis in zip(tap, geometry, strict=True)):
+                continue
+            offset = 0
+            for p, size in zip(reversed(tap) if by_columns else tap, order, strict=True):
+                offset = offset * size + p
+            batch, channel = int(at[0]), int(at[1])
+            if numbering.layout.value == "channels-first":
+                number = (batch * channels + channel) * plane + offset
+            else:
+                number = (batch * plane + offset) * channels + channel
+            if int(numbers[at]) == (number % bound if numbering.axis else number):
+                found[at] = True
+                break
+    return found

@@ -1,0 +1,85 @@
+"""How an answer reads what its document leaves open, as far as it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from maxpool_check.judging.expected import Expected, same
+from maxpool_check.reference.dtypes import is_float
+from maxpool_check.reference.policies import Nan, Tie, ZeroSign
+
+FIRST_STICKS = "first-sticks"
+"""A reading of NaN that no document proposes: it wins where it is the first cell of the window, and is passed over else."""
+
+MIXED = "mixed"
+"""No one reading is that of all cells."""
+
+
+def readings_of(expected: Expected, got: Mapping[str, np.ndarray]) -> dict[str, tuple[str, ...]]:
+    """By open point, the readings that all cells agree with where readings differ; ``MIXED`` where none is.
+
+    ``got`` holds Y and maybe Indices, N x C x D1 x ... x Dn, of the right shapes. Points that the case does not touch, and
+    those its policies decide, are left out.
+    """
+    if expected.pooling.activation is not None:
+        return {}
+    found = {
+        "nan": _nan(expected, got["Y"]),
+        "tie": _tie(expected, got.get("Indices")),
+        "zero_sign": _zero_sign(expected, got["Y"]),
+    }
+    return {point: names for point, names in found.items() if names}
+
+
+def _fitting(readings: Mapping[str, np.ndarray], got: np.ndarray, where: np.ndarray) -> tuple[str, ...]:
+    names = tuple(name for name, values in readings.items() if same(values, got)[where].all())
+    return names or (MIXED,)
+
+
+def _nan(expected: Expected, Y: np.ndarray) -> tuple[str, ...]:
+    if expected.pooling.policies.nan is not Nan.UNSPECIFIED or not is_float(Y.dtype) or not expected.holds_nan.any():
+        return ()
+    ignored, as_neg_inf, propagates, _ = (reading.Y for reading in expected.readings)
+    first = _first_cells(expected)
+    readings = {
+        Nan.IGNORED.value: ignored,
+        Nan.AS_NEG_INF.value: as_neg_inf,
+        Nan.PROPAGATES.value: propagates,
+        FIRST_STICKS: np.where(np.isnan(first), first, ignored),
+    }
+    return _fitting(readings, Y, expected.holds_nan & ~expected.pooled.empty)
+
+
+def _first_cells(expected: Expected) -> np.ndarray:
+    """The value of the first cell of every window."""
+    found = expected.core
+    for dimension, axis in enumerate(expected.pooling.geometry, 2):
+        found = found.take(axis.taps()[0], dimension)
+    return found
+
+
+def _tie(expected: Expected, numbers: np.ndarray | None) -> tuple[str, ...]:
+    if numbers is None or expected.pooling.policies.tie is not Tie.ANY or not expected.has_ties:
+        return ()
+    numbering, shape = expected.pooling.numbering, expected.core.shape
+    chosen = {"first": expected.choices[0], "last": expected.last, "column-first": expected.column_first}
+    readings = {name: numbering.number(np.maximum(cells, 0), shape) for name, cells in chosen.items()}
+    tied = (expected.choices[0] != expected.last) & ~expected.pooled.empty & ~expected.holds_nan
+    return _fitting(readings, numbers.astype(np.int64), tied) if tied.any() else ()
+
+
+def _zero_sign(expected: Expected, Y: np.ndarray) -> tuple[str, ...]:
+    if expected.pooling.policies.zero_sign is not ZeroSign.EITHER or not is_float(Y.dtype):
+        return ()
+    if not (expected.core == 0).any():
+        return ()
+    negative, positive = expected.holds_zeros
+    both = negative & positive & (expected.pooled.maxima == 0) & ~expected.holds_nan
+    if not both.any():
+        return ()
+    zero = np.zeros_like(Y)
+    last = expected.core.reshape(-1)[np.maximum(expected.last, 0)]
+    readings = {"first": expected.pooled.Y, "last": last, "positive": zero, "negative": -zero}
+    return _fitting(readings, Y, both)
