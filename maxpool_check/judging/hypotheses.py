@@ -20,7 +20,7 @@ from maxpool_check.reference import geometry as rules
 from maxpool_check.reference.dtypes import highest, is_float, lowest
 from maxpool_check.reference.geometry import AutoPad, Axis, Geometry, NoWindow, Placement
 from maxpool_check.reference.layout import Layout
-from maxpool_check.reference.numbering import StorageOrder
+from maxpool_check.reference.numbering import Numbering, StorageOrder
 from maxpool_check.reference.policies import Tie
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.refused import Refused
@@ -89,10 +89,10 @@ def _geometries(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -
         if tuple(axis.output for axis in geometry) != spatial or any(cause.kind is kind for cause in found):
             continue
         other = Expected(expected.X, replace(pooling, geometry=geometry, alternatives=()))
-        nothing = (
-            other.pooled.empty & ~expected.pooled.empty if Y.shape == expected.pooled.Y.shape else other.pooled.empty
-        )
-        if nothing.any() or not other.acceptable(Y).all():
+        # A window without a cell may hold anything. Where there should be none, that explains nothing.
+        empty = other.pooled.empty
+        new = (empty & ~expected.pooled.empty).any() if Y.shape == expected.pooled.Y.shape else empty.all()
+        if new or not other.acceptable(Y).all():
             continue
         if numbers is None or other.named(numbers, Y).right.all():
             found.append(Cause(kind, None, Y.size))
@@ -229,13 +229,15 @@ def _values(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -> li
 def _inputs(X: np.ndarray) -> Iterator[tuple[Kind, np.ndarray]]:
     if not is_float(X.dtype):
         return
-    mistakes = [(ROUNDED[name], rounded(X, name)) for name in NARROWER.get(X.dtype.name, ())]
     small = subnormal(X)
-    mistakes.append((Kind.Y_FLUSHED_SUBNORMAL, np.where(small, np.copysign(np.zeros_like(X), X), X)))
-    mistakes.append((Kind.Y_FLUSHED_SUBNORMAL, np.where(small, np.zeros_like(X), X)))
+    mistakes = [
+        (Kind.Y_FLUSHED_SUBNORMAL, np.where(small, np.copysign(np.zeros_like(X), X), X)),
+        (Kind.Y_FLUSHED_SUBNORMAL, np.where(small, np.zeros_like(X), X)),
+    ]
     if (X == np.inf).any():
         finite = np.where(X == np.inf, highest(X.dtype), np.where(X == -np.inf, lowest(X.dtype), X))
         mistakes.append((Kind.Y_SATURATED_INFINITY, finite))
+    mistakes += [(ROUNDED[name], rounded(X, name)) for name in NARROWER.get(X.dtype.name, ())]
     for kind, changed in mistakes:
         if not ((changed == X) | np.isnan(X)).all():
             yield kind, changed
@@ -277,8 +279,8 @@ def _numberings(expected: Expected, numbers: np.ndarray) -> list[Kind]:
     if expected.pooling.policies.tie is Tie.ANY:
         chosen += [expected.last, expected.column_first]
     found: list[Kind] = []
-    for kind, number in _counts(expected.core.shape, expected.pooling):
-        if kind not in found and (kind is not Kind.INDICES_MODULO_AXIS or wrong.sum() > 1):
+    for kind, number in _counts(expected.core.shape, expected.pooling, several=wrong.sum() > 1):
+        if kind not in found:
             explained = expected.pooled.empty.copy()
             for cells in chosen:
                 explained |= numbers == number(np.maximum(cells, 0))
@@ -286,7 +288,9 @@ def _numberings(expected: Expected, numbers: np.ndarray) -> list[Kind]:
     return found
 
 
-def _counts(shape: tuple[int, ...], pooling: Pooling) -> Iterator[tuple[Kind, Callable[[np.ndarray], np.ndarray]]]:
+def _counts(
+    shape: tuple[int, ...], pooling: Pooling, *, several: bool
+) -> Iterator[tuple[Kind, Callable[[np.ndarray], np.ndarray]]]:
     """Mistaken ways to number the row-major positions of cells in N x C x D1 x ... x Dn."""
     numbering, rank = pooling.numbering, len(shape)
 
@@ -303,18 +307,19 @@ def _counts(shape: tuple[int, ...], pooling: Pooling) -> Iterator[tuple[Kind, Ca
     )
     if numbering.layout is Layout.CHANNELS_FIRST:
         yield Kind.INDICES_NHWC_FLAT, by(layout=Layout.CHANNELS_LAST)
-    for axis in range(rank):
+    # From an axis inside the plane on there are few numbers: one cell agrees by chance.
+    for axis in range(rank if several else 2):
         if axis not in (2, numbering.axis):
             yield Kind.INDICES_MODULO_AXIS, by(axis=axis)
-    yield from _flattened(shape, pooling.geometry, by_columns)
+    yield from _flattened(shape, pooling.geometry, numbering)
 
 
 def _flattened(
-    shape: tuple[int, ...], geometry: Geometry, by_columns: bool
+    shape: tuple[int, ...], geometry: Geometry, numbering: Numbering
 ) -> Iterator[tuple[Kind, Callable[[np.ndarray], np.ndarray]]]:
     """Positions computed with other sizes: those of the padded tensor, or of other axes."""
     spatial = range(len(geometry))
-    own = tuple(reversed(spatial)) if by_columns else tuple(spatial)
+    own = tuple(reversed(spatial)) if numbering.storage_order is StorageOrder.COLUMN_MAJOR else tuple(spatial)
 
     def number(
         order: Sequence[int], extents: Sequence[int], shifts: Sequence[int], plane: int, cells: np.ndarray
@@ -324,7 +329,7 @@ def _flattened(
         for axis, extent in zip(order, extents, strict=True):
             offset = offset * extent + position[axis] + shifts[axis]
         result: np.ndarray = (batch * shape[1] + channel) * plane + offset
-        return result
+        return result % numbering.bound(shape) if numbering.axis else result
 
     begins = [max(0, axis.begin) for axis in geometry]
     extents = [axis.size + begin + max(0, axis.end) for axis, begin in zip(geometry, begins, strict=True)]

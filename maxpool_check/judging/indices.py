@@ -28,15 +28,15 @@ def index_kinds(
     origin = numbering.number(np.arange(0, X.size, X[0, 0].size, dtype=np.int64), X.shape).reshape(column)
     keeps_seed = expected.keeps_seed
     at_padding = _at_padding(expected, numbers, wrong & ~named.inside)
-    negative = numbers < 0
+    negative, kept = numbers < 0, (numbers == seed) & keeps_seed
     # Where the padding cannot have won, only an answer that names nothing but taps in the padding proves that it did.
     lost = wrong & ~named.inside & ~leaks
     could_win = keeps_seed | (expected.pooled.maxima == 0)
     won = (at_padding | ~lost).all() and len(np.unique(numbers[lost])) > 1
     kinds = {
-        Kind.INDICES_AT_PADDING: at_padding & (leaks | (won & could_win & (numbers != seed))),
+        Kind.INDICES_AT_PADDING: at_padding & (leaks | (won & could_win & ~kept)),
         Kind.INDICES_PLANE_ORIGIN: (numbers == origin) & (~named.inside | (keeps_seed & ~named.ties)),
-        Kind.INDICES_SENTINEL: negative | ((numbers == seed) & keeps_seed),
+        Kind.INDICES_SENTINEL: negative | kept,
         Kind.INDICES_OUT_OF_RANGE: numbers >= numbering.bound(X.shape),
         Kind.INDICES_OUTSIDE_WINDOW: ~named.inside,
     }

@@ -32,9 +32,9 @@ def value_kinds(expected: Expected, Y: np.ndarray, wrong: np.ndarray) -> dict[Ki
         kinds[Kind.Y_NAN_INTRODUCED] = np.isnan(Y)
         kinds[Kind.Y_NAN_DROPPED] = np.all([np.isnan(reading.Y) for reading in expected.readings], axis=0)
         kinds[Kind.Y_SATURATED_INFINITY] = (due == np.inf) & (Y == highest(dtype))
+        kinds[Kind.Y_FLUSHED_SUBNORMAL] = subnormal(due) & (Y == 0)
         for name in NARROWER.get(dtype.name, ()):
             kinds[ROUNDED[name]] = same(Y, rounded(due, name))
-        kinds[Kind.Y_FLUSHED_SUBNORMAL] = subnormal(due) & (Y == 0)
     inside = _from_window(expected, Y, wrong)
     elsewhere = np.isin(Y, _after(expected, expected.core.reshape(-1)))
     kinds[Kind.Y_IN_WINDOW_NOT_MAXIMUM] = inside

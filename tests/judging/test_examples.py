@@ -1,0 +1,25 @@
+"""Every kind has an example, and of each the judge says that kind and no other than those it names."""
+
+import pytest
+
+from maxpool_check.judging.examples import EXAMPLES
+from maxpool_check.judging.kinds import DESCRIPTIONS, Kind
+
+
+def test_every_kind_is_described_and_has_an_example():
+    assert set(DESCRIPTIONS) == set(EXAMPLES) == set(Kind)
+
+
+@pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
+def test_the_judge_says_so(kind):
+    example = EXAMPLES[kind]
+    judgement = example.judged()
+    assert set(judgement.kinds) == {kind, *example.kinds}, judgement.message
+
+
+@pytest.mark.parametrize("kind", [k for k in Kind if DESCRIPTIONS[k].hypothesis], ids=lambda kind: kind.value)
+def test_a_mistake_in_the_whole_answer_is_said_to_explain_all_of_it(kind):
+    judgement = EXAMPLES[kind].judged()
+    if kind not in (Kind.Y_NAN_ORDER_DEPENDENT, Kind.TRUNCATED_DIVISION):
+        assert judgement.causes[0].kind is kind
+        assert str(judgement.causes[0]) in judgement.message
