@@ -73,11 +73,10 @@ def causes(expected: Expected, got: Mapping[str, np.ndarray]) -> list[Cause]:
 
 def is_truncated_division(refused: Refused, shape: tuple[int, ...]) -> bool:
     """Whether the shape of an answer is what a division towards zero makes of a window larger than the input."""
-    outputs = []
-    for n, k, s, d, b, e in refused.axes:
-        span = n + b + e - rules.effective_kernel(k, d)
-        outputs.append((span // s if span >= 0 else -(-span // s)) + 1)
-    return bool(outputs) and tuple(outputs) in (shape[2:], shape[1:-1])
+    spans = [(n + b + e - rules.effective_kernel(k, d), s) for n, k, s, d, b, e in refused.axes]
+    outputs = tuple((span // s if span >= 0 else -(-span // s)) + 1 for span, s in spans)
+    # Where nothing is left over, there is nothing to round.
+    return any(span < 0 and span % s for span, s in spans) and outputs in (shape[2:], shape[1:-1])
 
 
 def _geometries(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -> list[Cause]:

@@ -35,15 +35,14 @@ def index_kinds(
     won = (at_padding | ~lost).all() and len(np.unique(numbers[lost])) > 1
     kinds = {
         Kind.INDICES_AT_PADDING: at_padding & (leaks | (won & could_win & ~kept)),
+        Kind.INDICES_AT_NAN: named.inside & ~named.maximum & _at_nan(expected, numbers),
         Kind.INDICES_PLANE_ORIGIN: (numbers == origin) & (~named.inside | (keeps_seed & ~named.ties)),
         Kind.INDICES_SENTINEL: negative | kept,
         Kind.INDICES_OUT_OF_RANGE: numbers >= numbering.bound(X.shape),
         Kind.INDICES_OUTSIDE_WINDOW: ~named.inside,
     }
     kinds.update(tie_kinds(expected, numbers, wrong & named.ties))
-    if is_float(X.dtype):
-        kinds[Kind.INDICES_DISAGREES_WITH_Y] = named.maximum
-        kinds[Kind.INDICES_AT_NAN] = _at_nan(expected, numbers)
+    kinds[Kind.INDICES_DISAGREES_WITH_Y] = named.maximum
     return first_that_fits(wrong, kinds, Kind.INDICES_IN_WINDOW_NOT_MAXIMUM)
 
 
@@ -65,6 +64,8 @@ def tie_kinds(expected: Expected, numbers: np.ndarray, ties: np.ndarray) -> dict
 
 def _at_nan(expected: Expected, numbers: np.ndarray) -> np.ndarray:
     found = np.zeros(numbers.shape, bool)
+    if not is_float(expected.X.dtype):
+        return found
     for named, cells in expected.pooling.numbering.cells(numbers, expected.core.shape):
         found |= named & np.isnan(expected.core.reshape(-1)[cells])
     return found
