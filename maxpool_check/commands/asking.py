@@ -16,6 +16,7 @@ from maxpool_check.commands import options
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
     from maxpool_check.corpus.collection import Corpus
+    from maxpool_check.question import Question
     from maxpool_check.running.record import Execution, Line, Record
     from maxpool_check.targets.name import TargetName
 
@@ -34,6 +35,33 @@ class _Seconds(click.ParamType):  # type: ignore[type-arg]
         if not 0 < seconds <= 10**6:
             self.fail(f"'{value}' is not a number of seconds above 0", param, ctx)
         return seconds
+
+
+class _Questions(click.ParamType):  # type: ignore[type-arg]
+    name = "QUESTIONS"
+
+    def convert(
+        self, value: str | frozenset[Question], param: click.Parameter | None, ctx: click.Context | None
+    ) -> frozenset[Question]:
+        """The questions of a list."""
+        from maxpool_check.question import parse
+
+        try:
+            return parse(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def questions(command: _Command) -> _Command:
+    """``--questions``."""
+    return click.option(
+        "--questions",
+        type=_Questions(),
+        default="default",
+        metavar="QUESTIONS",
+        help="How to ask: default (with Indices, and for Y alone), all, or a list of optimization-off, oldest-opset, "
+        "default-threads, twice, batch-split, channels-permuted.",
+    )(command)
 
 
 def jobs(command: _Command) -> _Command:

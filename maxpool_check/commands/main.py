@@ -20,6 +20,7 @@ COMMANDS = {
     "lint": "Check case files and known divergences against the reference.",
     "list": "List the cases, one line each.",
     "reference": "Show the reference's answer for one case.",
+    "explain": "Draw a case and what is wrong with an answer, or say what a kind means.",
     "documents": "Put the documents side by side, with their errata.",
     "targets": "Show the known runtimes and what each can be asked.",
     "report": "Render records.",

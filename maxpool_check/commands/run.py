@@ -14,6 +14,7 @@ from maxpool_check.commands import asking, options, rendering
 if TYPE_CHECKING:
     from maxpool_check.corpus.collection import Corpus
     from maxpool_check.judging.known import KnownDivergence
+    from maxpool_check.question import Question
     from maxpool_check.running.record import Line, Record
 
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     help="Whom to ask, as onnxruntime==1.23.2. Repeatable.  [default: onnxruntime, the installed one]",
 )  # fmt: skip
 @options.selection
+@asking.questions
 @asking.jobs
 @asking.timeout
 @click.option(
@@ -53,6 +55,7 @@ def command(
     paths: tuple[Path, ...],
     names: tuple[str, ...],
     selected: tuple[str, ...],
+    questions: frozenset[Question],
     jobs: int,
     timeout: float,
     memory: int | None,
@@ -90,7 +93,7 @@ def command(
     if not cases:
         click.echo(f"none of the {len(corpus.cases)} cases is selected by {' '.join(selected)}", err=True)
     limit = memory * 2**20 if memory else None
-    plan = Plan(corpus, cases, asking.parsed(names), known, files, timeout, limit, jobs, exit_first, strict)
+    plan = Plan(corpus, cases, asking.parsed(names), known, files, timeout, limit, jobs, exit_first, strict, questions)
     lines: list[Line] = []
     try:
         with asking.recorder(output, lines) as take:

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import get_args
 
 from maxpool_check.judging.kinds import DESCRIPTIONS, Kind
-from maxpool_check.running.record import Execution, Record, Verdict
+from maxpool_check.judging.readings import MIXED
+from maxpool_check.running.record import Cause, Execution, Record, Verdict
 
+_OF_CELLS = frozenset(kind.value for kind in Kind if kind.value.startswith(("y-", "indices-")))
 FAULTS = ("diverges", "refuses", "crashes", "times-out", "unstable")
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Executions of one target that are wrong in the same way, the smallest case first."""
+    """Executions of one target that are wrong for the same cause, the smallest case first.
+
+    ``kinds`` are all that they show; one that shows fewer of them is here as well: without Indices there is nothing wrong
+    with those. ``known`` are the entries that expect them.
+    """
 
     target: str
     kinds: tuple[str, ...]
     status: str
-    known: str | None
+    known: tuple[str, ...]
     executions: tuple[Execution, ...]
 
     @property
@@ -40,19 +46,119 @@ class Finding:
         """Whether all of them are refusals that the runtime declares as its limits."""
         return all(execution.limit for execution in self.executions)
 
+    @property
+    def explained(self) -> str | None:
+        """The mistake that gives whole answers, and how many, if there is one."""
+        for kind in self.kinds:
+            count = sum(any(cause.kind == kind for cause in one.causes) for one in self.executions)
+            if count:
+                of = f"{count} of {len(self.executions)} answers" if count < len(self.executions) else "every answer"
+                return f"{of} equal{'' if count > 1 and count < len(self.executions) else 's'} {hypothesis(kind)}"
+        return None
+
 
 def findings(record: Record) -> list[Finding]:
     """The faults of a record: unexpected ones first, then those that touch most cases."""
-    groups: dict[tuple[str, tuple[str, ...], str, str | None], list[Execution]] = defaultdict(list)
-    for execution in record.executions:
-        if execution.verdict in FAULTS:
-            key = (execution.target, execution.kinds, execution.status, execution.known)
-            groups[key].append(execution)
-    found = [Finding(*key, tuple(sorted(group, key=_size))) for key, group in groups.items()]
+    found = []
+    for target in record.header.targets:
+        faults = [one for one in record.executions if one.target == target.name and one.verdict in FAULTS]
+        likely = Counter(cause.kind for one in faults for cause in one.causes)
+        groups: dict[tuple[str, bool], dict[frozenset[str], list[Execution]]] = {}
+        for one in faults:
+            of_status = groups.setdefault((one.status, one.limit), defaultdict(list))
+            of_status[_kinds(one, likely)].append(one)
+        found += [
+            Finding(target.name, tuple(sorted(kinds)), status, _known(group), tuple(sorted(group, key=_size)))
+            for (status, _), of_status in groups.items()
+            for kinds, group in _merged(of_status).items()
+        ]
     targets = [target.name for target in record.header.targets]
     return sorted(
         found, key=lambda one: (targets.index(one.target), one.status == "expected", -len(one.cases), one.kinds)
     )
+
+
+def _kinds(execution: Execution, likely: Mapping[str, int]) -> frozenset[str]:
+    """What an execution is about: where several mistakes explain it, one that explains far more of what the target did."""
+    kinds = set(execution.kinds)
+    for output in {cause.output for cause in execution.causes}:
+        fitting = [cause.kind for cause in execution.causes if cause.output == output]
+        kinds -= set(fitting)
+        other = max(fitting, key=lambda kind: likely[kind])
+        kinds.add(other if likely[other] >= 2 * likely[fitting[0]] else fitting[0])
+    # That a wrong Y depends on something is no defect of its own.
+    own = {kind for kind in kinds if "-depend" not in kind}
+    return frozenset(own or kinds)
+
+
+def _merged(groups: Mapping[frozenset[str], list[Execution]]) -> dict[frozenset[str], list[Execution]]:
+    """Groups that show a part of what another shows, put to the largest such one."""
+    parts = [kinds for kinds in groups if any(kinds < other and _OF_CELLS.issuperset(other) for other in groups)]
+    whole = [kinds for kinds in groups if kinds not in parts]
+    merged: dict[frozenset[str], list[Execution]] = {kinds: [] for kinds in whole}
+    for kinds, group in groups.items():
+        around = [other for other in whole if kinds == other or (kinds < other and _OF_CELLS.issuperset(other))]
+        merged[max(around, key=lambda other: (len(groups[other]), sorted(other)))] += group
+    return merged
+
+
+def _known(group: Iterable[Execution]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.known for one in group if one.known))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a target reads a point that documents leave open, asked in one way.
+
+    ``names`` are the readings that all its answers agree with; where there is none, ``witnesses`` are two cases that agree
+    with different ones, or one that agrees with none.
+    """
+
+    target: str
+    point: str
+    question: str
+    translated: bool
+    names: tuple[str, ...]
+    answers: int
+    witnesses: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        if self.names:
+            return " or ".join(self.names)
+        shown = "; ".join(f"{reading} in {case}" for case, reading in self.witnesses)
+        return f"no one reading: {shown}"
+
+
+def readings(record: Record) -> list[Reading]:
+    """What the answers of a record show, by target, point and question."""
+    groups: dict[tuple[str, str, str, bool], list[Execution]] = defaultdict(list)
+    for one in record.executions:
+        for point in one.readings:
+            groups[one.target, point, one.question, bool(one.translation)].append(one)
+    return [_reading(*key, group) for key, group in sorted(groups.items())]
+
+
+def _reading(target: str, point: str, question: str, translated: bool, group: list[Execution]) -> Reading:
+    seen: list[tuple[Execution, tuple[str, ...]]] = [(one, one.readings[point]) for one in group]
+    common = set(seen[0][1]).intersection(*(names for _, names in seen)) - {MIXED}
+    names = tuple(name for name in seen[0][1] if name in common)
+    witnesses: list[tuple[str, str]] = []
+    if not names:
+        mixed = [(one, of) for one, of in seen if of == (MIXED,)]
+        apart = [(one, of) for one, of in seen if not set(of) & set(seen[0][1])]
+        shown = [min(mixed, key=lambda pair: _size(pair[0]))] if mixed else [seen[0], *apart[:1]]
+        witnesses = [(one.case, "it depends on the cell" if of == (MIXED,) else " or ".join(of)) for one, of in shown]
+    return Reading(target, point, question, translated, names, len(group), tuple(witnesses))
+
+
+def explained(cause: Cause) -> str:
+    """``The answer equals a SAME computed with k instead of K in 25 of 25 cells``."""
+    return f"{cause.output or 'The answer'} equals {hypothesis(cause.kind)} in {cause.cells} of {cause.cells} cells"
+
+
+def hypothesis(kind: str) -> str:
+    """What an answer equals that has a mistake of a kind."""
+    return DESCRIPTIONS[Kind(kind)].hypothesis or "" if kind in {one.value for one in Kind} else kind
 
 
 def sentence(kind: str) -> str:

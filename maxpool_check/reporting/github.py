@@ -19,11 +19,16 @@ def render(record: Record, exit_code: int) -> str:
         smallest = finding.smallest
         lines += ["", f"### {', '.join(finding.kinds)} on {escaped(finding.target)}", ""]
         lines += [*(f"- {escaped(sentence(kind))}" for kind in finding.kinds), ""]
+        if finding.explained:
+            lines += [f"{finding.explained[0].upper()}{finding.explained[1:]}.", ""]
         lines += [f"{len(finding.cases)} cases; the smallest is `{smallest.case}` ({smallest.question}):", ""]
         lines += ["```text", *(line.replace("```", "'''") for line in details(smallest)), "```"]
     known = [finding for finding in findings(record) if finding.status == "expected"]
     if known:
-        rows = [[f"`{one.known}`", f"`{one.target}`", ", ".join(one.kinds), str(len(one.cases))] for one in known]
+        rows = [
+            [", ".join(f"`{name}`" for name in one.known), f"`{one.target}`", ", ".join(one.kinds), str(len(one.cases))]
+            for one in known
+        ]
         lines += ["", "<details><summary>Known divergences, as expected</summary>", ""]
         lines += [*table(["known as", "target", "kinds", "cases"], rows, right=[3]), "", "</details>"]
     return "\n".join(lines) + "\n"

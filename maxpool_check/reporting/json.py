@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from maxpool_check.reporting.findings import VERDICTS, summary
+from maxpool_check.reporting.findings import VERDICTS, explained, summary
 from maxpool_check.running.record import Execution, Record
 
 SCHEMA = "maxpool-check/run/1"
@@ -74,6 +74,10 @@ def _result(execution: Execution) -> dict[str, Any]:
                 "window": [list(taps) for taps in cell.window],
             }
             for cell in execution.cells
+        ],
+        "causes": [
+            {"kind": cause.kind, "output": cause.output, "cells": cause.cells, "message": explained(cause)}
+            for cause in execution.causes
         ],
         "message": execution.message,
         "spec": execution.spec,

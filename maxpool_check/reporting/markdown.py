@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from maxpool_check.reporting.findings import VERDICTS, Finding, findings, profiles, sentence, summary
+from maxpool_check.reporting.findings import (
+    VERDICTS,
+    Finding,
+    explained,
+    findings,
+    profiles,
+    readings,
+    sentence,
+    summary,
+)
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
 from maxpool_check.running.record import Execution, Record, Target
 
@@ -25,7 +34,8 @@ def render(record: Record, exit_code: int) -> str:
         found = [finding for finding in findings(record) if finding.target == target.name]
         lines += ["", f"## What is wrong on {target.name}", "", *_overview(found)]
         lines += _known(record, target.name)
-        lines += _cases(found)
+        for finding in found:
+            lines += _finding(finding)
     lines += _undefined(record)
     return "\n".join(lines).rstrip() + "\n"
 
@@ -84,24 +94,17 @@ def _documents(record: Record) -> list[str]:
                 "graph of the runtime's says is `not-expressible`: counted, and no evidence of anything."
             ),
         ]
-    found = Counter(
-        (
-            execution.target,
-            execution.spec,
-            point,
-            " or ".join(readings),
-            "by translation" if execution.translation else "as it stands",
-        )
-        for execution in record.executions
-        for point, readings in execution.readings.items()
-    )
+    found = readings(record)
     if found:
         rows = [
-            [f"`{target}`", f"`{spec}`", f"`{point}`", reading, asked, str(count)]
-            for (target, spec, point, reading, asked), count in sorted(found.items())
-        ]
-        lines += ["", "How answers read what their document leaves open, where the whole answer shows it:", ""]
-        lines += table(["target", "document", "point", "reading", "asked", "answers"], rows, right=[5])
+            [
+                f"`{one.target}`", f"`{one.point}`", f"`{one.question}`", escaped(str(one)),
+                "by translation" if one.translated else "as it stands", str(one.answers),
+            ]
+            for one in found
+        ]  # fmt: skip
+        lines += ["", "How answers read what their documents leave open, as far as they show it:", ""]
+        lines += table(["target", "point", "question", "reading", "asked", "answers"], rows, right=[5])
     return lines
 
 
@@ -140,23 +143,20 @@ def _target(target: Target) -> list[str]:
 def _overview(found: list[Finding]) -> list[str]:
     if not found:
         return ["Nothing: every answer that was compared conforms."]
-    lines = table(
+    return table(
         ["kinds", "cases", "smallest", "known as"],
         [
             [
-                ", ".join(f"`{kind}`" for kind in finding.kinds) + (" (a limit)" if finding.limit else ""),
+                f"[{', '.join(f'`{kind}`' for kind in finding.kinds)}](#{_anchor(finding)})"
+                + (" (a limit)" if finding.limit else ""),
                 str(len(finding.cases)),
-                f"[`{finding.smallest.case}`](#{_anchor(finding.smallest)})",
-                f"`{finding.known}`" if finding.known else f"**{finding.status}**",
+                f"`{finding.smallest.case}`",
+                ", ".join(f"`{known}`" for known in finding.known) or f"**{finding.status}**",
             ]
             for finding in found
         ],
         right=[1],
     )
-    kinds = sorted({kind for finding in found for kind in finding.kinds})
-    lines += ["", "What the kinds mean:", ""]
-    lines += [f"- `{kind}`: {sentence(kind)}" for kind in kinds]
-    return lines
 
 
 def _known(record: Record, target: str) -> list[str]:
@@ -173,23 +173,51 @@ def _known(record: Record, target: str) -> list[str]:
     return lines
 
 
-def _cases(found: list[Finding]) -> list[str]:
-    reasons: dict[str, list[Execution]] = defaultdict(list)
-    for finding in found:
-        # A limit that is known is shown once; the overview counts its cases, and the record has them all.
-        once = finding.limit and finding.status == "expected"
-        for execution in finding.executions:
-            if not once or execution.case == finding.smallest.case:
-                reasons[execution.case].append(execution)
-    lines: list[str] = []
-    for executions in sorted(reasons.values(), key=lambda group: group[0].case):
-        executions.sort(key=lambda execution: execution.question)
-        first = executions[0]
-        lines += ["", f'<a id="{_anchor(first)}"></a>', "", f"### `{first.case}`", "", first.title, ""]
-        lines += _asked(first)
-        for execution in executions:
+def _finding(finding: Finding) -> list[str]:
+    """One defect: what it is, the smallest case with its proof, and where else it shows."""
+    smallest = finding.smallest
+    questions = Counter(execution.question for execution in finding.executions)
+    count, asked = len(finding.cases), ", ".join(f"{number} `{question}`" for question, number in questions.items())
+    limit = " (a limit)" if finding.limit else ""
+    lines = [
+        "",
+        f'<a id="{_anchor(finding)}"></a>',
+        "",
+        f"### {', '.join(f'`{kind}`' for kind in finding.kinds)}{limit}",
+        "",
+    ]
+    lines += [f"- {escaped(sentence(kind))}" for kind in finding.kinds]
+    known = ", ".join(f"`{one}`" for one in finding.known)
+    state = f"known as {known}" if known else f"**{finding.status}**"
+    lines += ["", f"{count} case{'s' if count != 1 else ''} ({asked}), {state}."]
+    if finding.explained:
+        lines[-1] += f" {finding.explained[0].upper()}{finding.explained[1:]}."
+    lines += ["", f"The smallest is `{smallest.case}`: {smallest.title}", "", *_asked(smallest)]
+    for execution in finding.executions:
+        if execution.case == smallest.case:
             lines += ["", *_execution(execution)]
+    if count > 1:
+        lines += ["", f"<details><summary>All {count} cases</summary>", "", *_others(finding), "", "</details>"]
     return lines
+
+
+def _others(finding: Finding) -> list[str]:
+    """A line for each answer with its first wrong cell of each output; refusals and the like by file."""
+    with_cells = sorted((one for one in finding.executions if one.cells), key=lambda one: (one.case, one.question))
+    lines = []
+    for one in with_cells:
+        first = {cell.output: cell for cell in reversed(one.cells)}
+        shown = "; ".join(
+            f"{name}{coordinates(cell.at)} is `{cell.got}`, expected `{cell.expected}`" for name, cell in first.items()
+        )
+        total = sum(one.counts.values())
+        lines.append(f"- `{one.case}` (`{one.question}`): {shown}; {total} wrong cell{'s' if total != 1 else ''}")
+    by_file: dict[str, list[str]] = defaultdict(list)
+    for one in finding.executions:
+        file, _, name = one.case.partition(":")
+        if not one.cells and name not in by_file[file]:
+            by_file[file].append(name)
+    return lines + [f"- `{file}`: {', '.join(names)}" for file, names in sorted(by_file.items()) if names]
 
 
 def _asked(execution: Execution) -> list[str]:
@@ -217,11 +245,13 @@ def _cell_name(execution: Execution) -> str:
 
 
 def _execution(execution: Execution) -> list[str]:
-    how = _QUESTIONS.get(execution.question, execution.question)
+    how = _QUESTIONS.get(execution.question, f"Asked `{execution.question}`")
     opset = f" in operator set {execution.opset}" if execution.opset is not None else ""
     known = f" ({execution.status}: `{execution.known}`)" if execution.known else f" (**{execution.status}**)"
     kinds = ", ".join(f"`{kind}`" for kind in execution.kinds)
     lines = [f"{how}{opset}: **{execution.verdict}**, {kinds}{known}"]
+    if execution.causes:
+        lines += ["", f"{'; '.join(map(explained, execution.causes))}."]
     if execution.translation:
         lines += ["", f"Translated: {'; '.join(execution.translation)}."]
     if not execution.cells:
@@ -259,8 +289,9 @@ def _undefined(record: Record) -> list[str]:
     return ["", f"## {heading}", "", *table(["target", "verdict", "why", "cases", "which"], rows, right=[3])]
 
 
-def _anchor(execution: Execution) -> str:
-    return f"{execution.target}-{execution.case}".replace("/", "-").replace(":", "-").replace("=", "-")
+def _anchor(finding: Finding) -> str:
+    name = f"{finding.target}-{finding.status}-{'-'.join(finding.kinds)}{'-limit' if finding.limit else ''}"
+    return "".join(char if char.isalnum() or char in ".-" else "-" for char in name)
 
 
 def _wrapped(message: str) -> str:

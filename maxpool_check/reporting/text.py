@@ -10,7 +10,16 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from maxpool_check.reporting.findings import VERDICTS, Finding, findings, profiles, sentence, summary
+from maxpool_check.reporting.findings import (
+    VERDICTS,
+    Finding,
+    explained,
+    findings,
+    profiles,
+    readings,
+    sentence,
+    summary,
+)
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
 from maxpool_check.running.record import Execution, KnownEntry, Record
 
@@ -56,6 +65,7 @@ def _render(console: Console, record: Record, exit_code: int, verbose: bool) -> 
     _errors(console, record)
     console.print(_table(record))
     console.print()
+    _readings(console, record)
     _verdict(console, record, exit_code, unexpected)
     _next(console, record, exit_code, unexpected)
 
@@ -67,7 +77,7 @@ def _finding(console: Console, finding: Finding, with_known: bool) -> None:
     console.print(
         f"[bold {'yellow' if finding.status == 'expected' else 'red'}]{label}[/]  [bold]{', '.join(finding.kinds)}[/]  "
         f"{count} case{'s' if count != 1 else ''} on {escape(finding.target)}"
-        + (f" ({escape(finding.known)})" if finding.known else "")
+        + (f" ({escape(', '.join(finding.known))})" if finding.known else "")
     )
     for kind in finding.kinds:
         console.print(Padding(escape(sentence(kind)), (0, 0, 0, 2), expand=False))
@@ -102,6 +112,8 @@ def details(execution: Execution) -> list[str]:
         lines.append(f"{where}  {window_text(cell.window)}: expected {cell.expected}, got {cell.got}  ({cell.kind})")
     if not execution.cells:
         lines.append(" ".join(execution.message.split()))
+    else:
+        lines += [explained(cause) for cause in execution.causes]
     total = sum(execution.counts.values())
     if total > len(execution.cells):
         lines.append(f"... {total} wrong cells in all")
@@ -113,8 +125,7 @@ def _others(console: Console, found: list[Finding], heading: str, *, expected: b
     rows: dict[str, list[Finding]] = {}
     for finding in found:
         if (finding.status == "expected") == expected:
-            name = finding.known or f"{finding.smallest.case} {finding.kinds} {finding.target}"
-            rows.setdefault(name, []).append(finding)
+            rows.setdefault(f"{finding.target} {finding.kinds} {finding.limit}", []).append(finding)
     if not rows:
         return
     console.print(f"[bold]{heading}[/]")
@@ -126,7 +137,9 @@ def _others(console: Console, found: list[Finding], heading: str, *, expected: b
         kinds = sorted({kind for finding in group for kind in finding.kinds})
         count = len({case for finding in group for case in finding.cases})
         limit = " (a limit)" if all(finding.limit for finding in group) else ""
-        name = group[0].known or group[0].smallest.case
+        entries = group[0].known
+        more = f" and {len(entries) - 1} more" if len(entries) > 1 else ""
+        name = f"{entries[0]}{more}" if entries else group[0].smallest.case
         table.add_row(escape(name), ", ".join(kinds) + limit, f"{count} case{'s' if count != 1 else ''}")
     console.print(Padding(table, (0, 0, 1, 2), expand=False))
 
@@ -165,6 +178,18 @@ def _table(record: Record) -> Table:
     return table
 
 
+def _readings(console: Console, record: Record) -> None:
+    """What the answers show of points that documents leave open, a line for each target and point."""
+    lines: dict[tuple[str, str], list[str]] = {}
+    for one in readings(record):
+        if not one.translated:
+            lines.setdefault((one.target, one.point), []).append(f"{one} ({one.question})")
+    for (target, point), found in lines.items():
+        console.print(f"[dim]{escape(target)} reads {point} as {escape(', '.join(found))}[/]")
+    if lines:
+        console.print()
+
+
 def _verdict(console: Console, record: Record, exit_code: int, unexpected: list[Finding]) -> None:
     cases = record.header.cases
     asked = f"{len(record.executions)} executions of {cases} case{'s' if cases != 1 else ''}"
@@ -197,7 +222,8 @@ def _next(console: Console, record: Record, exit_code: int, unexpected: list[Fin
     if exit_code == 1 and unexpected:
         smallest = unexpected[0].smallest
         case = f"{_file(smallest)}:{smallest.case.rpartition(':')[2]}"
-        console.print(f"Next: maxpool-check reference {escape(shlex.quote(case))}", soft_wrap=True)
+        command = shlex.join(["maxpool-check", "explain", case, "-t", unexpected[0].target])
+        console.print(f"Next: {escape(command)}", soft_wrap=True)
     elif exit_code == 1:
         console.print("Next: correct known-divergences.yaml, then run again")
     elif exit_code == 3 and record.footer is not None:
