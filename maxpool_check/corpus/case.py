@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -64,7 +64,8 @@ class Case:
     """One question: a document, its attributes, an input, and what is asked for.
 
     ``id`` is the full one, ``sonnx/float:float-example-3``. ``X`` has the document's layout. ``policies`` are the
-    document's, with those the case overrides.
+    document's, with those the case overrides. ``provenance`` says where a case of another suite comes from: the suite,
+    its version, and the name it has there.
     """
 
     id: str
@@ -79,6 +80,7 @@ class Case:
     expect: Expectation | None
     erratum: str | None
     origin: Origin
+    provenance: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def specification(self) -> Specification:

@@ -19,7 +19,7 @@ from maxpool_check.corpus.matrix import BadMatrix, expand
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.schema import CASE, CASE_FILE
 from maxpool_check.corpus.structure import differences, shown
-from maxpool_check.corpus.tensors import BadInput, Limits, tensor
+from maxpool_check.corpus.tensors import BadInput, Limits, npy, tensor
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import DEFAULT, specification
@@ -127,8 +127,12 @@ class _Reader:
             expect=expect,
             erratum=fields.get("erratum"),
             origin=Origin(self._document.path, mark.line, mark.column),
+            provenance=fields.get("provenance", {}),
         )
-        return case if self._small_enough(number, case) else None
+        cells = too_large(case, self._limits)
+        if cells is not None:
+            self._problem(number, ("attributes",), cells)
+        return case if cells is None else None
 
     def _unique(self, number: int, name: str) -> None:
         line = self._document.mark_of(("cases", number, "id")).line
@@ -160,20 +164,6 @@ class _Reader:
                 elif not _writable(value):
                     self._problem(number, ("attributes", name), "ONNX has no attribute of such a value")
 
-    def _small_enough(self, number: int, case: Case) -> bool:
-        meaning = case.meaning
-        if not isinstance(meaning, Pooling):
-            return True
-        cells = math.prod(case.X.shape[:2]) * math.prod(meaning.output_sizes)
-        planes = math.prod(meaning.output_sizes)
-        if max(cells, planes) <= self._limits.cells:
-            return True
-        message = (
-            f"Y would have {max(cells, planes)} cells; the limit is {self._limits.cells} (raise it with --max-cells)"
-        )
-        self._problem(number, ("attributes",), message)
-        return False
-
     def _expectation(self, number: int, given: Mapping[str, Any], X: np.ndarray | None) -> Expectation | None:
         if set(given) not in _EXPECT_FORMS:
             message = "expected one of {Y, Indices} (either may be left out), {shape}, {refuse}, {undefined}"
@@ -185,17 +175,30 @@ class _Reader:
             return Refusal(Reason(given["refuse"]))
         if "undefined" in given:
             return Undefined(given["undefined"])
+        return self._values(number, given, X)
+
+    def _values(self, number: int, given: Mapping[str, Any], X: np.ndarray | None) -> Values:
         if "Indices" in given and not self._specification.indices:
             self._problem(number, ("expect", "Indices"), f"{self._specification.title} has no Indices")
         arrays: dict[str, np.ndarray | None] = {"Y": None, "Indices": None}
         for name, dtype in (("Y", None if X is None else X.dtype), ("Indices", NUMPY["int64"])):
             if name in given and dtype is not None:
                 try:
-                    arrays[name] = literals.array(given[name], dtype)
+                    arrays[name] = self._printed(given[name], dtype)
+                except BadInput as error:
+                    self._problem(number, ("expect", name, *error.path), str(error))
                 except BadLiteral as error:
                     for one in error.all:
                         self._problem(number, ("expect", name, *one.at), str(one))
         return Values(arrays["Y"], arrays["Indices"])
+
+    def _printed(self, given: Any, dtype: np.dtype) -> np.ndarray:
+        if not isinstance(given, Mapping):
+            return literals.array(given, dtype)
+        values = npy(given["npy"], self._folder, self._root, self._limits)
+        if values.dtype != dtype:
+            raise BadInput(f"the file holds {values.dtype.name}, expected {dtype.name}", "npy")
+        return values
 
 
 def merged(defaults: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,6 +209,18 @@ def merged(defaults: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, 
         both_maps = isinstance(inner, Mapping) and isinstance(value, Mapping)
         result[key] = merged(inner, value) if both_maps else value  # type: ignore[arg-type]
     return result
+
+
+def too_large(case: Case, limits: Limits) -> str | None:
+    """What to say of a case whose Y would have more cells than the limit; None of any other."""
+    meaning = case.meaning
+    if not isinstance(meaning, Pooling):
+        return None
+    plane = math.prod(meaning.output_sizes)
+    cells = max(plane, plane * math.prod(case.X.shape[:2]))
+    if cells <= limits.cells:
+        return None
+    return f"Y would have {cells} cells; the limit is {limits.cells} (raise it with --max-cells)"
 
 
 def _writable(value: Any) -> bool:

@@ -21,6 +21,13 @@ _TEXT = {"type": "string"}
 _NUMBER = {"type": ["number", "string"]}
 _SIZES = {"type": "array", "items": {"type": "integer", "minimum": 0}}
 _WORDS = {"type": "array", "items": _TEXT}
+_VALUES = {
+    "type": ["array", "object"],
+    "description": "nested lists of values, or {npy: a .npy file beside the case file}",
+    "additionalProperties": False,
+    "required": ["npy"],
+    "properties": {"npy": _TEXT},
+}
 _ID_PATTERN = r"^[^\s:*?\[\]\x00-\x1f\x7f]+$(?!\n)"
 _ID = "an id without spaces, colons or wildcards"
 
@@ -63,6 +70,10 @@ _INPUT = _map(
 _FIELDS: dict[str, Any] = {
     "id": {"type": "string", "pattern": _ID_PATTERN, "description": _ID},
     "title": {**_TEXT, "description": "one sentence that says why the case exists"},
+    "provenance": {
+        **_map({"suite": _TEXT, "version": _TEXT, "file": _TEXT}),
+        "description": "where a case of another suite comes from",
+    },
     "covers": {**_WORDS, "description": "clauses of the document"},
     "tags": {**_WORDS, "description": "words to select the case by"},
     "input": _INPUT,
@@ -70,8 +81,8 @@ _FIELDS: dict[str, Any] = {
     "outputs": {"enum": [["Y", "Indices"], ["Y"]]},
     "expect": _map(
         {
-            "Y": {"type": "array"},
-            "Indices": {"type": "array"},
+            "Y": _VALUES,
+            "Indices": _VALUES,
             "shape": _SIZES,
             "refuse": {"enum": [reason.value for reason in Reason]},
             "undefined": {"enum": list(UNDEFINED)},

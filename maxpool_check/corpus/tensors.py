@@ -57,7 +57,7 @@ def tensor(given: Mapping[str, Any], folder: Path, root: Path, limits: Limits) -
     shape = tuple(int(size) for size in given.get("shape", ()))
     _within(shape, limits)
     try:
-        X = _npy(given["npy"], folder, root, limits) if form == "npy" else _made(form, given, shape)
+        X = npy(given["npy"], folder, root, limits) if form == "npy" else _made(form, given, shape)
     except BadLiteral as error:
         raise _all([BadInput(str(one), form, *one.at) for one in error.all]) from None
     if form == "npy" and given.get("dtype", X.dtype.name) != X.dtype.name:
@@ -97,7 +97,8 @@ def _ascending(start: float, step: float, shape: tuple[int, ...], dtype: np.dtyp
     return np.array([start + step * i for i in range(size)], dtype).reshape(shape)
 
 
-def _npy(name: str, folder: Path, root: Path, limits: Limits) -> np.ndarray:
+def npy(name: str, folder: Path, root: Path, limits: Limits) -> np.ndarray:
+    """The tensor of a .npy file in ``folder``; it must stay inside ``root``. Raises :class:`BadInput`."""
     try:
         path = (folder / name).resolve()
         exists = path.is_file()
