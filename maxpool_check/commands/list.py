@@ -36,6 +36,7 @@ def command(paths: tuple[Path, ...], selected: tuple[str, ...], form: str, max_c
                 "outputs": list(case.outputs),
                 "origin": f"{case.origin.path}:{case.origin.line}",
                 "sha256": case.sha256,
+                "provenance": dict(case.provenance),
             }
             for case in cases
         ]

@@ -7,6 +7,7 @@ import importlib
 import io
 import itertools
 import json
+import keyword
 import os
 import sys
 import traceback
@@ -29,6 +30,7 @@ COMMANDS = {
     "bisect": "Find the release where the verdict on a case changes.",
     "known": "Write known divergences from a record, and check those there are.",
     "history": "Ask many releases: which kinds each of them shows.",
+    "import": "Write the tests of other suites as case files.",
     "schema": "Print the JSON Schema of a file format.",
 }
 
@@ -57,7 +59,9 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"maxpool_check.commands.{cmd_name}")
+        # A module that others import cannot be called 'import'.
+        name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        module = importlib.import_module(f"maxpool_check.commands.{name}")
         command: click.Command = module.command
         return command
 

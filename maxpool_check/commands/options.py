@@ -14,6 +14,7 @@ import click
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
     from maxpool_check.corpus.collection import Corpus
+    from maxpool_check.corpus.problems import Problem
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -25,9 +26,10 @@ class Mistakes(click.ClickException):
 
     exit_code = 2
 
-    def __init__(self, problems: Sequence[object]) -> None:
+    def __init__(self, problems: Sequence[object], undone: str = "nothing was run") -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = problems
+        self._undone = undone
 
     @property
     def errors(self) -> list[dict[str, object]]:
@@ -39,7 +41,7 @@ class Mistakes(click.ClickException):
         """Print the problems and their number to stderr."""
         click.echo(self.message, err=True)
         count = len(self.problems)
-        click.echo(f"{count} problem{'s' if count != 1 else ''}; nothing was run", err=True)
+        click.echo(f"{count} problem{'s' if count != 1 else ''}; {self._undone}", err=True)
 
 
 class Report(click.ParamType):  # type: ignore[type-arg]
@@ -102,15 +104,25 @@ def collect(paths: Sequence[Path], cells: int) -> Corpus:
     from maxpool_check.corpus.tensors import Limits
 
     try:
-        return read(paths, Limits(cells))
+        corpus = read(paths, Limits(cells))
     except CorpusError as error:
         raise Mistakes(error.problems) from error
+    for problem in corpus.left_out:
+        left_out(problem)
+    return corpus
+
+
+def left_out(problem: Problem) -> None:
+    """Name a test of another suite that is no case, and say why."""
+    click.echo(f"left out: {problem.path}: {problem.message}", err=True)
 
 
 def find(name: str, folder: Path, cells: int) -> Case:
-    """One case by its full id, or as FILE.yaml:ID."""
+    """One case by its full id, or as FILE.yaml:ID; FILE may be one of another suite."""
+    from maxpool_check.corpus.importers import FORMATS
+
     file, _, short = name.rpartition(":")
-    is_file = Path(file).suffix in (".yaml", ".yml")
+    is_file = Path(file).suffix in (".yaml", ".yml", *FORMATS)
     path = Path(file) if is_file else folder
     if not path.exists():
         raise click.UsageError(f"there is no {path}; name the case files with -p, or the case as FILE.yaml:ID")

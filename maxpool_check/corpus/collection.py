@@ -1,4 +1,4 @@
-"""Finds case files, reads them all, and selects from them."""
+"""Finds case files and the tests of other suites, reads them all, and selects from them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from maxpool_check.corpus import importers
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.case_file import read_cases
+from maxpool_check.corpus.importers.suite import Suite
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.tensors import Limits
 
@@ -22,11 +24,13 @@ class Corpus:
     """The cases of some paths, in the order of their files.
 
     ``roots`` are the folders the ids count from. ``whole`` tells whether every case file of the roots was read.
+    ``left_out`` are tests of other suites that are no cases, each with the reason.
     """
 
     cases: tuple[Case, ...]
     roots: tuple[Path, ...]
     whole: bool
+    left_out: tuple[Problem, ...] = ()
 
     @property
     def known_files(self) -> list[Path]:
@@ -35,7 +39,10 @@ class Corpus:
 
 
 def collect(paths: Sequence[Path], limits: Limits | None = None) -> Corpus:
-    """Read every case file of the paths (files or folders). Raises :class:`CorpusError` with all their problems."""
+    """Read every case file of the paths (files or folders). Raises :class:`CorpusError` with all their problems.
+
+    A folder without case files may hold tests of other suites; so may a file that is none.
+    """
     problems: list[Problem] = []
     files: dict[Path, tuple[Path, Path]] = {}
     roots: dict[Path, Path] = {}
@@ -50,7 +57,7 @@ def collect(paths: Sequence[Path], limits: Limits | None = None) -> Corpus:
             what = (
                 "holds known divergences, not cases"
                 if path.name == KNOWN_NAME
-                else f"no case file ({', '.join(SUFFIXES)}) is in this folder"
+                else f"no case file ({', '.join(SUFFIXES)}) is in this folder, and no model.onnx or .json of another suite"
             )
             problems.append(Problem(str(path), 1, 1, what))
         for file in found:
@@ -59,16 +66,19 @@ def collect(paths: Sequence[Path], limits: Limits | None = None) -> Corpus:
             else:
                 files.setdefault(file.resolve(), (file, root))
     cases: list[Case] = []
+    left_out: list[Problem] = []
     for file, root in files.values():
-        try:
-            cases.extend(read_cases(file, root, limits or Limits()))
-        except CorpusError as error:
-            problems.extend(error.problems)
-    problems.extend(_duplicates(cases))
+        read = _read(file, root, limits or Limits())
+        cases.extend(read.cases)
+        left_out.extend(read.left_out)
+        problems.extend(read.broken)
+    problems.extend(duplicates(cases))
+    if not cases:
+        problems.extend(left_out)
     if problems:
         raise CorpusError(problems)
     everything = {file.resolve() for root in roots.values() for file in _files(root)}
-    return Corpus(tuple(cases), tuple(roots.values()), everything <= files.keys())
+    return Corpus(tuple(cases), tuple(roots.values()), everything <= files.keys(), tuple(left_out))
 
 
 def root_of(path: Path) -> Path:
@@ -96,12 +106,24 @@ def _picks(expression: str, case: Case) -> bool:
 def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path] if path.name != KNOWN_NAME else []
-    return sorted(
+    own = sorted(
         file for file in path.rglob("*") if file.suffix in SUFFIXES and file.name != KNOWN_NAME and file.is_file()
     )
+    # Beside case files, models and JSON are what people keep there: data, records, reports.
+    return own or importers.found(path)
 
 
-def _duplicates(cases: Sequence[Case]) -> Iterable[Problem]:
+def _read(file: Path, root: Path, limits: Limits) -> Suite:
+    if importers.takes(file):
+        return importers.read([file], root, limits)
+    try:
+        return Suite(tuple(read_cases(file, root, limits)))
+    except CorpusError as error:
+        return Suite(broken=tuple(error.problems))
+
+
+def duplicates(cases: Sequence[Case]) -> Iterable[Problem]:
+    """Each case whose id is that of an earlier one, as a problem of its file."""
     first: dict[str, Case] = {}
     for case in cases:
         other = first.setdefault(case.id, case)

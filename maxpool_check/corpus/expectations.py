@@ -9,6 +9,9 @@ from maxpool_check.judging.evidence import cells
 from maxpool_check.judging.expected import Expected
 from maxpool_check.reference.pooling import Pooling
 
+_OTHERS = (".onnx", ".json")
+"""The suffixes of files that belong to other suites."""
+
 
 def disagreements(case: Case) -> list[str]:
     """Where the reference does not reproduce the expectation of a case, in words; the erratum aside."""
@@ -59,7 +62,12 @@ def contradictions(case: Case) -> list[Problem]:
     if case.erratum is not None:
         return []
     origin = case.origin
+    # Others' files are not for us to correct.
+    remedy = (
+        "import it, which writes it down as an erratum"
+        if origin.path.endswith(_OTHERS)
+        else "correct it, or say why in 'erratum'"
+    )
     return [
-        Problem(origin.path, origin.line, origin.column, f"{case.id} {text}; correct it, or say why in 'erratum'")
-        for text in disagreements(case)
+        Problem(origin.path, origin.line, origin.column, f"{case.id} {text}; {remedy}") for text in disagreements(case)
     ]

@@ -1,0 +1,152 @@
+"""SONNX's generated tests: one test in a JSON file."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxpool_check.corpus.case import Case, Values
+from maxpool_check.corpus.importers.suite import Broken, LeftOut, case, content, dtype_of, group_of
+from maxpool_check.corpus.literals import BadLiteral, array
+from maxpool_check.corpus.structure import differences
+from maxpool_check.corpus.tensors import MOST_AXES, Limits
+from maxpool_check.reference.dtypes import NUMPY
+from maxpool_check.specifications import DEFAULT
+from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.sonnx import SONNX
+
+NAME = "testgenonnx"
+PATTERN = "*.json"
+MAX_BYTES = 64 * 2**20
+
+_KEYS = ("operator", "dtype", "attributes", "input", "expected")
+_SHAPE = {"type": "array", "maxItems": MOST_AXES, "items": {"type": "integer", "minimum": 0}}
+_TEXT = {"type": "string"}
+_TEST = {
+    "type": "object",
+    "properties": {
+        "dtype": _TEXT,
+        "attributes": {"type": "object"},
+        "input": {
+            "type": "object",
+            "required": ["shape", "values"],
+            "properties": {"shape": _SHAPE, "values": {"type": "array"}},
+        },
+        "expected": {
+            "type": "object",
+            "required": ["shape", "Y"],
+            "properties": {"shape": _SHAPE, "Y": {"type": "array"}, "Indices": {"type": "array"}},
+        },
+        "spec_ref": _TEXT,
+        "kind": _TEXT,
+        "class_id": _TEXT,
+        "class": _TEXT,
+        "class_predicates": {"type": "array", "items": _TEXT},
+        "value_template": {"type": "object", "properties": {"id": _TEXT, "name": _TEXT}},
+    },
+}
+_SPECIAL = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+def takes(file: Path) -> bool:
+    """Every JSON file but a case file, which is YAML and may be written as JSON."""
+    try:
+        found = json.loads(content(file, MAX_BYTES))
+    except (Broken, ValueError, RecursionError):
+        return True
+    return not (isinstance(found, dict) and "cases" in found)
+
+
+def read(file: Path, root: Path, limits: Limits) -> list[Case]:
+    """The case of one file, judged by SONNX where it is inside the profile, else by ONNX.
+
+    Raises :class:`LeftOut` for any other JSON file and for tests of other operators; :class:`Broken`.
+    """
+    test = _test(file)
+    dtype = dtype_of(test["dtype"])
+    X = _tensor("input.values", test["input"]["values"], test["input"]["shape"], dtype)
+    printed = {
+        name: _tensor(f"expected.{name}", test["expected"][name], test["expected"]["shape"], of)
+        for name, of in (("Y", dtype), ("Indices", "int64"))
+        if name in test["expected"]
+    }
+    group = group_of(file.parent, root)
+    template = test.get("value_template", {})
+    described = "; ".join(filter(None, (test.get("class"), template.get("name"))))
+    provenance = {
+        "suite": NAME,
+        "version": test.get("spec_ref", "not said"),
+        "file": f"{group}/{file.name}" if group else file.name,
+    }
+    return [
+        case(
+            group=group,
+            name=file.stem,
+            title=described or file.stem,
+            spec=_document(test["attributes"], X),
+            X=X,
+            attributes=test["attributes"],
+            outputs=("Y", "Indices") if "Indices" in printed else ("Y",),
+            expect=Values(printed["Y"], printed.get("Indices")),
+            path=file,
+            provenance=provenance,
+            limits=limits,
+            covers=test.get("class_predicates", ()),
+            tags=[tag for tag in (test.get("kind"), test.get("class_id"), template.get("id")) if tag],
+        )
+    ]
+
+
+def _test(file: Path) -> dict[str, Any]:
+    try:
+        test = json.loads(content(file, MAX_BYTES).decode("utf-8-sig"))
+    except json.JSONDecodeError as error:
+        raise Broken(f"not JSON: {error.msg}", line=error.lineno, column=error.colno) from error
+    except (ValueError, RecursionError) as error:
+        raise Broken(f"not JSON: {error}") from error
+    absent = [key for key in _KEYS if not isinstance(test, dict) or key not in test]
+    if absent:
+        raise LeftOut(f"not a generated test of SONNX: it has no {', '.join(absent)}")
+    if test["operator"] != "MaxPool":
+        raise LeftOut(f"a test of {test['operator']}, not of MaxPool")
+    wrong = [
+        f"{'.'.join(map(str, [*path, *([key] if key else [])]))}: {message}"
+        for path, key, message in differences(test, _TEST)
+    ]
+    if wrong:
+        raise Broken("; ".join(wrong))
+    return test
+
+
+def _tensor(name: str, values: Any, shape: list[int], dtype: str) -> np.ndarray:
+    try:
+        flat = array(list(_leaves(values)), NUMPY[dtype])
+    except BadLiteral as error:
+        raise Broken(f"{name}, value {error.at[0]}: {error}") from error
+    except RecursionError as error:
+        raise Broken(f"{name} is nested too deeply") from error
+    if flat.size != math.prod(shape):
+        raise Broken(f"{name} has {flat.size} values, and the shape {shape} has {math.prod(shape)}")
+    return flat.reshape(shape)
+
+
+def _leaves(values: Any) -> Iterator[Any]:
+    """The values row by row, with the numbers that JSON has no word for."""
+    if isinstance(values, list):
+        for value in values:
+            yield from _leaves(value)
+    else:
+        yield _SPECIAL.get(values.lower(), values) if isinstance(values, str) else values
+
+
+def _document(attributes: Mapping[str, Any], X: np.ndarray) -> str:
+    try:
+        SONNX.pooling(attributes, X.dtype.name, X.shape, SONNX.policies)
+    except Refused:
+        return DEFAULT
+    return SONNX.name
