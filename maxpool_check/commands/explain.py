@@ -51,8 +51,8 @@ def command(
     CASE is a full id, as sonnx/float:float-example-3, or FILE.yaml:ID. KIND is one, as y-lowest-for-neg-inf; without
     either, all kinds are listed.
     """
+    from maxpool_check.explaining import kinds
     from maxpool_check.judging.kinds import Kind
-    from maxpool_check.reporting import kinds
 
     known = {kind.value: kind for kind in Kind}
     if form == "markdown" and subject is not None:
@@ -104,18 +104,18 @@ def _reference(case: Case, at: str | None) -> list[object]:
     """The windows of a case and what the reference has there."""
     import numpy as np
 
+    from maxpool_check.explaining import drawing
     from maxpool_check.judging.expected import Expected
     from maxpool_check.reference.pooling import Pooling
-    from maxpool_check.reporting import explanation
 
     if not isinstance(case.meaning, Pooling):
         return [f"{case.specification.title} excludes it ({case.meaning.reason.value}): {case.meaning}"]
     expected = Expected(case.X, case.meaning)
     every = [tuple(int(i) for i in cell) for cell in np.ndindex(expected.shape)]
     cells = every[:MOST_WINDOWS] if at is None else [_cell(at, expected.shape)]
-    lines: list[object] = [explanation.LEGEND] if cells else ["Y has no cell"]
+    lines: list[object] = [drawing.LEGEND] if cells else ["Y has no cell"]
     for cell in cells:
-        lines += ["", *explanation.answer(expected, cell)]
+        lines += ["", *drawing.answer(expected, cell)]
     if len(every) > len(cells) and at is None:
         lines += ["", f"{len(every) - len(cells)} more of {len(every)} windows; --at CELL draws one of them"]
     return lines
@@ -136,8 +136,8 @@ def _cell(text: str, shape: tuple[int, ...]) -> tuple[int, ...]:
 def _asked(
     case: Case, names: tuple[str, ...], wanted: frozenset[Question], timeout: float, at: str | None, color: str
 ) -> int:
+    from maxpool_check.explaining import drawing
     from maxpool_check.judging.verdicts import Verdict
-    from maxpool_check.reporting import explanation
     from maxpool_check.running.inquiry import inquire
     from maxpool_check.targets.process import CannotStart
     from maxpool_check.targets.target import Target
@@ -155,7 +155,7 @@ def _asked(
         inquiry = inquire(case, target, wanted)
         lines: list[object] = ["", f"{said.name}: {said.distribution} {said.version}, {said.provider}"]
         for question, judgement in inquiry.judgements.items():
-            lines += ["", *explanation.judged(inquiry.meaning, question, inquiry.replies[question].steps, judgement)]
+            lines += ["", *drawing.judged(inquiry.meaning, question, inquiry.replies[question].steps, judgement)]
             code = 3 if judgement.verdict is Verdict.ERROR else code
         _show(lines, color)
     if at is not None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+MIXED = "mixed"
+"""What an answer shows of an open point where no one reading is that of all its cells."""
+
 
 class Kind(str, Enum):
     """One way to be wrong."""

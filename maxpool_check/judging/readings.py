@@ -7,14 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from maxpool_check.judging.expected import Expected, same
+from maxpool_check.judging.kinds import MIXED
 from maxpool_check.reference.dtypes import is_float
 from maxpool_check.reference.policies import Nan, Tie, ZeroSign
 
 FIRST_STICKS = "first-sticks"
 """A reading of NaN that no document proposes: it wins where it is the first cell of the window, and is passed over else."""
-
-MIXED = "mixed"
-"""No one reading is that of all cells."""
 
 
 def readings_of(expected: Expected, got: Mapping[str, np.ndarray]) -> dict[str, tuple[str, ...]]:

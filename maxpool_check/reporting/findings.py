@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import get_args
 
-from maxpool_check.judging.kinds import DESCRIPTIONS, Kind
-from maxpool_check.judging.readings import MIXED
+from maxpool_check.judging.kinds import DESCRIPTIONS, MIXED, Kind
 from maxpool_check.running.record import Cause, Execution, Record, Verdict
 
 _OF_CELLS = frozenset(kind.value for kind in Kind if kind.value.startswith(("y-", "indices-")))

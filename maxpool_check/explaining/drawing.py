@@ -152,7 +152,9 @@ def judged(meaning: Meaning, question: Question, steps: Sequence[str], judgement
     """What came of one question, with the proof."""
     kinds = ", ".join(kind.value for kind in judgement.kinds)
     style = "green" if judgement.verdict is Verdict.CONFORMS else "red"
-    yield Text.assemble((f"{question.value}: ", "bold"), (judgement.verdict.value, style), f"  {kinds}" if kinds else "")
+    yield Text.assemble(
+        (f"{question.value}: ", "bold"), (judgement.verdict.value, style), f"  {kinds}" if kinds else ""
+    )
     if steps:
         yield Text(f"  asked: {'; '.join(steps)}")
     for kind in judgement.kinds:

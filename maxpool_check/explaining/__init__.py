@@ -1,0 +1,1 @@
+"""One case or one kind, shown to a person: what the judge saw, drawn."""
