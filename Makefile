@@ -2,6 +2,7 @@
 # make test   lint, types and all tests
 # make check  lint and types
 # make test-runtimes the adapters of the other runtimes, against the real ones
+# make generated the cases of cases/generated/
 # make report the committed reports, from real runs
 # make report-runtimes those of the other runtimes
 # make history what every minor version of ONNX Runtime shows
@@ -12,7 +13,9 @@ BIN := $(ENVIRONMENT)/bin
 REPORTED := 1.23.2 1.31.1
 HISTORY := 1.15.1..1.31.1,every=minor
 
-.PHONY: run test test-runtimes check format report report-runtimes history clean
+GENERATED := onnx-22 sonnx openvino-14 ort-nhwc-11 ngraph-0 xmos-maxpool2d
+
+.PHONY: run test test-runtimes check format generated report report-runtimes history clean
 
 run: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/ -o build/record.jsonl --report markdown=build/report.md --report json=build/report.json
@@ -35,6 +38,11 @@ check: $(BIN)/.installed-for-tests
 format: $(BIN)/.installed-for-tests
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+generated: $(BIN)/.installed
+	for spec in $(GENERATED); do \
+	  $(BIN)/maxpool-check generate --spec $$spec --strength 2 --seed 0 -o cases/generated/$$spec.yaml || exit; \
+	done
 
 report: $(BIN)/.installed
 	for version in $(REPORTED); do \

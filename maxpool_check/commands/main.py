@@ -20,6 +20,8 @@ COMMANDS = {
     "run": "Ask targets every case, judge, print, write reports.",
     "lint": "Check case files and known divergences against the reference.",
     "list": "List the cases, one line each.",
+    "generate": "Write cases that cover what can be particular about a MaxPool.",
+    "coverage": "Count what the cases really execute on a target.",
     "reference": "Show the reference's answer for one case.",
     "explain": "Draw a case and what is wrong with an answer, or say what a kind means.",
     "documents": "Put the documents side by side, with their errata.",

@@ -82,6 +82,27 @@ def selection(command: _Command) -> _Command:
     )(command)
 
 
+class _Document(click.ParamType):  # type: ignore[type-arg]
+    """The name of a document."""
+
+    name = "NAME"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """A name there is."""
+        from maxpool_check.specifications import specification
+
+        try:
+            return specification(value).name
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def document(*, required: bool) -> Callable[[_Command], _Command]:
+    """``--spec``."""
+    about = "The document, as onnx-22." if required else "Only the cases of this document, in full."
+    return click.option("--spec", type=_Document(), required=required, help=about)
+
+
 def color(command: _Command) -> _Command:
     """``--color``."""
     return click.option(

@@ -1,0 +1,362 @@
+"""What is particular about a case, in bins: the data that generating and counting coverage share.
+
+A factor is one thing that can vary; its bins are the ways that runtimes have other code, or other bugs, for. The bins of
+a case are computed from what the case is: its X, and the geometry that its document makes of its attributes. A factor that
+none of the bins describes (four spatial axes, a batch of none, pads as large as the kernel) is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from maxpool_check.corpus.case import Case
+from maxpool_check.question import Question
+from maxpool_check.reference import dtypes
+from maxpool_check.reference.activation import Function
+from maxpool_check.reference.dtypes import highest, is_float, lowest
+from maxpool_check.reference.geometry import Axis, Geometry, effective_kernel
+from maxpool_check.reference.numbering import StorageOrder
+from maxpool_check.reference.pooling import Pooling
+
+Bins = dict[str, str]
+"""The bin of each factor, by name."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One thing that can vary.
+
+    ``bins`` gives each bin with its meaning. ``usual`` is the bin that ids and titles do not mention; ``prefix`` is what
+    stands before the others in an id.
+    """
+
+    name: str
+    bins: Mapping[str, str]
+    prefix: str = ""
+    usual: str = ""
+
+
+FLOOR, CEIL, CEIL_TORCH = "floor", "ceil", "ceil-torch"
+"""The ways to round the output size, by OpenVINO's names; ONNX's ``ceil_mode`` chooses between the first two."""
+
+_ROUNDINGS = {
+    FLOOR: "rounded down",
+    CEIL: "rounded up",
+    CEIL_TORCH: "rounded up as PyTorch does",
+}
+_REST = {
+    "": "where there is nothing to round",
+    "-rest": "where there is a remainder",
+    "-drop": "and the last window is dropped, for it would start behind X",
+}
+
+OUTPUTS = "outputs"
+
+FACTORS: Mapping[str, Factor] = {
+    factor.name: factor
+    for factor in (
+        Factor("rank", {"1d": "one spatial axis", "2d": "two spatial axes", "3d": "three spatial axes"}),
+        Factor("batch", {"1": "one image", "many": "several"}, "n-", "1"),
+        Factor("channels", {"1": "one channel", "many": "several", "16": "a multiple of 16"}, "c-", "1"),
+        Factor(
+            "kernel",
+            {
+                "1": "of one cell",
+                "even": "of the same size on every axis",
+                "uneven": "of different sizes",
+                "whole": "as large as X",
+            },
+            "k-",
+        ),
+        Factor(
+            "stride",
+            {
+                "1": "1 on every axis",
+                "overlap": "less than the kernel on some axis, nowhere more",
+                "tile": "the kernel's size on every axis",
+                "gap": "more than the kernel on some axis",
+                "uneven": "different over the axes",
+            },
+            "s-",
+        ),
+        Factor(
+            "dilation",
+            {"1": "1 on every axis", "even": "the same on every axis, above 1", "uneven": "different over the axes"},
+            "d-",
+            "1",
+        ),
+        Factor(
+            "pads",
+            {
+                "0": "none",
+                "same": "the same everywhere",
+                "axes": "the same at both ends of an axis, different over the axes",
+                "begin": "at the beginning only",
+                "end": "at the end only",
+                "uneven": "at both ends, not the same",
+                "large": "above half of the kernel on some axis, below the kernel on all",
+                "crop-begin": "negative at the beginning: cells are left out",
+                "crop-end": "negative at the end",
+                "crop": "negative at the beginning and at the end",
+            },
+            "p-",
+            "0",
+        ),
+        Factor(
+            "auto_pad",
+            {
+                "explicit": "the pads are given",
+                "same-upper": "SAME_UPPER",
+                "same-lower": "SAME_LOWER",
+                "valid": "VALID",
+            },
+            usual="explicit",
+        ),
+        Factor(
+            "rounding",
+            {
+                name + rest: f"{how}, {where}"
+                for name, how in _ROUNDINGS.items()
+                for rest, where in _REST.items()
+                if (name, rest) != (FLOOR, "-drop")
+            },
+        ),
+        Factor("storage_order", {"row": "Indices count row-major", "column": "column-major"}, usual="row"),
+        Factor("index_type", {"int64": "Indices of 64 bits", "int32": "of 32 bits"}, "i-", "int64"),
+        Factor(
+            "index_axis",
+            {"whole": "Indices count the whole tensor", "image": "each image anew", "plane": "each plane anew"},
+            "i-",
+            "whole",
+        ),
+        Factor(
+            "activation",
+            {"none": "nothing is fused", **{one.value.lower(): f"{one.value} is fused" for one in Function}},
+            "a-",
+            "none",
+        ),
+        Factor("dtype", {name: name for name in dtypes.NAMES}),
+        Factor(
+            "values",
+            {
+                "distinct": "no two cells of a plane are equal",
+                "ties": "some are equal",
+                "constant": "all cells are equal",
+                "fraction": "some are no integers",
+                "wide": "some need all bits of an integer of 16 or more",
+                "negative": "all are below zero",
+                "extremes": "both the lowest and the highest finite value are there",
+                "lowest": "all are the lowest finite value",
+                "neg-inf": "some are -inf",
+                "all-neg-inf": "all are -inf",
+                "inf": "some are +inf",
+                "zeros": "both -0 and +0 are there",
+                "subnormal": "some are subnormal",
+                "nan": "some are NaN, in no plane all",
+                "nan-planes": "all of some plane are NaN",
+            },
+        ),
+        Factor(OUTPUTS, {"y-and-indices": "both are asked for", "y-alone": "Indices are not asked for"}),
+    )
+}
+"""Every factor, in the order of ids and reports. Where several bins of one apply, the functions below say which wins."""
+
+
+def bins(case: Case) -> Bins:
+    """The bins of a case, all but that of ``outputs``; none if its document excludes it."""
+    if not isinstance(case.meaning, Pooling):
+        return {}
+    pooling = case.meaning
+    core = pooling.layout.to_core(case.X)
+    found = {
+        "batch": _batch(core.shape[0]),
+        "channels": _channels(core.shape[1]),
+        **geometric(pooling.geometry, case.attributes),
+        "storage_order": "column" if pooling.numbering.storage_order is StorageOrder.COLUMN_MAJOR else "row",
+        "index_type": pooling.numbering.dtype,
+        "index_axis": ("whole", "image", "plane")[pooling.numbering.axis] if pooling.numbering.axis < 3 else "",
+        "activation": pooling.activation.function.value.lower() if pooling.activation else "none",
+        "dtype": case.X.dtype.name,
+        "values": values(core) if core.size else "",
+    }
+    return {name: found[name] for name, factor in FACTORS.items() if found.get(name) in factor.bins}
+
+
+def asked_for(question: Question) -> str:
+    """The bin of ``outputs`` for one way of asking a case."""
+    return "y-and-indices" if "Indices" in question.outputs else "y-alone"
+
+
+def geometric(axes: Geometry, attributes: Mapping[str, Any]) -> Bins:
+    """The bins of the spatial axes alone, and of the attributes that made them so."""
+    auto_pad, rounding = _auto_pad(attributes), _rounding_type(attributes)
+    return {
+        "rank": f"{len(axes)}d",
+        "kernel": _kernel(axes),
+        "stride": _stride(axes),
+        "dilation": _dilation(axes),
+        "pads": _pads(axes),
+        "auto_pad": auto_pad,
+        "rounding": rounding + _rest(axes, auto_pad, rounding),
+    }
+
+
+def values(X: np.ndarray) -> str:
+    """The bin of the values of X, N x C x D1 x ... x Dn; the first that applies, the special values before the rest."""
+    planes = X.reshape(X.shape[0] * X.shape[1], -1)
+    return next(name for name, applies in _VALUES.items() if applies(planes))
+
+
+def _batch(size: int) -> str:
+    return "" if size < 1 else "1" if size == 1 else "many"
+
+
+def _channels(size: int) -> str:
+    if size % 16 == 0:
+        return "16" if size else ""
+    return "1" if size == 1 else "many"
+
+
+def _kernel(axes: Geometry) -> str:
+    kernels = {axis.kernel for axis in axes}
+    if kernels == {1}:
+        return "1"
+    if all(axis.kernel == axis.size for axis in axes):
+        return "whole"
+    return "even" if len(kernels) == 1 else "uneven"
+
+
+def _stride(axes: Geometry) -> str:
+    strides = {axis.stride for axis in axes}
+    if strides == {1}:
+        return "1"
+    if len(strides) > 1:
+        return "uneven"
+    if any(axis.stride > axis.kernel for axis in axes):
+        return "gap"
+    return "tile" if all(axis.stride == axis.kernel for axis in axes) else "overlap"
+
+
+def _dilation(axes: Geometry) -> str:
+    dilations = {axis.dilation for axis in axes}
+    if dilations == {1}:
+        return "1"
+    return "even" if len(dilations) == 1 else "uneven"
+
+
+def _pads(axes: Geometry) -> str:
+    begins, ends = [axis.begin for axis in axes], [axis.end for axis in axes]
+    if min(begins + ends) < 0:
+        return "crop" if min(begins) < 0 and min(ends) < 0 else "crop-begin" if min(begins) < 0 else "crop-end"
+    if not any(begins + ends):
+        return "0"
+    if any(max(axis.begin, axis.end) >= axis.kernel for axis in axes):
+        return ""
+    if any(max(axis.begin, axis.end) > axis.kernel // 2 for axis in axes):
+        return "large"
+    if not any(ends) or not any(begins):
+        return "end" if any(ends) else "begin"
+    if begins != ends:
+        return "uneven"
+    return "same" if len(set(begins)) == 1 else "axes"
+
+
+def _rest(axes: Geometry, auto_pad: str, rounding: str) -> str:
+    """What rounding has to do. SAME_* has a size of its own."""
+    if auto_pad.startswith("same"):
+        return ""
+    rest = [axis for axis in axes if _span(axis) % axis.stride]
+    if rounding != FLOOR and any(_dropped(axis) for axis in rest):
+        return "-drop"
+    return "-rest" if rest else ""
+
+
+def _span(axis: Axis) -> int:
+    return axis.size + axis.begin + axis.end - effective_kernel(axis.kernel, axis.dilation)
+
+
+def _dropped(axis: Axis) -> bool:
+    return axis.output == _span(axis) // axis.stride + 1 and axis.start(axis.output) >= axis.size
+
+
+def _auto_pad(attributes: Mapping[str, Any]) -> str:
+    given = str(attributes.get("auto_pad", "explicit")).lower().replace("_", "-")
+    return "explicit" if given == "notset" else given
+
+
+def _rounding_type(attributes: Mapping[str, Any]) -> str:
+    if "ceil_mode" in attributes:
+        return CEIL if attributes["ceil_mode"] else FLOOR
+    return str(attributes.get("rounding_type", FLOOR)).replace("_", "-")
+
+
+def _among_floats(applies: Callable[[np.ndarray], bool]) -> Callable[[np.ndarray], bool]:
+    return lambda planes: is_float(planes.dtype) and applies(planes)
+
+
+def _magnitudes(planes: np.ndarray) -> np.ndarray:
+    """The values without their sign, as float64; exact for every float type."""
+    return np.abs(planes.astype(np.float64))
+
+
+def _subnormal(planes: np.ndarray) -> bool:
+    size = _magnitudes(planes)
+    return bool(((size > 0) & (size < float(ml_dtypes.finfo(planes.dtype).tiny))).any())
+
+
+def _zeros(planes: np.ndarray) -> bool:
+    negative = np.signbit(planes.astype(np.float64))
+    return bool((negative & (planes == 0)).any() and (~negative & (planes == 0)).any())
+
+
+def _fraction(planes: np.ndarray) -> bool:
+    size = _magnitudes(planes)
+    return bool((size != np.floor(size)).any())
+
+
+def _wide(planes: np.ndarray) -> bool:
+    return planes.dtype.name in _WIDE and bool((planes > int(highest(planes.dtype)) // 2).any())
+
+
+def _distinct(planes: np.ndarray) -> bool:
+    return all(
+        len(np.unique(plane.astype(np.float64) if is_float(plane.dtype) else plane)) == plane.size for plane in planes
+    )
+
+
+_VALUES: Mapping[str, Callable[[np.ndarray], bool]] = {
+    "nan-planes": _among_floats(lambda planes: bool(np.isnan(planes).all(axis=1).any())),
+    "nan": _among_floats(lambda planes: bool(np.isnan(planes).any())),
+    "all-neg-inf": _among_floats(lambda planes: bool((planes == -math.inf).all())),
+    "neg-inf": _among_floats(lambda planes: bool((planes == -math.inf).any())),
+    "inf": _among_floats(lambda planes: bool((planes == math.inf).any())),
+    "lowest": lambda planes: bool((planes == lowest(planes.dtype)).all()),
+    "extremes": lambda planes: bool((planes == lowest(planes.dtype)).any() and (planes == highest(planes.dtype)).any()),
+    "zeros": _among_floats(_zeros),
+    "subnormal": _among_floats(_subnormal),
+    "constant": lambda planes: bool((planes == planes[0, 0]).all()),
+    "negative": lambda planes: bool((planes < 0).all()),
+    "fraction": _among_floats(_fraction),
+    "wide": _wide,
+    "distinct": _distinct,
+    "ties": lambda planes: not _distinct(planes),
+}
+"""Whether a bin of ``values`` applies to the planes of X, one a row; the first that does is the bin."""
+
+_WIDE = ("int16", "uint16", "int32", "uint32", "int64", "uint64")
+_FLOATS_ALONE = frozenset({"nan-planes", "nan", "all-neg-inf", "neg-inf", "inf", "zeros", "subnormal", "fraction"})
+
+
+def has(dtype: str, name: str) -> bool:
+    """Whether a tensor of the dtype can be in this bin of ``values``."""
+    if name == "wide":
+        return dtype in _WIDE
+    if name == "negative":
+        return not dtype.startswith("uint")
+    return name not in _FLOATS_ALONE or dtype in dtypes.FLOATS

@@ -1,0 +1,151 @@
+"""``generate`` and ``coverage`` as a user calls them."""
+
+import pytest
+
+from maxpool_check.running.record import read
+
+TINY = """\
+spec: xmos-maxpool2d
+cases:
+  - id: even
+    title: Windows that tile the image
+    input: {dtype: int8, shape: [4, 4, 4], fill: 1}
+    attributes: {Y_h: 2, Y_w: 2, K_h: 2, K_w: 2, W_r0: 0, W_c0: 0, W_vert: 2, W_hori: 2}
+  - id: uneven
+    title: A window of another height
+    input: {dtype: int8, shape: [3, 4, 16], fill: -128}
+    attributes: {Y_h: 1, Y_w: 2, K_h: 3, K_w: 2, W_r0: 0, W_c0: 0, W_vert: 2, W_hori: 2}
+  - id: excluded
+    title: A stride of 0
+    input: {dtype: int8, shape: [4, 4, 4], fill: 2}
+    attributes: {Y_h: 1, Y_w: 1, K_h: 2, K_w: 2, W_r0: 0, W_c0: 0, W_vert: 0, W_hori: 2}
+    expect: {refuse: invalid-attribute}
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    (folder / "tiny.yaml").write_text(TINY)
+    return folder
+
+
+def counts(groups):
+    return {tuple(one["factors"]): (one["covered"], one["possible"]) for one in groups}
+
+
+def test_the_counts_of_a_tiny_corpus(cli, tiny, subject):
+    done = cli("coverage", tiny, "-t", subject("right"), "--format", "json")
+    assert (done.code, done.err) == (0, "")
+    (document,) = done.json["documents"]
+    # What the document excludes executes nothing.
+    assert (document["spec"], document["cases"], document["executions"]) == ("xmos-maxpool2d", 2, 2)
+    # even: channels many, kernel even, stride tile, pads 0, constant; uneven: channels 16, overlap, 0, lowest.
+    found = counts(document["bins"])
+    assert found == {
+        ("channels",): (2, 2), ("kernel",): (2, 4), ("stride",): (2, 5), ("pads",): (1, 4), ("values",): (2, 6),
+    }  # fmt: skip
+    pairs = counts(document["pairs"])
+    assert len(pairs) == 10
+    assert pairs["channels", "kernel"] == (2, 8)
+    assert pairs["channels", "pads"] == (2, 8)
+    assert pairs["pads", "values"] == (2, 24)
+    # A kernel of one cell has no stride below it, an uneven one no stride that is equal to it everywhere; none as large as
+    # the image leaves room for anything but itself.
+    (stride,) = [one for one in document["pairs"] if one["factors"] == ["kernel", "stride"]]
+    assert {"kernel": "1", "stride": "overlap"} not in stride["uncovered"]
+    assert {"kernel": "uneven", "stride": "tile"} not in stride["uncovered"]
+    assert {"kernel": "even", "stride": "overlap"} in stride["uncovered"]
+    assert {"kernel": "even", "stride": "tile"} not in stride["uncovered"]
+    (channels,) = [one for one in document["pairs"] if one["factors"] == ["channels", "kernel"]]
+    assert {"channels": "16", "kernel": "even"} in channels["uncovered"]
+    assert {"channels": "many", "kernel": "even"} not in channels["uncovered"]
+
+
+def test_nothing_but_what_was_compared_counts(cli, tiny, subject, small):
+    dead = cli("coverage", small, "-t", subject("refuses_everything"), "--format", "json").json
+    alive = cli("coverage", small, "-t", subject("right"), "--format", "json").json
+    # A refusal is compared; the case whose window misses X is undefined, and that with a stride of 0 is excluded.
+    assert [one["cases"] for one in dead["documents"]] == [one["cases"] for one in alive["documents"]] == [4]
+    alone = cli("coverage", small, "-t", subject("y_alone"), "--format", "json").json
+    (outputs,) = [one for one in alone["documents"][0]["bins"] if one["factors"] == ["outputs"]]
+    assert outputs["uncovered"] == [{"outputs": "y-and-indices"}]
+
+
+def test_a_record_says_the_same_as_asking(cli, small, subject, tmp_path):
+    record = tmp_path / "r.jsonl"
+    cli("run", small, "-t", subject("right"), "-q", "-o", record)
+    asked = cli("coverage", small, "-t", subject("right"), "--format", "json")
+    stored = cli("coverage", small, "--record", record, "--format", "json")
+    assert stored.code == asked.code == 0
+    assert stored.json == asked.json
+    # A case that was changed since does not count.
+    path = small / "small.yaml"
+    path.write_text(path.read_text().replace("start: -9", "start: -8"))
+    changed = cli("coverage", small, "--record", record, "--format", "json")
+    assert changed.json["documents"][0]["cases"] == asked.json["documents"][0]["cases"] - 1
+    assert "1 case has changed since the record was made, and is not counted; the first is small:padded" in changed.err
+
+
+def test_records_that_cannot_be_counted(cli, small, subject, tmp_path):
+    record = tmp_path / "r.jsonl"
+    cli("run", small, "-t", subject("right"), "-t", subject("y_alone"), "-q", "-o", record)
+    assert len(read(record).header.targets) == 2
+    several = cli("coverage", small, "--record", record)
+    assert several.code == 2
+    assert "several targets; choose one with -t" in several.err
+    absent = cli("coverage", small, "--record", record, "-t", "tract")
+    assert (absent.code, "has no target 'tract'" in absent.err) == (2, True)
+    lines = record.read_bytes().splitlines(keepends=True)
+    record.write_bytes(b"".join(lines[:-1]))
+    cut = cli("coverage", small, "--record", record, "-t", subject("right"))
+    assert (cut.code, "the record is incomplete: its run did not end" in cut.err) == (3, True)
+    assert "onnx-22" in cut.out
+    record.write_bytes(lines[0][:50])
+    assert cli("coverage", small, "--record", record).code == 3
+    record.write_text("spec: onnx-22\n")
+    wrong = cli("coverage", small, "--record", record)
+    assert (wrong.code, "cannot read the record" in wrong.err) == (2, True)
+
+
+def test_nothing_executed(cli, small, subject):
+    done = cli("coverage", small, "-t", subject("right"), "--spec", "sonnx")
+    assert done.code == 4
+    assert done.out == "NOTHING COMPARED no case of PATH was executed by sonnx\n"
+    absent = cli("coverage", small, "-t", subject("absent"), "--format", "json")
+    assert absent.code == absent.json["exit_code"] == 3
+    assert absent.json["errors"]
+
+
+def test_narrow(cli, small, subject):
+    done = cli("coverage", small, "-t", subject("right"), COLUMNS="50")
+    assert done.code == 0
+    # But for the name of the target, which is a path.
+    assert max(len(line) for line in done.out.splitlines()[1:]) <= 50
+    assert "  batch          1 of 2; not many" in done.out
+
+
+def test_generate(cli, tmp_path):
+    path = tmp_path / "new" / "xmos.yaml"
+    done = cli("generate", "--spec", "xmos-maxpool2d", "--seed", "3", "-o", path)
+    assert (done.code, done.out) == (0, "")
+    assert cli("generate", "--spec", "xmos-maxpool2d", "--seed", "3").out == path.read_text()
+    assert "# maxpool-check generate --spec xmos-maxpool2d --strength 2 --seed 3\n" in path.read_text()
+    assert cli("lint", path).code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--spec", "onnx-2"], "did you mean 'onnx-22'?"),
+        ([], "Missing option '--spec'"),
+        (["--spec", "sonnx", "--strength", "4"], "4"),
+        (["--spec", "sonnx", "--seed", "-1"], "-1"),
+        (["--spec", "sonnx", "-o", "/dev/null/x.yaml"], "cannot write to /dev/null/x.yaml"),
+    ],
+)
+def test_what_cannot_be_generated(cli, arguments, words):
+    done = cli("generate", *arguments)
+    assert done.code == 2
+    assert words in done.err

@@ -1,0 +1,103 @@
+"""The bins of cases whose particulars can be seen at a glance."""
+
+import numpy as np
+import pytest
+
+from maxpool_check.corpus.bins import FACTORS, bins, has, values
+from maxpool_check.corpus.collection import collect
+from maxpool_check.reference.dtypes import FLOATS, NAMES, NUMPY, highest, lowest
+
+INF, NAN = float("inf"), float("nan")
+
+
+def case_of(tmp_path, text, spec="onnx-22"):
+    (tmp_path / "one.yaml").write_text(f"spec: {spec}\ncases:\n  - id: a\n    title: t\n{text}")
+    (case,) = collect([tmp_path]).cases
+    return case
+
+
+def test_the_bins_of_a_case(tmp_path):
+    text = """\
+    input: {dtype: int8, shape: [2, 16, 5, 6], arange: {start: -3, step: 0}}
+    attributes: {kernel_shape: [2, 3], strides: [2, 2], dilations: [1, 2], pads: [0, 1, 0, 1], ceil_mode: 1, storage_order: 1}
+"""
+    assert bins(case_of(tmp_path, text)) == {
+        "rank": "2d", "batch": "many", "channels": "16", "kernel": "uneven", "stride": "overlap", "dilation": "uneven",
+        "pads": "axes", "auto_pad": "explicit", "rounding": "ceil-rest", "storage_order": "column", "index_type": "int64",
+        "index_axis": "whole", "activation": "none", "dtype": "int8", "values": "constant",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("attributes", "found"),
+    [
+        ("kernel_shape: [6]", {"kernel": "whole", "rounding": "floor"}),
+        ("kernel_shape: [1], strides: [2]", {"kernel": "1", "stride": "gap", "rounding": "floor-rest"}),
+        ("kernel_shape: [2], strides: [2]", {"kernel": "even", "stride": "tile", "dilation": "1"}),
+        ("kernel_shape: [3], pads: [2, 1]", {"pads": "large"}),
+        ("kernel_shape: [4], pads: [2, 1]", {"pads": "uneven"}),
+        ("kernel_shape: [2], pads: [0, 1]", {"pads": "end"}),
+        ("kernel_shape: [2], strides: [3], pads: [1, 1], ceil_mode: 1", {"rounding": "ceil"}),
+        # 6 + 1 cells, windows at 0, 2, 4, and one at 6: behind X.
+        ("kernel_shape: [2], strides: [2], pads: [0, 1], ceil_mode: 1", {"rounding": "ceil-drop"}),
+        ("kernel_shape: [2], auto_pad: SAME_LOWER", {"pads": "begin", "auto_pad": "same-lower"}),
+        ("kernel_shape: [2], auto_pad: VALID", {"pads": "0", "auto_pad": "valid"}),
+    ],
+)
+def test_bins_of_a_geometry(tmp_path, attributes, found):
+    text = f"    input: {{dtype: float32, shape: [1, 3, 6], fill: 0}}\n    attributes: {{{attributes}}}\n"
+    own = bins(case_of(tmp_path, text))
+    assert {factor: own[factor] for factor in found} == found
+
+
+def test_what_no_bin_describes_is_left_out(tmp_path):
+    four = (
+        "    input: {dtype: int8, shape: [0, 1, 2, 2, 2, 2], fill: 0}\n    attributes: {kernel_shape: [2, 2, 2, 2]}\n"
+    )
+    own = bins(case_of(tmp_path, four))
+    assert not {"rank", "batch", "values"} & set(own)
+    assert own["kernel"] == "whole"
+    refused = "    input: {dtype: int8, shape: [1, 1, 2], fill: 0}\n    attributes: {kernel_shape: [0]}\n"
+    assert bins(case_of(tmp_path, refused)) == {}
+
+
+@pytest.mark.parametrize(
+    ("cells", "found"),
+    [
+        ([[1, 2, 3]], "distinct"),
+        ([[1, 2], [1, 2]], "distinct"),
+        ([[1, 2, 1]], "ties"),
+        ([[3, 3, 3]], "constant"),
+        ([[-1, -2, -1]], "negative"),
+        ([[1, 2.5, 1]], "fraction"),
+        ([[1, -INF, 1]], "neg-inf"),
+        ([[-INF, -INF], [-INF, -INF]], "all-neg-inf"),
+        ([[1, INF, 2]], "inf"),
+        ([[1, 0.0, -0.0]], "zeros"),
+        ([[0.0, 0.0, 1.0]], "ties"),
+        ([[1, 1e-40, 2]], "subnormal"),
+        ([[1, NAN], [2, 3]], "nan"),
+        ([[NAN, NAN], [2, -INF]], "nan-planes"),
+    ],
+)
+def test_bins_of_values(cells, found):
+    assert values(np.array([cells], np.float32)) == found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_ends_of_a_dtype(name):
+    dtype = NUMPY[name]
+    ends = np.array([lowest(dtype), highest(dtype)])
+    assert values(ends.reshape(1, 1, 2)) == "extremes"
+    assert values(ends[[0, 0]].reshape(1, 1, 2)) == "lowest"
+    if name not in FLOATS and dtype.itemsize > 1:
+        assert values(ends[[1, 1, 1]].reshape(1, 1, 3) - np.array([0, 1, 2], dtype)) == "wide"
+
+
+def test_what_a_dtype_can_have():
+    assert {name for name in FACTORS["values"].bins if not has("uint8", name)} == {
+        "negative", "wide", "fraction", "neg-inf", "all-neg-inf", "inf", "zeros", "subnormal", "nan", "nan-planes",
+    }  # fmt: skip
+    assert {name for name in FACTORS["values"].bins if not has("float16", name)} == {"wide"}
+    assert has("int64", "wide")
+    assert not has("int8", "wide")

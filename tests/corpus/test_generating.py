@@ -1,0 +1,167 @@
+"""Generated cases: what they cover, that they are what they were drawn for, and that they can be made again."""
+
+import random
+import subprocess
+import sys
+from itertools import combinations, product
+
+import pytest
+
+from maxpool_check.corpus.bins import FACTORS, OUTPUTS, bins, geometric
+from maxpool_check.corpus.collection import collect
+from maxpool_check.corpus.expectations import contradictions
+from maxpool_check.corpus.generating import generate, written
+from maxpool_check.corpus.geometries import Drawn, pooling
+from maxpool_check.corpus.space import space
+from maxpool_check.reference import definition
+from maxpool_check.reference.evaluator import evaluate
+from maxpool_check.reference.pooling import Pooling
+from maxpool_check.specifications import SPECIFICATIONS
+from tests.conftest import CASES, ROOT, environment
+from tests.reference.test_equivalence import assert_same
+
+EVERY = sorted(SPECIFICATIONS)
+
+
+@pytest.fixture(scope="module", params=EVERY)
+def generated(request, tmp_path_factory):
+    """The name of a document, and the cases of its file, read again."""
+    path = tmp_path_factory.mktemp(request.param) / f"{request.param}.yaml"
+    path.write_text(written(request.param, 2, 0))
+    return request.param, collect([path]).cases
+
+
+def short(case):
+    return case.id.partition(":")[2]
+
+
+def test_a_case_has_the_bins_it_was_drawn_for(generated):
+    name, cases = generated
+    drawn = {one.id: one.bins for one in generate(name, 2, 0)}
+    assert len(drawn) == len(cases)
+    for case in cases:
+        own = bins(case)
+        assert {factor: own.get(factor) for factor in drawn[short(case)]} == drawn[short(case)], case.id
+
+
+def test_every_possible_pair_is_in_some_case(generated):
+    name, cases = generated
+    seen = {pair for case in cases for pair in combinations(sorted(bins(case).items()), 2)}
+    allowed = space(name)
+    factors = sorted(set(allowed.factors) - {OUTPUTS})
+    missing = [
+        pair
+        for one, other in combinations(factors, 2)
+        for pair in product([(one, a) for a in allowed.factors[one]], [(other, b) for b in allowed.factors[other]])
+        if pair not in seen
+    ]
+    # What no case has is impossible; the document is asked by chance elsewhere in this file.
+    assert [pair for pair in missing if allowed.possible(dict(pair))] == []
+    assert len(missing) < len(seen)
+
+
+def test_every_case_is_valid_and_both_references_agree(generated):
+    _, cases = generated
+    assert [problem for case in cases for problem in contradictions(case)] == []
+    for case in cases:
+        assert isinstance(case.meaning, Pooling), case.id
+        X = case.meaning.layout.to_core(case.X)
+        for one in (case.meaning, *case.meaning.alternatives):
+            answer = evaluate(X, one)
+            assert not answer.empty.any(), case.id
+            assert_same(answer, definition.evaluate(X, one))
+
+
+def test_ids_and_titles_are_the_bins_alone(generated):
+    name, cases = generated
+    assert len({case.sha256 for case in cases}) == len(cases)
+    drawn = {one.id: one.bins for one in generate(name, 2, 0)}
+    # Another seed draws other cases; one with the same bins has the same name.
+    for other in generate(name, 2, 1):
+        if other.id in drawn:
+            assert other.bins == drawn[other.id]
+
+
+def test_another_seed_is_another_set():
+    assert {one.id for one in generate("sonnx", 2, 0)} != {one.id for one in generate("sonnx", 2, 1)}
+
+
+def test_three_at_a_time():
+    allowed = space("xmos-maxpool2d")
+    found = [one.bins for one in generate("xmos-maxpool2d", 3, 0)]
+    seen = {triple for one in found for triple in combinations(one.items(), 3)}
+    assert set(allowed.combinations(3)) == seen
+
+
+def test_the_same_bytes_whatever_the_order_of_sets():
+    code = "import sys; from maxpool_check.corpus.generating import written; sys.stdout.write(written('onnx-1', 2, 7))"
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT,
+            env=environment(PYTHONHASHSEED=seed),
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert texts == {written("onnx-1", 2, 7)}
+
+
+def any_geometry(chance, document):
+    """A geometry, larger than those of the menu, of any attributes that the document has."""
+    placed = "K_h" in document.attributes
+    rank = 2 if placed or document.name == "sonnx" else chance.choice((1, 2, 3))
+
+    def sizes(low, high):
+        same = chance.random() < 0.4
+        return (chance.randint(low, high),) * rank if same else tuple(chance.randint(low, high) for _ in range(rank))
+
+    kernel = sizes(1, 5)
+    pads = (-3, 0) if placed else chance.choice(((0, 0), (0, 3)))
+    roundings = ["floor", *["ceil"] * ("ceil_mode" in document.attributes)]
+    return Drawn(
+        sizes(2, 12), kernel, chance.choice((kernel, sizes(1, 6))), sizes(1, chance.choice((1, 3))), sizes(*pads),
+        sizes(*pads), chance.choice(("explicit", *sorted(FACTORS["auto_pad"].bins))),
+        chance.choice(["floor", "ceil", "ceil-torch"] if "rounding_type" in document.attributes else roundings),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_nothing_that_a_geometry_has_is_called_impossible(name):
+    allowed = space(name)
+    document = allowed.document
+    chance = random.Random(name)
+    seen = set()
+    for _ in range(1500):
+        drawn = any_geometry(chance, document)
+        meaning = pooling(document, drawn, allowed.dtypes[0])
+        if meaning is None or any(not axis.window(i) for axis in meaning.geometry for i in range(axis.output)):
+            continue
+        own = geometric(meaning.geometry, drawn.attributes(document))
+        own = {factor: one for factor, one in own.items() if factor in allowed.factors and one in FACTORS[factor].bins}
+        seen.update(combinations(own.items(), 2))
+    assert len(seen) > 30
+    assert [pair for pair in seen if not allowed.possible(dict(pair))] == []
+
+
+def test_nothing_that_the_corpus_has_is_called_impossible():
+    wrong = []
+    for case in collect([CASES]).cases:
+        allowed = space(case.spec)
+        if not isinstance(case.meaning, Pooling):
+            assert bins(case) == {}
+            continue
+        if evaluate(case.meaning.layout.to_core(case.X), case.meaning).empty.any():
+            continue
+        own = {factor: one for factor, one in bins(case).items() if factor in allowed.factors}
+        wrong += [(case.id, pair) for pair in combinations(own.items(), 2) if not allowed.possible(dict(pair))]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", sorted((CASES / "generated").glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_committed_files_are_what_their_first_line_makes(cli, path):
+    first, *_ = path.read_text().splitlines()
+    program, *arguments = first.removeprefix("# ").split()
+    assert program == "maxpool-check"
+    done = cli(*arguments)
+    assert (done.code, done.err) == (0, "")
+    assert done.out == path.read_text()
+    assert path.stat().st_size < 300_000
