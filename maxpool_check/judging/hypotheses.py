@@ -50,18 +50,25 @@ def causes(expected: Expected, got: Mapping[str, np.ndarray]) -> list[Cause]:
     """
     Y, numbers = got["Y"], got.get("Indices")
     core = (*expected.core.shape[:2], *expected.pooling.output_sizes)
-    if Y.ndim != len(core) or Y.size == 0 or (numbers is not None and numbers.shape != Y.shape):
+    if (
+        Y.shape[:2] != core[:2]
+        or Y.ndim != len(core)
+        or Y.size == 0
+        or (numbers is not None and numbers.shape != Y.shape)
+    ):
         return []
     in_shape = Y.shape == core
     if in_shape and numbers is not None and expected.acceptable(Y).all():
         found = [Cause(kind, "Indices", Y.size) for kind in _numberings(expected, numbers)]
         if found:
             return found
-    found = _geometries(expected, Y, numbers)
-    if found or not in_shape:
-        return found
-    if not expected.acceptable(Y).all():
-        found = _values(expected, Y, numbers)
+    wrong = ~expected.acceptable(Y) if in_shape else None
+    # Zeros of the wrong sign are equal, wherever they come from.
+    if wrong is None or not wrong.any() or not ((Y == 0) & (expected.pooled.Y == 0))[wrong].all():
+        found = _geometries(expected, Y, numbers)
+        if found or wrong is None:
+            return found
+    found = _values(expected, Y, numbers) if wrong.any() else []
     whole = found and found[0].output is None
     if numbers is not None and not whole and not (expected.named(numbers, Y).right | expected.acceptable(Y)).all():
         # Beside a wrong Y an index says nothing of how it counts.
@@ -184,14 +191,16 @@ def _rounding_mistakes(axes: Geometry, placement: Placement) -> Iterator[tuple[K
 
 
 def _same_mistakes(axes: Geometry, placement: Placement) -> Iterator[tuple[Kind, Geometry]]:
+    dilated = any(axis.dilation > 1 for axis in axes)
+    for clamps in (True, False) if dilated else ():
+        plain = [replace(placement, clamps=clamps).axis(axis.size, axis.kernel, axis.stride, 1, 0, 0) for axis in axes]
+        short = tuple(replace(axis, begin=one.begin, end=one.end) for axis, one in zip(axes, plain, strict=True))
+        # With the output size of SAME, and with the one that follows from the pads.
+        yield Kind.SAME_IGNORES_DILATION, short
+        yield from _made(Kind.SAME_IGNORES_DILATION, short, Placement())
     upper = placement.auto_pad is AutoPad.SAME_UPPER
     other = AutoPad.SAME_LOWER if upper else AutoPad.SAME_UPPER
     yield from _made(Kind.SAME_UPPER_LOWER_EXCHANGED, axes, replace(placement, auto_pad=other))
-    plain = [placement.axis(axis.size, axis.kernel, axis.stride, 1, 0, 0) for axis in axes]
-    short = tuple(replace(axis, begin=one.begin, end=one.end) for axis, one in zip(axes, plain, strict=True))
-    # With the output size of SAME, and with the one that follows from the pads.
-    yield Kind.SAME_IGNORES_DILATION, short
-    yield from _made(Kind.SAME_IGNORES_DILATION, short, Placement())
     if placement.clamps:
         yield from _made(Kind.SAME_UNCLAMPED, axes, replace(placement, clamps=False))
 

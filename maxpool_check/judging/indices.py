@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from maxpool_check.judging.expected import Expected, Named
 from maxpool_check.judging.kinds import Kind
 from maxpool_check.judging.values import first_that_fits
 from maxpool_check.reference.dtypes import is_float
+from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.numbering import StorageOrder
 
 _MOST_TAPS = 4096
@@ -75,29 +77,24 @@ def _at_padding(expected: Expected, numbers: np.ndarray, where: np.ndarray) -> n
     """Where, of some output cells, the number is that of a tap in the padding, worked out as if it were a cell of X."""
     found = np.zeros(numbers.shape, bool)
     geometry, numbering, shape = expected.pooling.geometry, expected.pooling.numbering, expected.core.shape
-    if int(np.prod([axis.kernel for axis in geometry])) > _MOST_TAPS:
+    if not where.any() or math.prod(axis.kernel for axis in geometry) > _MOST_TAPS:
         return found
     by_columns = numbering.storage_order is StorageOrder.COLUMN_MAJOR
-    order = list(reversed(shape[2:])) if by_columns else list(shape[2:])
-    plane, channels, bound = int(np.prod(shape[2:])), shape[1], numbering.bound(shape)
-    for at in map(tuple, np.argwhere(where)):
-        starts = [axis.start(int(i)) for axis, i in zip(geometry, at[2:], strict=True)]
-        taps = [
-            range(start, start + axis.kernel * axis.dilation, axis.dilation)
-            for start, axis in zip(starts, geometry, strict=True)
+    order = list(range(len(geometry)))[:: -1 if by_columns else 1]
+    batch, channel, *outputs = np.indices(numbers.shape, sparse=True)
+    plane, bound = math.prod(shape[2:]), numbering.bound(shape)
+    for tap in itertools.product(*(range(axis.kernel) for axis in geometry)):
+        position = [
+            i * axis.stride - axis.begin + t * axis.dilation for i, axis, t in zip(outputs, geometry, tap, strict=True)
         ]
-        for tap in itertools.product(*taps):
-            if all(0 <= p < axis.size for p, axis in zip(tap, geometry, strict=True)):
-                continue
-            offset = 0
-            for p, size in zip(reversed(tap) if by_columns else tap, order, strict=True):
-                offset = offset * size + p
-            batch, channel = int(at[0]), int(at[1])
-            if numbering.layout.value == "channels-first":
-                number = (batch * channels + channel) * plane + offset
-            else:
-                number = (batch * plane + offset) * channels + channel
-            if int(numbers[at]) == (number % bound if numbering.axis else number):
-                found[at] = True
-                break
-    return found
+        outside = np.zeros((1,) * numbers.ndim, bool)
+        offset = np.zeros((1,) * numbers.ndim, np.int64)
+        for axis in order:
+            outside = outside | (position[axis] < 0) | (position[axis] >= geometry[axis].size)
+            offset = offset * geometry[axis].size + position[axis]
+        if numbering.layout is Layout.CHANNELS_FIRST:
+            number = (batch * shape[1] + channel) * plane + offset
+        else:
+            number = (batch * plane + offset) * shape[1] + channel
+        found |= outside & (numbers == (number % bound if numbering.axis else number))
+    return found & where

@@ -9,7 +9,6 @@ import numpy as np
 from maxpool_check.judging.expected import Expected, same
 from maxpool_check.judging.kinds import Kind
 from maxpool_check.judging.windows import reaches_padding
-from maxpool_check.reference.definition import cells as window_cells
 from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest, smallest_normal
 
 NARROWER = {"float64": ("float32", "float16", "bfloat16"), "float32": ("float16", "bfloat16")}
@@ -83,9 +82,12 @@ def _from_window(expected: Expected, Y: np.ndarray, where: np.ndarray) -> np.nda
 
 def _windows(expected: Expected, where: np.ndarray) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
     """The output cells that are marked, each with the values of its window in row-major order."""
+    if not where.any():
+        return
+    tables = [(axis.dilation, *axis.taps()) for axis in expected.pooling.geometry]
     for at in map(tuple, np.argwhere(where)):
-        cells = window_cells(at, expected.pooling.geometry)
-        yield at, np.array([expected.core[cell] for cell in cells], expected.X.dtype)
+        taps = tuple(slice(first[i], first[i] + n[i] * d, d) for (d, first, n), i in zip(tables, at[2:], strict=True))
+        yield at, expected.core[at[:2]][taps].reshape(-1)
 
 
 def _leaks(expected: Expected, Y: np.ndarray, where: np.ndarray, elsewhere: np.ndarray) -> np.ndarray:
