@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -138,7 +139,7 @@ def _asked(
 ) -> int:
     from maxpool_check.explaining import drawing
     from maxpool_check.judging.verdicts import Verdict
-    from maxpool_check.running.inquiry import inquire
+    from maxpool_check.running.inquiry import Inquirer
     from maxpool_check.targets.process import CannotStart
     from maxpool_check.targets.target import Target
 
@@ -152,10 +153,14 @@ def _asked(
     code = 0
     for target in targets:
         said = target.description
-        inquiry = inquire(case, target, wanted)
+        with contextlib.closing(Inquirer(target)) as inquirer:
+            try:
+                inquiry = inquirer.ask(case, wanted)
+            except CannotStart as error:
+                raise asking.CannotAsk(str(error)) from error
         lines: list[object] = ["", f"{said.name}: {said.distribution} {said.version}, {said.provider}"]
         for question, judgement in inquiry.judgements.items():
-            lines += ["", *drawing.judged(inquiry.meaning, question, inquiry.replies[question].steps, judgement)]
+            lines += ["", *drawing.judged(inquiry.meaning, question, inquiry.steps[question], judgement)]
             code = 3 if judgement.verdict is Verdict.ERROR else code
         _show(lines, color)
     if at is not None:

@@ -24,6 +24,7 @@ COMMANDS = {
     "coverage": "Count what the cases really execute on a target.",
     "reference": "Show the reference's answer for one case.",
     "explain": "Draw a case and what is wrong with an answer, or say what a kind means.",
+    "repro": "Write a reproduction of a divergence that others can run.",
     "documents": "Put the documents side by side, with their errata.",
     "targets": "Show the known runtimes and what each can be asked.",
     "report": "Render records.",

@@ -1,47 +1,87 @@
-"""One case asked of one target by itself, outside a run."""
+"""Asks one target one case after another, with a worker that is kept, and judges each."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.expected import Expected
 from maxpool_check.judging.verdicts import Judgement, Meaning, judge
-from maxpool_check.outcome import Failed
+from maxpool_check.outcome import Crashed, Outcome, RefusedByTarget
 from maxpool_check.question import BASES, Question, questions
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.targets.process import CannotStart, Worker
-from maxpool_check.targets.target import Reply, Target
+from maxpool_check.specifications.refused import Refused
+from maxpool_check.targets.process import Request, Worker
+from maxpool_check.targets.target import Target
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Inquiry:
-    """What the document makes of a case, what the target did each time, and the verdicts."""
+    """One case, asked of one target in every way it is asked, and judged.
 
+    ``requests`` are the questions as the target was handed them; one that could not be asked has none. ``steps`` say how
+    each was translated, in words.
+    """
+
+    case: Case
     meaning: Meaning
-    replies: Mapping[Question, Reply]
+    outcomes: Mapping[Question, Outcome]
     judgements: Mapping[Question, Judgement]
+    requests: Mapping[Question, Request]
+    steps: Mapping[Question, tuple[str, ...]]
+
+    @property
+    def diverging(self) -> list[Question]:
+        """The questions that show a kind, in order."""
+        return [question for question, judgement in self.judgements.items() if judgement.kinds]
+
+    def shows(self, question: Question) -> tuple[object, ...]:
+        """What the question shows, as far as a smaller case must show it too to be a case of the same fault.
+
+        Beside the kinds: why the document excludes the graph, whether it leaves windows without a result, how the target
+        refused it, or what its process died of.
+        """
+        judgement, outcome = self.judgements.get(question), self.outcomes.get(question)
+        meaning = self.meaning
+        return (
+            judgement.verdict if judgement else None,
+            judgement.kinds if judgement else (),
+            (meaning.reason, meaning.attribute) if isinstance(meaning, Refused) else bool(meaning.pooled.empty.any()),
+            outcome.status if isinstance(outcome, RefusedByTarget) else None,
+            outcome.how if isinstance(outcome, Crashed) else None,
+        )
 
 
-def inquire(case: Case, target: Target, wanted: Collection[Question] = BASES) -> Inquiry:
-    """Ask a case all the wanted questions that it has, in a worker of its own; a new one after a death."""
-    meaning = Expected(case.X, case.meaning) if isinstance(case.meaning, Pooling) else case.meaning
-    replies: dict[Question, Reply] = {}
-    worker: Worker | None = None
-    try:
+class Inquirer:
+    """The way to ask one target. Close it at the end."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self._worker: Worker | None = None
+
+    def ask(self, case: Case, wanted: Collection[Question] = BASES) -> Inquiry:
+        """Ask every question of a case that is wanted. Raises ``CannotStart`` where a dead worker cannot be replaced."""
+        meaning = Expected(case.X, case.meaning) if isinstance(case.meaning, Pooling) else case.meaning
+        outcomes: dict[Question, Outcome] = {}
+        requests: dict[Question, Request] = {}
+        steps: dict[Question, tuple[str, ...]] = {}
         for question in questions(case.outputs, case.specification.domain, wanted):
-            try:
-                if worker is None or not worker.alive:
-                    if worker is not None:
-                        worker.close()
-                    worker = target.worker()
-                replies[question] = target.ask(worker, case, question)
-            except CannotStart as error:
-                replies[question] = Reply(Failed(f"could not be started again: {error}", final=True))
-    finally:
-        with contextlib.suppress(OSError):
-            if worker is not None:
-                worker.close()
-    return Inquiry(meaning, replies, judge(meaning, {question: reply.outcome for question, reply in replies.items()}))
+            worker = self._alive()
+            worker.asked = None
+            reply = self.target.ask(worker, case, question)
+            outcomes[question], steps[question] = reply.outcome, reply.steps
+            if worker.asked is not None:
+                requests[question] = worker.asked
+        return Inquiry(case, meaning, outcomes, judge(meaning, outcomes), requests, steps)
+
+    def close(self) -> None:
+        """End the worker."""
+        if self._worker is not None:
+            self._worker.close()
+
+    def _alive(self) -> Worker:
+        if self._worker is None or not self._worker.alive:
+            self.close()
+            self._worker = self.target.worker()
+        return self._worker

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import platformdirs
@@ -50,6 +51,17 @@ def interpreter(distribution: str, version: str) -> Path:
     return _python(final)
 
 
+def fresh(folder: Path, requirements: Sequence[str]) -> Path:
+    """The Python of a new environment in ``folder`` that holds these requirements alone. Raises :class:`CannotMake`."""
+    try:
+        # uv is run from there.
+        cache().mkdir(parents=True, exist_ok=True)
+        _fill(folder, sys.executable, requirements)
+    except OSError as error:
+        raise CannotMake(f"cannot make an environment in {folder}: {error}") from error
+    return _python(folder)
+
+
 def _python(folder: Path) -> Path:
     return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
@@ -58,14 +70,14 @@ def _make(final: Path, distribution: str, version: str) -> None:
     # Made beside its place and moved there when it is complete, so that an interrupted run leaves nothing half done.
     partial = Path(tempfile.mkdtemp(prefix=f"{final.name}.", dir=final.parent))
     try:
-        _fill(partial / "environment", sys.executable, distribution, version)
+        requirements = [f"{distribution}=={version}", *_companions(distribution, version)]
+        _fill(partial / "environment", sys.executable, requirements)
         (partial / "environment").rename(final)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _fill(folder: Path, python: str, distribution: str, version: str) -> None:
-    requirements = [f"{distribution}=={version}", *_companions(distribution, version)]
+def _fill(folder: Path, python: str, requirements: Sequence[str]) -> None:
     made = _uv("venv", "--python", python, str(folder))
     if made.returncode == 0:
         made = _uv("pip", "install", "--only-binary", ":all:", "--python", str(_python(folder)), *requirements)
@@ -75,7 +87,7 @@ def _fill(folder: Path, python: str, distribution: str, version: str) -> None:
     if python == sys.executable and "matching Python ABI tag" in made.stderr and others:
         # The release has no wheel for this Python, but for others: take the newest of those.
         shutil.rmtree(folder, ignore_errors=True)
-        _fill(folder, f"3.{others[-1]}", distribution, version)
+        _fill(folder, f"3.{others[-1]}", requirements)
         return
     raise CannotMake(
         f"cannot make an environment with {' and '.join(requirements)} for Python {_named(python)}:\n"

@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,16 @@ runpy.run_module("worker", run_name="__main__", alter_sys=True)
 
 class CannotStart(RuntimeError):
     """A target that could not be started."""
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What a worker is asked: X as the runtime takes it, the outputs wanted, and the model or the attributes."""
+
+    X: np.ndarray
+    outputs: tuple[str, ...]
+    model: bytes
+    attributes: Mapping[str, Any]
 
 
 def adapter(python: str, name: str) -> list[str]:
@@ -83,6 +94,8 @@ class Worker:
         except OSError as error:
             self._stderr.close()
             raise CannotStart(f"{program[0]} cannot be run: {error.strerror}") from error
+        self.asked: Request | None = None
+        """The last question, as it was handed over."""
         self._timed_out = False
         self._closed = False
         self._received = b""
@@ -117,6 +130,7 @@ class Worker:
     ) -> Outcome:
         """Ask for some outputs; whatever happens is an :data:`Outcome`. ``setting`` is one that the program knows."""
         self._number += 1
+        self.asked = Request(X, outputs, model, attributes)
         request = {
             "id": self._number,
             "model": base64.b64encode(model).decode(),

@@ -1,0 +1,236 @@
+"""The text of ``repro.py``: a script that stands alone, and exits as ``git bisect run`` wants it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+
+from maxpool_check.judging.comparison import Expected
+from maxpool_check.judging.kinds import Kind
+from maxpool_check.question import PAIRS, Question
+from maxpool_check.reference.dtypes import bits, is_float
+from maxpool_check.reference.layout import Layout
+from maxpool_check.reproducing.accepted import Accepted, accepted, windows
+from maxpool_check.reproducing.runtimes import CannotWrite, Runtime
+from maxpool_check.running.inquiry import Inquiry
+from maxpool_check.targets.process import Request
+
+MARK = "Written by maxpool-check repro."
+"""By this a folder is known for one that a reproduction was written to."""
+
+MOST_CELLS = 1024
+"""The largest X or Y that a script spells out."""
+
+MOST_LINES = 40
+"""How many lines a script has at most, so far as its provider needs none of its own."""
+
+_DIES = {Kind.CRASH, Kind.TIMEOUT}
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduced:
+    """What a script reproduces: one question of an inquiry, as its runtime was handed it."""
+
+    inquiry: Inquiry
+    question: Question
+
+    @property
+    def request(self) -> Request:
+        """The question as it was handed over."""
+        return self.inquiry.requests[self.question]
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """What it shows."""
+        return self.inquiry.judgements[self.question].kinds
+
+    @property
+    def layout(self) -> Layout:
+        """What the runtime answers in."""
+        return self.inquiry.case.specification.layout if self.question.in_domain else Layout.CHANNELS_FIRST
+
+    @property
+    def other(self) -> Request | None:
+        """The question whose Y it is held to, where its own is another."""
+        if Kind.Y_DEPENDS_ON_INDICES not in self.kinds:
+            return None
+        (other,) = (one for pair in PAIRS for one in pair if self.question in pair and one is not self.question)
+        return self.inquiry.requests[other]
+
+
+def script(one: Reproduced, runtime: Runtime, python: str, seconds: float) -> str:
+    """The text. ``python`` is the specifier of its Python, ``seconds`` what an answer may take where that is the point.
+
+    Raises :class:`CannotWrite`.
+    """
+    meaning, request, other = one.inquiry.meaning, one.request, one.other
+    cells = max(request.X.size, meaning.pooled.Y.size if isinstance(meaning, Expected) else 0)
+    if cells > MOST_CELLS:
+        raise CannotWrite(f"a script would have to spell out {cells} cells; {MOST_CELLS} are the most")
+    kinds = ", ".join(kind.value for kind in one.kinds)
+    dies = bool(_DIES & {*one.kinds})
+    head = [
+        "# /// script",
+        f'# requires-python = "{python}"',
+        f"# dependencies = {json.dumps(runtime.requirements)}",
+        "# ///",
+        f'"""MaxPool of {runtime.named}: {kinds}. {MARK}',
+        'Exits with 1 while that is so, with 0 once it is mended, with 125 where it cannot be told."""',
+        "import signal, subprocess, sys" if dies else "import sys",
+    ]
+    asking = [
+        "def answer(model, X):",
+        *(f"    {line}" for line in runtime.call),
+        *_models(one, runtime),
+        "try:",
+        f"    import numpy as np{', onnxruntime' if 'import onnxruntime' in runtime.imports else ''}",
+        *(f"    {line}" for line in runtime.imports if line != "import onnxruntime"),
+        *([f"    answer({_smallest(request.model)}, np.zeros((1, 1, 1), 'float32'))"] if _has_control(one) else []),
+        "except Exception as error:",
+        '    sys.exit(print("cannot be run:", error) or 125)',
+        *(_child(seconds) if dies else []),
+    ]
+    data = _data(one)
+    names = json.dumps(request.outputs)
+    got = f"dict(zip({names}, answer(MODEL, X)))"
+    judging = [
+        "try:",
+        f"    got, other = {got}, answer(OTHER, X)[0]" if other else f"    got = {got}",
+        "except Exception as error:",
+        *_refused(one),
+        *_compared(one),
+    ]
+    if any(word in line for line in data for word in ("inf", "nan")):
+        data.insert(0, "inf, nan = np.inf, np.nan")
+    parts = ["\n".join(part) for part in (head, asking, [*data, *judging])]
+    # Empty lines between them, where there is room.
+    text = "\n\n".join(parts) + "\n"
+    return text if text.count("\n") <= MOST_LINES else "\n".join(parts) + "\n"
+
+
+def _models(one: Reproduced, runtime: Runtime) -> list[str]:
+    request, other = one.request, one.other
+    if runtime.kernel is not None:
+        return [f"MODEL = {dict(request.attributes)!r}", *(["OTHER = MODEL"] if other else [])]
+    return [f"MODEL = {_text(request.model)}", *([f"OTHER = {_text(other.model)}"] if other else [])]
+
+
+def _smallest(model: bytes) -> str:
+    """The smallest MaxPool in the operator set of a model."""
+    read = onnx.load_from_string(model)
+    version = read.opset_import[0].version
+    return (
+        f"""'<ir_version: {read.ir_version}, opset_import: ["" : {version}]> smallest (float[1,1,1] X) => """
+        """(float[A,B,C] Y) {Y = MaxPool <kernel_shape = [1]> (X)}'"""
+    )
+
+
+def _has_control(one: Reproduced) -> bool:
+    """Whether the smallest MaxPool is asked first: without it a refusal would be no evidence about this one."""
+    return bool(one.request.model) and not one.question.in_domain
+
+
+def _text(model: bytes) -> str:
+    """A model as ONNX's own text, held to say the same."""
+    text = onnx.printer.to_text(onnx.load_from_string(model))
+    try:
+        again = onnx.printer.to_text(onnx.parser.parse_model(text))
+    except onnx.parser.ParseError as error:
+        raise CannotWrite(f"the model cannot be written as text: {error}") from error
+    if again != text or "'''" in text:
+        raise CannotWrite("the model cannot be written as text")
+    head, _, graph = text.partition("\n>\n")
+    signature, _, nodes = graph.partition("{\n")
+    first, second = (" ".join(part.split()) for part in (f"{head} > {signature}", "{ " + nodes))
+    return f"{'r' if chr(92) in text else ''}'''{first}\n    {second}'''"
+
+
+def _child(seconds: float) -> list[str]:
+    return [
+        'if sys.argv[1:] != ["child"]:  # It may not survive the question: a process of its own asks it.',
+        '    code = subprocess.run([sys.executable, __file__, "child"]).returncode',
+        '    sys.exit(code if code in (0, 1, 125) else print("expected an answer or a refusal, got", code) or 1)',
+        f"signal.alarm({int(seconds) + 1})  # -14 is no answer in time",
+    ]
+
+
+def _data(one: Reproduced) -> list[str]:
+    X, meaning = one.request.X, one.inquiry.meaning
+    lines = [f"X = {_array(X)}"]
+    if not isinstance(meaning, Expected):
+        return [*lines, f"# It must be refused: {' '.join(str(meaning).split())}"]
+    # Answers of one shape are told apart by nothing else.
+    right = list(
+        {answer["Y"].shape: answer for answer in reversed(accepted(meaning, one.question, one.layout))}.values()
+    )
+    forms = [{name: (output.dtype, output.shape) for name, output in answer.items()} for answer in right]
+    cells = [
+        f"{{{', '.join(f'{json.dumps(name)}: {_cells(output)}' for name, output in one.items())}}}" for one in right
+    ]
+    return [
+        *lines,
+        f"FORMS = {forms}",
+        f"RIGHT = [{', '.join(cells)}]  # what may stand in each cell",
+        f"WINDOWS = {json.dumps(windows(meaning, one.layout))}  # of the cells, on X without its padding",
+    ]
+
+
+def _cells(output: Accepted) -> str:
+    return f"[{', '.join(f'[{_numbers(values)}]' for values in output.cells)}]"
+
+
+def _refused(one: Reproduced) -> list[str]:
+    if not isinstance(one.inquiry.meaning, Expected):
+        return ['    sys.exit(print("refused, as it must be:", error) or 0)']
+    code = 1 if Kind.REFUSES_VALID in one.kinds else 125
+    return [f'    sys.exit(print("expected an answer, got a refusal:", error) or {code})']
+
+
+def _compared(one: Reproduced) -> list[str]:
+    if not isinstance(one.inquiry.meaning, Expected):
+        return ['sys.exit(print("expected a refusal, got", got) or 1)']
+    lines = [
+        "form = {name: (value.dtype.name, value.shape) for name, value in got.items()}",
+        "if form not in FORMS:",
+        '    sys.exit(print("expected", *FORMS, "got", form) or 1)',
+        "same = lambda a, b: a.tobytes() == b.tobytes() or (a != a and b != b)",
+        "faults = [f\"{name}{list(at)}, {window}: expected {' or '.join(map(str, values))}, got {cell}\"",
+        "    for name, cells in RIGHT[FORMS.index(form)].items()",
+        "    for at, values, cell, window in zip(np.ndindex(got[name].shape), cells, got[name].flat, WINDOWS)",
+        "    if values and not any(same(cell, one) for one in np.array(values, cell.dtype))]",
+    ]
+    if one.other is not None:
+        both = ("other", "got['Y']") if len(one.request.outputs) == 1 else ("got['Y']", "other")
+        lines += [
+            'if got["Y"].shape != other.shape or not all(map(same, got["Y"].flat, other.flat)):',
+            f'    faults.append(f"Y with Indices: {{{both[0]}.tolist()}}, alone: {{{both[1]}.tolist()}}")',
+        ]
+    return [*lines, 'sys.exit(print(*faults or ["as expected"], sep="\\n") or len(faults) > 0)']
+
+
+def _array(X: np.ndarray) -> str:
+    shape = ", ".join(map(str, X.shape))
+    flat = X.reshape(-1)
+    name = X.dtype.name
+    if not is_float(X.dtype):
+        return f'np.array([{_numbers(flat)}], "{name}").reshape({shape})'
+    read = np.array([float(value) for value in flat], np.float64).astype(X.dtype)
+    if (bits(read) == bits(flat)).all():
+        return f'np.array([{_numbers(flat)}], "{name}").reshape({shape})'
+    # A NaN with a payload.
+    return f'np.array({bits(flat).tolist()}, "{bits(flat).dtype.name}").view("{name}").reshape({shape})'
+
+
+def _numbers(values: Sequence[np.generic] | np.ndarray) -> str:
+    return ", ".join(_number(value) for value in values)
+
+
+def _number(value: np.generic) -> str:
+    if not is_float(value.dtype):
+        return str(int(value))
+    exact = float(value)
+    return str(int(exact)) if exact.is_integer() and abs(exact) < 2**24 and exact != 0 else repr(exact)

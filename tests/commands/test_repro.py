@@ -1,0 +1,229 @@
+"""``maxpool-check repro``, and what it writes, run by others."""
+
+import os
+import subprocess
+import sys
+
+import onnx
+import pytest
+
+from maxpool_check.corpus.collection import collect
+from maxpool_check.reproducing.script import MOST_LINES
+from tests.conftest import SUBJECTS
+
+network = pytest.mark.network
+
+FILES = {"ISSUE.md", "case.yaml", "model.onnx", "repro.py", "test_data_set_0"}
+
+
+def run_script(folder, *python, **changed):
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **changed}
+    return subprocess.run(
+        [*(python or [sys.executable]), "repro.py"],
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def lines(folder):
+    return len((folder / "repro.py").read_text().splitlines())
+
+
+def names(folder):
+    return {path.name for path in folder.iterdir()}
+
+
+@network
+def test_the_neg_inf_of_a_release_and_the_one_that_repaired_it(cli, tmp_path):
+    folder = tmp_path / "made/here"
+    done = cli("repro", "sonnx/float:float-example-3", "-t", "onnxruntime==1.23.2", "-o", folder)
+    assert done.code == 0, done.err
+    assert names(folder) == FILES
+    assert lines(folder) <= MOST_LINES
+    assert "float64 X[1, 1, 1, 1]" in done.out
+    assert "from X[1, 1, 3, 3]" in done.out
+    for words in ("expected -inf, got -1.7976931348623157e+308", "expected 0, got -2", "row 0, column 0"):
+        assert words in done.out
+        assert words in (folder / "ISSUE.md").read_text()
+    # The installed release has neither of them.
+    repaired = run_script(folder)
+    assert (repaired.returncode, repaired.stdout) == (0, "as expected\n")
+    # No one is left behind in the folder above, either.
+    assert names(tmp_path / "made") == {"here"}
+    assert cli("run", folder / "case.yaml", "-t", "onnxruntime==1.23.2", "-q").code == 1
+    assert cli("run", folder / "case.yaml", "-t", "onnxruntime", "-q").code == 0
+    backend(folder, tmp_path, passes=True)
+
+
+@network
+def test_a_crash(cli, tmp_path):
+    done = cli("repro", "refusals/attributes:strides-zero-rows", "-t", "onnxruntime==1.23.2", "-o", tmp_path / "r")
+    assert done.code == 0, done.err
+    assert "got -8" in done.out
+    assert lines(tmp_path / "r") <= MOST_LINES
+    assert not (tmp_path / "r/test_data_set_0/output_0.pb").exists()
+    refused = run_script(tmp_path / "r")
+    assert refused.returncode == 0
+    assert "refused, as it must be" in refused.stdout
+
+
+@network
+@pytest.mark.parametrize(
+    ("case", "question", "words"),
+    [
+        ("documents/onnx-22:same-upper", "indices", "shape"),
+        ("edge/neg-inf:one-cell", "y-only", "expected -inf, got -3.402"),
+        ("refusals/window:one-axis-strided", "y-only", "expected a refusal, got"),
+        ("edge/empty-batch:no-channel", "indices", "expected an answer, got a refusal"),
+        ("edge/nan:padded-border", "y-only", "Y with Indices: [[[nan, nan]]], alone:"),
+        ("edge/bfloat16:neg-inf", "y-only", "expected an answer, got a refusal"),
+    ],
+)
+def test_a_divergence_of_the_installed_release(case, question, words, cli, tmp_path):
+    done = cli("repro", case, "-o", tmp_path / "r", "--question", question)
+    assert done.code == 0, done.err
+    assert words in done.out
+    assert lines(tmp_path / "r") <= MOST_LINES
+    assert run_script(tmp_path / "r").returncode == 1
+    read = cli("lint", tmp_path / "r/case.yaml")
+    assert (read.code, read.err) == (0, "")
+    if (tmp_path / "r/test_data_set_0/output_0.pb").exists() and "bfloat16" not in case:
+        backend(tmp_path / "r", tmp_path, passes=False)
+
+
+RUNNER = """
+import sys, unittest, warnings
+warnings.simplefilter("ignore")
+import onnxruntime.backend as backend
+from onnx.backend.test.loader import load_model_tests
+from onnx.backend.test.runner import Runner
+(case,) = load_model_tests(sys.argv[1], "repro")
+runner = Runner(backend, __name__)
+runner._test_items.clear()
+runner._add_model_test(case, "repro")
+done = unittest.TextTestRunner().run(runner.test_suite)
+print(done.testsRun, len(done.skipped))
+sys.exit(not done.wasSuccessful())
+"""
+
+
+def backend(folder, tmp_path, *, passes):
+    """ONNX's own runner loads the folder as a test, and sees the same of the installed ONNX Runtime."""
+    data = tmp_path / "data/repro"
+    data.mkdir(parents=True)
+    (data / "test_maxpool").symlink_to(folder, target_is_directory=True)
+    onnx.checker.check_model(str(folder / "model.onnx"))
+    done = subprocess.run(
+        [sys.executable, "-c", RUNNER, tmp_path / "data"], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode == 0) == passes, done.stderr
+    assert int(done.stdout.split()[0]) > int(done.stdout.split()[1]), done.stdout
+
+
+@pytest.mark.parametrize(
+    ("kernel", "case", "words"),
+    [
+        ("keeps_the_seed", "small:neg-inf", "expected -inf, got -3.402"),
+        ("counts_in_the_plane", "small:ordinary", "expected 1, got 0"),
+        ("pads_with_zero", "small:padded", "expected -1, got 0.0"),
+        ("accepts_everything", "small:stride-0", "expected a refusal, got"),
+        ("refuses_everything", "small:ordinary", "not today"),
+        ("dies_of_a_signal", "small:stride-0", "got -8"),
+        ("dies_always", "small:ordinary", "got 7"),
+        ("hangs", "small:one-column", "got -14"),
+        ("forgets_its_shape", "small:ordinary", "int32"),
+        ("gives_nothing", "small:ordinary", "object"),
+        ("gives_three", "small:ordinary", "3 values came back"),
+        ("talks", "small:ordinary", None),
+        ("right", "small:ordinary", None),
+        ("right", "small:empty", None),
+    ],
+)
+def test_kernels_that_are_wrong_in_one_way(kernel, case, words, cli, small, subject, tmp_path):
+    folder = tmp_path / "r"
+    done = cli("repro", case, "-t", subject(kernel), "-p", small, "-o", folder, "--timeout", "2")
+    if words is None:
+        assert (done.code, folder.exists()) == (1, False)
+        assert "not reproduced" in done.out
+        return
+    assert done.code == 0, done.out + done.err
+    assert words in done.out
+    assert names(folder) == FILES | {"subjects.py"}
+    assert lines(folder) <= MOST_LINES
+    again = run_script(folder)
+    assert again.returncode == 1
+    # The kernel, put right, is found to be: the script asks the file beside it.
+    source = (folder / "subjects.py").read_text()
+    (folder / "subjects.py").write_text(f"{source}\n\n{kernel} = right\n")
+    assert run_script(folder).returncode == 0
+    assert run_script(folder, sys.executable, "-S").returncode == 125
+    (shrunk,) = collect([folder / "case.yaml"]).cases
+    (whole,) = [one for one in collect([small]).cases if one.id == case]
+    assert shrunk.X.size <= whole.X.size
+
+
+def test_a_runtime_that_cannot_be_imported(cli, tmp_path, small, subject):
+    folder = tmp_path / "r"
+    assert cli("repro", "small:neg-inf", "-t", subject("keeps_the_seed"), "-p", small, "-o", folder).code == 0
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken/numpy.py").write_text("raise ImportError('no numpy here')\n")
+    done = run_script(folder, PYTHONPATH=str(tmp_path / "broken"))
+    assert (done.returncode, done.stdout) == (125, "cannot be run: no numpy here\n")
+
+
+def test_a_folder_of_somebody_else_is_left_alone(cli, small, subject, tmp_path):
+    arguments = ["repro", "small:neg-inf", "-t", subject("keeps_the_seed"), "-p", small, "-o"]
+    folder = tmp_path / "r"
+    folder.mkdir()
+    assert cli(*arguments, folder).code == 0, "an empty one is taken"
+    (folder / "__pycache__").mkdir()
+    before = (folder / "repro.py").read_bytes()
+    assert cli(*arguments, folder).code == 0, "its own is written again"
+    assert names(folder) == FILES | {"subjects.py"}
+    assert (folder / "repro.py").read_bytes() == before
+    (folder / "notes.txt").write_text("mine")
+    refused = cli(*arguments, folder)
+    assert refused.code == 2
+    assert "holds something else" in refused.err
+    assert (folder / "notes.txt").read_text() == "mine"
+    (tmp_path / "file").write_text("mine")
+    assert cli(*arguments, tmp_path / "file").code == 2
+
+
+def test_a_script_that_does_not_show_it_writes_nothing(cli, small, tmp_path):
+    kernel = tmp_path / "kernel.py"
+    kernel.write_text(
+        "import sys\n"
+        "def maxpool(X, attributes):\n"
+        "    if sys.argv[0] == 'repro.py': raise KeyboardInterrupt\n"
+        "    return X, X.astype(int)\n"
+    )
+    folder = tmp_path / "out/r"
+    folder.mkdir(parents=True)
+    done = cli("repro", "small:neg-inf", "-t", f"python:{kernel}:maxpool", "-p", small, "-o", folder)
+    assert done.code == 1
+    assert "not reproduced" in done.out
+    assert (names(tmp_path / "out"), names(folder)) == ({"r"}, set())
+
+
+def test_without_shrinking_the_case_is_what_it_was(cli, small, subject, tmp_path):
+    arguments = ["-t", subject("keeps_the_seed"), "-p", small, "-o", tmp_path / "r", "--no-shrink"]
+    assert cli("repro", "small:neg-inf", *arguments, "--question", "y-only").code == 0
+    (written,) = collect([tmp_path / "r/case.yaml"]).cases
+    (case,) = [one for one in collect([small]).cases if one.id == "small:neg-inf"]
+    assert written.sha256 == case.sha256
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-t", "torch"], "no reproduction can be written for torch; it can for onnxruntime,"),
+        (["-t", "command:cat"], "no reproduction can be written for command:cat"),
+        (["-t", f"python:{SUBJECTS}:right", "--question", "twice"], "is not asked 'twice', but indices, y-only"),
+        (["-t", "nope"], "unknown runtime 'nope'"),
+    ],
+)
+def test_what_cannot_be_asked_for(arguments, words, cli, small, tmp_path):
+    done = cli("repro", "small:neg-inf", "-p", small, "-o", tmp_path / "r", *arguments)
+    assert done.code == 2
+    assert words in done.err
+    assert not (tmp_path / "r").exists()

@@ -1,0 +1,119 @@
+"""Shrinking, by plain predicates: no target is asked."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from maxpool_check.corpus.collection import collect
+from maxpool_check.reference.evaluator import evaluate
+from maxpool_check.reference.pooling import Pooling
+from maxpool_check.running.shrinking import shrink
+from tests.conftest import CASES
+
+EVERY = {case.id: case for case in collect([CASES]).cases}
+
+
+def shrunk(name, keeps, **changed):
+    tried = []
+
+    def counted(case):
+        tried.append(case)
+        return keeps(case)
+
+    return shrink(replace(EVERY[name], **changed), counted), tried
+
+
+def valid(case):
+    return isinstance(case.meaning, Pooling)
+
+
+def gives_neg_inf(case):
+    return valid(case) and bool((evaluate(case.X, case.meaning).Y == -np.inf).any())
+
+
+_NEG_INF = ("edge/neg-inf:wide-padded-w33", "edge/neg-inf:three-axes", "edge/neg-inf:second-channel-float64")
+
+
+@pytest.mark.parametrize("name", _NEG_INF)
+def test_of_any_window_of_neg_inf_one_cell_is_left(name):
+    small, _ = shrunk(name, gives_neg_inf)
+    assert (small.X.shape, dict(small.attributes)) == ((1, 1, 1), {"kernel_shape": [1]})
+    assert small.X.dtype == EVERY[name].X.dtype
+    assert small.outputs == ("Y",)
+
+
+def test_what_is_kept_is_kept_and_nothing_else():
+    def two_pads(case):
+        return valid(case) and [axis.begin for axis in case.meaning.geometry].count(1) == 2
+
+    padded = replace(
+        EVERY["edge/neg-inf:three-axes"],
+        X=np.zeros((2, 3, 5, 6, 7), np.float32),
+        attributes={"kernel_shape": [3, 2, 2], "pads": [1, 0, 1, 0, 1, 0], "strides": [2, 1, 3]},
+        expect=None,
+    )
+    small = shrink(padded, two_pads)
+    assert two_pads(small)
+    # The axis without a pad at its beginning is gone, from X and from every list.
+    assert (small.X.shape, small.attributes["pads"]) == ((1, 1, 1, 1), [1, 1, 0, 0])
+    assert "strides" not in small.attributes
+
+
+def test_values_become_small_integers_unless_they_are_needed():
+    def has_a_nan_beside_something_large(case):
+        return valid(case) and bool(np.isnan(case.X).any() and (case.X > 1e30).any())
+
+    case = next(one for one in EVERY.values() if one.spec == "onnx-22" and has_a_nan_beside_something_large(one))
+    small = shrink(case, has_a_nan_beside_something_large)
+    ordinary = small.X[np.isfinite(small.X) & (small.X < 1e30)]
+    assert small.X.size - ordinary.size == 2
+    assert (ordinary == np.rint(ordinary)).all()
+
+
+def test_the_same_case_shrinks_to_the_same():
+    name = "sonnx/float:float-example-3"
+    first, second = (shrunk(name, gives_neg_inf) for _ in range(2))
+    assert [case.sha256 for case in first[1]] == [case.sha256 for case in second[1]]
+    assert first[0].sha256 == second[0].sha256
+
+
+def test_no_more_is_asked_than_allowed_and_nothing_twice():
+    asked = []
+
+    def keeps(case):
+        asked.append(case.sha256)
+        return gives_neg_inf(case)
+
+    case = EVERY["edge/neg-inf:wide-padded-w33"]
+    shrink(case, keeps, 7)
+    assert len(asked) == 7
+    shrink(case, keeps)
+    assert len(set(asked[7:])) == len(asked[7:])
+    assert case.sha256 not in asked
+
+
+def test_what_nothing_smaller_keeps_stays_as_it_is():
+    case = EVERY["sonnx/float:float-example-3"]
+    small = shrink(case, lambda _: False)
+    assert small.sha256 == case.sha256
+    assert (small.expect, small.erratum) == (None, None)
+
+
+def test_cells_are_not_shrunk_to_nothing():
+    small, tried = shrunk("refusals/attributes:strides-zero-rows", lambda case: True)
+    assert small.X.size == 1
+    assert all(case.X.size for case in tried)
+
+
+@pytest.mark.parametrize("spec", sorted({case.spec for case in EVERY.values()}))
+def test_every_document_shrinks_in_its_own_attributes(spec):
+    case = max(
+        (one for one in EVERY.values() if one.spec == spec and valid(one) and one.X.size <= 100),
+        key=lambda one: one.X.size,
+    )
+    small = shrink(case, valid)
+    assert valid(small)
+    assert set(small.attributes) <= set(case.attributes)
+    # XMOS takes channels by fours, SONNX two spatial axes.
+    assert small.X.size == (4 if spec == "xmos-maxpool2d" else 1)
