@@ -25,6 +25,7 @@ COMMANDS = {
     "reference": "Show the reference's answer for one case.",
     "explain": "Draw a case and what is wrong with an answer, or say what a kind means.",
     "repro": "Write a reproduction of a divergence that others can run.",
+    "fuzz": "Draw cases at random, ask targets, and keep what is new.",
     "documents": "Put the documents side by side, with their errata.",
     "targets": "Show the known runtimes and what each can be asked.",
     "report": "Render records.",

@@ -1,0 +1,96 @@
+"""Asks drawn cases and keeps those that show something new, made small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from maxpool_check.corpus.case import Case
+from maxpool_check.judging.kinds import Kind
+from maxpool_check.judging.known import KnownDivergence, shows
+from maxpool_check.judging.verdicts import COMPARED
+from maxpool_check.outcome import Crashed, Failed, TimedOut
+from maxpool_check.question import Question
+from maxpool_check.running.inquiry import Inquirer, Inquiry
+from maxpool_check.running.runner import DEATHS_IN_A_ROW, covers
+from maxpool_check.running.shrinking import shrink, tries
+
+
+class GivenUp(RuntimeError):
+    """A target that died too often in a row, or could not be asked."""
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """Kinds that a target was not seen to show: the smallest case of them that was found."""
+
+    target: str
+    question: Question
+    kinds: tuple[Kind, ...]
+    case: Case
+
+    @property
+    def name(self) -> str:
+        """What the case is called."""
+        return f"{'+'.join(kind.value for kind in self.kinds)}-{self.question.value}"
+
+
+@dataclass
+class Search:
+    """One target, and what is known of it: by question, sets of kinds."""
+
+    inquirer: Inquirer
+    explained: set[tuple[Question, frozenset[Kind]]]
+    asked: int = 0
+    compared: int = 0
+    diverged: int = 0
+    _deaths: int = field(default=0, init=False)
+
+    @classmethod
+    def of(cls, inquirer: Inquirer, known: Iterable[KnownDivergence]) -> Search:
+        """A search that takes as known what an entry that covers the target has the same kinds for."""
+        entries = [one for one in known if covers(one, inquirer.target) and not one.expired(date.today())]
+        explained = {
+            (question, frozenset(kind for kind in entry.kinds if shows(question, kind)))
+            for entry in entries
+            for question in (Question if entry.questions is None else entry.questions)
+        }
+        return cls(inquirer, explained)
+
+    def explain(self, cases: Sequence[Case]) -> None:
+        """Ask cases that were found before: what they show is not new."""
+        for case in cases:
+            inquiry = self.inquirer.ask(case)
+            self.explained |= {(one, frozenset(inquiry.judgements[one].kinds)) for one in inquiry.diverging}
+
+    def take(self, case: Case) -> list[Finding]:
+        """Ask a case; what it shows for the first time. Raises :class:`GivenUp`."""
+        inquiry = self.inquirer.ask(case)
+        self.asked += 1
+        self.compared += any(one.verdict in COMPARED for one in inquiry.judgements.values())
+        self.diverged += bool(inquiry.diverging)
+        self._survived(inquiry)
+        found = []
+        for question in inquiry.diverging:
+            kinds = inquiry.judgements[question].kinds
+            if (question, frozenset(kinds)) not in self.explained:
+                self.explained.add((question, frozenset(kinds)))
+                found.append(Finding(str(self.inquirer.target.name), question, kinds, self._small(inquiry, question)))
+        return found
+
+    def _small(self, inquiry: Inquiry, question: Question) -> Case:
+        wanted = inquiry.shows(question)
+        return shrink(
+            inquiry.case,
+            lambda one: self.inquirer.ask(one).shows(question) == wanted,
+            tries(inquiry, question),
+        )
+
+    def _survived(self, inquiry: Inquiry) -> None:
+        for outcome in inquiry.outcomes.values():
+            died = isinstance(outcome, (Crashed, TimedOut, Failed))
+            self._deaths = self._deaths + 1 if died else 0
+            if self._deaths >= DEATHS_IN_A_ROW:
+                last = outcome.why if isinstance(outcome, Failed) else "it died or did not answer"
+                raise GivenUp(f"{self.inquirer.target.name} was given up after {self._deaths} in a row: {last}")

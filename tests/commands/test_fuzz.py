@@ -1,0 +1,161 @@
+"""``maxpool-check fuzz``."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import yaml
+
+from maxpool_check.corpus.collection import collect
+from tests.conftest import ROOT, environment
+
+
+def found(folder):
+    return {path.name: path.read_text() for path in sorted(folder.glob("*.yaml"))}
+
+
+def fuzz(cli, folder, *arguments):
+    return cli("fuzz", "-o", folder, "--max-cases", "300", *arguments)
+
+
+def test_a_kernel_that_keeps_the_seed_is_found_out_and_made_small(cli, subject, tmp_path):
+    done = fuzz(cli, tmp_path / "found", "-t", subject("keeps_the_seed"))
+    assert done.code == 1, done.err
+    cases = {case.id.partition(":")[2]: case for case in collect([tmp_path / "found"]).cases}
+    assert {"indices-sentinel+y-lowest-for-neg-inf-indices", "y-lowest-for-neg-inf-y-only"} <= set(cases)
+    assert cases["y-lowest-for-neg-inf-y-only"].X.size == 1
+    # They are ordinary cases, and show what they say.
+    run = cli("run", tmp_path / "found", "-t", subject("keeps_the_seed"), "--format", "json").json
+    kinds = {result["case"].partition(":")[2]: result["kinds"] for result in run["results"] if result["kinds"]}
+    assert kinds["y-lowest-for-neg-inf-y-only"] == ["y-lowest-for-neg-inf"]
+    about = yaml.safe_load(next(iter(found(tmp_path / "found").values())))["about"]
+    for words in ("--seed 0", "keeps_the_seed", "numpy ", "onnx-22"):
+        assert words in about
+
+
+def test_the_same_seed_finds_the_same(cli, subject, tmp_path):
+    for folder in ("a", "b"):
+        assert fuzz(cli, tmp_path / folder, "-t", subject("keeps_the_seed"), "--seed", "5").code == 1
+    assert found(tmp_path / "a") == found(tmp_path / "b")
+
+
+def test_what_was_found_before_is_not_new(cli, subject, tmp_path):
+    arguments = (tmp_path / "found", "-t", subject("keeps_the_seed"))
+    assert fuzz(cli, *arguments).code == 1
+    before = found(tmp_path / "found")
+    again = fuzz(cli, *arguments)
+    assert (again.code, found(tmp_path / "found")) == (0, before)
+    assert "nothing new in 300 cases" in again.out
+    # What another kernel shows is new, beside it.
+    assert fuzz(cli, tmp_path / "found", "-t", subject("counts_in_the_plane")).code == 1
+    assert len(found(tmp_path / "found")) > len(before)
+
+
+def test_what_is_known_of_the_target_with_the_same_kinds_is_not_new(cli, subject, tmp_path):
+    target = ("-t", subject("counts_in_the_plane"))
+    assert fuzz(cli, tmp_path / "found", *target).code == 1
+    run = cli("run", tmp_path / "found", *target, "--format", "json").json
+    shown = {(result["question"], tuple(result["kinds"])) for result in run["results"] if result["kinds"]}
+    entries = [
+        {"id": f"e{number}", "when": "python", "cases": ["other:case"], "kinds": list(kinds), "questions": [question],
+         "reason": "reviewed"}
+        for number, (question, kinds) in enumerate(sorted(shown))
+    ]  # fmt: skip
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "known-divergences.yaml").write_text(json.dumps({"known": entries}))
+    assert fuzz(cli, corpus / "found", *target).code == 0
+    assert not (corpus / "found").exists()
+    assert fuzz(cli, corpus / "found", *target, "--no-known").code == 1
+    # An entry of other kinds says nothing of these, nor does one of another target.
+    for changed in ({"kinds": ["crash"]}, {"when": "onnxruntime"}):
+        known = tmp_path / "known.yaml"
+        known.write_text(json.dumps({"known": [{**entry, **changed} for entry in entries]}))
+        assert fuzz(cli, tmp_path / f"out-{len(str(changed))}", *target, "--known", known).code == 1
+
+
+@pytest.mark.parametrize("spec", ["onnx-22", "openvino-14"])
+def test_nothing_is_found_in_a_kernel_that_is_right(spec, cli, subject, tmp_path):
+    done = fuzz(cli, tmp_path / "found", "-t", subject("right"), "--spec", spec)
+    assert (done.code, done.err) == (0, "")
+    assert "0 of 300 cases diverge" in done.out
+    assert not (tmp_path / "found").exists()
+
+
+def test_graphs_that_must_be_refused(cli, subject, tmp_path):
+    done = cli(
+        "fuzz", "--invalid", "-o", tmp_path / "found", "--max-cases", "60",
+        "-t", subject("accepts_everything"), "-t", subject("right"),
+    )  # fmt: skip
+    assert done.code == 1
+    assert "accepts-invalid on python" in done.out
+    assert "subjects.py:right: 0 of 60 cases diverge" in done.out
+    assert {case.id.partition(":")[2] for case in collect([tmp_path / "found"]).cases} == {
+        "accepts-invalid-indices", "accepts-invalid-y-only",
+    }  # fmt: skip
+
+
+def test_a_target_that_always_dies_is_given_up(cli, subject, tmp_path):
+    done = fuzz(cli, tmp_path / "found", "-t", subject("dies_always"))
+    assert done.code == 3
+    assert "was given up after" in done.err
+    # What was found until then is there.
+    assert any("crash" in name for name in found(tmp_path / "found"))
+
+
+def test_an_interrupted_search_says_what_it_found(subject, tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "maxpool_check", "fuzz", "-t", subject("keeps_the_seed"), "--max-time", "100",
+         "-o", tmp_path / "found"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment(),
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "found").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert out.splitlines()[-1].startswith("INTERRUPTED ")
+    assert found(tmp_path / "found")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--spec", "onnx-21"], "unknown specification 'onnx-21' (did you mean 'onnx-1'?)"),
+        (["--max-cases", "0"], "--max-cases"),
+        (["--known", "x.yaml", "--no-known"], "contradict"),
+        (["-t", "nope"], "unknown runtime 'nope'"),
+    ],
+)
+def test_wrong_options(arguments, words, cli, tmp_path):
+    done = cli("fuzz", "-o", tmp_path / "found", *arguments)
+    assert done.code == 2
+    assert words in done.err
+    assert not (tmp_path / "found").exists()
+
+
+@pytest.mark.network
+def test_the_defects_of_a_release_from_scratch(cli, tmp_path):
+    done = cli("fuzz", "-t", "onnxruntime==1.23.2", "--no-known", "--max-cases", "200", "-o", tmp_path / "found")
+    assert done.code == 1
+    for kinds in ("indices-sentinel, y-lowest-for-neg-inf on", "indices-sentinel on"):
+        assert kinds in done.out
+
+
+def test_the_defects_of_the_installed_release_from_scratch(cli, tmp_path):
+    from importlib.metadata import version
+
+    if version("onnxruntime") != "1.31.1":
+        pytest.skip("about the installed ONNX Runtime 1.31.1")
+    done = cli("fuzz", "--no-known", "--max-cases", "1000", "-o", tmp_path / "found")
+    assert done.code == 1
+    assert "y-lowest-for-neg-inf on onnxruntime (y-only)" in done.out
+    same = [
+        case for case in collect([tmp_path / "found"]).cases if str(case.attributes.get("auto_pad")).startswith("SAME")
+    ]
+    assert any("dilations" in case.attributes for case in same)

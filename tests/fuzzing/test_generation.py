@@ -1,0 +1,58 @@
+"""Drawn cases: of their document, without rejection, the same for the same seed."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from maxpool_check.fuzzing.generation import BATCH, generate
+from maxpool_check.judging.comparison import Expected
+from maxpool_check.reference.dtypes import is_float
+from maxpool_check.reference.pooling import Pooling
+from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.specifications.refused import Refused
+
+
+def first(count, *arguments, **options):
+    return list(itertools.islice(generate(*arguments, **options), count))
+
+
+@pytest.mark.parametrize("spec", list(SPECIFICATIONS))
+def test_every_document_allows_what_is_drawn_of_it_and_excludes_what_is_drawn_as_invalid(spec):
+    allowed = first(60, spec, 0)
+    assert all(isinstance(case.meaning, Pooling) for case in allowed)
+    assert {case.spec for case in allowed} == {spec}
+    assert len({case.sha256 for case in allowed}) == 60
+    names = {name for case in allowed for name in case.attributes}
+    # The sizes of X are said by X.
+    assert names == {name for name in SPECIFICATIONS[spec].attributes if not name.startswith("X_")}
+    assert all(isinstance(case.meaning, Refused) for case in first(20, spec, 0, invalid=True))
+
+
+def test_nearly_nothing_is_rejected():
+    from maxpool_check.fuzzing import generation
+
+    document = SPECIFICATIONS["onnx-22"]
+    assert len(generation._batch(document, 1, invalid=False)) == BATCH
+
+
+def test_the_same_seed_draws_the_same_and_another_others():
+    once, again, other = ([case.sha256 for case in first(150, "onnx-22", seed)] for seed in (3, 3, 4))
+    assert once == again
+    assert len(set(once) & set(other)) < 15
+
+
+def test_what_defects_are_made_of_is_drawn():
+    cases = first(600, "onnx-22", 0)
+    floats = [case for case in cases if is_float(case.X.dtype)]
+    assert any((Expected(case.X, case.meaning).pooled.Y == -np.inf).any() for case in floats)
+    assert any(np.isnan(case.X).any() for case in floats)
+    assert any(((case.X == 0) & np.signbit(case.X)).any() for case in floats)
+    assert {case.X.dtype.name for case in cases} == set(SPECIFICATIONS["onnx-22"].dtypes)
+    assert {case.X.ndim for case in cases} == {3, 4, 5, 6}
+    assert {case.X.shape[1] for case in cases} == {1, 2, 3, 16}
+    assert {case.X.shape[0] for case in cases} == {1, 2}
+    for name, values in {
+        "auto_pad": {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}, "ceil_mode": {0, 1}, "storage_order": {0, 1},
+    }.items():  # fmt: skip
+        assert {case.attributes.get(name) for case in cases} >= values
