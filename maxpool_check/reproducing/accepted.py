@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxpool_check.judging.comparison import Expected
+from maxpool_check.judging.expected import Expected
 from maxpool_check.judging.verdicts import Verdict, judge
 from maxpool_check.outcome import Answered
 from maxpool_check.question import Question

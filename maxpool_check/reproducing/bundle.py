@@ -15,7 +15,7 @@ import numpy as np
 from onnx import numpy_helper
 
 from maxpool_check.corpus.writing import case_file
-from maxpool_check.judging.comparison import Expected
+from maxpool_check.judging.expected import Expected
 from maxpool_check.judging.kinds import Kind
 from maxpool_check.reproducing.accepted import expected
 from maxpool_check.reproducing.issue import issue

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
-from maxpool_check.judging.comparison import Expected
+from maxpool_check.judging.expected import Expected
 from maxpool_check.judging.kinds import Kind
 from maxpool_check.question import PAIRS, Question
 from maxpool_check.reference.dtypes import bits, is_float

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from maxpool_check.fuzzing.generation import BATCH, generate
-from maxpool_check.judging.comparison import Expected
+from maxpool_check.judging.expected import Expected
 from maxpool_check.reference.dtypes import is_float
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import SPECIFICATIONS

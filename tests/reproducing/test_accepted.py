@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from maxpool_check.corpus.collection import collect
-from maxpool_check.judging.comparison import Expected
+from maxpool_check.judging.expected import Expected
 from maxpool_check.judging.verdicts import Verdict, judge
 from maxpool_check.outcome import Answered
 from maxpool_check.question import Question
