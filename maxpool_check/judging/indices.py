@@ -81,7 +81,7 @@ def _at_padding(expected: Expected, numbers: np.ndarray, where: np.ndarray) -> n
         return found
     by_columns = numbering.storage_order is StorageOrder.COLUMN_MAJOR
     order = list(range(len(geometry)))[:: -1 if by_columns else 1]
-    grid = list(np.indices(numbers.shape, sparse=True))
+    grid: list[np.ndarray] = list(np.indices(numbers.shape, sparse=True))
     batch, channel, outputs = grid[0], grid[1], grid[2:]
     plane, bound = math.prod(shape[2:]), numbering.bound(shape)
     for tap in itertools.product(*(range(axis.kernel) for axis in geometry)):
