@@ -91,14 +91,15 @@ def _geometries(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -
     found: list[Cause] = []
     pooling, spatial = expected.pooling, Y.shape[2:]
     together: list[Cause] = []
+    right = _right(expected, Y, numbers)
     for kind, geometry in geometries(pooling):
         if tuple(axis.output for axis in geometry) != spatial or any(cause.kind is kind for cause in found):
             continue
         other = Expected(expected.X, replace(pooling, geometry=geometry, alternatives=()))
-        # A window without a cell may hold anything. Where there should be none, that explains nothing.
+        # A window without a cell may hold anything: that explains little.
         empty = other.pooled.empty
-        new = (empty & ~expected.pooled.empty).any() if Y.shape == expected.pooled.Y.shape else empty.all()
-        if new or not other.acceptable(Y).all():
+        little = empty.all() if right is None else (empty & ~right).sum() > (~empty & ~right).sum()
+        if little or not other.acceptable(Y).all():
             continue
         if numbers is None or other.named(numbers, Y).right.all():
             found.append(Cause(kind, None, Y.size))
@@ -107,6 +108,14 @@ def _geometries(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -
             together += [Cause(one, "Indices", Y.size) for one in _numberings(other, numbers)]
             together = together if len(together) > 1 else []
     return found or together
+
+
+def _right(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -> np.ndarray | None:
+    """Which cells of an answer are right; None, where it has another shape."""
+    if Y.shape != expected.pooled.Y.shape:
+        return None
+    right: np.ndarray = expected.acceptable(Y)
+    return right if numbers is None else right & expected.named(numbers, Y).right
 
 
 def geometries(pooling: Pooling) -> Iterator[tuple[Kind, Geometry]]:

@@ -1,0 +1,63 @@
+"""How an answer reads what its document leaves open."""
+
+import numpy as np
+import pytest
+
+from maxpool_check.judging.comparison import compare
+from maxpool_check.judging.expected import Expected
+from maxpool_check.reference.policies import Policies
+from maxpool_check.specifications import specification
+
+NAN, INF = np.nan, np.inf
+FAMILY = np.array([[[NAN, 3], [2, 0.5]], [[3, NAN], [2, 0.5]], [[3, 2], [NAN, 0.5]], [[3, 2], [0.5, NAN]]], np.float32)[
+    np.newaxis
+]
+
+
+def read(X, Y, Indices=None, **attributes):
+    attributes = {"kernel_shape": list(X.shape[2:]), **attributes}
+    expected = Expected(X, specification("onnx-22").pooling(attributes, X.dtype.name, X.shape, Policies()))
+    outputs = {"Y": np.array(Y, X.dtype).reshape(expected.shape)}
+    if Indices is not None:
+        outputs["Indices"] = np.array(Indices, np.int64).reshape(expected.shape)
+    return compare(expected, outputs, tuple(outputs)).readings
+
+
+@pytest.mark.parametrize(
+    ("Y", "names"),
+    [
+        ([3, 3, 3, 3], ("ignored", "as-neg-inf")),
+        ([NAN, NAN, NAN, NAN], ("propagates",)),
+        ([NAN, 3, 3, 3], ("first-sticks",)),
+        ([3, 3, 3, NAN], ("mixed",)),
+        ([3, 2, 0.5, NAN], ("mixed",)),
+    ],
+)
+def test_what_a_nan_does_at_each_place(Y, names):
+    assert read(FAMILY, Y)["nan"] == names
+
+
+def test_a_window_of_nan_tells_two_readings_apart():
+    X = np.full((1, 1, 1, 2), NAN, np.float32)
+    assert read(X, [-INF])["nan"] == ("as-neg-inf",)
+    assert read(X, [NAN])["nan"] == ("ignored", "propagates", "first-sticks")
+
+
+@pytest.mark.parametrize(
+    ("index", "name"), [(1, "first"), (8, "last"), (3, "column-first"), (4, "mixed")], ids=lambda value: str(value)
+)
+def test_which_of_equal_maxima_is_named(index, name):
+    X = np.array([[1, 5, 1], [5, 5, 1], [1, 1, 5]], np.int8)[np.newaxis, np.newaxis]
+    assert read(X, [5], [index])["tie"] == (name,)
+
+
+def test_the_sign_of_a_zero():
+    X = np.array([[-0.0, 0.0, -0.0]], np.float64)[np.newaxis, np.newaxis]
+    assert read(X, [0.0])["zero_sign"] == ("positive",)
+    assert read(X, [-0.0])["zero_sign"] == ("first", "last", "negative")
+
+
+def test_what_a_case_does_not_touch_is_not_read():
+    X = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
+    assert read(X, [3], [3]) == {}
+    assert read(np.zeros((1, 1, 2, 2), np.uint8), [0]) == {}
