@@ -52,7 +52,7 @@ class Translation:
 
         ``by_plane``: it counts the cells of each plane from 0.
         """
-        if tensor.ndim == len(self.shape):
+        if tensor.ndim == len(self.shape) and self._is_whole(tensor.shape):
             tensor = self.target.to_core(tensor)
             if by_plane and name == "Indices" and tensor.dtype.kind == "i":
                 tensor = of_whole_tensor(tensor, self.target.sizes(self.shape))
@@ -61,6 +61,10 @@ class Translation:
             narrow = tensor.astype(self.index_dtype)
             tensor = narrow if (narrow == tensor).all() else tensor
         return tensor
+
+    def _is_whole(self, shape: tuple[int, ...]) -> bool:
+        """Whether an answer of this shape has a place in the case's layout for all of its cells: an image is one batch."""
+        return self.source is not Layout.IMAGE or self.target.sizes(shape)[0] == 1
 
 
 def translate(

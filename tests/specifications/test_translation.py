@@ -164,3 +164,12 @@ def test_numbers_that_32_bits_cannot_hold_stay_as_they_came():
     graph = translated("openvino-8", attributes, X)
     assert graph.output("Indices", np.array([[[[-4]]]])).dtype == np.int32
     assert graph.output("Indices", np.array([[[[2**32]]]])).dtype == np.int64
+
+
+@pytest.mark.parametrize("batches", [0, 2])
+def test_an_answer_of_other_than_one_batch_is_no_image(batches):
+    X = np.zeros((3, 3, 4), np.int8)
+    attributes = {"Y_h": 2, "Y_w": 2, "K_h": 2, "K_w": 2, "W_r0": 0, "W_c0": 0, "W_vert": 1, "W_hori": 1}
+    graph = translated("xmos-maxpool2d", attributes, X, indices=False)
+    assert graph.output("Y", np.zeros((1, 4, 2, 2), np.int8)).shape == (2, 2, 4)
+    assert graph.output("Y", np.zeros((batches, 4, 2, 2), np.int8)).shape == (batches, 4, 2, 2)
