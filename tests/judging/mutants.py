@@ -1,0 +1,353 @@
+"""Our own judging, wrong on purpose: a pytest plugin that replaces one public function of it.
+
+``MUTANT=NAME pytest -p tests.judging.mutants``. Each mutant makes a wrong function of the right one that it replaces:
+``compare`` holds the outputs to an Expected, ``judge`` makes verdicts of outcomes, ``same_values`` says where two Y
+agree, ``known`` looks for a known divergence.
+"""
+
+import os
+import sys
+from dataclasses import replace
+
+import numpy as np
+
+MUTANTS = {}
+
+
+def mutant(target):
+    """Register a function that makes a wrong one of the right one."""
+
+    def register(make):
+        MUTANTS[make.__name__] = (target, make)
+        return make
+
+    return register
+
+
+def changing(change):
+    """A compare that sees other outputs than came: ``change(name, value, right)`` gives each of them."""
+
+    def make(compare):
+        def compared(expected, outputs, asked):
+            right = {"Y": expected.pooled.Y, "Indices": expected.pooled.Indices}
+            # In the document's layout, as the outputs are.
+            right = {name: expected.pooling.layout.from_core(value) for name, value in right.items()}
+            seen = {name: change(name, value, right[name], expected) for name, value in outputs.items()}
+            return compare(expected, seen, asked)
+
+        return compared
+
+    return make
+
+
+def alike(value, right):
+    """Whether an output can be held to the right one cell by cell."""
+    return value.shape == right.shape and value.dtype == right.dtype
+
+
+def where(value, right, excused):
+    """The output, right where it is excused."""
+    return np.where(excused, right, value).astype(value.dtype)
+
+
+@mutant("same_values")
+def nan_equals_anything(same_values):
+    """Takes NaN for equal to any value."""
+
+    def same(self, a, b):
+        either = (a != a) | (b != b)
+        return same_values(self, a, b) | either
+
+    return same
+
+
+@mutant("same_values")
+def minus_zero_equals_zero(same_values):
+    """Takes -0 for +0 whatever the policy."""
+    return lambda self, a, b: same_values(self, a, b) | ((a == 0) & (b == 0))
+
+
+@mutant("compare")
+def indices_are_not_read(compare):
+    """Looks at Y alone."""
+    return lambda expected, outputs, asked: compare(expected, outputs, ("Y",))
+
+
+@mutant("compare")
+def y_is_not_read(compare):
+    """Looks at Indices alone."""
+
+    def change(name, value, right, expected):
+        return right if name == "Y" and alike(value, right) else value
+
+    return changing(change)(compare)
+
+
+@mutant("compare")
+def shapes_are_broadcast(compare):
+    """Accepts an output that can be broadcast to the right shape."""
+
+    def change(name, value, right, expected):
+        try:
+            return np.broadcast_to(value, right.shape)
+        except ValueError:
+            return value
+
+    return changing(change)(compare)
+
+
+@mutant("compare")
+def shapes_are_cut(compare):
+    """Compares the part that both have."""
+
+    def change(name, value, right, expected):
+        if value.ndim != right.ndim or value.shape == right.shape or value.dtype != right.dtype:
+            return value
+        filled = right.copy()
+        part = tuple(slice(0, min(sizes)) for sizes in zip(value.shape, right.shape, strict=True))
+        filled[part] = value[part]
+        return filled
+
+    return changing(change)(compare)
+
+
+@mutant("compare")
+def the_dtype_is_ignored(compare):
+    """Converts an output to the right dtype."""
+
+    def change(name, value, right, expected):
+        with np.errstate(all="ignore"):
+            return value.astype(right.dtype)
+
+    return changing(change)(compare)
+
+
+@mutant("compare")
+def the_first_cells_only(compare):
+    """Compares the first plane of each output."""
+
+    def change(name, value, right, expected):
+        if not alike(value, right) or expected.pooling.layout.value != "channels-first":
+            return value
+        later = np.zeros(value.shape, bool)
+        later.reshape(-1, max(1, int(np.prod(value.shape[2:]))))[1:] = True
+        return where(value, right, later)
+
+    return changing(change)(compare)
+
+
+@mutant("compare")
+def not_the_last_cell(compare):
+    """Compares all cells but the last."""
+
+    def change(name, value, right, expected):
+        if not alike(value, right) or value.size < 2:
+            return value
+        last = (np.arange(value.size) == value.size - 1).reshape(value.shape)
+        return where(value, right, last)
+
+    return changing(change)(compare)
+
+
+@mutant("compare")
+def empty_windows_excuse_everything(compare):
+    """Takes an answer for right if any of its windows is empty."""
+
+    def change(name, value, right, expected):
+        return right if expected.pooled.empty.any() and alike(value, right) else value
+
+    return changing(change)(compare)
+
+
+@mutant("compare")
+def near_is_equal(compare):
+    """Allows a relative difference of a millionth."""
+
+    def change(name, value, right, expected):
+        if name != "Y" or not alike(value, right):
+            return value
+        with np.errstate(all="ignore"):
+            return where(value, right, np.isclose(value.astype(np.float64), right.astype(np.float64), 1e-6, 0))
+
+    return changing(change)(compare)
+
+
+@mutant("compare")
+def lowest_is_minus_infinity(compare):
+    """Takes the lowest finite value for -inf."""
+
+    def change(name, value, right, expected):
+        if name != "Y" or not alike(value, right):
+            return value
+        numbers, due = value.astype(np.float64), right.astype(np.float64)
+        return where(value, right, (due == -np.inf) & (numbers < -6e4) & np.isfinite(numbers))
+
+    return changing(change)(compare)
+
+
+@mutant("compare")
+def negative_indices_are_ignored(compare):
+    """Takes a negative index for an index that was not given."""
+
+    def change(name, value, right, expected):
+        return where(value, right, value < 0) if name == "Indices" and alike(value, right) else value
+
+    return changing(change)(compare)
+
+
+@mutant("compare")
+def missing_outputs_are_ignored(compare):
+    """Holds what came to the document, and nothing else."""
+
+    def compared(expected, outputs, asked):
+        return compare(expected, outputs, tuple(name for name in asked if name in outputs))
+
+    return compared
+
+
+@mutant("compare")
+def any_of_equal_maxima_always(compare):
+    """Accepts any of several equal maxima whatever the policy."""
+
+    def compared(expected, outputs, asked):
+        policies = expected.pooling.policies
+        readings = replace(policies, tie=type(policies.tie)("any"))
+        return compare(type(expected)(expected.X, replace(expected.pooling, policies=readings)), outputs, asked)
+
+    return compared
+
+
+@mutant("compare")
+def any_reading_of_nan_always(compare):
+    """Accepts every reading of NaN whatever the policy."""
+
+    def compared(expected, outputs, asked):
+        policies = expected.pooling.policies
+        readings = replace(policies, nan=type(policies.nan)("unspecified"))
+        return compare(type(expected)(expected.X, replace(expected.pooling, policies=readings)), outputs, asked)
+
+    return compared
+
+
+def conforming(fits):
+    """A judge that takes an outcome for right where it fits."""
+
+    def make(judge):
+        def judged(meaning, outcomes):
+            found = judge(meaning, outcomes)
+            return {
+                question: replace(one, verdict=type(one.verdict)("conforms"), kinds=())
+                if fits(meaning, one.verdict.value)
+                else one
+                for question, one in found.items()
+            }
+
+        return judged
+
+    return make
+
+
+@mutant("judge")
+def a_refusal_conforms(judge):
+    """Counts the refusal of what the document allows as right."""
+    return conforming(lambda meaning, verdict: verdict == "refuses")(judge)
+
+
+@mutant("judge")
+def a_crash_conforms(judge):
+    """Counts a death as a refusal."""
+    return conforming(lambda meaning, verdict: verdict == "crashes")(judge)
+
+
+@mutant("judge")
+def a_time_out_conforms(judge):
+    """Counts silence as a refusal."""
+    return conforming(lambda meaning, verdict: verdict == "times-out")(judge)
+
+
+@mutant("judge")
+def an_error_conforms(judge):
+    """Counts what went wrong in the asking as right."""
+    return conforming(lambda meaning, verdict: verdict == "error")(judge)
+
+
+@mutant("judge")
+def not_asked_conforms(judge):
+    """Counts what was not asked as right."""
+    return conforming(lambda meaning, verdict: verdict == "not-expressible")(judge)
+
+
+@mutant("judge")
+def undefined_conforms(judge):
+    """Counts what no document defines as right."""
+    return conforming(lambda meaning, verdict: verdict == "undefined")(judge)
+
+
+@mutant("judge")
+def answers_to_what_is_excluded_conform(judge):
+    """Counts an answer to a graph that the document excludes as right."""
+    return conforming(lambda meaning, verdict: verdict == "diverges" and not hasattr(meaning, "pooling"))(judge)
+
+
+@mutant("judge")
+def questions_are_judged_alone(judge):
+    """Never holds two answers to each other."""
+
+    def judged(meaning, outcomes):
+        return {question: judge(meaning, {question: outcome})[question] for question, outcome in outcomes.items()}
+
+    return judged
+
+
+@mutant("known")
+def known_in_any_kinds(known):
+    """Lets an entry expect whatever kinds a case shows."""
+
+    def found(self, case, question, kinds):
+        others = [entry for entry in self.entries if entry.binds(case)]
+        return known(self, case, question, kinds) or (others[0] if others else None)
+
+    return found
+
+
+@mutant("known")
+def expired_entries_are_known(known):
+    """Forgets the date of an entry."""
+
+    def found(self, case, question, kinds):
+        late = [entry for entry in self.entries if entry.expects(case, question, frozenset(kinds))]
+        return known(self, case, question, kinds) or (late[0] if late else None)
+
+    return found
+
+
+def targets():
+    """Where each function is: its holder and its name there. ``compare`` is a function or a method of Expected."""
+    from maxpool_check.judging import comparison, verdicts
+    from maxpool_check.judging.known import Ledger
+
+    holder = comparison if hasattr(comparison, "compare") else comparison.Expected
+    return {
+        "compare": (holder, "compare"),
+        "judge": (verdicts, "judge"),
+        "same_values": (comparison.Expected, "same_values"),
+        "known": (Ledger, "known"),
+    }
+
+
+def apply(name):
+    """Replace the right function by a wrong one, wherever it has been imported."""
+    target, make = MUTANTS[name]
+    holder, attribute = targets()[target]
+    right = getattr(holder, attribute)
+    wrong = make(right)
+    setattr(holder, attribute, wrong)
+    for module in [module for key, module in sys.modules.items() if key.startswith("maxpool_check")]:
+        if getattr(module, attribute, None) is right:
+            setattr(module, attribute, wrong)
+
+
+def pytest_configure(config):
+    """Before any test is imported."""
+    if os.environ.get("MUTANT"):
+        apply(os.environ["MUTANT"])
