@@ -1,6 +1,7 @@
 # make run    the corpus on the installed ONNX Runtime; reports in build/
 # make test   lint, types and all tests
 # make check  lint and types
+# make mutants which cases notice which of the kernels that are wrong on purpose
 # make test-runtimes the adapters of the other runtimes, against the real ones
 # make generated the cases of cases/generated/
 # make report the committed reports, from real runs
@@ -16,12 +17,16 @@ HISTORY := 1.15.1..1.31.1,every=minor
 GENERATED := onnx-22 sonnx openvino-14 ort-nhwc-11 ngraph-0 xmos-maxpool2d
 
 .PHONY: run test test-runtimes check format generated report report-runtimes history clean
+.PHONY: run test mutants test-runtimes check format report report-runtimes history clean
 
 run: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/ -o build/record.jsonl --report markdown=build/report.md --report json=build/report.json
 
 test: check
 	$(BIN)/pytest
+
+mutants: $(BIN)/.installed-for-tests
+	$(BIN)/python -m tests.mutants
 
 test-runtimes: export ORT_WEBGPU_EP_ALLOW_SOFTWARE_ADAPTER = 1
 test-runtimes: export VK_ICD_FILENAMES = /usr/lib/chromium/vk_swiftshader_icd.json

@@ -1,0 +1,25 @@
+"""Prints the kill matrix; 1 if a wrong kernel is killed by fewer than two cases, or a right one is flagged.
+
+``python -m tests.mutants [WORD...]``: the kernels whose names hold one of the words, all by default.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from tests.mutants.kill_matrix import CORRECT, kernels, measure, render
+
+
+def main(words: list[str]) -> int:
+    """Measure and print."""
+    chosen = [kernel for kernel in kernels() if not words or any(word in str(kernel) for word in words)]
+    if not chosen:
+        print(f"no kernel's name holds {' or '.join(words)}", file=sys.stderr)
+        return 2
+    matrix = measure(chosen)
+    print(render(matrix))
+    return int(bool(matrix.noticed(0, 1)) or any(matrix.of(CORRECT).values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
