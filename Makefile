@@ -16,8 +16,7 @@ HISTORY := 1.15.1..1.31.1,every=minor
 
 GENERATED := onnx-22 sonnx openvino-14 ort-nhwc-11 ngraph-0 xmos-maxpool2d
 
-.PHONY: run test test-runtimes check format generated report report-runtimes history clean
-.PHONY: run test mutants test-runtimes check format report report-runtimes history clean
+.PHONY: run test mutants test-runtimes check format generated report report-runtimes history clean
 
 run: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/ -o build/record.jsonl --report markdown=build/report.md --report json=build/report.json
@@ -55,6 +54,7 @@ report: $(BIN)/.installed
 	    --report markdown=reports/onnxruntime-$$version-cpu.md || exit; \
 	done
 	$(BIN)/maxpool-check documents cases/ > reports/documents.md
+	$(BIN)/maxpool-check explain --format markdown > reports/kinds.md
 
 history: $(BIN)/.installed
 	$(BIN)/maxpool-check history cases/ --versions $(HISTORY) -j 2 \

@@ -27,13 +27,15 @@ class Question(str, Enum):
     """One way to ask. Runtimes have other kernels for Y and Indices than for Y alone, so each case is asked both.
 
     A document with an operator domain of its own is also asked about there, beside ONNX's. The others vary one of the
-    first two, and their answers are held to its answer as well.
+    first two, and their answers are held to its answer as well. They are asked in this order: twice is twice in a row.
     """
 
     INDICES = "indices"
     """For Y and Indices."""
+    INDICES_TWICE = "indices-twice"
     Y_ONLY = "y-only"
     """For Y alone."""
+    Y_ONLY_TWICE = "y-only-twice"
     INDICES_IN_DOMAIN = "indices-in-domain"
     """For Y and Indices, in the document's own operator domain."""
     Y_ONLY_IN_DOMAIN = "y-only-in-domain"
@@ -44,8 +46,6 @@ class Question(str, Enum):
     Y_ONLY_OLDEST_OPSET = "y-only-oldest-opset"
     INDICES_DEFAULT_THREADS = "indices-default-threads"
     Y_ONLY_DEFAULT_THREADS = "y-only-default-threads"
-    INDICES_TWICE = "indices-twice"
-    Y_ONLY_TWICE = "y-only-twice"
     INDICES_BATCH_SPLIT = "indices-batch-split"
     Y_ONLY_BATCH_SPLIT = "y-only-batch-split"
     INDICES_CHANNELS_PERMUTED = "indices-channels-permuted"

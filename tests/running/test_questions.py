@@ -1,0 +1,121 @@
+"""What is asked beside the two questions that every case is asked."""
+
+import pytest
+
+from maxpool_check.corpus.collection import collect
+from maxpool_check.question import BASES, Question, Variation, parse, questions
+from maxpool_check.running.record import gather
+from maxpool_check.running.session import Plan, perform
+from maxpool_check.targets.name import parse as target
+from tests.conftest import CASES
+
+CORPUS = """\
+spec: onnx-22
+defaults:
+  attributes: {kernel_shape: [2, 2]}
+cases:
+  - id: batch
+    title: Two images of three channels
+    input: {dtype: float32, shape: [2, 3, 3, 4], random: {seed: 4, values: distinct}}
+  - id: ties
+    title: Equal maxima in every window
+    input: {dtype: float32, shape: [2, 3, 3, 4], fill: 5}
+  - id: one
+    title: One image of one channel
+    input: {dtype: float32, data: [[[[1, 2], [3, 4]]]]}
+"""
+
+
+@pytest.fixture
+def asked(tmp_path, subject):
+    (tmp_path / "small.yaml").write_text(CORPUS)
+
+    def run(name, wanted):
+        corpus = collect([tmp_path])
+        lines = []
+        name = name if "=" in name or name == "onnxruntime" else subject(name)
+        perform(Plan(corpus, corpus.cases, [target(name)], questions=parse(wanted)), lines.append)
+        record = gather(lines)
+        return {(one.case.partition(":")[2], one.question): one for one in record.executions}
+
+    return run
+
+
+def test_a_list_names_questions_and_variations_and_brings_what_they_are_held_to():
+    assert parse("default") == set(BASES)
+    assert parse("all") == set(Question)
+    assert parse("twice") == {Question.INDICES_TWICE, Question.Y_ONLY_TWICE, Question.INDICES, Question.Y_ONLY}
+    assert parse("y-only-batch-split, indices") == {Question.Y_ONLY_BATCH_SPLIT, Question.Y_ONLY, Question.INDICES}
+    with pytest.raises(ValueError, match="no question 'thrice'; there are all, default, optimization-off"):
+        parse("twice,thrice")
+
+
+def test_every_variation_is_asked_of_both_and_held_to_its_own():
+    for variation in Variation:
+        varied = [question for question in Question if question.variation is variation]
+        assert [question.outputs for question in varied] == [("Y", "Indices"), ("Y",)]
+        assert [question.base for question in varied] == [Question.INDICES, Question.Y_ONLY]
+    assert questions(("Y",), wanted=parse("twice")) == (Question.Y_ONLY, Question.Y_ONLY_TWICE)
+
+
+def test_the_right_kernel_gives_the_same_however_it_is_asked(asked):
+    found = asked("right", "all")
+    assert {one.verdict for one in found.values()} == {"conforms", "not-expressible"}
+    told = {key for key, one in found.items() if one.verdict == "conforms" and "batch-split" in key[1]}
+    assert told == {(case, f"{of}-batch-split") for case in ("batch", "ties") for of in ("indices", "y-only")}
+    assert found["batch", "indices-channels-permuted"].verdict == "conforms"
+    assert found["one", "y-only-batch-split"].message == "a batch of 1 cannot be split"
+    assert found["one", "y-only-channels-permuted"].message == "1 channels have no other order"
+    assert found["one", "y-only-optimization-off"].message == "it has no setting for optimization-off"
+
+
+def test_an_answer_that_changes_is_unstable(asked):
+    found = asked("alternates", "twice")
+    again = [one for key, one in found.items() if key[1].endswith("twice")]
+    assert again
+    assert {one.verdict for one in again} == {"unstable"}
+    assert all("unstable" in one.kinds for one in again)
+
+
+def test_an_image_must_not_depend_on_the_others_of_its_batch(asked):
+    found = asked("repeats_the_first_image", "batch-split")
+    assert set(found["batch", "indices-batch-split"].kinds) == {"y-depends-on-batch", "indices-depend-on-batch"}
+    assert found["batch", "y-only-batch-split"].kinds == ("y-depends-on-batch",)
+    assert found["ties", "indices-batch-split"].kinds == ("indices-depend-on-batch",)
+    cell = found["batch", "y-only-batch-split"].cells[0]
+    assert cell.at[0] == 1
+
+
+def test_equal_channels_are_treated_equally(asked):
+    found = asked("knows_its_first_channel", "channels-permuted")
+    # Any of equal maxima conforms; that it is another in another order does not.
+    assert found["ties", "indices"].verdict == "conforms"
+    assert found["ties", "indices-channels-permuted"].kinds == ("indices-depend-on-channels",)
+    assert found["batch", "indices-channels-permuted"].verdict == "conforms"
+
+
+@pytest.mark.parametrize("target_name", ["onnxruntime"])
+def test_onnx_runtime_can_be_asked_everything(asked, target_name):
+    found = asked(target_name, "all")
+    assert {one.verdict for one in found.values()} == {"conforms", "not-expressible"}
+    left = {key for key, one in found.items() if one.verdict == "not-expressible"}
+    assert left == {
+        ("one", f"{of}-{variation}")
+        for of in ("indices", "y-only")
+        for variation in ("batch-split", "channels-permuted")
+    }
+    assert found["one", "y-only-oldest-opset"].opset == 7
+    assert found["one", "indices-oldest-opset"].opset == 9
+
+
+@pytest.mark.network
+def test_what_depends_on_the_graph_optimisations_is_found():
+    corpus = collect([CASES / "edge/sixteen-channels.yaml"])
+    cases = [case for case in corpus.cases if case.id.endswith(":neg-inf-one-cell")]
+    lines = []
+    wanted = parse("y-only-optimization-off")
+    perform(Plan(corpus, cases, [target("onnxruntime==1.31.1")], questions=wanted), lines.append)
+    base, varied = gather(lines).executions
+    assert (base.question, base.kinds) == ("y-only", ("y-lowest-for-neg-inf",))
+    assert (varied.question, varied.kinds) == ("y-only-optimization-off", ("y-depends-on-optimization",))
+    assert (varied.cells[0].expected, varied.cells[0].got) == ("-3.4028235e+38", "-inf")
