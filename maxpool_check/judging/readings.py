@@ -25,7 +25,7 @@ def readings_of(expected: Expected, got: Mapping[str, np.ndarray]) -> dict[str, 
         return {}
     found = {
         "nan": _nan(expected, got["Y"]),
-        "tie": _tie(expected, got.get("Indices")),
+        "tie": _tie(expected, got["Y"], got.get("Indices")),
         "zero_sign": _zero_sign(expected, got["Y"]),
     }
     return {point: names for point, names in found.items() if names}
@@ -58,13 +58,15 @@ def _first_cells(expected: Expected) -> np.ndarray:
     return found
 
 
-def _tie(expected: Expected, numbers: np.ndarray | None) -> tuple[str, ...]:
+def _tie(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -> tuple[str, ...]:
     if numbers is None or expected.pooling.policies.tie is not Tie.ANY or not expected.has_ties:
         return ()
     numbering, shape = expected.pooling.numbering, expected.core.shape
     chosen = {"first": expected.choices[0], "last": expected.last, "column-first": expected.column_first}
     readings = {name: numbering.number(np.maximum(cells, 0), shape) for name, cells in chosen.items()}
     tied = (expected.choices[0] != expected.last) & ~expected.pooled.empty & ~expected.holds_nan
+    # An index that names no maximum says nothing of which it would take.
+    tied &= expected.named(numbers, Y).right if tied.any() else tied
     return _fitting(readings, numbers.astype(np.int64), tied) if tied.any() else ()
 
 

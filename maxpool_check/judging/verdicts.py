@@ -164,13 +164,12 @@ def _diverges(judgement: Judgement, compared: Comparison, outputs: Mapping[str, 
         _whole_message(meaning, wrong, outputs.get(wrong.output)) for wrong in compared.wrong if wrong.cells is None
     ]
     evidence = cells(meaning, compared.wrong, outputs)
-    causes = "; ".join(str(cause) for cause in compared.causes)
     message = "; ".join(whole) or str(evidence[0])
     return replace(
         judgement,
         verdict=Verdict.DIVERGES,
         kinds=_kinds(compared.wrong),
-        message=f"{message}; {causes}" if causes else message,
+        message=message,
         counts=_counts(compared.wrong),
         cells=evidence,
         causes=compared.causes,

@@ -86,7 +86,7 @@ def _kinds(execution: Execution, likely: Mapping[str, int]) -> frozenset[str]:
         other = max(fitting, key=lambda kind: likely[kind])
         kinds.add(other if likely[other] >= 2 * likely[fitting[0]] else fitting[0])
     # That a wrong Y depends on something is no defect of its own.
-    own = {kind for kind in kinds if "-depend" not in kind}
+    own = {kind for kind in kinds if "-depends-on-" not in kind and "-depend-on-" not in kind}
     return frozenset(own or kinds)
 
 

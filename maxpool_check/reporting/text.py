@@ -112,8 +112,7 @@ def details(execution: Execution) -> list[str]:
         lines.append(f"{where}  {window_text(cell.window)}: expected {cell.expected}, got {cell.got}  ({cell.kind})")
     if not execution.cells:
         lines.append(" ".join(execution.message.split()))
-    else:
-        lines += [explained(cause) for cause in execution.causes]
+    lines += [explained(cause) for cause in execution.causes]
     total = sum(execution.counts.values())
     if total > len(execution.cells):
         lines.append(f"... {total} wrong cells in all")
