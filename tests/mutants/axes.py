@@ -1,6 +1,5 @@
 """Attributes and sizes of the wrong axis."""
 
-import numpy as np
 from scan import per_axis, scan
 
 
@@ -39,24 +38,3 @@ def first_stride_for_all(X, attributes):
 def first_dilation_for_all(X, attributes):
     """Takes the first dilation for all axes. Seen: tracel-ai/burn#4466, in the gradient."""
     return scan(X, per_axis(attributes, "dilations", _first))
-
-
-def last_dilation_for_all(X, attributes):
-    """Takes the last dilation for all axes. Plausible: a loop that keeps its last value."""
-    return scan(X, per_axis(attributes, "dilations", _last))
-
-
-def output_is_transposed_in_place(X, attributes):
-    """Gives a square output with its last two axes exchanged. Plausible: the shape hides it."""
-    Y, Indices = scan(X, attributes)
-    if X.ndim < 4 or Y.shape[-1] != Y.shape[-2]:
-        return Y, Indices
-    return np.swapaxes(Y, -1, -2), np.swapaxes(Indices, -1, -2)
-
-
-def first_spatial_axis_is_not_pooled(X, attributes):
-    """Pools the last two of three axes only. Plausible: code for images in a loop over the planes."""
-    if X.ndim != 5 or X.size == 0:
-        return scan(X, attributes)
-    attributes = per_axis(attributes, "kernel_shape", lambda values: [1, *values[1:]])
-    return scan(X, attributes)

@@ -12,14 +12,6 @@ def first_batch_only(X, attributes):
     return Y, Indices
 
 
-def first_channel_only(X, attributes):
-    """Gives the first channel for all. Plausible: a pointer that is not moved."""
-    Y, Indices = scan(X, attributes)
-    if X.shape[1] > 1:
-        Y[:, 1:], Indices[:, 1:] = Y[:, :1], Indices[:, :1]
-    return Y, Indices
-
-
 def batches_and_channels_exchanged(X, attributes):
     """Reads N x C as C x N. Plausible: a stride of the wrong axis."""
     if X.ndim < 3 or not X.size:
@@ -38,23 +30,6 @@ def channels_last_taken_for_first(X, attributes):
     if X.ndim < 3 or not X.size:
         return scan(X, attributes)
     return scan(np.ascontiguousarray(np.moveaxis(X.reshape(X.shape[0], *X.shape[2:], X.shape[1]), -1, 1)), attributes)
-
-
-def output_is_channels_last(X, attributes):
-    """Gives the output channels last. Plausible: a layout that nobody changed back."""
-    Y, Indices = scan(X, attributes)
-    return np.moveaxis(Y, 1, -1), np.moveaxis(Indices, 1, -1)
-
-
-def planes_by_the_output(X, attributes):
-    """Moves from plane to plane of X by the size of the output's. Plausible: one stride for both tensors."""
-    Y, Indices = scan(X, attributes)
-    planes = X.shape[0] * X.shape[1]
-    step, size = int(np.prod(Y.shape[2:])), int(np.prod(X.shape[2:]))
-    if planes < 2 or step >= size or not X.size:
-        return Y, Indices
-    moved = np.stack([X.reshape(-1)[p * step : p * step + size] for p in range(planes)])
-    return scan(moved.reshape(X.shape), attributes)[0], Indices
 
 
 def no_batch_is_refused(X, attributes):

@@ -63,15 +63,6 @@ def blocks_of_8_channels(X, attributes):
     return _blocked(X, attributes, 8)
 
 
-def blocks_of_16_channels_are_rearranged(X, attributes):
-    """Gives channels in another order where they are a multiple of 16. Plausible: reordering back from nChw16c."""
-    Y, Indices = scan(X, attributes)
-    if X.ndim < 3 or X.shape[1] == 0 or X.shape[1] % 16:
-        return Y, Indices
-    order = np.arange(X.shape[1]).reshape(-1, 8).T.reshape(-1)
-    return Y[:, order], Indices[:, order]
-
-
 def channels_behind_the_last_block_of_8(X, attributes):
     """Leaves channels behind the last whole eight unwritten.
 

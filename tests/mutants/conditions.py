@@ -1,7 +1,6 @@
 """Faults of the second order: each shows only where two or more things come together."""
 
 import numpy as np
-from batches import channels_last_taken_for_first
 from dilations import loses_its_phase_at_the_border
 from nans import propagates
 from numbering import in_the_plane
@@ -118,11 +117,6 @@ def channel_offset_in_later_batches(X, attributes):
     return Y, Indices
 
 
-def channels_last_if_square(X, attributes):
-    """Reads X channels last where the channels are as many as the columns. Plausible: a layout that is guessed."""
-    return _if(X.ndim == 4 and X.shape[1] == X.shape[3], channels_last_taken_for_first, X, attributes)
-
-
 def same_with_dilation_and_stride(X, attributes):
     """Pads SAME by the kernel where the stride is over 1. Plausible: two formulas."""
     return scan(X, attributes, same=lambda n, k, s, d, upper: same_pads(n, k, s, d if s == 1 else 1, upper))
@@ -136,14 +130,6 @@ def same_lower_with_a_stride(X, attributes):
 def same_in_three_axes(X, attributes):
     """Pads SAME by the kernel instead of the effective one in one axis or three. Plausible: a helper for images."""
     return _if(X.ndim != 4, same_pads_with_the_kernel, X, attributes)
-
-
-def strides_over_the_kernel(X, attributes):
-    """Takes the kernel for the stride where that is greater. Plausible: windows without gaps."""
-    lists = [attributes[name] for name in ("strides", "kernel_shape")]
-    if len(lists[0]) == len(lists[1]) == X.ndim - 2 and all(type(v) is int and v > 0 for one in lists for v in one):
-        attributes = changed(attributes, strides=[min(s, k) for s, k in zip(*lists, strict=True)])
-    return scan(X, attributes)
 
 
 def int8_padded_by_minus_127(X, attributes):
@@ -258,8 +244,3 @@ def minimum_in_the_second_plane(X, attributes):
 def global_windows_start_from_zero(X, attributes):
     """Starts from 0 where one window covers the plane. Plausible: a reduction of its own."""
     return _if(attributes["kernel_shape"] == list(X.shape[2:]), lambda X, a: seeded(X, a, 0), X, attributes)
-
-
-def global_windows_let_nan_through(X, attributes):
-    """Lets NaN propagate where one window covers the plane. Plausible: a reduction of its own."""
-    return _if(attributes["kernel_shape"] == list(X.shape[2:]), propagates, X, attributes)

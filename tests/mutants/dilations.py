@@ -1,7 +1,7 @@
 """Dilations."""
 
 import numpy as np
-from scan import per_axis, positions, scan
+from scan import per_axis, scan
 
 
 def ignored(X, attributes):
@@ -33,23 +33,6 @@ def loses_its_phase_at_the_border(X, attributes):
         return (position < axis.size) & (position < stop[:, None])
 
     return scan(X, attributes, table=table, inside=inside)
-
-
-def counts_from_zero(X, attributes):
-    """Leaves out one cell less between the taps. Plausible: oneDNN's dilations start at 0."""
-    return scan(X, per_axis(attributes, "dilations", lambda values: [v - 1 if v > 1 else v for v in values]))
-
-
-def looks_between_the_taps(X, attributes):
-    """Looks at all cells from the first tap to the last. Plausible: clipping to a rectangle and taking its maximum."""
-
-    def table(axis):
-        span = (axis.kernel - 1) * axis.dilation + 1
-        if span > 10**6:
-            return positions(axis)
-        return np.arange(axis.output)[:, None] * axis.stride - axis.begin + np.arange(span)
-
-    return scan(X, attributes, table=table)
 
 
 def drops_windows_past_the_end(X, attributes):

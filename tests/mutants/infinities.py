@@ -18,19 +18,6 @@ def both_saturated(X, attributes):
     return scan(np.where(X == -np.inf, least, np.where(X == np.inf, -least, X)), attributes)
 
 
-def dropped(X, attributes):
-    """Takes +inf for NaN and drops it. Plausible: isfinite for isnan."""
-    if not floating(X):
-        return scan(X, attributes)
-    return scan(np.where(X == np.inf, np.array(-np.inf).astype(X.dtype), X), attributes)
-
-
 def minus_infinity_is_no_cell(X, attributes):
     """Takes -inf for padding: Y right, the index 0 of the plane. Plausible: padding marked by its value."""
     return seeded(X, attributes, -np.inf, 0) if floating(X) else scan(X, attributes)
-
-
-def minus_infinity_is_nan(X, attributes):
-    """Gives NaN for -inf. Plausible: -inf plus an offset times 0."""
-    Y, Indices = scan(X, attributes)
-    return (np.where(Y == -np.inf, np.array(np.nan).astype(X.dtype), Y) if floating(X) else Y), Indices

@@ -42,16 +42,6 @@ def a_window_of_nan_is_lowest(X, attributes):
     )
 
 
-def a_window_of_nan_is_zero(X, attributes):
-    """Gives 0 where there is nothing but NaN. Seen: plaidml/plaidml#313."""
-    return _where_nan(X, attributes, lambda values, inside, nan: ((nan | ~inside).all(-1) & nan.any(-1), 0))
-
-
-def is_infinity(X, attributes):
-    """Takes NaN for +inf. Plausible: comparing the bits of positive numbers as integers."""
-    return _where_nan(X, attributes, lambda values, inside, nan: (nan.any(-1), np.inf))
-
-
 def wins_if_first(X, attributes):
     """Keeps a NaN that is the window's first cell. Seen: ONNX Runtime 1.31.1 with Indices."""
     return _where_nan(
@@ -114,17 +104,6 @@ def index_skips_the_nan(X, attributes):
         return np.where(seen.any(-1), first, inside.argmax(-1))
 
     return scan(X, attributes, pick=pick)
-
-
-def negative_ones_only(X, attributes):
-    """Takes a NaN with its sign set for -inf, one without for +inf.
-
-    Plausible: comparing sign and magnitude as integers.
-    """
-    sign = np.signbit(X.astype(np.float64)) if floating(X) else None
-    if sign is None or not np.isnan(X.astype(np.float64)).any():
-        return scan(X, attributes)
-    return scan(np.where(np.isnan(X.astype(np.float64)) & ~sign, np.array(np.inf).astype(X.dtype), X), attributes)
 
 
 def by_lanes_of_four_channels(X, attributes):

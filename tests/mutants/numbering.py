@@ -72,25 +72,6 @@ def of_the_padded_tensor(X, attributes):
     return _numbered(X, attributes, of) if any(axis.begin for axis in axes) else scan(X, attributes)
 
 
-def of_the_tap(X, attributes):
-    """Gives the number of the tap in the window. Seen: the workspace of oneDNN."""
-    kept = {}
-
-    def pick(values, inside):
-        found = np.where(inside & ~np.isnan(values.astype(np.float64)), values.astype(np.float64), -np.inf)
-        kept["tap"] = (inside & (found == found.max(-1, keepdims=True))).argmax(-1)
-        return kept["tap"]
-
-    Y, Indices = scan(X, attributes, pick=pick)
-    return Y, kept["tap"].reshape(Indices.shape)
-
-
-def of_the_window(X, attributes):
-    """Names the first cell of the window. Plausible: the index is not moved with the maximum."""
-    Y, _ = scan(X, attributes)
-    return Y, scan(X, attributes, pick=lambda values, inside: np.broadcast_to(inside.argmax(-1), values.shape[:2]))[1]
-
-
 def in_16_bits(X, attributes):
     """Counts in 16 bits. Plausible: indices of small planes, as tenstorrent's UINT16."""
     Y, Indices = scan(X, attributes)
@@ -108,9 +89,3 @@ def as_int32(X, attributes):
     """Gives Indices as int32. Plausible: the index type of most libraries."""
     Y, Indices = scan(X, attributes)
     return Y, Indices.astype(np.int32)
-
-
-def upper_half_is_garbage(X, attributes):
-    """Writes the lower 32 bits only. Seen: pytorch/pytorch#1197."""
-    Y, Indices = scan(X, attributes)
-    return Y, Indices | (7 << 40)

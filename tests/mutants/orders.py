@@ -22,16 +22,6 @@ def ignored(X, attributes):
     return scan(X, changed(attributes, storage_order=0) if attributes["storage_order"] == 1 else attributes)
 
 
-def by_the_width(X, attributes):
-    """Counts down columns with the width for the height. Plausible: W for H."""
-
-    def of(offsets, planes, shape):
-        width = max(shape[-1], 1)
-        return offsets % width * width + offsets // width + planes * prod(shape[2:])
-
-    return _by_columns(X, attributes, of) if X.ndim == 4 else scan(X, attributes)
-
-
 def last_two_axes_only(X, attributes):
     """Exchanges the last two axes only where there are three or more. Plausible: code for images."""
 
@@ -62,18 +52,6 @@ def of_the_whole_tensor(X, attributes):
         return np.ravel_multi_index(np.broadcast_arrays(*at), shape, order="F")
 
     return _by_columns(X, attributes, of) if X.size else scan(X, attributes)
-
-
-def without_the_plane(X, attributes):
-    """Leaves the plane's offset out where it counts down columns. Plausible: two branches, one complete."""
-    return _by_columns(
-        X, attributes, lambda offsets, planes, shape: scan_order(offsets, shape) if offsets.size else offsets
-    )
-
-
-def scan_order(offsets, shape):
-    """Numbers in the plane, down the columns."""
-    return np.ravel_multi_index(np.unravel_index(offsets, shape[2:]), shape[2:], order="F")
 
 
 def changes_the_ties(X, attributes):

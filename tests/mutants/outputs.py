@@ -61,48 +61,6 @@ def last_window_reads_out_of_bounds(X, attributes):
     return scan(X, attributes, table=table)
 
 
-def last_window_is_pulled_back(X, attributes):
-    """Lets the last window end at the border of X where it would reach over it. Plausible: clamped start positions."""
-
-    def table(axis):
-        found = positions(axis)
-        over = found[:, -1] >= axis.size
-        found[over] -= np.minimum(found[over, -1] - axis.size + 1, np.maximum(found[over, 0], 0))[:, None]
-        return found
-
-    return scan(X, attributes, table=table)
-
-
-def kernel_of_one_is_a_copy(X, attributes):
-    """Gives X itself for a kernel of 1, whatever the strides and pads. Plausible: a short cut."""
-    Y, Indices = scan(X, attributes)
-    if set(attributes["kernel_shape"]) != {1}:
-        return Y, Indices
-    return X, np.arange(X.size).reshape(X.shape)
-
-
-def one_dimension_is_squeezed(X, attributes):
-    """Leaves out axes of one cell. Plausible: numpy.squeeze."""
-    Y, Indices = scan(X, attributes)
-    return Y.squeeze(), Indices.squeeze()
-
-
-def second_largest(X, attributes):
-    """Gives the second largest cell of windows with more than eight. Plausible: a tree that loses a leaf."""
-
-    def pick(values, inside):
-        numbers = np.where(inside & ~np.isnan(values.astype(np.float64)), values.astype(np.float64), -np.inf)
-        first = (inside & (numbers == numbers.max(-1, keepdims=True))).argmax(-1)
-        if values.shape[-1] <= 8:
-            return first
-        last = np.arange(values.shape[-1]) == values.shape[-1] - 1
-        less = inside & ~last
-        other = np.where(less, numbers, -np.inf)
-        return np.where(less.any(-1), (less & (other == other.max(-1, keepdims=True))).argmax(-1), first)
-
-    return scan(X, attributes, pick=pick)
-
-
 def dies_of_the_stride(X, attributes):
     """Divides by a stride of 0, in native code. Seen: ONNX Runtime up to 1.27.0."""
     if isinstance(attributes["strides"], list) and 0 in attributes["strides"]:

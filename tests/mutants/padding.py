@@ -1,6 +1,5 @@
 """Explicit pads and what stands in for them."""
 
-import numpy as np
 from scan import changed, floating, has_pads, lowest, per_axis, scan
 
 
@@ -61,16 +60,6 @@ def lowest_finite_in_int8(X, attributes):
     Plausible: a padded copy of X.
     """
     return scan(X, attributes, pad=-128 if X.dtype.name == "int8" else None)
-
-
-def border_is_repeated(X, attributes):
-    """Lets the padding repeat the border of X. Plausible: the padding mode of an image library."""
-    return scan(X, attributes, inside=lambda position, axis: np.ones(position.shape, bool))
-
-
-def first_pads_for_all_axes(X, attributes):
-    """Takes the pads of the first axis for all. Plausible: one number where two are due."""
-    return scan(X, per_axis(attributes, "pads", lambda values: values[:1] * len(values)))
 
 
 def begin_for_the_end(X, attributes):

@@ -31,17 +31,6 @@ def bfloat16_in_float16(X, attributes):
     return _through(X, attributes, np.float16) if X.dtype.name == "bfloat16" else scan(X, attributes)
 
 
-def compares_in_float32(X, attributes):
-    """Compares float64 in float32 and copies the cell. Plausible: keys of one type."""
-    if X.dtype.name != "float64":
-        return scan(X, attributes)
-    with np.errstate(all="ignore"):
-        Indices = scan(X.astype(np.float32), {**attributes, "storage_order": 0})[1]
-    Y = X.reshape(-1)[Indices] if X.size else np.zeros(Indices.shape, X.dtype)
-    Y[np.isnan(Y)] = -np.inf
-    return Y, scan(X.astype(np.float32), attributes)[1]
-
-
 def uint8_as_int8(X, attributes):
     """Compares uint8 as int8. Plausible: a signed vector instruction."""
     return _through(X.view(np.int8), attributes, np.int8) if X.dtype.name == "uint8" else scan(X, attributes)
@@ -106,12 +95,6 @@ def no_minus_zero(X, attributes):
     """Gives +0 for -0. Plausible: x + 0, or max(x, 0) behind it."""
     Y, Indices = scan(X, attributes)
     return np.where(Y == 0, np.zeros((), Y.dtype), Y), Indices
-
-
-def promoted(X, attributes):
-    """Gives float16 as float32. Plausible: the type of the accumulator."""
-    Y, Indices = scan(X, attributes)
-    return (Y.astype(np.float32) if X.dtype.name == "float16" else Y), Indices
 
 
 def one_bit_off(X, attributes):

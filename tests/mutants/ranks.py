@@ -32,13 +32,6 @@ def depth_is_not_dilated(X, attributes):
     )
 
 
-def depth_has_no_stride(X, attributes):
-    """Takes the stride of the first of three axes for 1. Plausible: code for images in a loop."""
-    return _only(
-        X, attributes, 3, lambda X, a: scan(X, per_axis(a, "strides", lambda v: [min(1, v[0]), *v[1:]] if v else v))
-    )
-
-
 def depth_has_no_pads(X, attributes):
     """Takes the pads of the first of three axes for 0. Plausible: code for images in a loop."""
     return _only(

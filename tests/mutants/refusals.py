@@ -22,11 +22,6 @@ def stride_0_is_1(X, attributes):
     return _mended(X, attributes, strides=_entries(attributes, "strides", lambda value: value or 1))
 
 
-def stride_below_0_is_positive(X, attributes):
-    """Takes the absolute value of a stride. Plausible: a conversion to unsigned."""
-    return _mended(X, attributes, strides=_entries(attributes, "strides", abs))
-
-
 def dilation_0_is_1(X, attributes):
     """Takes a dilation of 0 for 1. Seen: ONNX Runtime 1.23.2 accepts it."""
     return _mended(X, attributes, dilations=_entries(attributes, "dilations", lambda value: value or 1))
@@ -40,11 +35,6 @@ def negative_pads_are_0(X, attributes):
 def storage_order_2_is_1(X, attributes):
     """Takes any storage_order but 0 for 1. Seen: ONNX Runtime 1.23.2."""
     return _mended(X, attributes, storage_order=int(bool(attributes["storage_order"])))
-
-
-def no_kernel_is_1(X, attributes):
-    """Takes a kernel of 1 where there is none. Plausible: a default that the document does not have."""
-    return _mended(X, attributes, kernel_shape=attributes["kernel_shape"] or [1] * (X.ndim - 2))
 
 
 def any_type(X, attributes):

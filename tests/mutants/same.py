@@ -40,32 +40,12 @@ def same_crops(X, attributes):
     return scan(X, attributes, same=same)
 
 
-def same_pads_half_the_kernel(X, attributes):
-    """Pads half of the kernel at each side. Seen: root-project/root#21737."""
-
-    def same(n, k, s, d, upper):
-        half = k // 2
-        return half, half, max(0, n + 2 * half - ((k - 1) * d + 1)) // s + 1
-
-    return scan(X, attributes, same=same)
-
-
 def same_rounds_down(X, attributes):
     """Gives floor(n / s) windows. Seen: onnx ReferenceEvaluator with SAME_LOWER."""
 
     def same(n, k, s, d, upper):
         begin, end, _ = same_pads(n, k, s, d, upper)
         return begin, end, max(1, n // s)
-
-    return scan(X, attributes, same=same)
-
-
-def same_splits_evenly(X, attributes):
-    """Pads the smaller half at both sides. Plausible: total / 2 for both."""
-
-    def same(n, k, s, d, upper):
-        begin, end, o = same_pads(n, k, s, d, upper)
-        return min(begin, end), min(begin, end), o
 
     return scan(X, attributes, same=same)
 

@@ -14,11 +14,6 @@ def lowest_finite_and_no_cell(X, attributes):
     return seeded(X, attributes, lowest(X.dtype), -X.shape[-1] - 1)
 
 
-def lowest_finite_and_the_origin(X, attributes):
-    """Starts from the lowest finite value and the plane's first cell. Seen: OpenVINO 2026.4.1."""
-    return seeded(X, attributes, lowest(X.dtype), 0)
-
-
 def zero(X, attributes):
     """Starts from 0. Plausible: memory that is zeroed."""
     return seeded(X, attributes, 0)
@@ -45,11 +40,6 @@ def no_index_for_the_minimum(X, attributes):
     Seen: ONNX Runtime 1.23.2, by -(W + 1).
     """
     return scan(X, attributes) if floating(X) else seeded(X, attributes, lowest(X.dtype), -1)
-
-
-def no_index_for_minus_infinity(X, attributes):
-    """Gives -inf its Y and leaves the index at -1. Seen: pytorch/pytorch#1465."""
-    return seeded(X, attributes, -np.inf, -1) if floating(X) else scan(X, attributes)
 
 
 def first_tap_even_if_in_the_padding(X, attributes):

@@ -67,14 +67,6 @@ def drops_also_rounding_down(X, attributes):
     return scan(X, attributes, size=size)
 
 
-def ceil_is_floor_and_one_more(X, attributes):
-    """Rounding up, adds a window also where the division has no remainder.
-
-    Plausible: ceil(x) written as floor(x) + 1.
-    """
-    return scan(X, attributes, size=lambda n, k, s, d, b, e, ceil: output_size(n, k, s, d, b, e, False) + int(ceil))
-
-
 def truncates_a_negative_room(X, attributes):
     """Divides a negative room as C does, and answers where no window fits. Seen: ONNX Runtime 1.23.2 and 1.31.1."""
 
@@ -110,16 +102,6 @@ def size_without_dilation(X, attributes):
     Plausible: dilations added to an old operator.
     """
     return scan(X, attributes, size=lambda n, k, s, d, b, e, ceil: output_size(n, k, s, 1, b, e, ceil))
-
-
-def size_with_the_kernel_times_dilation(X, attributes):
-    """Takes k * d for the effective kernel. Plausible: a formula from memory."""
-    return scan(X, attributes, size=lambda n, k, s, d, b, e, ceil: output_size(n, k * d, s, 1, b, e, ceil))
-
-
-def size_without_the_end_pad(X, attributes):
-    """Works out the output size without the pads at the end. Plausible: a loop over half of the pads."""
-    return scan(X, attributes, size=lambda n, k, s, d, b, e, ceil: output_size(n, k, s, d, b, 0, ceil))
 
 
 def size_with_the_begin_pad_twice(X, attributes):

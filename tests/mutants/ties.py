@@ -35,21 +35,6 @@ def last_row_first_column(X, attributes):
     return scan(X, attributes, pick=pick)
 
 
-def last_of_a_separable_pass(X, attributes):
-    """Names the last in each row and the first row. Plausible: two passes, one of them with >=."""
-
-    def pick(values, inside):
-        width = attributes["kernel_shape"][-1]
-        found = keys(values, inside)
-        hit = inside & (found == found.max(-1, keepdims=True))
-        rows = hit.reshape(*hit.shape[:2], hit.shape[2] // width, width)
-        row = rows.any(-1).argmax(-1)
-        columns = np.take_along_axis(rows, row[..., None, None], 2)[..., 0, :]
-        return row * width + width - 1 - columns[..., ::-1].argmax(-1)
-
-    return scan(X, attributes, pick=pick)
-
-
 def nearly_equal_is_equal(X, attributes):
     """Keeps the first of cells that differ by less than a hundred thousandth.
 
