@@ -94,8 +94,14 @@ def test_the_old_release_shows_the_defects_that_sonnx_prints():
         "| Y[0, 0, 0, 0] | rows 0-1, columns 0-1 | `-inf` | `-1.7976931348623157e+308` | `y-lowest-for-neg-inf` |\n"
         "| Indices[0, 0, 0, 0] | rows 0-1, columns 0-1 | `0` | `-4` | `indices-sentinel` |\n"
     ) in report
-    example = report[report.index("### `sonnx/int:int-example-4`") : report.index("### `sonnx/int:int-example-5`")]
-    assert example.count("| `-4` | `indices-sentinel` |") == 3
+    for case, wrong in (("int-example-4", 3), ("int-example-2", None), ("float-example-4", None)):
+        (line,) = [
+            one
+            for one in report.splitlines()
+            if one.startswith((f"- `sonnx/int:{case}`", f"- `sonnx/float:{case}` (`indices`)"))
+        ]
+        assert "Indices[0, 0, 0, 0] is `-4`, expected `0`" in line
+        assert wrong is None or line.endswith(f"; {wrong} wrong cells")
 
 
 MATRIX = re.compile(r"(<!-- matrix -->\n)(?:.*\n)*?(<!-- /matrix -->)")

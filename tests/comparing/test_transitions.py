@@ -18,7 +18,7 @@ def execution(verdict="conforms", answer=A, *kinds, case="x:a", question="y-only
 
 RIGHT = execution()
 OTHER = execution("conforms", B)
-WRONG = execution("diverges", A, "y-wrong")
+WRONG = execution("diverges", A, "y-not-in-input")
 INVALID = execution("diverges", A, "accepts-invalid")
 REFUSAL = execution("conforms", {})
 REFUSES = execution("refuses", {}, "refuses-valid")
@@ -40,8 +40,8 @@ ERROR = execution("error", {})
         (UNDEFINED, WRONG, "regressed"),
         (WRONG, RIGHT, "fixed"),
         (WRONG, WRONG, "same"),
-        (WRONG, execution("diverges", B, "y-wrong"), "changed"),
-        (WRONG, execution("diverges", A, "y-nan"), "changed"),
+        (WRONG, execution("diverges", B, "y-not-in-input"), "changed"),
+        (WRONG, execution("diverges", A, "y-nan-introduced"), "changed"),
         (RIGHT, REFUSES, "newly-refused"),
         (WRONG, REFUSES, "newly-refused"),
         (RIGHT, REFUSAL, "newly-refused"),
@@ -127,10 +127,12 @@ def test_targets_are_paired_by_name_unless_there_is_one_or_they_are_named():
 
 
 def test_groups_show_the_worst_first_and_the_smallest_case_of_each():
-    old = record(*[execution(case=f"x:{name}") for name in "abc"], execution("diverges", A, "y-nan", case="x:d"))
+    old = record(
+        *[execution(case=f"x:{name}") for name in "abc"], execution("diverges", A, "y-nan-introduced", case="x:d")
+    )
     new = record(
-        execution("diverges", A, "y-wrong", case="x:a", size=9),
-        execution("diverges", B, "y-wrong", case="x:b", size=2),
+        execution("diverges", A, "y-not-in-input", case="x:a", size=9),
+        execution("diverges", B, "y-not-in-input", case="x:b", size=2),
         execution("conforms", B, case="x:c"),
         execution(case="x:d"),
     )

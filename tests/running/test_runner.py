@@ -49,13 +49,13 @@ def test_the_right_kernel_conforms_everywhere(small, subject):
         (
             "counts_in_the_plane",
             {
-                ("ordinary", "indices"): ("diverges", ("indices-outside-window",)),
-                ("neg-inf", "indices"): ("diverges", ("indices-outside-window",)),
+                ("ordinary", "indices"): ("diverges", ("indices-plane-relative",)),
+                ("neg-inf", "indices"): ("diverges", ("indices-plane-relative",)),
             },
         ),
         (
             "pads_with_zero",
-            {("padded", question): ("diverges", ("y-wrong",)) for question in ("indices", "y-only")},
+            {("padded", question): ("diverges", ("y-pad-value-leak",)) for question in ("indices", "y-only")},
         ),
         (
             "accepts_everything",
@@ -199,7 +199,7 @@ def test_each_question_is_held_to_the_kinds_it_can_show(small, subject):
     assert run.footer.exit_code == 1
 
 
-@pytest.mark.parametrize("kinds", [["y-wrong"], [*SEED, "shape"]])
+@pytest.mark.parametrize("kinds", [["y-not-in-input"], [*SEED, "shape"]])
 def test_other_kinds_than_the_known_ones_are_a_change(small, subject, kinds):
     run = record(small, subject("keeps_the_seed"), known=[entry(kinds)])
     assert run.footer.exit_code == 1
