@@ -61,6 +61,10 @@ def test_the_page_of_the_documents_is_what_the_reference_says(cli):
     assert (REPORTS / "documents.md").read_text() == done.out, "make report"
 
 
+def test_the_page_of_the_kinds_is_made_from_them(cli):
+    assert (REPORTS / "kinds.md").read_text() == cli("explain", "--format", "markdown").out, "make report"
+
+
 def test_the_page_of_the_documents_asks_all_of_them_about_every_point_where_they_differ():
     page = (REPORTS / "documents.md").read_text()
     differing, errata = page.split("## Errata")
