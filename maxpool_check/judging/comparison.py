@@ -90,6 +90,9 @@ def _compare(expected: Expected, outputs: Mapping[str, np.ndarray], asked: tuple
     if not wrong_Y.any() and (named is None or named.right.all()):
         return Comparison(expected, (), tuple(information), readings)
     found = causes(expected, {**got, "Y": Y})
+    if any(cause.output is None for cause in found):
+        # With other windows, or another X, the answer is one to another question.
+        readings = {}
     kinds = _explained(found, "Y", wrong_Y) or value_kinds(expected, Y, wrong_Y)
     wrong = _found("Y", kinds)
     if numbers is not None and named is not None:
