@@ -97,7 +97,14 @@ def _merged(groups: Mapping[frozenset[str], list[Execution]]) -> dict[frozenset[
     merged: dict[frozenset[str], list[Execution]] = {kinds: [] for kinds in whole}
     for kinds, group in groups.items():
         around = [other for other in whole if kinds == other or (kinds < other and _OF_CELLS.issuperset(other))]
-        merged[max(around, key=lambda other: (len(groups[other]), sorted(other)))] += group
+        cases = {one.case for one in group}
+
+        def shared(other: frozenset[str], cases: set[str] = cases) -> tuple[int, int, list[str]]:
+            # Most likely it is the defect that shows in the same cases.
+            near = [one for part, of_part in groups.items() if part <= other for one in of_part if one.case in cases]
+            return len(near), len(groups[other]), sorted(other)
+
+        merged[max(around, key=shared)] += group
     return merged
 
 

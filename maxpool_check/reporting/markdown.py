@@ -166,10 +166,12 @@ def _known(record: Record, target: str) -> list[str]:
     if not seen:
         return []
     lines = ["", "What is known of them:", ""]
+    reasons: dict[tuple[str, str], list[str]] = defaultdict(list)
     for entry in seen:
         state = "" if entry.status == "expected" else f" **{entry.status}: {entry.message}**"
         issue = f" <{entry.issue}>" if entry.issue else ""
-        lines.append(f"- `{entry.id}`: {' '.join(entry.reason.split())}{issue}{state}")
+        reasons[f"{' '.join(entry.reason.split())}{issue}", state].append(f"`{entry.id}`")
+    lines += [f"- {', '.join(ids)}: {reason}{state}" for (reason, state), ids in reasons.items()]
     return lines
 
 
