@@ -51,7 +51,7 @@ def test_what_was_found_before_is_not_new(cli, subject, tmp_path):
     assert (again.code, found(tmp_path / "found")) == (0, before)
     assert "nothing new in 300 cases" in again.out
     # What another kernel shows is new, beside it.
-    assert fuzz(cli, tmp_path / "found", "-t", subject("counts_in_the_plane")).code == 1
+    assert fuzz(cli, tmp_path / "found", "-t", subject("pads_with_zero")).code == 1
     assert len(found(tmp_path / "found")) > len(before)
 
 

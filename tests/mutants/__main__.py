@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 
-from tests.mutants.kill_matrix import CORRECT, kernels, measure, render
+from maxpool_check.corpus.collection import collect
+from tests.mutants.kill_matrix import CASES, CORRECT, kernels, measure, render
 
 
 def main(words: list[str]) -> int:
@@ -17,7 +18,7 @@ def main(words: list[str]) -> int:
         print(f"no kernel's name holds {' or '.join(words)}", file=sys.stderr)
         return 2
     matrix = measure(chosen)
-    print(render(matrix))
+    print(render(matrix, collect([CASES]).cases))
     return int(bool(matrix.noticed(0, 1)) or any(matrix.of(CORRECT).values()))
 
 

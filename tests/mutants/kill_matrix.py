@@ -6,17 +6,22 @@ A case kills a kernel where it finds fault with it and with none of the right on
 from __future__ import annotations
 
 import ast
+import itertools
 import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from maxpool_check.corpus.bins import bins
+from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import collect
 from maxpool_check.judging.verdicts import FAULTS
+from maxpool_check.reference.pooling import Pooling
 from maxpool_check.running.record import read
 
 FOLDER = Path(__file__).parent
@@ -91,6 +96,22 @@ class Matrix:
         killing = {case for cases in self.wrong.values() for case in cases}
         return tuple(case for case in self.cases if case not in killing)
 
+    def without_a_reason(self, cases: Sequence[Case]) -> tuple[str, ...]:
+        """The idle ones of some cases, which have bins, and no pair of bins that only they have in their document."""
+        idle = set(self.idle)
+        pairs = {case.id: {(case.spec, *pair) for pair in _pairs(case)} for case in cases}
+        having = Counter(pair for found in pairs.values() for pair in found)
+        return tuple(
+            case.id
+            for case in cases
+            if case.id in idle and pairs[case.id] and all(having[pair] > 1 for pair in pairs[case.id])
+        )
+
+
+def _pairs(case: Case) -> Iterator[tuple[tuple[str, str], ...]]:
+    found = bins(case) if isinstance(case.meaning, Pooling) else {}
+    return itertools.combinations(sorted(found.items()), 2)
+
 
 def measure(chosen: Sequence[Kernel], jobs: int = 2) -> Matrix:
     """Ask every kernel every case, in as many processes as ``jobs``. The right kernels are asked as well."""
@@ -154,21 +175,23 @@ def _faults(batch: Sequence[Kernel], record: Path) -> dict[Kernel, Faults]:
     return faults
 
 
-def render(matrix: Matrix) -> str:
-    """The matrix for people."""
+def render(matrix: Matrix, cases: Sequence[Case] = ()) -> str:
+    """The matrix for people; ``cases`` are those to look at for a reason to be there."""
     width = max(len(str(kernel)) for kernel in matrix.kills)
     lines = [f"{'kernel':{width}}  cases  the first that kill it"]
-    for kernel, cases in matrix.kills.items():
-        lines.append(f"{kernel!s:{width}}  {len(cases):5}  {', '.join(cases[:3])}")
+    for kernel, killing in matrix.kills.items():
+        lines.append(f"{kernel!s:{width}}  {len(killing):5}  {', '.join(killing[:3])}")
     lines += ["", f"{len(matrix.idle)} of {len(matrix.cases)} cases kill no kernel", *(f"  {c}" for c in matrix.idle)]
+    unneeded = matrix.without_a_reason(cases)
+    lines += ["", f"{len(unneeded)} of them have no pair of bins for themselves either", *(f"  {c}" for c in unneeded)]
     for title, found in (
         ("right kernels that were flagged", {k: c for k, c in matrix.of(CORRECT).items() if c}),
         ("killed by one case", matrix.noticed(1, 1)),
         ("survivors", matrix.noticed(0, 0)),
     ):
         lines += ["", f"{title}: {len(found)}"]
-        for kernel, cases in found.items():
-            lines.append(f"  {kernel}  {' '.join(cases[:3])}\n    {kernel.sentence}")
+        for kernel, killing in found.items():
+            lines.append(f"  {kernel}  {' '.join(killing[:3])}\n    {kernel.sentence}")
     lines += ["", summary(matrix)]
     return "\n".join(lines)
 

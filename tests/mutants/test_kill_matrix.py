@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from maxpool_check.corpus.collection import collect
 from tests.mutants.kill_matrix import CORRECT, POLICIES, Kernel, Matrix, kernels, measure, render
 
 KERNELS = kernels()
@@ -42,3 +43,19 @@ def test_the_matrix_names_what_is_not_noticed():
     shown = render(found)
     assert "survivors: 1\n  nans:c" in shown
     assert "3 wrong kernels: 1 killed twice or more, 1 once, 1 never; 0 of 1 right kernels flagged" in shown
+
+
+def test_a_case_needs_a_kernel_that_it_kills_or_a_pair_of_bins_of_its_own(tmp_path):
+    (tmp_path / "three.yaml").write_text(
+        "defaults: {attributes: {kernel_shape: [2, 2]}}\n"
+        "cases:\n"
+        "  - {id: one, title: One, input: {dtype: int8, shape: [1, 1, 3, 3], fill: 1}}\n"
+        "  - {id: same, title: The same bins, input: {dtype: int8, shape: [1, 1, 3, 4], fill: 2}}\n"
+        "  - {id: own, title: Another type, input: {dtype: uint8, shape: [1, 1, 3, 3], fill: 1}}\n"
+        "  - {id: no, title: No window, input: {dtype: uint8, shape: [1, 1, 1, 3], fill: 1}}\n"
+    )
+    cases = collect([tmp_path]).cases
+    ids = tuple(case.id for case in cases)
+    killer = Kernel("sizes", "a", "Wrong a.")
+    assert Matrix(ids, {killer: ()}).without_a_reason(cases) == ("three:one", "three:same")
+    assert Matrix(ids, {killer: ids[:1]}).without_a_reason(cases) == ("three:same",)
