@@ -49,32 +49,22 @@ def causes(expected: Expected, got: Mapping[str, np.ndarray]) -> list[Cause]:
     ``got`` holds Y and maybe Indices, N x C x D1 x ... x Dn, of the right dtypes.
     """
     Y, numbers = got["Y"], got.get("Indices")
-    core = (*expected.core.shape[:2], *expected.pooling.output_sizes)
-    if (
-        Y.shape[:2] != core[:2]
-        or Y.ndim != len(core)
-        or Y.size == 0
-        or (numbers is not None and numbers.shape != Y.shape)
-    ):
+    shape = (*expected.core.shape[:2], *expected.pooling.output_sizes)
+    same_rank = Y.ndim == len(shape) and Y.shape[:2] == shape[:2] and Y.size > 0
+    if not same_rank or (numbers is not None and numbers.shape != Y.shape):
         return []
-    in_shape = Y.shape == core
-    if in_shape and numbers is not None and expected.acceptable(Y).all():
-        found = [Cause(kind, "Indices", Y.size) for kind in _numberings(expected, numbers)]
-        if found:
-            return found
-    wrong = ~expected.acceptable(Y) if in_shape else None
+    if Y.shape != shape:
+        return _geometries(expected, Y, numbers)
+    right = expected.acceptable(Y)
+    if right.all():
+        return _numberings(expected, numbers) or _geometries(expected, Y, numbers)
     # Zeros of the wrong sign are equal, wherever they come from.
-    if wrong is None or not wrong.any() or not ((Y == 0) & (expected.pooled.Y == 0))[wrong].all():
-        found = _geometries(expected, Y, numbers)
-        if found or wrong is None:
-            return found
-    found = _values(expected, Y, numbers) if wrong.any() else []
-    whole = found and found[0].output is None
-    if numbers is not None and not whole and not (expected.named(numbers, Y).right | expected.acceptable(Y)).all():
-        # Beside a wrong Y an index says nothing of how it counts.
-        return found
-    if numbers is not None and not whole:
-        found += [Cause(kind, "Indices", Y.size) for kind in _numberings(expected, numbers)]
+    zeros = (Y == 0) & (expected.pooled.Y == 0)
+    found = [] if zeros[~right].all() else _geometries(expected, Y, numbers)
+    found = found or _values(expected, Y, numbers)
+    # Beside a Y that is wrong and not explained, an index says nothing of how it counts.
+    if numbers is not None and not any(one.output is None or one.output == "Indices" for one in found):
+        found += _numberings(expected, numbers) if (right | expected.named(numbers, Y).right).all() else []
     return found
 
 
@@ -105,7 +95,7 @@ def _geometries(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -
             found.append(Cause(kind, None, Y.size))
         elif not together:
             together = [Cause(kind, "Y", Y.size)]
-            together += [Cause(one, "Indices", Y.size) for one in _numberings(other, numbers)]
+            together += _numberings(other, numbers)
             together = together if len(together) > 1 else []
     return found or together
 
@@ -285,8 +275,10 @@ def _padded(expected: Expected, value: np.generic) -> Expected:
     return Expected(pooling.layout.from_core(filled), replace(pooling, geometry=geometry, alternatives=()))
 
 
-def _numberings(expected: Expected, numbers: np.ndarray) -> list[Kind]:
+def _numberings(expected: Expected, numbers: np.ndarray | None) -> list[Cause]:
     """The mistakes in how Indices count that explain all of them."""
+    if numbers is None:
+        return []
     named = expected.named(numbers, None)
     wrong = ~named.right
     if not wrong.any() or (wrong.sum() == 1 and named.inside[wrong].all()):
@@ -302,7 +294,7 @@ def _numberings(expected: Expected, numbers: np.ndarray) -> list[Kind]:
             for cells in chosen:
                 explained |= numbers == number(np.maximum(cells, 0))
             found += [kind] if explained.all() else []
-    return found
+    return [Cause(kind, "Indices", numbers.size) for kind in found]
 
 
 def _counts(
