@@ -43,7 +43,11 @@ def counts_in_the_plane(X, attributes):
 def pads_with_zero(X, attributes):
     """Lets the padding win with its 0."""
     Y, Indices = right(X, attributes)
-    return (np.maximum(Y, 0).astype(Y.dtype), Indices) if any(attributes["pads"]) else (Y, Indices)
+    pads, rank = attributes["pads"], X.ndim - 2
+    if any(pads):
+        filled = np.pad(X, [(0, 0), (0, 0), *zip(pads[:rank], pads[rank:], strict=True)])
+        Y, _ = right(filled, {**attributes, "pads": [0] * 2 * rank})
+    return Y, Indices
 
 
 def accepts_everything(X, attributes):

@@ -146,7 +146,7 @@ def test_the_installed_release_shows_what_is_still_wrong(cli):
             kinds.setdefault((kind, question), set()).add(case)
     # -FLT_MAX without Indices, SAME with dilation, no window at all, NaN.
     assert any(case.startswith("edge/neg-inf:") for case in kinds["y-lowest-for-neg-inf", "y-only"])
-    assert any(case.startswith("edge/auto-pad:dilated") for case in kinds["shape", "indices"])
+    assert any(case.startswith("edge/auto-pad:dilated") for case in kinds["same-ignores-dilation", "indices"])
     assert any(case.startswith("refusals/window:") for case in kinds["accepts-invalid", "indices"])
     assert any(case.startswith("edge/nan:") for case in kinds["y-depends-on-indices", "y-only"])
     assert ("y-lowest-for-neg-inf", "indices") not in kinds

@@ -69,11 +69,11 @@ def compare(expected: Expected, outputs: Mapping[str, np.ndarray], asked: tuple[
 
 def _compare(expected: Expected, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...]) -> Comparison:
     layout = expected.pooling.layout
-    whole = [one for name in asked if (one := _typed(expected, name, outputs.get(name))) is not None]
-    if whole:
+    whole = [one for name in asked if (one := _whole(expected, name, outputs.get(name))) is not None]
+    if any(one.kind is not Kind.SHAPE for one in whole):
         return Comparison(expected, tuple(whole), ())
-    if any(outputs[name].shape != expected.shape for name in asked):
-        return _misshapen(expected, outputs, asked)
+    if whole:
+        return _misshapen(expected, outputs, asked, whole)
     got = {name: layout.to_core(outputs[name]) for name in asked}
     # A document may print Indices alone; they are held to the Y that they belong to.
     Y, numbers = got.get("Y", expected.pooled.Y), got.get("Indices")
@@ -108,24 +108,26 @@ def _explained(found: Sequence[Cause], output: str, wrong: np.ndarray) -> dict[K
     return {kinds[0]: wrong} if kinds else {}
 
 
-def _misshapen(expected: Expected, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...]) -> Comparison:
+def _misshapen(
+    expected: Expected, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...], wrong: list[Wrong]
+) -> Comparison:
     """An answer of another shape: that of a mistake, if there is one that gives all of it."""
-    whole = [name for name in asked if outputs[name].shape != expected.shape]
-    rank = len(expected.shape)
     found: list[Cause] = []
-    if len(whole) == len(asked) and all(outputs[name].ndim == rank for name in asked):
+    if len(wrong) == len(asked) and all(outputs[name].ndim == len(expected.shape) for name in asked):
         found = causes(expected, {name: expected.pooling.layout.to_core(outputs[name]) for name in asked})
-    wrong = [Wrong(name, Kind.SHAPE, None) for name in whole]
     if found:
         kinds = {name: next(one.kind for one in found if one.output in (None, name)) for name in asked}
         wrong = [Wrong(name, kind, None) for name, kind in kinds.items()]
     return Comparison(expected, tuple(wrong), (), causes=tuple(found))
 
 
-def _typed(expected: Expected, name: str, got: np.ndarray | None) -> Wrong | None:
+def _whole(expected: Expected, name: str, got: np.ndarray | None) -> Wrong | None:
+    """What is wrong with an output as a whole."""
     if got is None:
         return Wrong(name, Kind.MISSING_OUTPUT, None)
-    return Wrong(name, Kind.DTYPE, None) if got.dtype != expected.dtype(name) else None
+    if got.dtype != expected.dtype(name):
+        return Wrong(name, Kind.DTYPE, None)
+    return Wrong(name, Kind.SHAPE, None) if got.shape != expected.shape else None
 
 
 def _found(output: str, kinds: Mapping[Kind, np.ndarray]) -> list[Wrong]:

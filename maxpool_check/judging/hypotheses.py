@@ -244,7 +244,8 @@ def _inputs(X: np.ndarray) -> Iterator[tuple[Kind, np.ndarray]]:
     if (X == np.inf).any():
         finite = np.where(X == np.inf, highest(X.dtype), np.where(X == -np.inf, lowest(X.dtype), X))
         mistakes.append((Kind.Y_SATURATED_INFINITY, finite))
-    mistakes += [(ROUNDED[name], rounded(X, name)) for name in NARROWER.get(X.dtype.name, ())]
+    for name in NARROWER.get(X.dtype.name, ()):
+        mistakes += [(ROUNDED[name], rounded(X, name)), (ROUNDED[name], rounded(X, name, saturates=True))]
     for kind, changed in mistakes:
         if not ((changed == X) | np.isnan(X)).all():
             yield kind, changed

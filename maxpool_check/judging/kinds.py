@@ -135,13 +135,19 @@ DESCRIPTIONS: dict[Kind, Description] = {
         "a MaxPool whose padding has a value",
     ),
     Kind.Y_ROUNDED_TO_FLOAT32: Description(
-        "Y is the maximum rounded to float32.", _COPIED, "a MaxPool of X rounded to float32"
+        "Y is the maximum rounded to float32, or to the largest value of it.",
+        _COPIED,
+        "a MaxPool of X rounded to float32",
     ),
     Kind.Y_ROUNDED_TO_FLOAT16: Description(
-        "Y is the maximum rounded to float16.", _COPIED, "a MaxPool of X rounded to float16"
+        "Y is the maximum rounded to float16, or to the largest value of it.",
+        _COPIED,
+        "a MaxPool of X rounded to float16",
     ),
     Kind.Y_ROUNDED_TO_BFLOAT16: Description(
-        "Y is the maximum rounded to bfloat16.", _COPIED, "a MaxPool of X rounded to bfloat16"
+        "Y is the maximum rounded to bfloat16, or to the largest value of it.",
+        _COPIED,
+        "a MaxPool of X rounded to bfloat16",
     ),
     Kind.Y_FLUSHED_SUBNORMAL: Description(
         "Y is zero where the maximum is subnormal.", _COPIED, "a MaxPool of X with its subnormal values made zero"

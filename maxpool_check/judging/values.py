@@ -33,7 +33,7 @@ def value_kinds(expected: Expected, Y: np.ndarray, wrong: np.ndarray) -> dict[Ki
         kinds[Kind.Y_SATURATED_INFINITY] = (due == np.inf) & (Y == highest(dtype))
         kinds[Kind.Y_FLUSHED_SUBNORMAL] = subnormal(due) & (Y == 0)
         for name in NARROWER.get(dtype.name, ()):
-            kinds[ROUNDED[name]] = same(Y, rounded(due, name))
+            kinds[ROUNDED[name]] = same(Y, rounded(due, name)) | same(Y, rounded(due, name, saturates=True))
     inside = _from_window(expected, Y, wrong)
     elsewhere = np.isin(Y, _after(expected, expected.core.reshape(-1)))
     kinds[Kind.Y_IN_WINDOW_NOT_MAXIMUM] = inside
@@ -53,10 +53,13 @@ def first_that_fits(wrong: np.ndarray, kinds: Mapping[Kind, np.ndarray], otherwi
     return {kind: cells for kind, cells in found.items() if cells.any()}
 
 
-def rounded(values: np.ndarray, name: str) -> np.ndarray:
-    """Float values rounded to a narrower type, in their own dtype."""
+def rounded(values: np.ndarray, name: str, *, saturates: bool = False) -> np.ndarray:
+    """Float values rounded to a narrower type, in their own dtype; what is too large gives infinity, or saturates."""
+    narrow = NUMPY[name]
     with np.errstate(over="ignore", invalid="ignore"):
-        result: np.ndarray = values.astype(NUMPY[name]).astype(values.dtype)
+        if saturates:
+            values = np.clip(values, *(limit.astype(values.dtype) for limit in (lowest(narrow), highest(narrow))))
+        result: np.ndarray = values.astype(narrow).astype(values.dtype)
     return result
 
 

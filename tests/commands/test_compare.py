@@ -153,7 +153,7 @@ NEG_INF = "sonnx/float:float-example-3"
         (["--case", "refusals/attributes:dilations-zero", "--question", "y-only"],
          "last 1.25.1 diverges (accepts-invalid), first 1.26.0 conforms"),
         (["--case", "onnx/version-10:ceil-last-window-in-padding"],
-         "last 1.20.1 undefined, first 1.21.0 diverges (shape)"),
+         "last 1.20.1 undefined, first 1.21.0 diverges (ceil-clip-exchanged)"),
     ],
 )  # fmt: skip
 def test_the_release_where_a_verdict_changes(cli, arguments, line):
