@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -162,6 +163,10 @@ def _asked(
         for question, judgement in inquiry.judgements.items():
             lines += ["", *drawing.judged(inquiry.meaning, question, inquiry.steps[question], judgement)]
             code = 3 if judgement.verdict is Verdict.ERROR else code
+        if any(judgement.kinds for judgement in inquiry.judgements.values()):
+            place = f"{case.origin.path}:{case.id.rpartition(':')[2]}"
+            command = shlex.join(["maxpool-check", "repro", place, "-t", said.name, "-o", "repro"])
+            lines += ["", f"Next: {command}"]
         _show(lines, color)
     if at is not None:
         _show(["", *_reference(case, at)], color)

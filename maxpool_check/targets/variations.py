@@ -26,7 +26,7 @@ def parts(case: Case, variation: Variation) -> list[Case]:
     batch, channels = layout.sizes(case.X.shape)[:2]
     if variation is Variation.CHANNELS_PERMUTED:
         if channels < 2:
-            raise NotExpressible(f"{channels} channels have no other order")
+            raise NotExpressible("there are no two channels to exchange")
         return [replace(case, X=np.ascontiguousarray(np.flip(case.X, _channel_axis(layout))))]
     if batch < 2 or layout is Layout.IMAGE:
         raise NotExpressible(f"a batch of {batch} cannot be split")

@@ -65,7 +65,7 @@ def test_the_right_kernel_gives_the_same_however_it_is_asked(asked):
     assert told == {(case, f"{of}-batch-split") for case in ("batch", "ties") for of in ("indices", "y-only")}
     assert found["batch", "indices-channels-permuted"].verdict == "conforms"
     assert found["one", "y-only-batch-split"].message == "a batch of 1 cannot be split"
-    assert found["one", "y-only-channels-permuted"].message == "1 channels have no other order"
+    assert found["one", "y-only-channels-permuted"].message == "there are no two channels to exchange"
     assert found["one", "y-only-optimization-off"].message == "it has no setting for optimization-off"
 
 
