@@ -22,7 +22,7 @@ run: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/ -o build/record.jsonl --report markdown=build/report.md --report json=build/report.json
 
 test: check
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 
 mutants: $(BIN)/.installed-for-tests
 	$(BIN)/python -m tests.mutants

@@ -12,13 +12,17 @@ from tests.conftest import ROOT
 from tests.judging.mutants import MUTANTS
 
 HERE = Path(__file__).parent
+QUICK = [
+    str(HERE / f"test_{name}.py") for name in ("comparison", "examples", "verdicts", "layouts", "known", "readings")
+]
+"""Those that draw many examples notice as well, but take longer for each mutant."""
 
 
 def run(name):
     """The tests of this folder up to the first that fails, with one function wrong: exit code and last words."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", str(HERE), f"--ignore={__file__}", "-x", "-q", "-p", "no:cacheprovider",
+        [sys.executable, "-m", "pytest", *QUICK, "-x", "-q", "-p", "no:cacheprovider",
          "-p", "tests.judging.mutants"],
         capture_output=True, text=True, cwd=ROOT, check=False,
         env={**os.environ, "PYTHONPATH": path, "MUTANT": name},
