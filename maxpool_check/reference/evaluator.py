@@ -7,12 +7,18 @@ value; Y is copied from X at the end, bit by bit.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from maxpool_check.reference.dtypes import bits, is_float
 from maxpool_check.reference.geometry import Axis
 from maxpool_check.reference.policies import Nan
 from maxpool_check.reference.pooling import Pooled, Pooling
+
+Taps = tuple[np.ndarray, np.ndarray]
+"""Of each window along one axis: the first position inside X, and how many there are; as of :meth:`Axis.taps`."""
 
 
 def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
@@ -23,16 +29,12 @@ def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
     dtype = pooling.numbering.dtype
     taps = [axis.taps() for axis in pooling.geometry]
     for dimension, (_, count) in enumerate(taps, start=2):
-        empty |= (count == 0).reshape(-1, *[1] * (len(shape) - 1 - dimension))
+        empty |= _along(count == 0, dimension, X.ndim)
     if empty.all():
         nothing = np.zeros(shape, X.dtype)
         return Pooled(nothing, np.full(shape, -1, dtype) if pooling.indices else None, empty, nothing)
 
-    keys = _keys(X, pooling.policies.nan)
-    cells = np.arange(X.size, dtype=np.int64).reshape(X.shape)
-    for dimension in range(X.ndim - 1, 1, -1):
-        keys, cells = _reduce(keys, cells, dimension, pooling.geometry[dimension - 2], *taps[dimension - 2])
-
+    cells = _chosen(_keys(X, pooling.policies.nan), pooling, taps)
     maxima = X.reshape(-1).take(cells)
     if pooling.policies.nan is Nan.AS_NEG_INF and is_float(X.dtype):
         maxima[np.isnan(maxima)] = -np.inf
@@ -40,23 +42,63 @@ def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
     Y = maxima if pooling.activation is None else np.where(empty, maxima, pooling.activation.of(maxima))
     if not pooling.indices:
         return Pooled(Y, None, empty, maxima)
-    Indices = np.where(empty, -1, pooling.numbering.number(cells, X.shape)).astype(dtype, copy=False)
+    Indices = pooling.numbering.number(cells, X.shape).astype(dtype, copy=False)
+    Indices[empty] = -1
     return Pooled(Y, Indices, empty, maxima)
+
+
+def _chosen(keys: np.ndarray, pooling: Pooling, taps: Sequence[Taps]) -> np.ndarray:
+    """The cell of X, in row-major order, that each window chooses; any cell for an empty one."""
+    planes, spatial = math.prod(keys.shape[:2]), keys.shape[2:]
+    plane = math.prod(spatial)
+    # Counted in each plane: the numbers are the same in all of them, and the smallest integers are the fastest.
+    cells = np.arange(plane, dtype=np.min_scalar_type(plane - 1)).reshape(1, 1, *spatial)
+    for dimension in range(keys.ndim - 1, 1, -1):
+        keys, cells = _reduce(keys, cells, dimension, pooling.geometry[dimension - 2], *taps[dimension - 2])
+    origins = np.arange(0, planes * plane, plane, dtype=np.int64)
+    return origins.reshape(*keys.shape[:2], *[1] * len(spatial)) + cells.astype(np.int64)
 
 
 def _reduce(
     keys: np.ndarray, cells: np.ndarray, dimension: int, axis: Axis, first: np.ndarray, count: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    # A tap that a window does not have repeats its first one, which is never greater than itself. An empty window
-    # looks at position 0; the caller discards what it finds.
-    best, chosen = keys.take(first, dimension), cells.take(first, dimension)
-    for t in range(1, int(count.max())):
-        position = np.where(t < count, first + t * axis.dilation, first)
-        candidate = keys.take(position, dimension)
-        greater = candidate > best
-        best = np.where(greater, candidate, best)
-        chosen = np.where(greater, cells.take(position, dimension), chosen)
+    shape = (*keys.shape[:dimension], axis.output, *keys.shape[dimension + 1 :])
+    # What stays 0 belongs to windows behind X, which are empty.
+    best, chosen = np.zeros(shape, keys.dtype), np.zeros(shape, cells.dtype)
+    before = (slice(None),) * dimension
+    for t, windows, positions in _taps(axis, first, count):
+        into, at = (*before, windows), (*before, positions)
+        candidate, cell = keys[at], cells[at]
+        if t == 0:
+            best[into], chosen[into] = candidate, cell
+            continue
+        greater = candidate > best[into]
+        np.maximum(best[into], candidate, out=best[into])
+        # In row-major order the cell of a later tap has a greater number than those of all before it.
+        np.maximum(chosen[into], cell * greater, out=chosen[into])
     return best, chosen
+
+
+def _taps(axis: Axis, first: np.ndarray, count: np.ndarray) -> Iterator[tuple[int, slice, slice | np.ndarray]]:
+    """Tap by tap: its number, the windows that have it, and its position in each."""
+    inner = min(axis.output, max(0, -(-axis.begin // axis.stride)))
+    if inner:
+        # Windows that begin before X. A tap that one does not have repeats its first, which is never greater than
+        # itself. An empty window looks at position 0; the caller discards what it finds.
+        first, count = first[:inner], count[:inner]
+        for t in range(max(1, int(count.max()))):
+            yield t, slice(inner), np.where(t < count, first + t * axis.dilation, first)
+    # The others are as far apart as the stride says, and those that have a tap are the first ones.
+    for t in range(axis.kernel):
+        at = axis.start(inner) + t * axis.dilation
+        windows = min(axis.output - inner, -((at - axis.size) // axis.stride))
+        if windows < 1:
+            break
+        yield t, slice(inner, inner + windows), slice(at, at + (windows - 1) * axis.stride + 1, axis.stride)
+
+
+def _along(values: np.ndarray, dimension: int, dimensions: int) -> np.ndarray:
+    return values.reshape(-1, *[1] * (dimensions - 1 - dimension))
 
 
 def _keys(X: np.ndarray, nan: Nan) -> np.ndarray:

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from maxpool_check.reference import definition, evaluator
 from maxpool_check.reference.activation import Activation, Function
-from maxpool_check.reference.dtypes import NUMPY, bits, is_float, lowest, rounded
+from maxpool_check.reference.dtypes import NUMPY, bits, highest, is_float, lowest, rounded
 from maxpool_check.reference.geometry import Axis, NoWindow, ceil_output, clipped_ceil_output, floor_output
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.numbering import Numbering, StorageOrder
 from maxpool_check.reference.policies import Nan, Policies
 from maxpool_check.reference.pooling import Pooled, Pooling
 
-DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "uint8", "int64")
+DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "uint8", "int16", "uint32", "int64", "uint64")
 SPECIAL = [np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 1e-45, -1e-45, 1e30, -1e30]
 
 
@@ -57,6 +57,63 @@ def test_every_small_geometry_in_one_dimension(size):
         assert_same(evaluator.evaluate(values, pooling), definition.evaluate(values, pooling))
         count += 1
     assert count > 100 or size == 0
+
+
+@pytest.mark.parametrize("nan", Nan)
+def test_every_small_geometry_with_every_reading_of_nan(nan):
+    values = np.array([[[np.nan, -np.inf, 0.0, -0.0], [-0.0, 0.0, -np.nan, np.nan], [-np.inf, np.nan, -np.inf, 1.0]]])
+    for axis in every_axis(4):
+        pooling = Pooling((axis,), Policies(nan=nan))
+        assert_same(evaluator.evaluate(values, pooling), definition.evaluate(values, pooling))
+
+
+@pytest.mark.parametrize("sizes", [(9,), (3, 3), (2, 2, 2)], ids=str)
+@pytest.mark.parametrize("pad", [0, 1])
+def test_every_pattern_of_two_values(sizes, pad):
+    # Every way to tie, one image each: the first maximum counts over all axes together.
+    cells = int(np.prod(sizes))
+    X = (np.arange(2**cells)[:, None] >> np.arange(cells) & 1).astype(np.int8).reshape(-1, 1, *sizes)
+    pooling = Pooling(tuple(Axis(size, 2, 1, 1, pad, 0, size - 1 + pad) for size in sizes), Policies())
+    assert_same(evaluator.evaluate(X, pooling), definition.evaluate(X, pooling))
+
+
+@pytest.mark.parametrize("name", ["float32", "int8"])
+@pytest.mark.parametrize(
+    "sizes", [(255,), (256,), (257,), (2, 128), (1, 257), (65535,), (65536,), (65537,), (257, 256)]
+)
+def test_planes_at_the_limits_of_the_types_that_positions_are_kept_in(name, sizes):
+    # Few windows, which together hold the first and the last cell of each plane, and ties.
+    geometry = tuple(Axis(size, size, max(1, size - 1), 1, size // 2, size // 2, 2) for size in sizes[:1])
+    geometry += tuple(Axis(size, 2, max(1, size - 2), 1, 0, 0, 2) for size in sizes[1:])
+    X = np.zeros((1, 3, *sizes), NUMPY[name])
+    X[(0, 0, *[-1] * len(sizes))] = X[(0, 2, *[0] * len(sizes))] = 1
+    pooling = Pooling(geometry, Policies())
+    assert_same(evaluator.evaluate(X, pooling), definition.evaluate(X, pooling))
+
+
+@pytest.mark.parametrize(
+    "axis",
+    [
+        Axis(3, 50, 1, 1, 49, 49, 52),
+        Axis(3, 50, 7, 1, 40, 40, 5),
+        Axis(3, 2, 1, 1, 9, 9, 20),
+        Axis(3, 2, 4, 5, 9, 9, 5),
+        Axis(2, 9, 5, 1, 3, 60, 8),
+        Axis(5, 3, 2, 1, -2, 9, 5),
+        Axis(5, 3, 2, 3, 7, -1, 4),
+        Axis(5, 4, 100, 1, 150, 150, 3),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_windows_that_reach_far_out_of_x_or_miss_it(axis, first):
+    other = Axis(3, 2, 1, 1, 1, 1, 4)
+    geometry = (axis, other) if first else (other, axis)
+    sizes = [one.size for one in geometry]
+    for X in (np.arange(2 * np.prod(sizes), dtype=np.int8), -np.arange(2 * np.prod(sizes), dtype=np.float64) * 0.0):
+        X = X.reshape(1, 2, *sizes)
+        pooling = Pooling(geometry, Policies())
+        assert_same(evaluator.evaluate(X, pooling), definition.evaluate(X, pooling))
 
 
 @st.composite
@@ -102,8 +159,8 @@ def test_any_geometry_policy_and_value_in_one_to_four_dimensions(pooling, name, 
         drawn = data.draw(st.lists(st.sampled_from(SPECIAL), min_size=size, max_size=size))
         X = rounded(np.array(drawn, np.float64), dtype).reshape(shape)
     else:
-        low = int(lowest(dtype))
-        drawn = data.draw(st.lists(st.integers(low, low + 3), min_size=size, max_size=size))
+        low, high = int(lowest(dtype)), int(highest(dtype))
+        drawn = data.draw(st.lists(st.sampled_from([low, low + 1, 0, 1, high - 1, high]), min_size=size, max_size=size))
         X = np.array(drawn, dtype).reshape(shape)
     fast = evaluator.evaluate(X, pooling)
     assert_same(fast, definition.evaluate(X, pooling))
@@ -135,6 +192,7 @@ def test_numbers_near_the_limits_of_64_bits():
         Axis(3, 2, 1, far - 1, far, 3, 6),
         Axis(3, 2, far, 1, 0, 0, 1),
         Axis(3, 2, 1, 2**62, 2**62, 2**62, 2),
+        Axis(3, 2, 1, 2**63 - 1, 2**63 - 1, 2**63 - 1, 3),
     ):
         pooled = evaluator.evaluate(X, Pooling((axis,), Policies()))
         for i in range(axis.output):
