@@ -12,6 +12,7 @@ NAMES = FLOATS + INTEGERS
 NUMPY: dict[str, np.dtype] = {
     name: np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name) for name in NAMES
 }
+_FLOATS = frozenset(NUMPY[name] for name in FLOATS)
 
 
 def name_of(dtype: np.dtype) -> str:
@@ -21,7 +22,7 @@ def name_of(dtype: np.dtype) -> str:
 
 def is_float(dtype: np.dtype) -> bool:
     """Whether the type has infinities, NaN and a sign of zero."""
-    return dtype.name in FLOATS
+    return dtype in _FLOATS
 
 
 def bits(values: np.ndarray) -> np.ndarray:

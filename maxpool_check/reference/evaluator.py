@@ -65,17 +65,16 @@ def _reduce(
     shape = (*keys.shape[:dimension], axis.output, *keys.shape[dimension + 1 :])
     # What stays 0 belongs to windows behind X, which are empty.
     best, chosen = np.zeros(shape, keys.dtype), np.zeros(shape, cells.dtype)
-    before = (slice(None),) * dimension
     for t, windows, positions in _taps(axis, first, count):
-        into, at = (*before, windows), (*before, positions)
-        candidate, cell = keys[at], cells[at]
+        held, winner = _at(best, windows, dimension), _at(chosen, windows, dimension)
+        candidate, cell = _at(keys, positions, dimension), _at(cells, positions, dimension)
         if t == 0:
-            best[into], chosen[into] = candidate, cell
+            held[...], winner[...] = candidate, cell
             continue
-        greater = candidate > best[into]
-        np.maximum(best[into], candidate, out=best[into])
+        greater = candidate > held
+        np.maximum(held, candidate, out=held)
         # In row-major order the cell of a later tap has a greater number than those of all before it.
-        np.maximum(chosen[into], cell * greater, out=chosen[into])
+        np.maximum(winner, cell * greater, out=winner)
     return best, chosen
 
 
@@ -87,7 +86,7 @@ def _taps(axis: Axis, first: np.ndarray, count: np.ndarray) -> Iterator[tuple[in
         # itself. An empty window looks at position 0; the caller discards what it finds.
         first, count = first[:inner], count[:inner]
         for t in range(max(1, int(count.max()))):
-            yield t, slice(inner), np.where(t < count, first + t * axis.dilation, first)
+            yield t, slice(inner), np.where(t < count, first + t * axis.dilation, first) if t else first
     # The others are as far apart as the stride says, and those that have a tap are the first ones.
     for t in range(axis.kernel):
         at = axis.start(inner) + t * axis.dilation
@@ -95,6 +94,13 @@ def _taps(axis: Axis, first: np.ndarray, count: np.ndarray) -> Iterator[tuple[in
         if windows < 1:
             break
         yield t, slice(inner, inner + windows), slice(at, at + (windows - 1) * axis.stride + 1, axis.stride)
+
+
+def _at(values: np.ndarray, positions: slice | np.ndarray, dimension: int) -> np.ndarray:
+    """The part of an array that has these positions on one axis: a view, if they are a slice."""
+    if isinstance(positions, slice):
+        return values[(slice(None),) * dimension + (positions,)]
+    return values.take(positions, dimension)
 
 
 def _along(values: np.ndarray, dimension: int, dimensions: int) -> np.ndarray:
