@@ -30,6 +30,7 @@ _WORDS = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None,
     "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
 }  # fmt: skip
+_NUMERIC = frozenset("+-.0123456789")
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -37,15 +38,16 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     """Safe, and in C where PyYAML has it."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Mark:
-    """Where a value stood (counted from 1), and the values inside it."""
+    """Where a value stood (counted from 1), and the values inside it: of a list, or of a map and its keys."""
 
     line: int
     column: int
-    items: list[Mark] = field(default_factory=list)
-    keys: dict[Hashable, Mark] = field(default_factory=dict)
-    values: dict[Hashable, Mark] = field(default_factory=dict)
+    # None in most of the many marks of a file, which therefore cost little.
+    items: list[Mark] | None = None
+    keys: dict[Hashable, Mark] | None = None
+    values: dict[Hashable, Mark] | None = None
 
 
 Steps = Sequence[str | int]
@@ -63,16 +65,16 @@ class Document:
         """A problem at the value of ``path``, or at one of its keys; as near as the file itself goes."""
         mark = self.mark_of(path)
         if key is not None:
-            mark = mark.keys.get(key, mark)
+            mark = (mark.keys or {}).get(key, mark)
         return Problem(self.path, mark.line, mark.column, message)
 
     def mark_of(self, path: Steps) -> Mark:
         """The mark of the value at ``path``, or of the nearest one around it."""
         mark = self.mark
         for step in path:
-            if isinstance(step, int) and step < len(mark.items):
+            if isinstance(step, int) and mark.items and step < len(mark.items):
                 mark = mark.items[step]
-            elif step in mark.values:
+            elif mark.values and step in mark.values:
                 mark = mark.values[step]
             else:
                 break
@@ -146,13 +148,16 @@ class _Stop(yaml.MarkedYAMLError):
         super().__init__(problem=problem, problem_mark=event.start_mark)
 
 
-@dataclass
+@dataclass(slots=True)
 class _Open:
     """A collection whose end has not come yet."""
 
     data: Any
     mark: Mark
     anchor: str | None
+    items: list[Mark] = field(default_factory=list)
+    keys: dict[Hashable, Mark] = field(default_factory=dict)
+    values: dict[Hashable, Mark] = field(default_factory=dict)
     size: int = 1
     key: tuple[Hashable, Mark] | None = None
 
@@ -183,6 +188,10 @@ class _Builder:
             self._open.append(_Open(data, self._mark(event), event.anchor))
         elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
             done = self._open.pop()
+            if isinstance(done.data, list):
+                done.mark.items = done.items
+            else:
+                done.mark.keys, done.mark.values = done.keys, done.values
             self._add(done.data, done.mark, done.anchor, done.size, event)
         elif isinstance(event, yaml.AliasEvent):
             self._alias(event)
@@ -208,13 +217,13 @@ class _Builder:
         parent.size += size
         if isinstance(parent.data, list):
             parent.data.append(data)
-            parent.mark.items.append(mark)
+            parent.items.append(mark)
         elif parent.key is None:
             if isinstance(data, (list, dict)):
                 raise _Stop("a key must be plain text", event)
             key = str(data) if isinstance(data, (bool, int, float)) or data is None else data
             if key in parent.data:
-                first = parent.mark.keys[key]
+                first = parent.keys[key]
                 self.problems.append(
                     Problem(self.shown, mark.line, mark.column, f"duplicate key '{key}', first on line {first.line}")
                 )
@@ -224,8 +233,8 @@ class _Builder:
             parent.key = None
             if key not in parent.data:
                 parent.data[key] = data
-                parent.mark.keys[key] = key_mark
-                parent.mark.values[key] = mark
+                parent.keys[key] = key_mark
+                parent.values[key] = mark
 
     def _tagged(self, event: Any, allowed: str | None) -> None:
         if event.tag not in (None, "!", allowed):
@@ -240,6 +249,8 @@ def resolve(text: str) -> Any:
     """The value of a plain (unquoted) scalar."""
     if text in _WORDS:
         return _WORDS[text]
+    if text[0] not in _NUMERIC:
+        return text
     if _INTEGER.fullmatch(text):
         # Python refuses to convert thousands of digits; so do the dtypes, with a better message.
         return int(text) if len(text) < 400 else text
