@@ -1,16 +1,14 @@
-"""The command line: its commands, and what becomes of an error."""
+"""The command line: its commands, and what becomes of an error.
+
+What only some calls need is imported where they need it: --help waits for click alone.
+"""
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import io
-import itertools
-import json
-import keyword
 import os
 import sys
-import traceback
 
 import click
 
@@ -56,6 +54,8 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
             near = difflib.get_close_matches(args[0], COMMANDS, 1)
             ctx.fail(f"no command '{args[0]}'" + (f"; did you mean '{near[0]}'?" if near else ""))
         return super().resolve_command(ctx, args)
@@ -64,7 +64,7 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         # A module that others import cannot be called 'import'.
-        name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        name = "import_" if cmd_name == "import" else cmd_name
         module = importlib.import_module(f"maxpool_check.commands.{name}")
         command: click.Command = module.command
         return command
@@ -122,6 +122,8 @@ def _run(given: list[str]) -> int:
         return _explained(given, 3, [{"message": str(error)}])
     except Exception as error:
         if "-vv" in given:
+            import traceback
+
             traceback.print_exc()
         else:
             click.echo(f"internal error: {type(error).__name__}: {error}", err=True)
@@ -131,12 +133,14 @@ def _run(given: list[str]) -> int:
 
 def _explained(arguments: list[str], exit_code: int, errors: list[dict[str, object]]) -> int:
     """Keep the promise of --format json, one document on stdout, for errors that leave a command without one."""
-    pairs = itertools.pairwise([*arguments, ""])
+    pairs = zip(arguments, [*arguments[1:], ""], strict=True)
     wanted = any(pair == ("--format", "json") or pair[0] == "--format=json" for pair in pairs)
     if wanted and arguments[0] == "run":
         from maxpool_check.reporting import json as run_json
 
         click.echo(run_json.failure(exit_code, errors))
     elif wanted:
+        import json
+
         click.echo(json.dumps({"schema": f"maxpool-check/{arguments[0]}/1", "exit_code": exit_code, "errors": errors}))
     return exit_code
