@@ -2,6 +2,7 @@
 # make test   lint, types and all tests
 # make check  lint and types
 # make mutants which cases notice which of the kernels that are wrong on purpose
+# make bench how fast the tool is, against what it stands on; writes reports/benchmark.md
 # make test-runtimes the adapters of the other runtimes, against the real ones
 # make generated the cases of cases/generated/
 # make report the committed reports, from real runs
@@ -16,7 +17,7 @@ HISTORY := 1.15.1..1.31.1,every=minor
 
 GENERATED := onnx-22 sonnx openvino-14 ort-nhwc-11 ngraph-0 xmos-maxpool2d
 
-.PHONY: run test mutants test-runtimes check format generated report report-runtimes history clean
+.PHONY: run test mutants bench test-runtimes check format generated report report-runtimes history clean
 
 run: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/ -o build/record.jsonl --report markdown=build/report.md --report json=build/report.json
@@ -26,6 +27,9 @@ test: check
 
 mutants: $(BIN)/.installed-for-tests
 	$(BIN)/python -m tests.mutants
+
+bench: $(BIN)/.installed-for-tests
+	$(BIN)/python -m tests.bench
 
 test-runtimes: export ORT_WEBGPU_EP_ALLOW_SOFTWARE_ADAPTER = 1
 test-runtimes: export VK_ICD_FILENAMES = /usr/lib/chromium/vk_swiftshader_icd.json

@@ -1,0 +1,97 @@
+"""Time as ratios: the one and the other in turn, on the same machine, in the same minutes."""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tests.conftest import ROOT
+
+Timed = Callable[[], float]
+"""Does something once, and returns the seconds it took."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What was measured, once for each repetition."""
+
+    values: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.values)
+
+
+def ratio(one: Timed, other: Timed, repetitions: int) -> Figure:
+    """The one's time in units of the other's. Each pair is timed back to back, so that what else runs slows both."""
+    if repetitions > 1:
+        one(), other()
+    return Figure(tuple(one() / other() for _ in range(repetitions)))
+
+
+def each(one: Timed, repetitions: int) -> Figure:
+    """The seconds of each repetition, after one that is not counted."""
+    if repetitions > 1:
+        one()
+    return Figure(tuple(one() for _ in range(repetitions)))
+
+
+def calls(function: Callable[[], object], count: int = 1) -> Timed:
+    """The median time of a call among so many in a row."""
+
+    def timed() -> float:
+        seconds = []
+        for _ in range(count):
+            start = time.perf_counter()
+            function()
+            seconds.append(time.perf_counter() - start)
+        return statistics.median(seconds)
+
+    return timed
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A process that has ended: how long it took, from start to exit, and the memory of the largest of its processes."""
+
+    seconds: float
+    mebibytes: float
+    stdout: str
+
+
+def process(command: Sequence[object], allowed: Sequence[int] = (0,)) -> Finished:
+    """Run a command, with its start and its end in the time."""
+    start = time.perf_counter()
+    child = subprocess.Popen(
+        [str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT, env=_environment()
+    )  # fmt: skip
+    assert child.stdout is not None
+    stdout = child.stdout.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    seconds = time.perf_counter() - start
+    child.stdout.close()
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode not in allowed:
+        raise RuntimeError(f"{' '.join(map(str, command))} ended with {child.returncode}:\n{stdout[-2000:]}")
+    return Finished(seconds, _mebibytes(usage), stdout)
+
+
+def python(*words: object) -> tuple[object, ...]:
+    """A command of this interpreter."""
+    return (sys.executable, *words)
+
+
+def _environment() -> Mapping[str, str]:
+    # As installed: what is imported again and again is compiled once.
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
+def _mebibytes(usage: resource.struct_rusage) -> float:
+    # Linux counts it in KiB, macOS in bytes.
+    return usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)

@@ -1,0 +1,245 @@
+"""The rows of the benchmark: what is measured, against what, and what is wanted."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import onnx
+import onnxruntime
+import yaml
+from onnx.reference import ReferenceEvaluator
+
+from maxpool_check.corpus.collection import collect
+from maxpool_check.reference import evaluator
+from tests.bench import work
+from tests.bench.measuring import Figure, calls, each, process, python, ratio
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is measured."""
+
+    cases: int = 1000
+    growth: tuple[int, ...] = (1000, 10_000)
+    large: tuple[int, ...] = (1, 64, 112, 112)
+    repetitions: int = 5
+    calls: int = 2000
+    installs: bool = True
+    backend: bool = True
+
+
+TINY = Size(cases=4, growth=(4, 8), large=(1, 2, 12, 12), repetitions=1, calls=3, installs=False)
+"""To see that everything can be measured."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure; None where it could not be measured, and then the note says why.
+
+    ``limit`` is what is wanted: at most, or at least if it is negative.
+    """
+
+    part: str
+    what: str
+    figure: Figure | None
+    unit: str = "x"
+    limit: float | None = None
+    note: str = ""
+
+    @property
+    def wanted(self) -> str:
+        """The limit in words."""
+        if self.limit is None:
+            return ""
+        return f"{'at most' if self.limit > 0 else 'at least'} {abs(self.limit):g} {self.unit}"
+
+    @property
+    def met(self) -> str:
+        """Whether the median is what is wanted."""
+        if self.limit is None or self.figure is None:
+            return ""
+        at_most = self.limit > 0
+        return "yes" if (self.figure.median <= self.limit if at_most else self.figure.median >= -self.limit) else "no"
+
+
+def measured(size: Size, folder: Path) -> Iterator[Row]:
+    """Every row, each as soon as it is measured. Files are written to the folder."""
+    cases = work.case_files(folder / "cases", size.cases)
+    for rows in (_floor, _kernel, _reference, _others, _loading, _start, _growth):
+        yield from rows(size, folder, cases)
+
+
+def _floor(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
+    models = work.ready_models(cases, folder / "models.pickle")
+    yield Row(
+        "run", f"`run` of {size.cases} cases, asked twice each, with a record and JSON / the floor: a bare loop that makes a "
+        "session of ready bytes for each question, and runs it",
+        ratio(
+            lambda: work.run(cases, folder / "record.jsonl", size.cases).seconds,
+            lambda: process(python(HERE / "floor.py", models)).seconds,
+            size.repetitions,
+        ),
+        limit=1.25, note="process start and imports on both sides",
+    )  # fmt: skip
+
+
+def _kernel(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
+    for X, window, count, limit in (
+        (work.pooled_input(size.large), (3, 2, 1), 1 + size.calls // 200, 2),
+        (work.pooled_input((1, 1, 8, 8)), (3, 1, 0), size.calls, None),
+    ):
+        runtime, ours = _session(work.model(X, *window)), work.pooling(X, *window)
+        named = f"float32 {_by(X.shape)}, k={window[0]}, s={window[1]}, p={window[2]}, with Indices"
+        own = calls(lambda X=X, ours=ours: evaluator.evaluate(X, ours), count)
+        yield Row(
+            "evaluator", f"the evaluator / ONNX Runtime's own kernel, one thread: {named}",
+            ratio(own, calls(lambda X=X, runtime=runtime: runtime.run(["Y", "Indices"], {"X": X}), count), size.repetitions),
+            limit=limit, note=f"medians of {count} calls",
+        )  # fmt: skip
+        if limit is None:
+            yield Row(
+                "evaluator", f"the evaluator, a call: {named}", _scaled(each(own, size.repetitions), 1e6),
+                "microseconds", 100, f"medians of {count} calls",
+            )  # fmt: skip
+
+
+def _reference(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
+    for X, window, limit in (
+        (work.pooled_input(size.large), (3, 2, 1), -100),
+        (work.pooled_input((1, 1, 8, 8)), (3, 1, 0), None),
+    ):
+        theirs, ours = ReferenceEvaluator(onnx.load_from_string(work.model(X, *window))), work.pooling(X, *window)
+        yield Row(
+            "evaluator", f"onnx.reference.ReferenceEvaluator / the evaluator: float32 {_by(X.shape)}, with Indices",
+            ratio(
+                calls(lambda X=X, theirs=theirs: theirs.run(None, {"X": X})),
+                calls(lambda X=X, ours=ours: evaluator.evaluate(X, ours), 10),
+                size.repetitions,
+            ),
+            limit=limit,
+        )  # fmt: skip
+
+
+def _others(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
+    def ours() -> float:
+        """The seconds of a case, of which each is asked twice."""
+        return work.run(cases, folder / "record.jsonl", size.cases).seconds / size.cases
+
+    alone: list[float] = []
+    count = 0
+
+    def backend() -> float:
+        nonlocal count
+        done = process(python(HERE / "backend.py"))
+        found = json.loads(done.stdout)
+        count = found["cases"]
+        alone.append(found["seconds"] / count)
+        return done.seconds / count
+
+    what = "ONNX's backend test runner, a case / `run`, a case"
+    if size.backend:
+        whole = ratio(backend, ours, size.repetitions)
+        yield Row(
+            "run", what, whole, limit=-100,
+            note=f"process start and loading on both sides: {count} cases there, {size.cases} here; running "
+            f"them alone takes {statistics.median(alone) * 1e3:.1f} ms a case there",
+        )  # fmt: skip
+    else:
+        yield Row("run", what, None, limit=-100, note="not measured: left out")
+    what = "Polygraphy's `run --onnxrt`, a model / `run`, a case"
+    try:
+        program = _polygraphy(folder / "polygraphy") if size.installs else None
+        why = "left out"
+    except (OSError, subprocess.CalledProcessError) as error:
+        program, why = None, f"it could not be installed ({error})"
+    if program is None:
+        yield Row("run", what, None, limit=-500, note=f"not measured: {why}")
+        return
+    X = work.pooled_input((1, 2, 8, 8))
+    model = folder / "model.onnx"
+    model.write_bytes(work.model(X, 3, 1, 0))
+    version = process((program, "--version")).stdout.split("Version:")[1].split()[0]
+    yield Row(
+        "run", what, ratio(lambda: process((program, "run", model, "--onnxrt")).seconds, ours, size.repetitions),
+        limit=-500, note=f"Polygraphy {version}; process start on both sides, of one model there, of {size.cases} cases here",
+    )  # fmt: skip
+
+
+def _polygraphy(environment: Path) -> Path:
+    uv = shutil.which("uv", path=str(Path(sys.executable).parent)) or "uv"
+    wanted = ("polygraphy", f"onnxruntime=={onnxruntime.__version__}", "onnx")
+    for words in (
+        ("venv", "--quiet", "--python", sys.executable, environment),
+        ("pip", "install", "--quiet", "--python", environment / "bin" / "python", *wanted),
+    ):
+        subprocess.run([uv, *map(str, words)], check=True, capture_output=True)
+    return environment / "bin" / "polygraphy"
+
+
+def _loading(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
+    texts = [file.read_text() for file in sorted(cases.iterdir())]
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    ours = calls(lambda: collect([cases]))
+    yield Row(
+        "loading", f"reading and checking {size.cases} cases / PyYAML's {loader.__name__} alone on the same file",
+        ratio(ours, calls(lambda: [yaml.load(text, loader) for text in texts]), size.repetitions),
+    )  # fmt: skip
+    yield Row("loading", f"reading and checking {size.cases} cases", each(ours, size.repetitions), "s", 0.5)
+
+
+def _start(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
+    nothing = python("-c", "pass")
+    ours = python("-c", "from maxpool_check.commands.main import main; main(['--help'])")
+    click = python("-c", "import click; click.Group(help='nothing')(['--help'])")
+    times = size.repetitions * 5
+    for what, command, limit in (("`maxpool-check --help`", ours, 4), ("a click command without options", click, None)):
+        yield Row(
+            "start", f"{what} / a start of the interpreter",
+            ratio(lambda command=command: process(command).seconds, lambda: process(nothing).seconds, times),
+            limit=limit,
+        )  # fmt: skip
+
+
+def _growth(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
+    smallest, *others = size.growth
+    folders = {count: work.case_files(folder / f"cases-{count}", count) for count in size.growth}
+    memory: dict[int, list[float]] = {count: [] for count in size.growth}
+
+    def run(count: int) -> Callable[[], float]:
+        def timed() -> float:
+            done = work.run(folders[count], folder / "record.jsonl", count)
+            memory[count].append(done.mebibytes)
+            return done.seconds / count
+
+        return timed
+
+    # A long run is its own average.
+    repetitions = max(1, size.repetitions // 2)
+    for count in others:
+        found = ratio(run(count), run(smallest), repetitions if count < 100_000 else 1)
+        yield Row("growth", f"`run` of {count} cases, a case / of {smallest}, a case", found, limit=1.1)
+    for count in size.growth:
+        yield Row("growth", f"the largest process of `run` of {count} cases", Figure(tuple(memory[count])), "MiB")
+
+
+def _session(model: bytes) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def _scaled(figure: Figure, factor: float) -> Figure:
+    return Figure(tuple(value * factor for value in figure.values))
+
+
+def _by(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape))
