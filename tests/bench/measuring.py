@@ -28,9 +28,12 @@ class Figure:
         return statistics.median(self.values)
 
 
-def ratio(one: Timed, other: Timed, repetitions: int) -> Figure:
-    """The one's time in units of the other's. Each pair is timed back to back, so that what else runs slows both."""
-    if repetitions > 1:
+def ratio(one: Timed, other: Timed, repetitions: int, *, warm: bool = True) -> Figure:
+    """The one's time in units of the other's. Each pair is timed back to back, so that what else runs slows both.
+
+    ``warm``: once before, which is not counted, where there are several.
+    """
+    if warm and repetitions > 1:
         one(), other()
     return Figure(tuple(one() / other() for _ in range(repetitions)))
 
@@ -42,15 +45,15 @@ def each(one: Timed, repetitions: int) -> Figure:
     return Figure(tuple(one() for _ in range(repetitions)))
 
 
-def calls(function: Callable[[], object], count: int = 1) -> Timed:
-    """The median time of a call among so many in a row."""
+def calls(function: Callable[[], object], count: int = 1, clock: Callable[[], float] = time.perf_counter) -> Timed:
+    """The median time of a call among so many in a row, by a clock."""
 
     def timed() -> float:
         seconds = []
         for _ in range(count):
-            start = time.perf_counter()
+            start = clock()
             function()
-            seconds.append(time.perf_counter() - start)
+            seconds.append(clock() - start)
         return statistics.median(seconds)
 
     return timed
