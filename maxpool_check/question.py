@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from enum import Enum
+from functools import cached_property
 
 
 class Variation(str, Enum):
@@ -51,22 +52,22 @@ class Question(str, Enum):
     INDICES_CHANNELS_PERMUTED = "indices-channels-permuted"
     Y_ONLY_CHANNELS_PERMUTED = "y-only-channels-permuted"
 
-    @property
+    @cached_property
     def outputs(self) -> tuple[str, ...]:
         """The outputs asked for."""
         return ("Y", "Indices") if self.value.startswith("indices") else ("Y",)
 
-    @property
+    @cached_property
     def in_domain(self) -> bool:
         """Whether it is asked in the document's own operator domain."""
         return self in (Question.INDICES_IN_DOMAIN, Question.Y_ONLY_IN_DOMAIN)
 
-    @property
+    @cached_property
     def variation(self) -> Variation | None:
         """What is varied, if anything is."""
         return next((one for one in Variation if self.value.endswith(one.value)), None)
 
-    @property
+    @cached_property
     def base(self) -> Question:
         """The question that is varied; itself, if none is."""
         if self.variation is None:

@@ -50,7 +50,8 @@ class Expected:
     @cached_property
     def pooled(self) -> Pooled:
         """The answer to print: where the document leaves a point open, one of those that conform."""
-        return evaluate(self.core, replace(self.pooling, indices=True))
+        pooling = self.pooling if self.pooling.indices else replace(self.pooling, indices=True)
+        return evaluate(self.core, pooling)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -106,6 +107,10 @@ class Expected:
         whole = replace(self.pooling, indices=True, numbering=Numbering())
         policies = self.pooling.policies
         open_nan = policies.nan is Nan.UNSPECIFIED and self.holds_nan.any()
+        if not open_nan and self.pooling.numbering == Numbering():
+            # The numbers of Indices are these very positions.
+            assert self.pooled.Indices is not None
+            return [self.pooled.Indices]
         found = []
         for nan in ALL_READINGS if open_nan else (policies.nan,):
             indices = evaluate(self.core, replace(whole, policies=replace(policies, nan=nan))).Indices

@@ -61,13 +61,16 @@ def _first_cells(expected: Expected) -> np.ndarray:
 def _tie(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -> tuple[str, ...]:
     if numbers is None or expected.pooling.policies.tie is not Tie.ANY or not expected.has_ties:
         return ()
+    tied = (expected.choices[0] != expected.last) & ~expected.pooled.empty & ~expected.holds_nan
+    if tied.any() and not (numbers == expected.pooled.Indices)[tied].all():
+        # An index that names no maximum says nothing of which it would take.
+        tied &= expected.named(numbers, Y).right
+    if not tied.any():
+        return ()
     numbering, shape = expected.pooling.numbering, expected.core.shape
     chosen = {"first": expected.choices[0], "last": expected.last, "column-first": expected.column_first}
     readings = {name: numbering.number(np.maximum(cells, 0), shape) for name, cells in chosen.items()}
-    tied = (expected.choices[0] != expected.last) & ~expected.pooled.empty & ~expected.holds_nan
-    # An index that names no maximum says nothing of which it would take.
-    tied &= expected.named(numbers, Y).right if tied.any() else tied
-    return _fitting(readings, numbers.astype(np.int64), tied) if tied.any() else ()
+    return _fitting(readings, numbers.astype(np.int64), tied)
 
 
 def _zero_sign(expected: Expected, Y: np.ndarray) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import ml_dtypes
 import numpy as np
 
@@ -20,6 +22,7 @@ def name_of(dtype: np.dtype) -> str:
     return dtype.name
 
 
+@cache
 def is_float(dtype: np.dtype) -> bool:
     """Whether the type has infinities, NaN and a sign of zero."""
     return dtype in _FLOATS

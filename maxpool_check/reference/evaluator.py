@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -27,7 +28,7 @@ def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
     # First of all, so that an answer too large for the memory is refused before anything is worked out.
     empty = np.zeros(shape, bool)
     dtype = pooling.numbering.dtype
-    taps = [axis.taps() for axis in pooling.geometry]
+    taps = [_taps(axis) if axis.output <= _FEW else axis.taps() for axis in pooling.geometry]
     for dimension, (_, count) in enumerate(taps, start=2):
         empty |= _along(count == 0, dimension, X.ndim)
     if empty.all():
@@ -57,6 +58,15 @@ def _chosen(keys: np.ndarray, pooling: Pooling, taps: Sequence[Taps]) -> np.ndar
         keys, cells = _reduce(keys, cells, dimension, pooling.geometry[dimension - 2], *taps[dimension - 2])
     origins = np.arange(0, planes * plane, plane, dtype=np.int64)
     return origins.reshape(*keys.shape[:2], *[1] * len(spatial)) + cells.astype(np.int64)
+
+
+_FEW = 256
+
+
+@lru_cache(1024)
+def _taps(axis: Axis) -> tuple[np.ndarray, np.ndarray]:
+    # The axes of many cases are alike. Long tables are not kept: they would take more memory than time.
+    return axis.taps()
 
 
 def _reduce(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import onnx
@@ -29,9 +30,11 @@ def build(
     The attributes are written as they are, right or wrong: whether a runtime refuses them is one of the questions.
     ``activation`` is a node behind the MaxPool; ``domain`` is the MaxPool's, and ``opset`` a version of it.
     """
-    element = getattr(TensorProto, dtype.upper().replace("FLOAT64", "DOUBLE") if dtype != "float32" else "FLOAT")
-    pooled = outputs if activation is None else ("maxima", *outputs[1:])
-    node = helper.make_node("MaxPool", ["X"], pooled, domain=domain)
+    model = onnx.ModelProto()
+    # Parameters of an activation may be zeros of either sign, which are equal as keys.
+    skeleton = _kept if activation is None else _without_attributes
+    model.CopyFrom(skeleton(opset, dtype, shape, outputs, activation, domain))
+    node = model.graph.node[0]
     for name, value in attributes.items():
         # An empty list could be one of anything; a truth value is written as the integer it is to ONNX.
         empty = isinstance(value, list) and not value
@@ -39,7 +42,16 @@ def build(
         node.attribute.append(
             helper.make_attribute(name, written, attr_type=onnx.AttributeProto.INTS if empty else None)
         )
-    nodes: list[NodeProto] = [node]
+    return bytes(model.SerializeToString())
+
+
+def _without_attributes(
+    opset: int, dtype: str, shape: tuple[int, ...], outputs: tuple[str, ...], activation: Activation | None, domain: str
+) -> onnx.ModelProto:
+    """The model of a MaxPool without attributes: what models of the same shape have in common."""
+    element = getattr(TensorProto, dtype.upper().replace("FLOAT64", "DOUBLE") if dtype != "float32" else "FLOAT")
+    pooled = outputs if activation is None else ("maxima", *outputs[1:])
+    nodes: list[NodeProto] = [helper.make_node("MaxPool", ["X"], pooled, domain=domain)]
     constants: list[TensorProto] = []
     if activation is not None:
         behind, constants = _activation(activation, dtype)
@@ -56,7 +68,10 @@ def build(
     )
     imports = [helper.make_opsetid(domain, opset)]
     version = helper.find_min_ir_version_for(imports, ignore_unknown=True)
-    return bytes(helper.make_model(graph, opset_imports=imports, ir_version=version).SerializeToString())
+    return helper.make_model(graph, opset_imports=imports, ir_version=version)
+
+
+_kept = lru_cache(1024)(_without_attributes)
 
 
 def _activation(activation: Activation, dtype: str) -> tuple[NodeProto, list[TensorProto]]:

@@ -1,0 +1,68 @@
+"""Models: made from what models of the same shape have in common, and the same bytes as if made whole."""
+
+import itertools
+
+import onnx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from onnx import helper
+
+from maxpool_check.reference.activation import Activation, Function
+from maxpool_check.targets.onnx_model import NEWEST_OPSET, build
+
+ELEMENTS = {
+    "float32": onnx.TensorProto.FLOAT, "float64": onnx.TensorProto.DOUBLE, "float16": onnx.TensorProto.FLOAT16,
+    "bfloat16": onnx.TensorProto.BFLOAT16, "int8": onnx.TensorProto.INT8, "uint8": onnx.TensorProto.UINT8,
+}  # fmt: skip
+INTEGERS = st.integers(-(2**63), 2**63 - 1)
+VALUES = st.one_of(INTEGERS, st.lists(INTEGERS, min_size=1, max_size=6), st.text("AVS_x", max_size=8), st.floats(width=32))
+ATTRIBUTES = st.dictionaries(st.sampled_from(["kernel_shape", "strides", "pads", "auto_pad", "ceil_mode", "other"]), VALUES)
+
+
+def made_whole(opset, attributes, dtype, shape, outputs, domain):
+    """The model as onnx's own helper makes it, node and attributes at once."""
+    node = helper.make_node("MaxPool", ["X"], outputs, domain=domain)
+    node.attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
+    rank = [f"D{axis}" for axis in range(len(shape))]
+    types = {"Y": ELEMENTS[dtype], "Indices": onnx.TensorProto.INT64}
+    graph = helper.make_graph(
+        [node],
+        "maxpool",
+        [helper.make_tensor_value_info("X", ELEMENTS[dtype], shape)],
+        [helper.make_tensor_value_info(name, types[name], rank) for name in outputs],
+    )
+    imports = [helper.make_opsetid(domain, opset)]
+    version = helper.find_min_ir_version_for(imports, ignore_unknown=True)
+    return helper.make_model(graph, opset_imports=imports, ir_version=version).SerializeToString()
+
+
+@given(
+    st.integers(7, NEWEST_OPSET),
+    ATTRIBUTES,
+    st.sampled_from(sorted(ELEMENTS)),
+    st.lists(st.integers(0, 9), max_size=6).map(tuple),
+    st.sampled_from([("Y",), ("Y", "Indices")]),
+    st.sampled_from(["", "com.ms.internal.nhwc"]),
+)
+def test_a_model_is_the_one_that_is_made_whole(opset, attributes, dtype, shape, outputs, domain):
+    built = build(opset, attributes, dtype, shape, outputs, domain=domain)
+    assert built == made_whole(opset, attributes, dtype, shape, outputs, domain)
+    # Once more: the first one must have left nothing behind.
+    assert build(opset, attributes, dtype, shape, outputs, domain=domain) == built
+
+
+def test_models_of_other_questions_differ():
+    clip = Activation(Function.CLIP, (0.0, 6.0))
+    questions = itertools.product(
+        (12, 22), ({}, {"kernel_shape": [2]}), ("float32", "float16"), ((1, 1, 4), (1, 1, 5)), (("Y",), ("Y", "Indices")),
+        (None, clip, Activation(Function.CLIP, (-0.0, 6.0))), ("", "d"),
+    )  # fmt: skip
+    models = [build(*question) for question in questions]
+    assert len(set(models)) == len(models) == 192
+
+
+@pytest.mark.parametrize("value", [[], [True, False]])
+def test_lists_that_onnx_cannot_type_are_integers(value):
+    (attribute,) = onnx.load_from_string(build(22, {"pads": value}, "float32", (1, 1, 1), ("Y",))).graph.node[0].attribute
+    assert (attribute.type, list(attribute.ints)) == (onnx.AttributeProto.INTS, [int(one) for one in value])
