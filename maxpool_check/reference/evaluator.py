@@ -28,7 +28,7 @@ def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
     # First of all, so that an answer too large for the memory is refused before anything is worked out.
     empty = np.zeros(shape, bool)
     dtype = pooling.numbering.dtype
-    taps = [_taps(axis) if axis.output <= _FEW else axis.taps() for axis in pooling.geometry]
+    taps = [_table(axis) if axis.output <= _FEW else axis.taps() for axis in pooling.geometry]
     for dimension, (_, count) in enumerate(taps, start=2):
         empty |= _along(count == 0, dimension, X.ndim)
     if empty.all():
@@ -64,7 +64,7 @@ _FEW = 256
 
 
 @lru_cache(1024)
-def _taps(axis: Axis) -> tuple[np.ndarray, np.ndarray]:
+def _table(axis: Axis) -> Taps:
     # The axes of many cases are alike. Long tables are not kept: they would take more memory than time.
     return axis.taps()
 
