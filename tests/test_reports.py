@@ -94,17 +94,16 @@ def test_the_history_is_of_the_corpus_as_it_is():
 
 def test_the_old_release_shows_the_defects_that_sonnx_prints():
     report = (REPORTS / "onnxruntime-1.23.2-cpu.md").read_text()
-    assert (
-        "| Y[0, 0, 0, 0] | rows 0-1, columns 0-1 | `-inf` | `-1.7976931348623157e+308` | `y-lowest-for-neg-inf` |\n"
-        "| Indices[0, 0, 0, 0] | rows 0-1, columns 0-1 | `0` | `-4` | `indices-sentinel` |\n"
-    ) in report
-    for case, wrong in (("int-example-4", 3), ("int-example-2", None), ("float-example-4", None)):
-        (line,) = [
-            one
-            for one in report.splitlines()
-            if one.startswith((f"- `sonnx/int:{case}`", f"- `sonnx/float:{case}` (`indices`)"))
-        ]
+    for case, Y, wrong in (
+        ("float:float-example-3", True, 2),
+        ("float:float-example-4", True, None),
+        ("int:int-example-2", False, None),
+        ("int:int-example-4", False, 3),
+        ("int:int-example-5", False, 2),
+    ):
+        (line,) = [one for one in report.splitlines() if one.startswith(f"- `sonnx/{case}` (`indices`)")]
         assert "Indices[0, 0, 0, 0] is `-4`, expected `0`" in line
+        assert ("Y[0, 0, 0, 0] is `-1.7976931348623157e+308`, expected `-inf`" in line) == Y
         assert wrong is None or line.endswith(f"; {wrong} wrong cells")
 
 

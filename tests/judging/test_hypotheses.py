@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from maxpool_check.judging.comparison import compare
@@ -78,7 +78,7 @@ def cases(draw):
 
 
 @pytest.mark.parametrize("kind", MISTAKES, ids=lambda kind: kind.value)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(data=st.data())
 def test_a_mistake_in_the_windows_is_a_cause(kind, data):
     X, attributes = data.draw(cases())
@@ -97,7 +97,7 @@ def test_a_mistake_in_the_windows_is_a_cause(kind, data):
 
 
 @pytest.mark.parametrize("kind", MISTAKES, ids=lambda kind: kind.value)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(data=st.data())
 def test_one_more_wrong_cell_and_it_is_none(kind, data):
     X, attributes = data.draw(cases())

@@ -16,8 +16,12 @@ ELEMENTS = {
     "bfloat16": onnx.TensorProto.BFLOAT16, "int8": onnx.TensorProto.INT8, "uint8": onnx.TensorProto.UINT8,
 }  # fmt: skip
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
-VALUES = st.one_of(INTEGERS, st.lists(INTEGERS, min_size=1, max_size=6), st.text("AVS_x", max_size=8), st.floats(width=32))
-ATTRIBUTES = st.dictionaries(st.sampled_from(["kernel_shape", "strides", "pads", "auto_pad", "ceil_mode", "other"]), VALUES)
+VALUES = st.one_of(
+    INTEGERS, st.lists(INTEGERS, min_size=1, max_size=6), st.text("AVS_x", max_size=8), st.floats(width=32)
+)
+ATTRIBUTES = st.dictionaries(
+    st.sampled_from(["kernel_shape", "strides", "pads", "auto_pad", "ceil_mode", "other"]), VALUES
+)
 
 
 def made_whole(opset, attributes, dtype, shape, outputs, domain):
@@ -64,5 +68,7 @@ def test_models_of_other_questions_differ():
 
 @pytest.mark.parametrize("value", [[], [True, False]])
 def test_lists_that_onnx_cannot_type_are_integers(value):
-    (attribute,) = onnx.load_from_string(build(22, {"pads": value}, "float32", (1, 1, 1), ("Y",))).graph.node[0].attribute
+    (attribute,) = (
+        onnx.load_from_string(build(22, {"pads": value}, "float32", (1, 1, 1), ("Y",))).graph.node[0].attribute
+    )
     assert (attribute.type, list(attribute.ints)) == (onnx.AttributeProto.INTS, [int(one) for one in value])
