@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import Enum
 from fnmatch import fnmatchcase
+from functools import cached_property
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
@@ -107,13 +108,31 @@ class KnownDivergence:
 
     def binds(self, case: str) -> bool:
         """Whether it is about a case, by its full id."""
-        return any(fnmatchcase(case, pattern) for pattern in self.cases)
+        return bool(self.binding(case))
+
+    def binding(self, case: str) -> list[str]:
+        """The patterns of its that name a case."""
+        exact = [case] if case in self._exact else []
+        return exact + [pattern for pattern in self._globs if pattern != case and fnmatchcase(case, pattern)]
+
+    @cached_property
+    def _exact(self) -> frozenset[str]:
+        return frozenset(self.cases)
+
+    @cached_property
+    def _globs(self) -> tuple[str, ...]:
+        return tuple(pattern for pattern in self.cases if is_glob(pattern))
 
     def expects(self, case: str, question: Question, kinds: Iterable[Kind]) -> bool:
         """Whether these are exactly its kinds, as far as the question can show them."""
         # What it says of a question it says of its variations.
         asked = self.questions is None or bool({question, question.base} & self.questions)
         return asked and self.binds(case) and frozenset(kinds) == {kind for kind in self.kinds if shows(question, kind)}
+
+
+def is_glob(pattern: str) -> bool:
+    """Whether a pattern can name other cases than the one with this id."""
+    return bool(set("*?[") & set(pattern))
 
 
 _OF_VARIATIONS = ("y-depends-on-", "indices-depend-on-", "unstable")
@@ -139,13 +158,13 @@ class Ledger:
 
     entries: Sequence[KnownDivergence]
     today: date
-    _asked: set[tuple[str, Question]] = field(default_factory=set)
+    _asked: dict[str, set[Question]] = field(default_factory=dict)
     _seen: set[tuple[str, str, Question]] = field(default_factory=set)
     _needed: set[str] = field(default_factory=set)
 
     def compared(self, case: str, question: Question) -> None:
         """Remember that an execution was held to its document: only then can an entry be said not to occur."""
-        self._asked.add((case, question))
+        self._asked.setdefault(case, set()).add(question)
 
     def known(self, case: str, question: Question, kinds: Iterable[Kind]) -> KnownDivergence | None:
         """The first entry that expects exactly these kinds of an execution; remembers all that do."""
@@ -153,7 +172,7 @@ class Ledger:
         expecting = [entry for entry in self.entries if entry.expects(case, question, found)]
         valid = [entry for entry in expecting if not entry.expired(self.today)]
         self._needed.update(entry.id for entry in expecting if entry.expired(self.today))
-        self._seen.update((entry.id, p, question) for entry in valid for p in entry.cases if fnmatchcase(case, p))
+        self._seen.update((entry.id, pattern, question) for entry in valid for pattern in entry.binding(case))
         return valid[0] if valid else None
 
     def others(self, case: str, question: Question) -> list[KnownDivergence]:
@@ -181,7 +200,8 @@ class Ledger:
 
     def _unseen(self, entry: KnownDivergence, pattern: str) -> list[str]:
         """The pattern, or the questions of it, that were compared and did not show the entry's kinds."""
-        asked = {question for case, question in self._asked if fnmatchcase(case, pattern)}
+        named = [case for case in self._asked if fnmatchcase(case, pattern)] if is_glob(pattern) else [pattern]
+        asked = {question for case in named for question in self._asked.get(case, ())}
         seen = {question for name, one, question in self._seen if (name, one) == (entry.id, pattern)}
         if entry.questions is None:
             return [pattern] if asked and not seen else []

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.expected import Expected
-from maxpool_check.judging.known import KnownDivergence, Ledger
+from maxpool_check.judging.known import KnownDivergence, Ledger, is_glob
 from maxpool_check.judging.verdicts import COMPARED, FAULTS, Meaning, judge
 from maxpool_check.outcome import Crashed, Failed, Outcome, TimedOut
 from maxpool_check.question import BASES, Question, questions
@@ -173,10 +173,14 @@ def decidable(cases: Sequence[Case], asked: Sequence[Case], whole: bool) -> Call
     hold more: all were read, or the pattern itself names one file.
     """
     ids = {case.id for case in asked}
+    known = {case.id for case in cases}
 
     def complete(pattern: str) -> bool:
-        named = [case.id for case in cases if fnmatchcase(case.id, pattern)]
-        one_file = not set("*?[") & set(pattern.partition(":")[0])
+        if is_glob(pattern):
+            named = [case.id for case in cases if fnmatchcase(case.id, pattern)]
+        else:
+            named = [pattern] if pattern in known else []
+        one_file = not is_glob(pattern.partition(":")[0])
         return bool(named) and (whole or one_file) and all(name in ids for name in named)
 
     return complete
