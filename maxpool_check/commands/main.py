@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import itertools
 import os
 import sys
 
@@ -133,7 +134,7 @@ def _run(given: list[str]) -> int:
 
 def _explained(arguments: list[str], exit_code: int, errors: list[dict[str, object]]) -> int:
     """Keep the promise of --format json, one document on stdout, for errors that leave a command without one."""
-    pairs = zip(arguments, [*arguments[1:], ""], strict=True)
+    pairs = itertools.pairwise([*arguments, ""])
     wanted = any(pair == ("--format", "json") or pair[0] == "--format=json" for pair in pairs)
     if wanted and arguments[0] == "run":
         from maxpool_check.reporting import json as run_json
