@@ -16,8 +16,8 @@ import pytest
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
     from maxpool_check.judging.known import KnownDivergence
-    from maxpool_check.running.pool import Pool
     from maxpool_check.running.record import Execution
+    from maxpool_check.running.slot import Slot
     from maxpool_check.targets.target import Target
 
 
@@ -65,11 +65,11 @@ class _Targets:
         except BadTarget as error:
             raise pytest.UsageError(str(error)) from error
         self._seconds = seconds
-        self._started: dict[str, tuple[Target, Pool]] = {}
+        self._started: dict[str, tuple[Target, Slot]] = {}
 
-    def target(self, name: str) -> tuple[Target, Pool]:
+    def target(self, name: str) -> tuple[Target, Slot]:
         """A target and the place for its worker."""
-        from maxpool_check.running.pool import Pool
+        from maxpool_check.running.slot import Slot
         from maxpool_check.targets.process import CannotStart
         from maxpool_check.targets.target import Target
 
@@ -78,13 +78,12 @@ class _Targets:
                 target = Target(self.names[name], self._seconds)
             except CannotStart as error:
                 pytest.exit(str(error), returncode=3)
-            self._started[name] = (target, Pool(target, 1))
+            self._started[name] = (target, Slot(target))
         return self._started[name]
 
     def pytest_unconfigure(self) -> None:
-        for _, pool in self._started.values():
-            pool.end()
-            pool.close()
+        for _, slot in self._started.values():
+            slot.close()
 
 
 class CaseFile(pytest.File):
@@ -129,26 +128,24 @@ class CaseItem(pytest.Item):
         """Ask, judge, and hold to what is known."""
         from datetime import date
 
-        from maxpool_check.judging.expected import Expected
         from maxpool_check.judging.known import Ledger, Status
         from maxpool_check.question import questions
-        from maxpool_check.reference.pooling import Pooling
         from maxpool_check.reporting.text import details
+        from maxpool_check.running.asker import judged, meaning_of
         from maxpool_check.running.execution import Asked
-        from maxpool_check.running.runner import covers, judged
+        from maxpool_check.running.runner import covers, held_to_known
 
         targets: Any = self.config.pluginmanager.get_plugin("maxpool-check-targets")
-        target, pool = targets.target(self.target)
-        case, meaning = self.case, self.case.meaning
-        with pool.slot() as slot:
-            replies = {
-                question: target.ask(slot.worker(), case, question)
-                for question in questions(case.outputs, case.specification.domain)
-            }
-        expected = Expected(case.X, meaning) if isinstance(meaning, Pooling) else meaning
-        entries = [entry for entry in self.known if covers(entry, target)]
+        target, slot = targets.target(self.target)
+        case = self.case
+        replies = {
+            question: target.ask(slot.worker(), case, question)
+            for question in questions(case.outputs, case.specification.domain)
+        }
+        entries = [entry for entry in self.known if covers(entry, target.description)]
         ledger = Ledger(entries, date.today())
-        executions = judged(Asked(case, target, expected, replies), ledger)
+        lines = judged(Asked(case, target.description.name, meaning_of(case), replies))
+        executions = [held_to_known(line, ledger) for line in lines]
         wrong = [one for one in executions if one.unexpected]
         if wrong:
             raise Wrong("\n\n".join("\n".join([_heading(one), *details(one)]) for one in wrong))

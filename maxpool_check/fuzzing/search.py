@@ -12,8 +12,9 @@ from maxpool_check.judging.known import KnownDivergence, shows
 from maxpool_check.judging.verdicts import COMPARED
 from maxpool_check.outcome import Crashed, Failed, TimedOut
 from maxpool_check.question import Question
+from maxpool_check.running.asker import DEATHS_IN_A_ROW
 from maxpool_check.running.inquiry import Inquirer, Inquiry
-from maxpool_check.running.runner import DEATHS_IN_A_ROW, covers
+from maxpool_check.running.runner import covers
 from maxpool_check.running.shrinking import shrink, tries
 
 
@@ -50,7 +51,7 @@ class Search:
     @classmethod
     def of(cls, inquirer: Inquirer, known: Iterable[KnownDivergence]) -> Search:
         """A search that takes as known what an entry that covers the target has the same kinds for."""
-        entries = [one for one in known if covers(one, inquirer.target) and not one.expired(date.today())]
+        entries = [one for one in known if covers(one, inquirer.target.description) and not one.expired(date.today())]
         explained = {
             (question, frozenset(kind for kind in entry.kinds if shows(question, kind)))
             for entry in entries

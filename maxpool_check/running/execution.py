@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.verdicts import Judgement, Meaning, Verdict
+from maxpool_check.judging.verdicts import FAULTS, Judgement, Meaning, Verdict
 from maxpool_check.outcome import Answered, Outcome
 from maxpool_check.question import Question
 from maxpool_check.running import record
-from maxpool_check.targets.target import Reply, Target
+from maxpool_check.targets.target import Reply
 
 MOST_VALUES = 100
 """Inputs of up to so many cells are kept in the record of a fault."""
@@ -22,19 +22,17 @@ class Asked:
     """One case asked of one target, in every way it is asked."""
 
     case: Case
-    target: Target
+    target: str
     meaning: Meaning
     replies: Mapping[Question, Reply]
 
 
-def execution(
-    asked: Asked, question: Question, judgement: Judgement, known: str | None, status: str
-) -> record.Execution:
-    """The line. ``known`` and ``status`` say how a fault fared among the known divergences."""
+def execution(asked: Asked, question: Question, judgement: Judgement) -> record.Execution:
+    """The line, not yet held to what is known."""
     case, reply = asked.case, asked.replies[question]
-    explained = status != "" or judgement.verdict in (Verdict.UNDEFINED, Verdict.ERROR)
+    explained = judgement.verdict in FAULTS or judgement.verdict in (Verdict.UNDEFINED, Verdict.ERROR)
     return record.Execution(
-        target=asked.target.description.name,
+        target=asked.target,
         case=case.id,
         question=question.value,
         verdict=judgement.verdict.value,
@@ -43,8 +41,6 @@ def execution(
         case_sha256=case.sha256,
         origin=f"{case.origin.path}:{case.origin.line}",
         kinds=tuple(kind.value for kind in judgement.kinds),
-        known=known,
-        status=status,
         message=judgement.message,
         information=tuple(kind.value for kind in judgement.information),
         limit=judgement.limit,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from enum import IntEnum
 from pathlib import Path
@@ -51,39 +51,45 @@ def header(cases: Sequence[Case], targets: Sequence[Description], known_files: S
     )
 
 
-def footer(
-    executions: Iterable[Execution], known: Sequence[KnownEntry], errors: Sequence[str], *, strict: bool
-) -> Footer:
+@dataclass
+class Tally:
+    """What must be known of the executions of a run at its end; they themselves need not be kept."""
+
+    executions: int = 0
+    summary: dict[str, Counter[str]] = field(default_factory=dict)
+    unexpected: bool = False
+    informative: bool = False
+
+    def add(self, execution: Execution) -> None:
+        """Count one."""
+        self.executions += 1
+        self.summary.setdefault(execution.target, Counter())[execution.verdict] += 1
+        self.unexpected |= execution.unexpected
+        self.informative |= bool(execution.information)
+
+
+def footer(tally: Tally, known: Sequence[KnownEntry], errors: Sequence[str], *, strict: bool) -> Footer:
     """The last line, with the exit code. ``strict``: differences that a document allows count as well."""
-    done = list(executions)
-    summary: dict[str, Counter[str]] = {}
-    for execution in done:
-        summary.setdefault(execution.target, Counter())[execution.verdict] += 1
     return Footer(
         finished=_now(),
-        executions=len(done),
-        summary={target: dict(counts) for target, counts in summary.items()},
+        executions=tally.executions,
+        summary={target: dict(counts) for target, counts in tally.summary.items()},
         known=tuple(known),
         errors=tuple(errors),
-        exit_code=_exit_code(done, known, errors, strict),
+        exit_code=_exit_code(tally, known, errors, strict),
     )
 
 
-def _exit_code(
-    executions: Sequence[Execution], known: Sequence[KnownEntry], errors: Sequence[str], strict: bool
-) -> ExitCode:
-    verdicts: dict[str, set[str]] = {}
-    for execution in executions:
-        verdicts.setdefault(execution.target, set()).add(execution.verdict)
-    if errors or any(Verdict.ERROR.value in found for found in verdicts.values()):
+def _exit_code(tally: Tally, known: Sequence[KnownEntry], errors: Sequence[str], strict: bool) -> ExitCode:
+    verdicts = tally.summary.values()
+    if errors or any(Verdict.ERROR.value in found for found in verdicts):
         return ExitCode.INCOMPLETE
     compared = {verdict.value for verdict in COMPARED}
-    if not verdicts or any(not found & compared for found in verdicts.values()):
+    if not verdicts or any(not found.keys() & compared for found in verdicts):
         # One target that was held to nothing is not made green by another.
         return ExitCode.NOTHING_COMPARED
     stale = any(entry.status in ("repaired", "expired") for entry in known)
-    informative = strict and any(execution.information for execution in executions)
-    if stale or informative or any(execution.unexpected for execution in executions):
+    if stale or (strict and tally.informative) or tally.unexpected:
         return ExitCode.UNEXPECTED
     return ExitCode.AS_EXPECTED
 

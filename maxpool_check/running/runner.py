@@ -1,32 +1,24 @@
-"""Asks every target every case, and gives the executions in the order of the cases, whatever the number of workers."""
+"""A run: what came of its cases, in their order, held to what is known; when a target is given up."""
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from fnmatch import fnmatchcase
 
+import msgspec
+
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.expected import Expected
+from maxpool_check.judging.kinds import Kind
 from maxpool_check.judging.known import KnownDivergence, Ledger, is_glob
-from maxpool_check.judging.verdicts import COMPARED, FAULTS, Meaning, judge
-from maxpool_check.outcome import Crashed, Failed, Outcome, TimedOut
+from maxpool_check.judging.verdicts import COMPARED, FAULTS, Verdict
+from maxpool_check.outcome import Failed
 from maxpool_check.question import BASES, Question, questions
-from maxpool_check.reference.pooling import Pooling
 from maxpool_check.running import record
-from maxpool_check.running.execution import Asked, execution
-from maxpool_check.running.pool import Pool
-from maxpool_check.targets.process import CannotStart
-from maxpool_check.targets.target import Reply, Target
-
-DEATHS_IN_A_ROW = 20
-"""After so many crashes, time-outs and failures to ask in a row a target is given up."""
-
-_AHEAD = 4
-"""Cases in flight for each worker, so that none of them waits for the judge."""
+from maxpool_check.running.asker import Answer, Patience, judged, meaning_of
+from maxpool_check.running.execution import Asked
+from maxpool_check.targets.description import Description
+from maxpool_check.targets.target import Reply
 
 
 class Run:
@@ -38,54 +30,46 @@ class Run:
 
     def __init__(
         self,
-        cases: Sequence[Case],
-        targets: Sequence[Target],
+        targets: Sequence[Description],
         known: Sequence[KnownDivergence],
         complete: Callable[[str], bool],
-        jobs: int = 1,
         today: date | None = None,
         wanted: Collection[Question] = BASES,
     ) -> None:
         self.errors: list[str] = []
-        self._wanted = wanted
-        self._cases, self._targets, self._jobs = cases, targets, jobs
-        self._complete = complete
-        self._given_up: dict[str, str] = {}
-        self._deaths: Counter[str] = Counter()
+        self._wanted, self._complete = wanted, complete
+        self._patience = {target.name: Patience() for target in targets}
         day = today or date.today()
         self._ledgers = {
-            target.description.name: Ledger([entry for entry in known if covers(entry, target)], day)
-            for target in targets
+            target.name: Ledger([entry for entry in known if covers(entry, target)], day) for target in targets
         }
 
-    def executions(self) -> Generator[record.Execution, None, None]:
-        """Ask, judge, and yield, case by case and target by target. Closing the iterator ends every worker."""
-        pools = {target.description.name: Pool(target, self._jobs) for target in self._targets}
-        threads = ThreadPoolExecutor(max(1, self._jobs * len(self._targets)))
-        waiting: deque[Future[Asked]] = deque()
-        try:
-            for case, target, meaning in self._tasks():
-                pool = pools[target.description.name]
-                waiting.append(threads.submit(self._ask, pool, case, target, meaning))
-                if len(waiting) >= _AHEAD * self._jobs * len(self._targets):
-                    yield from self._judged(waiting.popleft().result())
-            while waiting:
-                yield from self._judged(waiting.popleft().result())
-        finally:
-            for future in waiting:
-                future.cancel()
-            for pool in pools.values():
-                pool.end()
-            threads.shutdown(wait=True)
-            for pool in pools.values():
-                pool.close()
+    @property
+    def given_up(self) -> frozenset[str]:
+        """The targets that are not asked any more."""
+        return frozenset(name for name, patience in self._patience.items() if patience.lost is not None)
+
+    def executions(self, cases: Iterable[Case], answers: Iterable[Mapping[str, Answer]]) -> Iterator[record.Execution]:
+        """The lines, case by case and target by target; ``answers`` are those to the cases, in their order.
+
+        A target is given up by the order of the cases: what else was already asked of it does not change the result.
+        """
+        for case, answer in zip(cases, answers, strict=True):
+            for name, ledger in self._ledgers.items():
+                patience = self._patience[name]
+                lines: Iterable[record.Execution] = answer[name].lines
+                if patience.lost is not None:
+                    lines = self._not_asked(case, name, patience.lost)
+                for line in lines:
+                    yield held_to_known(line, ledger)
+                    self._count(name, line, final=line.question in answer[name].final)
 
     def known(self, ended_early: bool) -> list[record.KnownEntry]:
         """How each entry fared, by target; none can be called repaired if the run ended early."""
         entries = []
         for target, ledger in self._ledgers.items():
             whole = {
-                pattern: not ended_early and self._complete(pattern) and target not in self._given_up
+                pattern: not ended_early and self._complete(pattern) and target not in self.given_up
                 for entry in ledger.entries
                 for pattern in entry.cases
             }
@@ -103,67 +87,34 @@ class Run:
                 )
         return entries
 
-    def _tasks(self) -> Iterator[tuple[Case, Target, Meaning]]:
-        for case in self._cases:
-            meaning = Expected(case.X, case.meaning) if isinstance(case.meaning, Pooling) else case.meaning
-            for target in self._targets:
-                yield case, target, meaning
+    def _not_asked(self, case: Case, name: str, lost: str) -> list[record.Execution]:
+        why = Failed(f"not asked: the target was given up ({lost})")
+        asked = questions(case.outputs, case.specification.domain, self._wanted)
+        return judged(Asked(case, name, meaning_of(case), {question: Reply(why) for question in asked}))
 
-    def _ask(self, pool: Pool, case: Case, target: Target, meaning: Meaning) -> Asked:
-        replies: dict[Question, Reply] = {}
-        with pool.slot() as slot:
-            for question in questions(case.outputs, case.specification.domain, self._wanted):
-                given_up = self._given_up.get(target.description.name)
-                if given_up is not None:
-                    replies[question] = Reply(Failed(given_up))
-                    continue
-                try:
-                    replies[question] = target.ask(slot.worker(), case, question)
-                except CannotStart as error:
-                    replies[question] = Reply(Failed(f"could not be started again: {error}", final=True))
-        return Asked(case, target, meaning, replies)
-
-    def _judged(self, asked: Asked) -> Iterator[record.Execution]:
-        name = asked.target.description.name
-        given_up = self._given_up.get(name)
-        if given_up is not None:
-            # Decided by the order of the cases: what was already under way must not change the result.
-            asked = replace(asked, replies=dict.fromkeys(asked.replies, Reply(Failed(given_up))))
-        for done in judged(asked, self._ledgers[name]):
-            yield done
-            self._count_death(name, asked.replies[Question(done.question)].outcome)
-
-    def _count_death(self, name: str, outcome: Outcome) -> None:
-        if name in self._given_up:
-            return
-        final = isinstance(outcome, Failed) and outcome.final
-        died = isinstance(outcome, (Crashed, TimedOut, Failed))
-        self._deaths[name] = self._deaths[name] + 1 if died else 0
-        if final or self._deaths[name] == DEATHS_IN_A_ROW:
-            why = outcome.why if isinstance(outcome, Failed) else f"{DEATHS_IN_A_ROW} deaths in a row"
-            self._given_up[name] = f"not asked: the target was given up ({why})"
-            self.errors.append(f"{name} was given up: {why}")
+    def _count(self, name: str, line: record.Execution, *, final: bool) -> None:
+        patience = self._patience[name]
+        if patience.lost is None:
+            patience.count(line, final=final)
+            if patience.lost is not None:
+                self.errors.append(f"{name} was given up: {patience.lost}")
 
 
-def judged(asked: Asked, ledger: Ledger) -> list[record.Execution]:
-    """The executions of one case on one target, judged and held to what is known."""
-    found = []
-    outcomes = {question: reply.outcome for question, reply in asked.replies.items()}
-    for question, judgement in judge(asked.meaning, outcomes).items():
-        known, status = None, ""
-        if judgement.verdict in COMPARED:
-            ledger.compared(asked.case.id, question)
-        if judgement.verdict in FAULTS:
-            known = ledger.known(asked.case.id, question, judgement.kinds)
-            status = "expected" if known else "changed" if ledger.others(asked.case.id, question) else "new"
-        found.append(execution(asked, question, judgement, known.id if known else None, status))
-    return found
+def held_to_known(line: record.Execution, ledger: Ledger) -> record.Execution:
+    """A line with what the known divergences say of it."""
+    question, verdict = Question(line.question), Verdict(line.verdict)
+    if verdict in COMPARED:
+        ledger.compared(line.case, question)
+    if verdict not in FAULTS:
+        return line
+    known = ledger.known(line.case, question, map(Kind, line.kinds))
+    status = "expected" if known else "changed" if ledger.others(line.case, question) else "new"
+    return msgspec.structs.replace(line, known=known.id if known else None, status=status)
 
 
-def covers(entry: KnownDivergence, target: Target) -> bool:
+def covers(entry: KnownDivergence, target: Description) -> bool:
     """Whether an entry is about a target."""
-    said = target.description
-    return entry.when.covers(said.distribution, said.version, said.provider)
+    return entry.when.covers(target.distribution, target.version, target.provider)
 
 
 def decidable(cases: Sequence[Case], asked: Sequence[Case], whole: bool) -> Callable[[str], bool]:

@@ -11,12 +11,11 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.judging.known import KnownDivergence
 from maxpool_check.question import BASES, Question
-from maxpool_check.running.frame import footer, header
+from maxpool_check.running.asker import Asker, Order
+from maxpool_check.running.frame import Tally, footer, header
 from maxpool_check.running.record import Execution, Line
 from maxpool_check.running.runner import Run, decidable
 from maxpool_check.targets.name import TargetName
-from maxpool_check.targets.process import CannotStart
-from maxpool_check.targets.target import Target
 
 
 @dataclass(frozen=True)
@@ -47,27 +46,20 @@ def perform(
     cannot be started is an error in the footer, and the others are asked. Interrupted, it ends every worker and leaves
     no footer.
     """
-    targets, errors = _started(plan) if plan.cases else ([], [])
-    sink(header(plan.cases, [target.description for target in targets], plan.known_files))
-    complete = decidable(plan.corpus.cases, plan.cases, plan.corpus.whole)
-    run = Run(plan.cases, targets, plan.known, complete, plan.jobs, wanted=plan.questions)
-    executions: list[Execution] = []
-    stopped = False
-    with contextlib.closing(run.executions()) as asked:
-        for execution in watch(asked, len(plan.cases) * len(targets)):
-            executions.append(execution)
+    names = tuple(plan.targets) if plan.cases else ()
+    asker = Asker(Order(names, plan.seconds, plan.memory, plan.questions))
+    with contextlib.closing(asker):
+        targets = [target.description for target in asker.targets]
+        sink(header(plan.cases, targets, plan.known_files))
+        complete = decidable(plan.corpus.cases, plan.cases, plan.corpus.whole)
+        run = Run(targets, plan.known, complete, wanted=plan.questions)
+        tally = Tally()
+        stopped = False
+        executions = run.executions(plan.cases, asker.answers(plan.cases))
+        for execution in watch(executions, len(plan.cases) * len(targets)):
+            tally.add(execution)
             sink(execution)
             if plan.exit_first and execution.unexpected:
                 stopped = True
                 break
-    sink(footer(executions, run.known(stopped), [*errors, *run.errors], strict=plan.strict))
-
-
-def _started(plan: Plan) -> tuple[list[Target], list[str]]:
-    targets, errors = [], []
-    for name in plan.targets:
-        try:
-            targets.append(Target(name, plan.seconds, plan.memory))
-        except CannotStart as error:
-            errors.append(str(error))
-    return targets, errors
+    sink(footer(tally, run.known(stopped), [*asker.errors, *run.errors], strict=plan.strict))

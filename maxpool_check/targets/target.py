@@ -49,16 +49,24 @@ _SETTINGS = (Variation.OPTIMIZATION_OFF, Variation.DEFAULT_THREADS)
 class Target:
     """One runtime in one environment. It makes workers; each worker is one process."""
 
-    def __init__(self, name: TargetName, seconds: float = 10.0, memory: int | None = None) -> None:
+    def __init__(
+        self, name: TargetName, seconds: float = 10.0, memory: int | None = None, *, keep: bool = False
+    ) -> None:
+        """Start a worker to see what it is; it is ended again, or ``kept``. Raises :class:`CannotStart`."""
         self.name = name
         self.seconds = seconds
         self._memory = memory
         self._python = self._interpreter()
-        with contextlib.closing(self.worker()) as worker:
+        with contextlib.ExitStack() as stack:
+            worker = stack.enter_context(contextlib.closing(self.worker()))
             self.description = self._describe(worker)
             said = worker.description
             self.limits = Limits(_maybe(said.get("dtypes"), str), _maybe(said.get("spatial"), int))
             self._settings = _maybe(said.get("settings"), str) or ()
+            if keep:
+                stack.pop_all()
+        self.kept = worker if keep else None
+        """The first worker, if it was to be kept; closing it is left to who wanted it."""
 
     def worker(self) -> Worker:
         """A new process. Raises :class:`CannotStart`."""

@@ -1,0 +1,174 @@
+"""Asks all targets of a run one case after another, in one process, and judges while they work."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Generator, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+from maxpool_check.corpus.case import Case
+from maxpool_check.judging.expected import Expected
+from maxpool_check.judging.verdicts import Meaning, judge
+from maxpool_check.outcome import Failed
+from maxpool_check.question import BASES, Question, questions
+from maxpool_check.reference.pooling import Pooling
+from maxpool_check.running.execution import Asked, execution
+from maxpool_check.running.record import Execution
+from maxpool_check.running.slot import Slot
+from maxpool_check.targets.name import TargetName
+from maxpool_check.targets.process import CannotStart
+from maxpool_check.targets.target import Reply, Target
+
+DEATHS_IN_A_ROW = 20
+"""After so many crashes, time-outs and failures to ask in a row a target is given up."""
+
+_AHEAD = 4
+"""Cases in flight, so that no worker waits for the judge."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """Whom to ask and how: all that a process needs to be told once."""
+
+    targets: tuple[TargetName, ...]
+    seconds: float = 10.0
+    memory: int | None = None
+    questions: Collection[Question] = BASES
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one case came to on one target: a line for each question, not yet held to what is known.
+
+    There are none if the target was given up. ``final`` are the questions after which nothing more can be asked of it.
+    """
+
+    lines: tuple[Execution, ...] = ()
+    final: tuple[str, ...] = ()
+
+
+class Patience:
+    """Whether a target is worth asking, decided by its lines in the order of the cases."""
+
+    def __init__(self) -> None:
+        self.lost: str | None = None
+        """Why it was given up, if it was."""
+        self._deaths = 0
+
+    def count(self, line: Execution, *, final: bool) -> None:
+        """Take note of a line; ``final``: nothing more can be asked."""
+        if self.lost is not None:
+            return
+        died = line.verdict in ("crashes", "times-out", "error")
+        self._deaths = self._deaths + 1 if died else 0
+        if final or self._deaths == DEATHS_IN_A_ROW:
+            self.lost = line.message if line.verdict == "error" else f"{DEATHS_IN_A_ROW} deaths in a row"
+
+
+class Asker:
+    """The targets of a run in one process; each has one worker, and one thread that asks it. Close it at the end."""
+
+    def __init__(self, order: Order) -> None:
+        """Start them, all at once. One that cannot be started is among the ``errors``."""
+        self.errors: list[str] = []
+        self.targets: list[Target] = []
+        self._order = order
+        self._slots: dict[str, Slot] = {}
+        self._threads = {str(name): ThreadPoolExecutor(1) for name in order.targets}
+        starting = [self._threads[str(name)].submit(self._started, name) for name in order.targets]
+        for future in starting:
+            try:
+                target = future.result()
+            except CannotStart as error:
+                self.errors.append(str(error))
+            else:
+                self.targets.append(target)
+
+    def answers(
+        self, cases: Iterable[Case], given_up: Collection[str] = ()
+    ) -> Generator[Mapping[str, Answer], None, None]:
+        """By target, case by case in their order: the next ones are asked while one is judged.
+
+        A target that was given up, before or by what it answers here, is not asked.
+        """
+        patience = {target.description.name: Patience() for target in self.targets}
+        for name in given_up:
+            patience[name].lost = "given up"
+        waiting: deque[tuple[Case, dict[str, Future[dict[Question, Reply]]]]] = deque()
+        for case in cases:
+            waiting.append(
+                (
+                    case,
+                    {
+                        name: self._threads[name].submit(self._replies, target, case, patience[name])
+                        for target in self.targets
+                        for name in [target.description.name]
+                    },
+                )
+            )
+            if len(waiting) >= _AHEAD:
+                yield self._judged(*waiting.popleft(), patience)
+        while waiting:
+            yield self._judged(*waiting.popleft(), patience)
+
+    def close(self) -> None:
+        """End every worker, whatever it is doing."""
+        for slot in self._slots.values():
+            slot.end()
+        for thread in self._threads.values():
+            thread.shutdown(wait=True, cancel_futures=True)
+        for slot in self._slots.values():
+            slot.close()
+
+    def _started(self, name: TargetName) -> Target:
+        target = Target(name, self._order.seconds, self._order.memory, keep=True)
+        self._slots[str(name)] = Slot(target, target.kept)
+        return target
+
+    def _replies(self, target: Target, case: Case, patience: Patience) -> dict[Question, Reply]:
+        replies: dict[Question, Reply] = {}
+        slot = self._slots[target.description.name]
+        for question in questions(case.outputs, case.specification.domain, self._order.questions):
+            if patience.lost is not None:
+                return {}
+            try:
+                replies[question] = target.ask(slot.worker(), case, question)
+            except CannotStart as error:
+                replies[question] = Reply(Failed(f"could not be started again: {error}", final=True))
+        return replies
+
+    def _judged(
+        self, case: Case, asked: Mapping[str, Future[dict[Question, Reply]]], patience: Mapping[str, Patience]
+    ) -> dict[str, Answer]:
+        # Once for all targets, and while they are asked.
+        meaning = meaning_of(case)
+        if isinstance(meaning, Expected):
+            _ = meaning.pooled
+        answers = {}
+        for name, future in asked.items():
+            replies = future.result()
+            answer = Answer()
+            if patience[name].lost is None:
+                lines = tuple(judged(Asked(case, name, meaning, replies)))
+                answer = Answer(lines, tuple(q.value for q, reply in replies.items() if is_final(reply)))
+                for line in lines:
+                    patience[name].count(line, final=line.question in answer.final)
+            answers[name] = answer
+        return answers
+
+
+def meaning_of(case: Case) -> Meaning:
+    """What the document makes of a case, ready to hold answers to it."""
+    return Expected(case.X, case.meaning) if isinstance(case.meaning, Pooling) else case.meaning
+
+
+def is_final(reply: Reply) -> bool:
+    """Whether nothing more can be asked."""
+    return isinstance(reply.outcome, Failed) and reply.outcome.final
+
+
+def judged(asked: Asked) -> list[Execution]:
+    """The lines of one case on one target, judged, and not yet held to what is known."""
+    outcomes = {question: reply.outcome for question, reply in asked.replies.items()}
+    return [execution(asked, question, judgement) for question, judgement in judge(asked.meaning, outcomes).items()]
