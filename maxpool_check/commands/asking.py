@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
     from maxpool_check.corpus.collection import Corpus
     from maxpool_check.question import Question
-    from maxpool_check.running.record import Execution, Line, Record
+    from maxpool_check.running.record import Execution, Footer, Header, Line, Record, Writer
     from maxpool_check.targets.name import TargetName
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -96,7 +96,6 @@ def ask(
 ) -> Record:
     """Ask targets every case of the paths that is selected, expecting nothing."""
     from maxpool_check.corpus.collection import select
-    from maxpool_check.running.record import gather
     from maxpool_check.running.session import Plan, perform
 
     targets = parsed(names)
@@ -105,10 +104,10 @@ def ask(
     cases = select(corpus.cases, selected)
     if not cases:
         click.echo(f"none of the {len(corpus.cases)} cases is selected by {' '.join(selected)}", err=True)
-    lines: list[Line] = []
-    with recorder(output, lines) as take:
-        perform(Plan(corpus, cases, targets, seconds=timeout, jobs=jobs), take, watcher(quiet))
-    return gather(lines)
+    with Recorder(output) as recorder:
+        perform(Plan(corpus, cases, targets, seconds=timeout, jobs=jobs), recorder.take, watcher(quiet))
+    assert recorder.record is not None
+    return recorder.record
 
 
 class CannotAsk(click.ClickException):
@@ -162,26 +161,47 @@ def parsed(names: Sequence[str]) -> list[TargetName]:
         raise click.UsageError(str(error)) from error
 
 
-@contextlib.contextmanager
-def recorder(path: Path | None, lines: list[Line]) -> Iterator[Callable[[Line], None]]:
-    """Where the lines of the record go: into a list, and into a file as they come."""
-    from maxpool_check.running.record import Writer, opened
+class Recorder:
+    """Takes the lines of a record: into a file as they come, where one is wanted, and for the reports."""
 
-    if path is None:
-        yield lines.append
-        return
-    with contextlib.ExitStack() as stack:
-        writer: Writer | None = None
+    def __init__(self, path: Path | None) -> None:
+        from maxpool_check.running.record import Kept
 
-        def take(line: Line) -> None:
+        self.executions = Kept()
+        self._path = path
+        self._files = contextlib.ExitStack()
+        self._writer: Writer | None = None
+        self._header: Header | None = None
+        self._footer: Footer | None = None
+
+    def take(self, line: Line) -> None:
+        """Take the next line."""
+        from maxpool_check.running.record import Execution, Footer, Writer, opened
+
+        if self._path is not None and self._writer is None:
             # Opened for its first line: an interruption before it leaves what was there.
-            nonlocal writer
-            if writer is None:
-                writer = Writer(stack.enter_context(opened(path)))
-            lines.append(line)
-            writer.write(line)
+            self._writer = Writer(self._files.enter_context(opened(self._path)))
+        if isinstance(line, Execution):
+            self.executions.append(line)
+        elif isinstance(line, Footer):
+            self._footer = line
+        else:
+            self._header = line
+        if self._writer is not None:
+            self._writer.write(line)
 
-        yield take
+    @property
+    def record(self) -> Record | None:
+        """The record so far; None before its first line."""
+        from maxpool_check.running.record import Record
+
+        return Record(self._header, self.executions, self._footer) if self._header is not None else None
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._files.close()
 
 
 def watcher(quiet: bool) -> Callable[[Iterator[Execution], int], Iterator[Execution]]:

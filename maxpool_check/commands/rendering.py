@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 from maxpool_check.commands import options
 
@@ -10,6 +13,30 @@ if TYPE_CHECKING:
     from maxpool_check.running.record import Record
 
 FORMATS = ("text", "markdown", "json", "junit", "github", "sarif")
+
+
+def write(record: Record, form: str, code: int, path: Path) -> None:
+    """The report of a run as a file."""
+    if form == "json":
+        from maxpool_check.reporting import json
+
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(json.parts(record, code))
+            file.write("\n")
+        return
+    path.write_text(rendered(record, form, code), encoding="utf-8")
+
+
+def show(record: Record, form: str, code: int, *, color: str, verbose: bool) -> None:
+    """The report of a run on stdout."""
+    if form == "json":
+        from maxpool_check.reporting import json
+
+        for part in json.parts(record, code):
+            click.echo(part, nl=False)
+        click.echo()
+        return
+    click.echo(rendered(record, form, code, color=color, verbose=verbose), nl=False, color=True)
 
 
 def rendered(record: Record, form: str, code: int, *, color: str = "never", verbose: bool = True) -> str:

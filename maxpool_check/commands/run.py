@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from maxpool_check.corpus.collection import Corpus
     from maxpool_check.judging.known import KnownDivergence
     from maxpool_check.question import Question
-    from maxpool_check.running.record import Line, Record
+    from maxpool_check.running.record import Record
 
 
 @click.command("run")
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 @options.selection
 @asking.questions
 @asking.jobs
+@click.option(
+    "--dask",
+    metavar="SCHEDULER",
+    help="Ask by the workers of a dask cluster, by its scheduler's address, tcp://HOST:8786.",
+)
 @asking.timeout
 @click.option(
     "--memory", type=click.IntRange(min=1), metavar="MB", help="What a target may allocate.  [default: no limit]"
@@ -57,6 +62,7 @@ def command(
     selected: tuple[str, ...],
     questions: frozenset[Question],
     jobs: int,
+    dask: str | None,
     timeout: float,
     memory: int | None,
     known_files: tuple[Path, ...],
@@ -78,12 +84,11 @@ def command(
     3 could not complete, 4 nothing was compared, 130 interrupted.
     """
     from maxpool_check.corpus.collection import select
+    from maxpool_check.running.elsewhere import Lost
     from maxpool_check.running.frame import ExitCode
-    from maxpool_check.running.record import gather
     from maxpool_check.running.session import Plan, perform
 
-    if known_files and no_known:
-        raise click.UsageError("--known and --no-known contradict each other")
+    _hold_apart(known_files, no_known, jobs, dask)
     written = [*reports, *([("record", output)] if output else [])]
     options.hold_writable([path for _, path in written])
     corpus = options.collect(paths, max_cells)
@@ -93,15 +98,20 @@ def command(
     if not cases:
         click.echo(f"none of the {len(corpus.cases)} cases is selected by {' '.join(selected)}", err=True)
     limit = memory * 2**20 if memory else None
-    plan = Plan(corpus, cases, asking.parsed(names), known, files, timeout, limit, jobs, exit_first, strict, questions)
-    lines: list[Line] = []
+    plan = Plan(
+        corpus, cases, asking.parsed(names), known, files, timeout, limit, jobs, exit_first, strict, questions, dask
+    )
+    recorder = asking.Recorder(output)
     try:
-        with asking.recorder(output, lines) as take:
-            perform(plan, take, asking.watcher(quiet))
+        with recorder:
+            perform(plan, recorder.take, asking.watcher(quiet))
+    except Lost as lost:
+        raise asking.CannotAsk(str(lost)) from lost
     except KeyboardInterrupt:
-        _interrupted(lines, form, output)
+        _interrupted(recorder.record, form, output)
         return ExitCode.INTERRUPTED
-    record = gather(lines)
+    record = recorder.record
+    assert record is not None
     assert record.footer is not None
     came_to = record.footer.exit_code
     code = ExitCode.AS_EXPECTED if exit_zero and came_to == ExitCode.UNEXPECTED else came_to
@@ -110,15 +120,22 @@ def command(
     # Files first: one that cannot be written is an error, and then there is no other document on stdout.
     for kind, path in reports:
         # What it came to, also where the exit code hides it.
-        path.write_text(rendering.rendered(record, kind, came_to), encoding="utf-8")
+        rendering.write(record, kind, came_to, path)
     if form == "json" or not quiet:
         shown = code if form == "json" else came_to
-        click.echo(rendering.rendered(record, form, shown, color=color, verbose=verbose > 0), nl=False, color=True)
+        rendering.show(record, form, shown, color=color, verbose=verbose > 0)
     if form == "text" and any(kind == "github" for kind, _ in reports):
         _annotate(record)
     for kind, path in [] if quiet else written:
         click.echo(f"{kind}: {path}", err=True)
     return code
+
+
+def _hold_apart(known_files: Sequence[Path], no_known: bool, jobs: int, dask: str | None) -> None:
+    if known_files and no_known:
+        raise click.UsageError("--known and --no-known contradict each other")
+    if dask is not None and jobs > 1:
+        raise click.UsageError("-j is for this machine; with --dask the cluster's workers are asked")
 
 
 def _annotate(record: Record) -> None:
@@ -141,17 +158,15 @@ def _known(corpus: Corpus, given: Sequence[Path], none: bool) -> tuple[list[Know
         raise options.Mistakes(error.problems) from error
 
 
-def _interrupted(lines: Sequence[Line], form: str, output: Path | None) -> None:
+def _interrupted(record: Record | None, form: str, output: Path | None) -> None:
     from maxpool_check.reporting import json
-    from maxpool_check.running.record import gather
 
-    if not lines:
+    if record is None:
         click.echo("interrupted before anything was asked", err=True)
         if form == "json":
             click.echo(json.failure(130, [{"message": "interrupted"}]))
         return
-    record = gather(lines)
     where = f"; they are in {output}" if output else ""
     click.echo(f"interrupted after {len(record.executions)} executions{where}", err=True)
     if form == "json":
-        click.echo(json.render(record, 130))
+        rendering.show(record, form, 130, color="never", verbose=False)

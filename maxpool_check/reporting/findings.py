@@ -137,24 +137,42 @@ class Reading:
 
 def readings(record: Record) -> list[Reading]:
     """What the answers of a record show, by target, point and question."""
-    groups: dict[tuple[str, str, str, bool], list[Execution]] = defaultdict(list)
+    groups: dict[tuple[str, str, str, bool], _Read] = {}
     for one in record.executions:
-        for point in one.readings:
-            groups[one.target, point, one.question, bool(one.translation)].append(one)
-    return [_reading(*key, group) for key, group in sorted(groups.items())]
+        for point, names in one.readings.items():
+            key = (one.target, point, one.question, bool(one.translation))
+            groups.setdefault(key, _Read(one, names)).add(one, names)
+    return [group.reading(*key) for key, group in sorted(groups.items(), key=lambda pair: pair[0])]
 
 
-def _reading(target: str, point: str, question: str, translated: bool, group: list[Execution]) -> Reading:
-    seen: list[tuple[Execution, tuple[str, ...]]] = [(one, one.readings[point]) for one in group]
-    common = set(seen[0][1]).intersection(*(names for _, names in seen)) - {MIXED}
-    names = tuple(name for name in seen[0][1] if name in common)
-    witnesses: list[tuple[str, str]] = []
-    if not names:
-        mixed = [(one, of) for one, of in seen if of == (MIXED,)]
-        apart = [(one, of) for one, of in seen if not set(of) & set(seen[0][1])]
-        shown = [min(mixed, key=lambda pair: _size(pair[0]))] if mixed else [seen[0], *apart[:1]]
-        witnesses = [(one.case, "it depends on the cell" if of == (MIXED,) else " or ".join(of)) for one, of in shown]
-    return Reading(target, point, question, translated, names, len(group), tuple(witnesses))
+class _Read:
+    """What has been seen of one point: only what its reading needs is kept."""
+
+    def __init__(self, first: Execution, names: tuple[str, ...]) -> None:
+        self._first = first, names
+        self._common = set(names) - {MIXED}
+        self._mixed: Execution | None = None
+        self._apart: tuple[Execution, tuple[str, ...]] | None = None
+        self._answers = 0
+
+    def add(self, one: Execution, names: tuple[str, ...]) -> None:
+        self._answers += 1
+        self._common &= set(names)
+        if names == (MIXED,) and (self._mixed is None or _size(one) < _size(self._mixed)):
+            self._mixed = one
+        if self._apart is None and not set(names) & set(self._first[1]):
+            self._apart = one, names
+
+    def reading(self, target: str, point: str, question: str, translated: bool) -> Reading:
+        names = tuple(name for name in self._first[1] if name in self._common)
+        witnesses: list[tuple[str, str]] = []
+        if not names:
+            mixed = (self._mixed, (MIXED,)) if self._mixed is not None else None
+            shown = [mixed] if mixed else [self._first, *([self._apart] if self._apart else [])]
+            witnesses = [
+                (one.case, "it depends on the cell" if of == (MIXED,) else " or ".join(of)) for one, of in shown
+            ]
+        return Reading(target, point, question, translated, names, self._answers, tuple(witnesses))
 
 
 def explained(cause: Cause) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -16,9 +16,14 @@ SCHEMA = "maxpool-check/run/1"
 
 def render(record: Record, exit_code: int) -> str:
     """One JSON document for a whole run."""
+    return "".join(parts(record, exit_code))
+
+
+def parts(record: Record, exit_code: int) -> Iterator[str]:
+    """The document in parts: a run may have more executions than there is room for."""
     by_target = summary(record.executions)
     totals = {verdict: sum(counts[verdict] for counts in by_target.values()) for verdict in VERDICTS}
-    document = {
+    before = {
         "schema": SCHEMA,
         "exit_code": exit_code,
         "complete": record.footer is not None,
@@ -28,11 +33,18 @@ def render(record: Record, exit_code: int) -> str:
             {**msgspec.to_builtins(target), "summary": by_target.get(target.name, dict.fromkeys(VERDICTS, 0))}
             for target in record.header.targets
         ],
-        "results": [_result(execution) for execution in record.executions],
+    }
+    behind = {
         "known": msgspec.to_builtins(record.footer.known) if record.footer else [],
         "errors": [{"message": message} for message in record.footer.errors] if record.footer else [],
     }
-    return json.dumps(document, indent=1)
+    yield json.dumps(before, indent=1).removesuffix("\n}") + ',\n "results": ['
+    separator = ""
+    for execution in record.executions:
+        # Two levels further in: no line ends inside of a text, where JSON writes it as \\n.
+        yield f"{separator}\n{json.dumps(_result(execution), indent=1)}".replace("\n", "\n  ")
+        separator = ","
+    yield ("\n ]" if separator else "]") + ",\n" + json.dumps(behind, indent=1).removeprefix("{\n")
 
 
 def failure(exit_code: int, errors: Sequence[dict[str, Any]]) -> str:

@@ -76,13 +76,14 @@ def _documents(record: Record) -> list[str]:
     specs = list(dict.fromkeys(execution.spec for execution in record.executions))
     lines: list[str] = []
     if len(specs) > 1:
-        by_spec = {spec: [one for one in record.executions if one.spec == spec] for spec in specs}
-        keys = [(target.name, spec) for target in record.header.targets for spec in specs]
-        counts = {(name, spec): summary(by_spec[spec]).get(name, {}) for name, spec in keys}
-        shown = [verdict for verdict in VERDICTS if any(of_one.get(verdict) for of_one in counts.values())]
+        counts: Counter[tuple[str, str, str]] = Counter(
+            (one.target, one.spec, one.verdict) for one in record.executions
+        )
+        shown = [verdict for verdict in VERDICTS if any(verdict == key[2] for key in counts)]
         rows = [
-            [f"`{name}`", f"`{spec}`", *[str(counts[name, spec].get(verdict, 0)) for verdict in shown]]
-            for name, spec in keys
+            [f"`{target.name}`", f"`{spec}`", *[str(counts[target.name, spec, verdict]) for verdict in shown]]
+            for target in record.header.targets
+            for spec in specs
         ]
         lines += ["", *table(["target", "document", *shown], rows, right=range(2, len(shown) + 2))]
     if any(execution.translation for execution in record.executions):

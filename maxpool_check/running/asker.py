@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -16,6 +16,7 @@ from maxpool_check.reference.pooling import Pooling
 from maxpool_check.running.execution import Asked, execution
 from maxpool_check.running.record import Execution
 from maxpool_check.running.slot import Slot
+from maxpool_check.targets.description import Description
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.target import Reply, Target
@@ -85,15 +86,20 @@ class Asker:
             else:
                 self.targets.append(target)
 
+    @property
+    def descriptions(self) -> list[Description]:
+        """What the targets say of themselves."""
+        return [target.description for target in self.targets]
+
     def answers(
-        self, cases: Iterable[Case], given_up: Collection[str] = ()
+        self, cases: Iterable[Case], given_up: Callable[[], Collection[str]]
     ) -> Generator[Mapping[str, Answer], None, None]:
         """By target, case by case in their order: the next ones are asked while one is judged.
 
         A target that was given up, before or by what it answers here, is not asked.
         """
         patience = {target.description.name: Patience() for target in self.targets}
-        for name in given_up:
+        for name in given_up():
             patience[name].lost = "given up"
         waiting: deque[tuple[Case, dict[str, Future[dict[Question, Reply]]]]] = deque()
         for case in cases:
@@ -112,10 +118,14 @@ class Asker:
         while waiting:
             yield self._judged(*waiting.popleft(), patience)
 
-    def close(self) -> None:
-        """End every worker, whatever it is doing."""
-        for slot in self._slots.values():
+    def end(self) -> None:
+        """Kill every worker, whatever it is doing. From any thread."""
+        for slot in list(self._slots.values()):
             slot.end()
+
+    def close(self) -> None:
+        """End every worker, and let go of them."""
+        self.end()
         for thread in self._threads.values():
             thread.shutdown(wait=True, cancel_futures=True)
         for slot in self._slots.values():

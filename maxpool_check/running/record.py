@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import tempfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, cast
@@ -200,7 +201,7 @@ class Record:
     """A whole record; ``footer`` None if the run did not end."""
 
     header: Header
-    executions: tuple[Execution, ...]
+    executions: Sequence[Execution]
     footer: Footer | None
 
 
@@ -230,6 +231,47 @@ class Writer:
         """Add one line, whole or not at all."""
         self._stream.write(_ENCODER.encode(line) + b"\n")
         self._stream.flush()
+
+
+class Kept(Sequence[Execution]):
+    """The executions of a run in their order: so many are held in memory, those behind them in a temporary file."""
+
+    def __init__(self, held: int = 10_000) -> None:
+        self._most = held
+        self._held: list[Execution] = []
+        self._count = 0
+        self._file: IO[bytes] | None = None
+
+    def append(self, execution: Execution) -> None:
+        """Add one."""
+        self._count += 1
+        if len(self._held) < self._most:
+            self._held.append(execution)
+            return
+        if self._file is None:
+            self._file = tempfile.NamedTemporaryFile(suffix=".jsonl")  # noqa: SIM115 (it lives as long as this)
+        self._file.write(_ENCODER.encode(execution) + b"\n")
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Execution]:
+        yield from self._held
+        if self._file is None:
+            return
+        self._file.flush()
+        # Several may read at once, each with a position of its own.
+        with Path(self._file.name).open("rb") as lines:
+            for line in lines:
+                yield cast("Execution", _DECODER.decode(line))
+
+    def __getitem__(self, at: Any) -> Any:
+        return list(self)[at]
+
+    def close(self) -> None:
+        """Let go of the temporary file."""
+        if self._file is not None:
+            self._file.close()
 
 
 def _uncompressed(path: Path) -> bytes:

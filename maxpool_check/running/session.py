@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from maxpool_check.corpus.collection import Corpus
 from maxpool_check.judging.known import KnownDivergence
 from maxpool_check.question import BASES, Question
 from maxpool_check.running.asker import Asker, Order
+from maxpool_check.running.elsewhere import Elsewhere, Lost, on_a_cluster, on_this_machine
 from maxpool_check.running.frame import Tally, footer, header
 from maxpool_check.running.record import Execution, Line
 from maxpool_check.running.runner import Run, decidable
@@ -20,7 +22,11 @@ from maxpool_check.targets.name import TargetName
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be run: ``cases`` of a corpus, on the targets named, against what is known."""
+    """What is to be run: ``cases`` of a corpus, on the targets named, against what is known.
+
+    ``jobs`` is the number of processes of this machine that ask; ``dask`` the address of a scheduler whose workers do it
+    instead.
+    """
 
     corpus: Corpus
     cases: Sequence[Case]
@@ -33,6 +39,7 @@ class Plan:
     exit_first: bool = False
     strict: bool = False
     questions: Collection[Question] = BASES
+    dask: str | None = None
 
 
 def perform(
@@ -44,22 +51,34 @@ def perform(
 
     ``watch`` may look at the executions on their way; it is given the number of cases times targets. A target that
     cannot be started is an error in the footer, and the others are asked. Interrupted, it ends every worker and leaves
-    no footer.
+    no footer. Raises :class:`Lost` where there is nobody to ask by; nothing was handed on then.
     """
-    names = tuple(plan.targets) if plan.cases else ()
-    asker = Asker(Order(names, plan.seconds, plan.memory, plan.questions))
-    with contextlib.closing(asker):
-        targets = [target.description for target in asker.targets]
-        sink(header(plan.cases, targets, plan.known_files))
+    with _asking(plan) as asking:
+        sink(header(plan.cases, asking.descriptions, plan.known_files))
         complete = decidable(plan.corpus.cases, plan.cases, plan.corpus.whole)
-        run = Run(targets, plan.known, complete, wanted=plan.questions)
+        run = Run(asking.descriptions, plan.known, complete, wanted=plan.questions)
         tally = Tally()
+        errors = list(asking.errors)
         stopped = False
-        executions = run.executions(plan.cases, asker.answers(plan.cases))
-        for execution in watch(executions, len(plan.cases) * len(targets)):
-            tally.add(execution)
-            sink(execution)
-            if plan.exit_first and execution.unexpected:
-                stopped = True
-                break
-    sink(footer(tally, run.known(stopped), [*asker.errors, *run.errors], strict=plan.strict))
+        executions = run.executions(plan.cases, asking.answers(plan.cases, lambda: run.given_up))
+        try:
+            for execution in watch(executions, len(plan.cases) * len(asking.descriptions)):
+                tally.add(execution)
+                sink(execution)
+                if plan.exit_first and execution.unexpected:
+                    stopped = True
+                    break
+        except Lost as lost:
+            stopped = True
+            errors.append(str(lost))
+    sink(footer(tally, run.known(stopped), [*errors, *run.errors], strict=plan.strict))
+
+
+def _asking(plan: Plan) -> AbstractContextManager[Asker | Elsewhere]:
+    """Those who ask: in this process, in several, or on other machines."""
+    order = Order(tuple(plan.targets) if plan.cases else (), plan.seconds, plan.memory, frozenset(plan.questions))
+    if plan.dask is not None:
+        return on_a_cluster(order, plan.dask)
+    if plan.jobs > 1:
+        return on_this_machine(order, plan.jobs)
+    return contextlib.closing(Asker(order))

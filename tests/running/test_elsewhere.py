@@ -1,0 +1,164 @@
+"""Runs in several processes, here and on a cluster: the same record as in one."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from distributed import LocalCluster
+
+from maxpool_check.corpus.collection import collect
+from maxpool_check.running.elsewhere import CHUNK
+from maxpool_check.running.record import Execution, gather
+from maxpool_check.running.session import Plan, perform
+from maxpool_check.targets.name import parse
+from tests.conftest import ROOT, environment, eventually, living
+from tests.running.test_runner import many
+
+
+def record(folder, *targets, sink=lambda line: None, **options):
+    corpus = collect([folder])
+    lines = []
+    names = [parse(target) for target in targets]
+    perform(Plan(corpus, corpus.cases, names, **options), lambda line: (lines.append(line), sink(line)))
+    return gather(lines)
+
+
+def children(parent=None):
+    return {pid for pid, of, _ in living() if of == (parent or os.getpid())}
+
+
+@pytest.mark.parametrize("count", [1, CHUNK, CHUNK + 1, 4 * CHUNK + 1])
+def test_where_chunks_begin_and_end_changes_nothing(tmp_path, subject, count):
+    folder = many(tmp_path, count)
+    here, elsewhere = (record(folder, subject("right"), jobs=jobs) for jobs in (1, 2))
+    assert len(here.executions) == count
+    assert elsewhere.executions == here.executions
+    assert (elsewhere.footer.summary, elsewhere.footer.errors) == (here.footer.summary, ())
+
+
+def test_deaths_are_counted_in_the_order_of_the_cases_over_all_chunks(tmp_path, subject):
+    folder = many(tmp_path, 3 * CHUNK)
+    here, elsewhere = (record(folder, subject("dies_always"), subject("right"), jobs=jobs) for jobs in (1, 3))
+    assert elsewhere.executions == here.executions
+    assert elsewhere.footer.errors == here.footer.errors
+    assert [one.verdict for one in elsewhere.executions[:41:2]] == ["crashes"] * 20 + ["error"]
+
+
+def test_the_first_unexpected_verdict_ends_the_same_run_in_several_processes(tmp_path, subject):
+    folder = many(tmp_path, 3 * CHUNK)
+    before = children()
+    here, elsewhere = (record(folder, subject("dies_always"), exit_first=True, jobs=jobs) for jobs in (1, 2))
+    assert elsewhere.executions == here.executions
+    assert len(here.executions) == 1
+    assert eventually(lambda: children() <= before)
+
+
+def test_a_target_that_cannot_be_started_elsewhere_is_told(small, subject):
+    run = record(small, subject("absent"), subject("right"), jobs=2)
+    assert run.footer.exit_code == 3
+    assert "no attribute 'absent'" in run.footer.errors[0]
+    assert run.footer.summary == {subject("right"): {"conforms": 10, "undefined": 2}}
+
+
+def test_processes_that_are_gone_are_an_error_and_the_record_says_how_far_it_came(tmp_path, subject):
+    before = children()
+
+    def kill(line):
+        if isinstance(line, Execution) and line.case == "x:case-3":
+            for pid in children() - before:
+                os.kill(pid, signal.SIGKILL)
+
+    run = record(many(tmp_path, 8 * CHUNK), subject("right"), jobs=2, sink=kill)
+    assert run.footer.exit_code == 3
+    assert "the processes that ask are gone" in run.footer.errors[0]
+    assert CHUNK <= len(run.executions) == run.footer.executions < 8 * CHUNK
+    assert eventually(lambda: children() <= before)
+
+
+def test_ctrl_c_ends_every_process_whatever_it_waits_for(small, subject, tmp_path):
+    arguments = ["run", small, "-t", subject("hangs"), "-j", "2", "-o", tmp_path / "r.jsonl", "--timeout", "300"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "maxpool_check", *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment(),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+
+    def workers():
+        return {pid for child in children(process.pid) for pid in children(child)}
+
+    assert eventually(lambda: (tmp_path / "r.jsonl").exists() and workers(), 60)
+    time.sleep(2)
+    asking = workers()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert eventually(lambda: not asking & {pid for pid, _, _ in living()})
+
+
+@pytest.fixture
+def cluster():
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        yield cluster
+
+
+def test_a_cluster_gives_the_same_record_though_one_of_its_workers_is_killed(tmp_path, subject, cluster):
+    folder = many(tmp_path, 8 * CHUNK)
+    pids = [worker.pid for worker in cluster.workers.values()]
+    killed = []
+
+    def kill(line):
+        if isinstance(line, Execution) and line.case == f"x:case-{2 * CHUNK}" and not killed:
+            killed.append(pids[0])
+            os.kill(pids[0], signal.SIGKILL)
+
+    targets = subject("right"), subject("y_alone")
+    here = record(folder, *targets)
+    elsewhere = record(folder, *targets, sink=kill, dask=cluster.scheduler_address)
+    assert killed
+    assert elsewhere.executions == here.executions
+    assert elsewhere.header.targets == here.header.targets
+    assert (elsewhere.footer.summary, elsewhere.footer.exit_code) == (here.footer.summary, here.footer.exit_code)
+
+
+def test_a_cluster_keeps_no_target_after_the_run(small, subject, cluster):
+    pids = [worker.pid for worker in cluster.workers.values()]
+    run = record(small, subject("right"), dask=cluster.scheduler_address)
+    assert run.footer.exit_code == 0
+    assert eventually(lambda: not any(children(pid) for pid in pids))
+
+
+def test_a_scheduler_that_is_not_there(cli, small, subject):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    done = cli("run", small, "-t", subject("right"), "--dask", address)
+    assert done.code == 3
+    assert f"the dask scheduler {address} cannot be reached" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_dask_that_is_not_installed(small, subject):
+    program = "import sys; sys.modules['distributed'] = None; from maxpool_check.commands.main import main; main(sys.argv[1:])"
+    arguments = ["run", str(small), "-t", subject("right"), "--dask", "tcp://127.0.0.1:1"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=environment(),
+        check=False,
+    )
+    assert done.returncode == 3
+    assert "pip install 'maxpool-check[dask]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_jobs_are_of_this_machine(cli, small, subject):
+    done = cli("run", small, "-t", subject("right"), "--dask", "tcp://127.0.0.1:1", "-j", "2")
+    assert done.code == 2
+    assert "-j is for this machine" in done.err
