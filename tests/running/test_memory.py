@@ -1,23 +1,19 @@
 """What a run holds does not grow with what it has done."""
 
-import json
-import subprocess
-import sys
+import contextlib
+import tracemalloc
 
 import pytest
 
-from maxpool_check.running.record import Execution, Kept
-from tests.conftest import ROOT, environment
-from tests.running.test_runner import many
+from maxpool_check.corpus.collection import collect
+from maxpool_check.reporting import github, json, markdown, sarif, text
+from maxpool_check.running.asker import Asker, Order
+from maxpool_check.running.record import Execution, Kept, Record, read
+from maxpool_check.targets.name import parse
+from tests.conftest import ROOT
+from tests.running.test_runner import many as many_cases
 
-PEAK = """
-import resource, sys
-from maxpool_check.commands.main import main
-try:
-    main(sys.argv[1:])
-finally:
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr)
-"""
+GOLDEN = ROOT / "tests/data/golden/record.jsonl"
 
 
 def line(number):
@@ -49,19 +45,44 @@ def test_adding_goes_on_after_reading():
     kept.close()
 
 
-def test_twenty_thousand_cases_take_hardly_more_memory_than_two_thousand(tmp_path, subject):
-    def peak(count):
-        (tmp_path / str(count)).mkdir()
-        folder = many(tmp_path / str(count), count)
-        reports = [f"--report={form}={tmp_path / form}" for form in ("json", "markdown", "text", "github", "sarif")]
-        done = subprocess.run(
-            [sys.executable, "-c", PEAK, "run", str(folder), "-t", subject("right"), "-q", "-o",
-             str(tmp_path / "record.jsonl"), *reports],
-            capture_output=True, text=True, cwd=ROOT, env=environment(), check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        assert json.loads((tmp_path / "json").read_text())["summary"]["conforms"] == count
-        return int(done.stderr.split()[-1])
+def peak(count):
+    """The memory, in bytes, that so many executions take with all reports made of them."""
+    header = read(GOLDEN).header
+    tracemalloc.start()
+    kept = Kept(held=500)
+    for number in range(count):
+        kept.append(line(number))
+    record = Record(header, kept, None)
+    for part in json.parts(record, 0):
+        assert len(part) < 2**16
+    for render in (markdown.render, github.render):
+        assert render(record, 0)
+    assert text.render(record, 0, width=80, color=False)
+    assert sarif.render(record)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    kept.close()
+    return most
 
-    # The cases themselves are held, each a few kilobytes; what became of them is not.
-    assert peak(20_000) - peak(2_000) < 18_000 * 5 / 1024 + 20
+
+def test_ten_times_the_executions_take_no_more_memory_where_they_conform():
+    peak(1_000)
+    few, many = peak(1_000), peak(10_000)
+    assert many < 1.5 * few
+
+
+def test_a_run_takes_its_answers_one_by_one(tmp_path, subject):
+    """Nothing is asked far ahead of what has been taken."""
+    corpus = collect([many_cases(tmp_path, 40)])
+    asker = Asker(Order((parse(subject("right")),)))
+    taken = []
+
+    def cases():
+        for case in corpus.cases:
+            taken.append(case)
+            yield case
+
+    with contextlib.closing(asker):
+        for number, _ in enumerate(asker.answers(cases(), tuple), 1):
+            assert len(taken) - number < 4
+    assert len(taken) == number == 40
