@@ -72,7 +72,7 @@ def jobs(command: _Command) -> _Command:
         type=click.IntRange(min=1),
         default=1,
         metavar="N",
-        help="Workers for each target.  [default: 1]",
+        help="Processes that ask, each with a worker of every target.  [default: 1]",
     )(command)
 
 

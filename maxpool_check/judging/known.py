@@ -164,7 +164,8 @@ class Ledger:
 
     def compared(self, case: str, question: Question) -> None:
         """Remember that an execution was held to its document: only then can an entry be said not to occur."""
-        self._asked.setdefault(case, set()).add(question)
+        if self.entries:
+            self._asked.setdefault(case, set()).add(question)
 
     def known(self, case: str, question: Question, kinds: Iterable[Kind]) -> KnownDivergence | None:
         """The first entry that expects exactly these kinds of an execution; remembers all that do."""
