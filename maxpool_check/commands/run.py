@@ -86,25 +86,28 @@ def command(
     from maxpool_check.corpus.collection import select
     from maxpool_check.running.elsewhere import Lost
     from maxpool_check.running.frame import ExitCode
-    from maxpool_check.running.session import Plan, perform
+    from maxpool_check.running.session import Plan, perform, started_early
 
     _hold_apart(known_files, no_known, jobs, dask)
     written = [*reports, *([("record", output)] if output else [])]
     options.hold_writable([path for _, path in written])
+    limit = memory * 2**20 if memory else None
+    targets = asking.parsed(names)
+    asker = None
+    if jobs == 1 and dask is None and all(target.version is None for target in targets):
+        asker = started_early(targets, timeout, limit, questions)
+        click.get_current_context().call_on_close(asker.close)
     corpus = options.collect(paths, max_cells)
     known, files = _known(corpus, known_files, no_known)
     asking.hold_to_reference(corpus.cases)
     cases = select(corpus.cases, selected)
     if not cases:
         click.echo(f"none of the {len(corpus.cases)} cases is selected by {' '.join(selected)}", err=True)
-    limit = memory * 2**20 if memory else None
-    plan = Plan(
-        corpus, cases, asking.parsed(names), known, files, timeout, limit, jobs, exit_first, strict, questions, dask
-    )
+    plan = Plan(corpus, cases, targets, known, files, timeout, limit, jobs, exit_first, strict, questions, dask)
     recorder = asking.Recorder(output)
     try:
         with recorder:
-            perform(plan, recorder.take, asking.watcher(quiet))
+            perform(plan, recorder.take, asking.watcher(quiet), asker)
     except Lost as lost:
         raise asking.CannotAsk(str(lost)) from lost
     except KeyboardInterrupt:

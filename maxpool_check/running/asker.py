@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.expected import Expected
@@ -71,20 +73,31 @@ class Asker:
     """The targets of a run in one process; each has one worker, and one thread that asks it. Close it at the end."""
 
     def __init__(self, order: Order) -> None:
-        """Start them, all at once. One that cannot be started is among the ``errors``."""
-        self.errors: list[str] = []
-        self.targets: list[Target] = []
+        """Begin to start them, all at once; who needs to know what they are waits for it."""
         self._order = order
+        self._closed = False
         self._slots: dict[str, Slot] = {}
         self._threads = {str(name): ThreadPoolExecutor(1) for name in order.targets}
-        starting = [self._threads[str(name)].submit(self._started, name) for name in order.targets]
-        for future in starting:
-            try:
-                target = future.result()
-            except CannotStart as error:
-                self.errors.append(str(error))
-            else:
-                self.targets.append(target)
+        self._starting: list[Future[Target]] = []
+        for name in order.targets:
+            future: Future[Target] = Future()
+            self._starting.append(future)
+            # Of no executor: those are waited for when the program ends, and a runtime may hang when it is imported.
+            threading.Thread(target=self._start, args=(name, future), daemon=True).start()
+
+    @cached_property
+    def targets(self) -> list[Target]:
+        """Those that could be started."""
+        return [future.result() for future in self._starting if future.exception() is None]
+
+    @cached_property
+    def errors(self) -> list[str]:
+        """Why the others could not."""
+        found = [future.exception() for future in self._starting]
+        for error in found:
+            if error is not None and not isinstance(error, CannotStart):
+                raise error
+        return [str(error) for error in found if error is not None]
 
     @property
     def descriptions(self) -> list[Description]:
@@ -125,16 +138,23 @@ class Asker:
 
     def close(self) -> None:
         """End every worker, and let go of them."""
+        self._closed = True
         self.end()
         for thread in self._threads.values():
             thread.shutdown(wait=True, cancel_futures=True)
         for slot in self._slots.values():
             slot.close()
 
-    def _started(self, name: TargetName) -> Target:
-        target = Target(name, self._order.seconds, self._order.memory, keep=True)
-        self._slots[str(name)] = Slot(target, target.kept)
-        return target
+    def _start(self, name: TargetName, future: Future[Target]) -> None:
+        try:
+            target = Target(name, self._order.seconds, self._order.memory, keep=True)
+        except BaseException as error:
+            future.set_exception(error)
+            return
+        slot = self._slots[str(name)] = Slot(target, target.kept)
+        if self._closed:
+            slot.close()
+        future.set_result(target)
 
     def _replies(self, target: Target, case: Case, patience: Patience) -> dict[Question, Reply]:
         replies: dict[Question, Reply] = {}

@@ -112,6 +112,8 @@ def on_a_cluster(order: Order, scheduler: str) -> Iterator[Elsewhere]:
         from distributed.comm.core import CommClosedError
     except ImportError as error:
         raise Lost("--dask needs dask, which is not installed: pip install 'maxpool-check[dask]'") from error
+    if not scheduler.rpartition(":")[2].isdigit():
+        raise Lost(f"'{scheduler}' is not the address of a dask scheduler, as tcp://HOST:8786")
     try:
         client = Client(scheduler, timeout=_REACHED_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:

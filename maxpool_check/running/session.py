@@ -46,14 +46,15 @@ def perform(
     plan: Plan,
     sink: Callable[[Line], None],
     watch: Callable[[Iterator[Execution], int], Iterator[Execution]] = lambda executions, _: executions,
+    asker: Asker | None = None,
 ) -> None:
     """Run the plan and hand every line of its record to ``sink``, as it comes.
 
-    ``watch`` may look at the executions on their way; it is given the number of cases times targets. A target that
+    ``asker`` is one that was started early for this plan. ``watch`` may look at the executions on their way; it is given the number of cases times targets. A target that
     cannot be started is an error in the footer, and the others are asked. Interrupted, it ends every worker and leaves
     no footer. Raises :class:`Lost` where there is nobody to ask by; nothing was handed on then.
     """
-    with _asking(plan) as asking:
+    with _asking(plan, asker) as asking:
         sink(header(plan.cases, asking.descriptions, plan.known_files))
         complete = decidable(plan.corpus.cases, plan.cases, plan.corpus.whole)
         run = Run(asking.descriptions, plan.known, complete, wanted=plan.questions)
@@ -74,9 +75,18 @@ def perform(
     sink(footer(tally, run.known(stopped), [*errors, *run.errors], strict=plan.strict))
 
 
-def _asking(plan: Plan) -> AbstractContextManager[Asker | Elsewhere]:
+def started_early(
+    targets: Sequence[TargetName], seconds: float, memory: int | None, questions: Collection[Question]
+) -> Asker:
+    """The targets that are installed already, on their way while the cases are read; close it, used or not."""
+    return Asker(Order(tuple(targets), seconds, memory, frozenset(questions)))
+
+
+def _asking(plan: Plan, asker: Asker | None) -> AbstractContextManager[Asker | Elsewhere]:
     """Those who ask: in this process, in several, or on other machines."""
     order = Order(tuple(plan.targets) if plan.cases else (), plan.seconds, plan.memory, frozenset(plan.questions))
+    if asker is not None and plan.cases:
+        return contextlib.closing(asker)
     if plan.dask is not None:
         return on_a_cluster(order, plan.dask)
     if plan.jobs > 1:
