@@ -193,8 +193,12 @@ class Worker:
         assert self._process.stdin is not None
         descriptor = self._process.stdin.fileno()
         view = memoryview(data)
-        while view and self._wait(deadline, writing=descriptor):
-            view = view[os.write(descriptor, view[:_PIPE]) :]
+        while view:
+            try:
+                view = view[os.write(descriptor, view[:_PIPE]) :]
+            except BlockingIOError:
+                if not self._wait(deadline, writing=descriptor):
+                    return
 
     def _receive(self, deadline: float) -> bytes:
         """The next line; empty if there will be none, or not in time."""
