@@ -60,7 +60,7 @@ class Elsewhere:
         Raises :class:`Lost`.
         """
         self._ticket, self._executor, self._processes, self._lost = ticket, executor, processes, lost
-        self.descriptions, self.errors = self._result(executor.submit(describe, ticket))
+        self.descriptions, self.errors = self._result(self._submitted(describe, ticket))
 
     def answers(self, cases: Iterable[Case], given_up: Callable[[], Collection[str]]) -> Iterator[Mapping[str, Answer]]:
         """By target, case by case in their order. What is ``given_up`` when a chunk is sent is not asked in it.
@@ -73,7 +73,7 @@ class Elsewhere:
             # Without what has been worked out of a case: that is the other process's to do.
             while chunk := [replace(case) for case in islice(left, CHUNK)]:
                 names = frozenset(given_up())
-                waiting.append(self._executor.submit(ask, self._ticket, self.descriptions, chunk, names))
+                waiting.append(self._submitted(ask, self._ticket, self.descriptions, chunk, names))
                 if len(waiting) >= _AHEAD * self._processes:
                     yield from self._result(waiting.popleft())
             while waiting:
@@ -82,9 +82,19 @@ class Elsewhere:
             for future in waiting:
                 future.cancel()
 
+    def _submitted(self, function: Callable[..., _T], *arguments: object) -> Future[_T]:
+        with self._needed():
+            return self._executor.submit(function, *arguments)
+
     def _result(self, future: Future[_T]) -> _T:
-        try:
+        with self._needed():
             return future.result()
+
+    @contextlib.contextmanager
+    def _needed(self) -> Iterator[None]:
+        """The processes are: where they turn out to be gone, nothing more can come."""
+        try:
+            yield
         except self._lost as error:
             why = str(error) or type(error).__name__
             raise Lost(f"the processes that ask are gone: {why}") from error
