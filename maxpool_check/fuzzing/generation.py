@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -18,6 +17,7 @@ from hypothesis import strategies as st
 
 from maxpool_check.corpus.case import Case, Origin
 from maxpool_check.reference.dtypes import NAMES, NUMPY, highest, is_float, lowest
+from maxpool_check.reference.geometry import Axis
 from maxpool_check.reference.layout import Layout
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import Refused
@@ -61,19 +61,6 @@ def _batch(document: Specification, number: int, invalid: bool) -> list[Case]:
     return found
 
 
-@dataclass(frozen=True)
-class _Axis:
-    """One spatial axis as it is drawn: ``size`` follows from the rest."""
-
-    size: int
-    kernel: int
-    stride: int
-    dilation: int
-    begin: int
-    end: int
-    output: int
-
-
 @st.composite
 def _cases(draw: _Draw, document: Specification, invalid: bool) -> Case:
     spatial, dtype, attributes = _FAMILIES[document.name.partition("-")[0]](draw, document)
@@ -90,13 +77,13 @@ def _cases(draw: _Draw, document: Specification, invalid: bool) -> Case:
     )  # fmt: skip
 
 
-def _axes(draw: _Draw, least: int, most: int, *, dilates: bool = True, pads: bool = True) -> list[_Axis]:
+def _axes(draw: _Draw, least: int, most: int, *, dilates: bool = True, pads: bool = True) -> list[Axis]:
     # Four axes are rare: most runtimes have three at most.
     ranks = [rank for rank in range(least, most + 1) for _ in range(1 if rank > 3 else 4)]
     return [_axis(draw, dilates, pads) for _ in range(draw(st.sampled_from(ranks)))]
 
 
-def _axis(draw: _Draw, dilates: bool, pads: bool) -> _Axis:
+def _axis(draw: _Draw, dilates: bool, pads: bool) -> Axis:
     output, kernel, stride = draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(st.integers(1, 3))
     dilation = draw(st.integers(1, 3)) if dilates else 1
     # What the windows cover, and what the stride leaves over.
@@ -105,10 +92,10 @@ def _axis(draw: _Draw, dilates: bool, pads: bool) -> _Axis:
     largest = kernel - 1 + (draw(st.integers(0, 19)) == 0) if pads else 0
     begin = draw(st.integers(0, min(largest, covered - 1)))
     end = draw(st.integers(0, min(largest, covered - 1 - begin)))
-    return _Axis(covered - begin - end, kernel, stride, dilation, begin, end, output)
+    return Axis(covered - begin - end, kernel, stride, dilation, begin, end, output)
 
 
-def _each(axes: list[_Axis], name: str) -> list[int]:
+def _each(axes: list[Axis], name: str) -> list[int]:
     return [getattr(axis, name) for axis in axes]
 
 

@@ -50,9 +50,10 @@ def perform(
 ) -> None:
     """Run the plan and hand every line of its record to ``sink``, as it comes.
 
-    ``asker`` is one that was started early for this plan. ``watch`` may look at the executions on their way; it is given the number of cases times targets. A target that
-    cannot be started is an error in the footer, and the others are asked. Interrupted, it ends every worker and leaves
-    no footer. Raises :class:`Lost` where there is nobody to ask by; nothing was handed on then.
+    ``asker`` is one that was started early for this plan. ``watch`` may look at the executions on their way; it is given
+    the number of cases times targets. A target that cannot be started is an error in the footer, and the others are asked.
+    Interrupted, it ends every worker and leaves no footer. Raises :class:`Lost` where there is nobody to ask by; nothing
+    was handed on then.
     """
     with _asking(plan, asker) as asking:
         sink(header(plan.cases, asking.descriptions, plan.known_files))
