@@ -19,7 +19,7 @@ QUICK = [
 
 
 def run(name):
-    """The tests of this folder up to the first that fails, with one function wrong: exit code and last words."""
+    """The tests of this folder up to the first that fails, with one function wrong: exit code and what was printed."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *QUICK, "-x", "-q", "-p", "no:cacheprovider",
@@ -27,7 +27,7 @@ def run(name):
         capture_output=True, text=True, cwd=ROOT, check=False,
         env={**os.environ, "PYTHONPATH": path, "MUTANT": name},
     )  # fmt: skip
-    return done.returncode, done.stdout[-600:] + done.stderr[-600:]
+    return done.returncode, done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -46,4 +46,4 @@ def test_the_tests_pass_where_nothing_is_wrong(runs):
 def test_a_wrong_judge_is_noticed(runs, name):
     code, words = runs[name]
     assert code == pytest.ExitCode.TESTS_FAILED, f"{MUTANTS[name][1].__doc__} {words}"
-    assert "FAILED tests/judging/" in words
+    assert "\nFAILED tests/judging/" in words
