@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from maxpool_check.judging.known import KnownDivergence
     from maxpool_check.running.record import Execution
     from maxpool_check.running.slot import Slot
-    from maxpool_check.targets.target import Target
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -65,10 +64,10 @@ class _Targets:
         except BadTarget as error:
             raise pytest.UsageError(str(error)) from error
         self._seconds = seconds
-        self._started: dict[str, tuple[Target, Slot]] = {}
+        self._started: dict[str, Slot] = {}
 
-    def target(self, name: str) -> tuple[Target, Slot]:
-        """A target and the place for its worker."""
+    def slot(self, name: str) -> Slot:
+        """The place where a target is asked."""
         from maxpool_check.running.slot import Slot
         from maxpool_check.targets.process import CannotStart
         from maxpool_check.targets.target import Target
@@ -78,11 +77,11 @@ class _Targets:
                 target = Target(self.names[name], self._seconds)
             except CannotStart as error:
                 pytest.exit(str(error), returncode=3)
-            self._started[name] = (target, Slot(target))
+            self._started[name] = Slot(target)
         return self._started[name]
 
     def pytest_unconfigure(self) -> None:
-        for _, slot in self._started.values():
+        for slot in self._started.values():
             slot.close()
 
 
@@ -129,19 +128,17 @@ class CaseItem(pytest.Item):
         from datetime import date
 
         from maxpool_check.judging.known import Ledger, Status
-        from maxpool_check.question import questions
         from maxpool_check.reporting.text import details
         from maxpool_check.running.asker import judged, meaning_of
         from maxpool_check.running.execution import Asked
         from maxpool_check.running.runner import covers, held_to_known
+        from maxpool_check.running.slot import settled
 
         targets: Any = self.config.pluginmanager.get_plugin("maxpool-check-targets")
-        target, slot = targets.target(self.target)
+        slot = targets.slot(self.target)
+        target = slot.target
         case = self.case
-        replies = {
-            question: target.ask(slot.worker(), case, question)
-            for question in questions(case.outputs, case.specification.domain)
-        }
+        replies = settled(slot.begin(case), [slot])
         entries = [entry for entry in self.known if covers(entry, target.description)]
         ledger = Ledger(entries, date.today())
         lines = judged(Asked(case, target.description.name, meaning_of(case), replies))

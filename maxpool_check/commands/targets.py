@@ -78,16 +78,12 @@ def _checked(target: Any) -> dict[str, Any]:
     import contextlib
 
     from maxpool_check.corpus.smallest import smallest
-    from maxpool_check.judging.expected import Expected
-    from maxpool_check.judging.verdicts import judge
     from maxpool_check.question import Question
-    from maxpool_check.reference.pooling import Pooling
+    from maxpool_check.running.inquiry import Inquirer
 
     case = smallest(target.description.speaks)
-    assert isinstance(case.meaning, Pooling)
-    with contextlib.closing(target.worker()) as worker:
-        outcome = target.ask(worker, case, Question.Y_ONLY).outcome
-    judgement = judge(Expected(case.X, case.meaning), {Question.Y_ONLY: outcome})[Question.Y_ONLY]
+    with contextlib.closing(Inquirer(target)) as inquirer:
+        judgement = inquirer.ask(case, (Question.Y_ONLY,)).judgements[Question.Y_ONLY]
     answers = judgement.verdict.value in ("conforms", "diverges")
     return {"answers": answers, "verdict": judgement.verdict.value, "why": judgement.message}
 

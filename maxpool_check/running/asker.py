@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,15 +13,16 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.judging.expected import Expected
 from maxpool_check.judging.verdicts import Meaning, judge
 from maxpool_check.outcome import Failed
-from maxpool_check.question import BASES, Question, questions
+from maxpool_check.question import BASES, Question
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.running.execution import Asked, execution
 from maxpool_check.running.record import Execution
-from maxpool_check.running.slot import Slot
+from maxpool_check.running.slot import Pending, Slot, settled
 from maxpool_check.targets.description import Description
+from maxpool_check.targets.dialogue import Reply
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
-from maxpool_check.targets.target import Reply, Target
+from maxpool_check.targets.target import Target
 
 DEATHS_IN_A_ROW = 20
 """After so many crashes, time-outs and failures to ask in a row a target is given up."""
@@ -70,14 +71,13 @@ class Patience:
 
 
 class Asker:
-    """The targets of a run in one process; each has one worker, and one thread that asks it. Close it at the end."""
+    """The targets of a run in one process; each has one worker. Close it at the end."""
 
     def __init__(self, order: Order) -> None:
         """Begin to start them, all at once; who needs to know what they are waits for it."""
         self._order = order
         self._closed = False
         self._slots: dict[str, Slot] = {}
-        self._threads = {str(name): ThreadPoolExecutor(1) for name in order.targets}
         self._starting: list[Future[Target]] = []
         for name in order.targets:
             future: Future[Target] = Future()
@@ -114,18 +114,14 @@ class Asker:
         patience = {target.description.name: Patience() for target in self.targets}
         for name in given_up():
             patience[name].lost = "given up"
-        waiting: deque[tuple[Case, dict[str, Future[dict[Question, Reply]]]]] = deque()
+        waiting: deque[tuple[Case, dict[str, dict[Question, Pending]]]] = deque()
         for case in cases:
-            waiting.append(
-                (
-                    case,
-                    {
-                        name: self._threads[name].submit(self._replies, target, case, patience[name])
-                        for target in self.targets
-                        for name in [target.description.name]
-                    },
-                )
-            )
+            asked = {
+                name: self._slots[name].begin(case, self._order.questions)
+                for name, one in patience.items()
+                if one.lost is None
+            }
+            waiting.append((case, asked))
             if len(waiting) >= _AHEAD:
                 yield self._judged(*waiting.popleft(), patience)
         while waiting:
@@ -139,10 +135,7 @@ class Asker:
     def close(self) -> None:
         """End every worker, and let go of them."""
         self._closed = True
-        self.end()
-        for thread in self._threads.values():
-            thread.shutdown(wait=True, cancel_futures=True)
-        for slot in self._slots.values():
+        for slot in list(self._slots.values()):
             slot.close()
 
     def _start(self, name: TargetName, future: Future[Target]) -> None:
@@ -156,35 +149,24 @@ class Asker:
             slot.close()
         future.set_result(target)
 
-    def _replies(self, target: Target, case: Case, patience: Patience) -> dict[Question, Reply]:
-        replies: dict[Question, Reply] = {}
-        slot = self._slots[target.description.name]
-        for question in questions(case.outputs, case.specification.domain, self._order.questions):
-            if patience.lost is not None:
-                return {}
-            try:
-                replies[question] = target.ask(slot.worker(), case, question)
-            except CannotStart as error:
-                replies[question] = Reply(Failed(f"could not be started again: {error}", final=True))
-        return replies
-
     def _judged(
-        self, case: Case, asked: Mapping[str, Future[dict[Question, Reply]]], patience: Mapping[str, Patience]
+        self, case: Case, asked: Mapping[str, Mapping[Question, Pending]], patience: Mapping[str, Patience]
     ) -> dict[str, Answer]:
         # Once for all targets, and while they are asked.
         meaning = meaning_of(case)
         if isinstance(meaning, Expected):
             _ = meaning.pooled
-        answers = {}
-        for name, future in asked.items():
-            replies = future.result()
-            answer = Answer()
-            if patience[name].lost is None:
-                lines = tuple(judged(Asked(case, name, meaning, replies)))
-                answer = Answer(lines, tuple(q.value for q, reply in replies.items() if is_final(reply)))
-                for line in lines:
-                    patience[name].count(line, final=line.question in answer.final)
-            answers[name] = answer
+        answers = {name: Answer() for name in patience}
+        for name, pending in asked.items():
+            if patience[name].lost is not None:
+                continue
+            replies = settled(pending, self._slots.values())
+            lines = tuple(judged(Asked(case, name, meaning, replies)))
+            answers[name] = Answer(lines, tuple(q.value for q, reply in replies.items() if is_final(reply)))
+            for line in lines:
+                patience[name].count(line, final=line.question in answers[name].final)
+            if patience[name].lost is not None:
+                self._slots[name].drop()
         return answers
 
 

@@ -11,7 +11,7 @@ from maxpool_check.judging.verdicts import FAULTS, Judgement, Meaning, Verdict
 from maxpool_check.outcome import Answered, Outcome
 from maxpool_check.question import Question
 from maxpool_check.running import record
-from maxpool_check.targets.target import Reply
+from maxpool_check.targets.dialogue import Reply
 
 MOST_VALUES = 100
 """Inputs of up to so many cells are kept in the record of a fault."""

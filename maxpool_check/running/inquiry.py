@@ -9,10 +9,11 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.judging.expected import Expected
 from maxpool_check.judging.verdicts import Judgement, Meaning, judge
 from maxpool_check.outcome import Crashed, Outcome, RefusedByTarget
-from maxpool_check.question import BASES, Question, questions
+from maxpool_check.question import BASES, Question
 from maxpool_check.reference.pooling import Pooling
+from maxpool_check.running.slot import Slot, settled
 from maxpool_check.specifications.refused import Refused
-from maxpool_check.targets.process import Request, Worker
+from maxpool_check.targets.process import Request
 from maxpool_check.targets.target import Target
 
 
@@ -58,30 +59,25 @@ class Inquirer:
 
     def __init__(self, target: Target) -> None:
         self.target = target
-        self._worker: Worker | None = None
+        self._slot = Slot(target)
 
     def ask(self, case: Case, wanted: Collection[Question] = BASES) -> Inquiry:
         """Ask every question of a case that is wanted. Raises ``CannotStart`` where a dead worker cannot be replaced."""
+        pending = self._slot.begin(case, wanted)
         meaning = Expected(case.X, case.meaning) if isinstance(case.meaning, Pooling) else case.meaning
-        outcomes: dict[Question, Outcome] = {}
-        requests: dict[Question, Request] = {}
-        steps: dict[Question, tuple[str, ...]] = {}
-        for question in questions(case.outputs, case.specification.domain, wanted):
-            worker = self._alive()
-            worker.asked = None
-            reply = self.target.ask(worker, case, question)
-            outcomes[question], steps[question] = reply.outcome, reply.steps
-            if worker.asked is not None:
-                requests[question] = worker.asked
-        return Inquiry(case, meaning, outcomes, judge(meaning, outcomes), requests, steps)
+        replies = settled(pending, [self._slot])
+        if self._slot.failure is not None:
+            raise self._slot.failure
+        outcomes = {question: reply.outcome for question, reply in replies.items()}
+        return Inquiry(
+            case,
+            meaning,
+            outcomes,
+            judge(meaning, outcomes),
+            {question: one.request for question, one in pending.items() if one.request is not None},
+            {question: reply.steps for question, reply in replies.items()},
+        )
 
     def close(self) -> None:
         """End the worker."""
-        if self._worker is not None:
-            self._worker.close()
-
-    def _alive(self) -> Worker:
-        if self._worker is None or not self._worker.alive:
-            self.close()
-            self._worker = self.target.worker()
-        return self._worker
+        self._slot.close()

@@ -18,7 +18,7 @@ from maxpool_check.running import record
 from maxpool_check.running.asker import Answer, Patience, judged, meaning_of
 from maxpool_check.running.execution import Asked
 from maxpool_check.targets.description import Description
-from maxpool_check.targets.target import Reply
+from maxpool_check.targets.dialogue import Reply
 
 
 class Run:

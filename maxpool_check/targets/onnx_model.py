@@ -15,6 +15,9 @@ from maxpool_check.reference.dtypes import NUMPY, rounded
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
 """The newest operator set that models can be built for."""
 
+SMALLEST = {"kernel_shape": [1]}
+"""The attributes of the smallest MaxPool, over one spatial axis."""
+
 
 def build(
     opset: int,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import math
 import os
 import re
 import select
@@ -12,7 +13,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,7 @@ _STDERR_SHOWN = 300
 _STDERR_READ = 2**16
 _FRAME = re.compile(r"\s+(\d+:|at )\s*\S")
 _PIPE = 2**16
+_LOOK_SECONDS = 0.2
 # Imports the worker package, and nothing else of the folder it is in: neither that folder nor the user's own may hide a
 # module of the runtime.
 _BOOT = """
@@ -50,12 +53,18 @@ class CannotStart(RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What a worker is asked: X as the runtime takes it, the outputs wanted, and the model or the attributes."""
+    """What a worker is asked: X as the runtime takes it, the outputs wanted, and the model or the attributes.
+
+    ``setting`` is one that the program knows. ``excluded`` says that the document excludes what is asked: a runtime that
+    answers may have broken its own memory over it, so that its process is ended then, and asked nothing else before.
+    """
 
     X: np.ndarray
     outputs: tuple[str, ...]
     model: bytes
     attributes: Mapping[str, Any]
+    setting: str | None = None
+    excluded: bool = False
 
 
 def adapter(python: str, name: str) -> list[str]:
@@ -71,15 +80,20 @@ def _limited(program: Sequence[str], memory: int | None) -> list[str]:
 
 
 class Worker:
-    """One process that asks one runtime, one question at a time. It ends at the first death; start another."""
+    """One process that asks one runtime, one question after another. It ends at the first death; start another.
+
+    It may be handed further requests while it works; the outcomes come in their order. A worker that has died has an
+    outcome for the request that it was working on, and none for those behind it.
+    """
 
     def __init__(
         self, program: Sequence[str], options: Mapping[str, Any], *, isolated: bool, memory: int | None = None
     ) -> None:
-        """Start a program that speaks the protocol. ``memory`` bounds what it may allocate, in bytes.
+        """Start a program that speaks the protocol; it need not be ready before it is handed requests.
 
-        Raises :class:`CannotStart`.
+        ``memory`` bounds what it may allocate, in bytes. Raises :class:`CannotStart`.
         """
+        self._program = program[0]
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the worker)
         try:
             self._process = subprocess.Popen(
@@ -94,73 +108,105 @@ class Worker:
         except OSError as error:
             self._stderr.close()
             raise CannotStart(f"{program[0]} cannot be run: {error.strerror}") from error
-        self.asked: Request | None = None
-        """The last question, as it was handed over."""
-        self._timed_out = False
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self.stdin, self.stdout = self._process.stdin.fileno(), self._process.stdout.fileno()
+        for descriptor in (self.stdin, self.stdout):
+            os.set_blocking(descriptor, False)
+        self.outcomes: deque[Outcome] = deque()
+        """The outcomes that have come, the oldest first; take them from here."""
+        self._description: dict[str, Any] | None = None
+        self._cannot_start: CannotStart | None = None
+        self._alive = True
         self._closed = False
-        self._received = b""
-        for stream in (self._process.stdin, self._process.stdout):
-            assert stream is not None
-            os.set_blocking(stream.fileno(), False)
-        try:
-            reply = self._exchange({"protocol": PROTOCOL, "options": dict(options)}, START_SECONDS)
-        except _Died as died:
-            self.close()
-            raise CannotStart(f"the worker died while starting: {died}\n{died.stderr}".rstrip()) from died
-        except ValueError as error:
-            self.close()
-            raise CannotStart(f"{program[0]} does not speak the worker's protocol: {error}") from error
-        if reply.get("type") != "ready":
-            self.close()
-            raise CannotStart(str(reply.get("message", f"the worker said {str(reply)[:200]}")))
-        if reply.get("protocol") != PROTOCOL:
-            self.close()
-            raise CannotStart(f"it speaks version {reply.get('protocol')} of the protocol, this is version {PROTOCOL}")
-        self.description: dict[str, Any] = reply
+        self._seconds: deque[float] = deque()
+        self._listened = 0.0
         self._number = 0
+        self._outgoing = memoryview(b"")
+        self._incoming = [b""]
+        self._received = 0
+        self._lines: deque[bytes] = deque()
+        self._say({"protocol": PROTOCOL, "options": dict(options)}, START_SECONDS)
 
-    def ask(
-        self,
-        X: np.ndarray,
-        outputs: tuple[str, ...],
-        model: bytes,
-        attributes: Mapping[str, Any],
-        seconds: float,
-        setting: str | None = None,
-    ) -> Outcome:
-        """Ask for some outputs; whatever happens is an :data:`Outcome`. ``setting`` is one that the program knows."""
-        self._number += 1
-        self.asked = Request(X, outputs, model, attributes)
-        request = {
-            "id": self._number,
-            "model": base64.b64encode(model).decode(),
-            "attributes": dict(attributes),
-            "inputs": {"X": encoded(X)},
-            "outputs": list(outputs),
-            **({"setting": setting} if setting is not None else {}),
-        }
-        try:
-            reply = self._exchange(request, seconds)
-            return _outcome(reply, self._number)
-        except _Died as died:
-            return TimedOut(seconds) if self._timed_out else Crashed(str(died), died.stderr)
-        except (ValueError, KeyError, TypeError) as error:
-            self.close()
-            return Failed(f"the worker broke the protocol: {error}")
+    @property
+    def description(self) -> dict[str, Any]:
+        """What the program says of itself; waits until it is ready. Raises :class:`CannotStart`."""
+        while self._description is None:
+            if not self._alive:
+                raise self._cannot_start or CannotStart("it was ended before it was ready")
+            listen([self])
+        return self._description
+
+    @property
+    def cannot_start(self) -> CannotStart | None:
+        """Why it never came to be ready, if that is so."""
+        return self._cannot_start
 
     @property
     def alive(self) -> bool:
         """Whether it can be asked again."""
-        return not self._closed and self._process.poll() is None and not self._timed_out
+        return self._alive and not self._closed and self._process.poll() is None
+
+    @property
+    def waited_for(self) -> bool:
+        """Whether something is to come from it."""
+        return self._alive and bool(self._seconds)
+
+    @property
+    def sending(self) -> bool:
+        """Whether something that was handed over is not on its way yet."""
+        return self._alive and bool(self._outgoing)
+
+    def hand(self, request: Request, seconds: float) -> None:
+        """Hand over a request that is to be answered within some time, counted from the answer before it."""
+        self._number += 1
+        message = {
+            "id": self._number,
+            "model": base64.b64encode(request.model).decode(),
+            "attributes": dict(request.attributes),
+            "inputs": {"X": encoded(request.X)},
+            "outputs": list(request.outputs),
+            **({"setting": request.setting} if request.setting is not None else {}),
+        }
+        self._say(message, seconds)
+
+    def ask(self, request: Request, seconds: float) -> Outcome:
+        """Hand over a request, and wait for what becomes of it. Raises :class:`CannotStart` if it never got ready."""
+        self.hand(request, seconds)
+        while not self.outcomes:
+            if not self._alive:
+                raise self._cannot_start or CannotStart("it has ended")
+            listen([self])
+        return self.outcomes.popleft()
+
+    def attend(self, readable: bool, seconds: float) -> None:
+        """Write what can be written and, if it is ``readable``, read; ``seconds`` were spent on listening to it."""
+        self._listened += seconds
+        self._write()
+        if readable:
+            self._read()
+        elif self._process.poll() is not None and not _ready(self.stdout):
+            # Not the end of the pipe: a child of the worker may hold it open.
+            self._died()
+        if self._alive and self.left <= 0:
+            self._kill()
+            self._process.wait()
+            self._end(TimedOut(self._seconds[0]), "it did not get ready in time")
+
+    @property
+    def left(self) -> float:
+        """The seconds that it has left for what it works on."""
+        return self._seconds[0] - self._listened if self._seconds else math.inf
 
     def end(self) -> None:
-        """Kill the process and all it has started; who is waiting for its answer is told. From any thread."""
+        """Kill the process and all it has started; what it was asked comes to a crash. From any thread."""
         self._closed = True
         self._kill()
 
     def close(self) -> None:
         """End it and let go of its pipes, when nobody is waiting any more."""
         self.end()
+        self._alive = False
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._stderr):
             if stream is not None:
@@ -172,77 +218,95 @@ class Worker:
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _exchange(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        deadline = time.monotonic() + seconds
+    def _say(self, message: Mapping[str, Any], seconds: float) -> None:
+        if not self._seconds:
+            self._listened = 0.0
+        self._seconds.append(seconds)
+        self._outgoing = memoryview(bytes(self._outgoing) + json.dumps(message).encode() + b"\n")
+        self._write()
+        # What it said without having been asked is no answer to this.
+        self._take_lines()
+
+    def _write(self) -> None:
         try:
-            self._send(json.dumps(request).encode() + b"\n", deadline)
-            line = self._receive(deadline)
-        except _TooLong:
-            raise
-        except (OSError, ValueError):
-            # The pipe broke, or close() took it away.
-            line = b""
-        if not line:
-            raise self._death()
-        reply = json.loads(line)
-        if not isinstance(reply, dict):
-            raise ValueError(f"a line is not a JSON object: {line[:80]!r}")
-        return reply
+            while self._outgoing and self._alive:
+                self._outgoing = self._outgoing[os.write(self.stdin, self._outgoing[:_PIPE]) :]
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:
+            # That it has died is seen where the answers come from.
+            self._outgoing = memoryview(b"")
 
-    def _send(self, data: bytes, deadline: float) -> None:
-        assert self._process.stdin is not None
-        descriptor = self._process.stdin.fileno()
-        view = memoryview(data)
-        while view:
-            try:
-                view = view[os.write(descriptor, view[:_PIPE]) :]
-            except BlockingIOError:
-                if not self._wait(deadline, writing=descriptor):
-                    return
+    def _read(self) -> None:
+        part = os.read(self.stdout, _PIPE)
+        if not part:
+            self._died()
+            return
+        first, *others = part.split(b"\n")
+        self._incoming.append(first)
+        if others:
+            self._lines += [b"".join(self._incoming), *others[:-1]]
+            self._incoming = [others[-1]]
+        self._take_lines()
+        self._received = self._received + len(first) if not others else len(others[-1])
+        if self._received > MOST_BYTES:
+            self._broke(ValueError(f"a line of more than {MOST_BYTES} bytes"))
 
-    def _receive(self, deadline: float) -> bytes:
-        """The next line; empty if there will be none, or not in time."""
-        assert self._process.stdout is not None
-        descriptor = self._process.stdout.fileno()
-        parts = [self._received]
-        size = len(self._received)
-        while b"\n" not in parts[-1]:
-            if not self._wait(deadline, reading=descriptor):
-                return b""
-            part = os.read(descriptor, _PIPE)
-            if not part:
-                return b""
-            parts.append(part)
-            size += len(part)
-            if size > MOST_BYTES:
-                raise _TooLong(f"a line of more than {MOST_BYTES} bytes")
-        line, _, self._received = b"".join(parts).partition(b"\n")
-        return line
+    def _take_lines(self) -> None:
+        while self._lines and self._seconds and self._alive:
+            self._take(self._lines.popleft())
 
-    def _wait(self, deadline: float, *, reading: int | None = None, writing: int | None = None) -> bool:
-        """Wait until a pipe is ready. Not for the end of it: a child of the worker may hold it open."""
-        while not self._closed:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                self._timed_out = True
-                self._kill()
-                return False
-            ready = select.select(
-                [reading] if reading is not None else [], [writing] if writing is not None else [], [], min(left, 0.2)
-            )
-            if ready[0] or ready[1]:
-                return True
-            if self._process.poll() is not None and not select.select([reading] if reading else [], [], [], 0)[0]:
-                return False
-        return False
+    def _take(self, line: bytes) -> None:
+        try:
+            reply = json.loads(line)
+            if not isinstance(reply, dict):
+                raise ValueError(f"a line is not a JSON object: {line[:80]!r}")
+            if self._description is None:
+                self._introduced(reply)
+            else:
+                self.outcomes.append(_outcome(reply, self._number - len(self._seconds) + 1))
+        except (ValueError, KeyError, TypeError) as error:
+            self._broke(error)
+            return
+        self._seconds.popleft()
+        self._listened = 0.0
 
-    def _death(self) -> _Died:
-        if not self._timed_out:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(5)
+    def _introduced(self, reply: dict[str, Any]) -> None:
+        if reply.get("type") != "ready":
+            self._failed(str(reply.get("message", f"the worker said {str(reply)[:200]}")))
+        elif reply.get("protocol") != PROTOCOL:
+            self._failed(f"it speaks version {reply.get('protocol')} of the protocol, this is version {PROTOCOL}")
+        else:
+            self._description = reply
+
+    def _failed(self, why: str) -> None:
+        self._cannot_start = CannotStart(why)
+        self._alive = False
         self._kill()
-        status = self._process.wait()
-        return _Died(status, self._said())
+
+    def _broke(self, error: Exception) -> None:
+        """What it said is not the protocol."""
+        self._kill()
+        self._end(
+            Failed(f"the worker broke the protocol: {error}"),
+            f"{self._program} does not speak the worker's protocol: {error}",
+        )
+
+    def _died(self) -> None:
+        """The process has ended instead of answering."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5)
+        self._kill()
+        how, said = _how(self._process.wait()), self._said()
+        self._end(Crashed(how, said), f"the worker died while starting: {how}\n{said}".rstrip())
+
+    def _end(self, outcome: Outcome, why: str) -> None:
+        """Nothing more comes from it; what it was working on has this outcome."""
+        self._alive = False
+        if self._description is None:
+            self._cannot_start = CannotStart(why)
+        elif self._seconds:
+            self.outcomes.append(outcome)
 
     def _said(self) -> str:
         """How its stderr begins and ends, without the frames of backtraces: those say where it was called from."""
@@ -257,20 +321,36 @@ class Worker:
         return f"{said[:_STDERR_SHOWN].rstrip()}\n...\n{said[-_STDERR_SHOWN:].lstrip()}"
 
 
-class _TooLong(ValueError):
-    """More than any answer has."""
+def listen(workers: Iterable[Worker]) -> None:
+    """Wait until one of the workers has said something, has died, or has had its time; write what can be written.
+
+    A worker's time is what was spent on listening: while this process does something else, nobody's runs out.
+    """
+    waited = [worker for worker in workers if worker.waited_for]
+    poller = select.poll()
+    for worker in waited:
+        poller.register(worker.stdout, select.POLLIN)
+        if worker.sending:
+            poller.register(worker.stdin, select.POLLOUT)
+    most = min([_LOOK_SECONDS, *(worker.left for worker in waited)])
+    start = time.monotonic()
+    ready = {descriptor for descriptor, _ in poller.poll(max(0.0, most) * 1000)}
+    seconds = time.monotonic() - start
+    for worker in waited:
+        worker.attend(worker.stdout in ready, seconds)
 
 
-class _Died(Exception):
-    """The process ended instead of answering."""
+def _ready(descriptor: int) -> bool:
+    poller = select.poll()
+    poller.register(descriptor, select.POLLIN)
+    return bool(poller.poll(0))
 
-    def __init__(self, status: int, stderr: str) -> None:
-        try:
-            how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
-        except ValueError:
-            how = f"killed by signal {-status}"
-        super().__init__(how)
-        self.stderr = stderr
+
+def _how(status: int) -> str:
+    try:
+        return f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
+    except ValueError:
+        return f"killed by signal {-status}"
 
 
 def _outcome(reply: Mapping[str, Any], number: int) -> Outcome:

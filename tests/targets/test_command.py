@@ -1,5 +1,6 @@
 """``command:`` targets: the two examples, and programs that misbehave."""
 
+import contextlib
 import shutil
 import subprocess
 import sys
@@ -92,8 +93,12 @@ def command_of(process):
 
 def test_an_endless_line_is_cut(monkeypatch):
     monkeypatch.setattr(process, "MOST_BYTES", 2**16)
-    with pytest.raises(process.CannotStart, match="a line of more than 65536 bytes"):
-        process.Worker([sys.executable, str(NEIGHBOURS), "endless"], {}, isolated=False)
+    worker = process.Worker([sys.executable, str(NEIGHBOURS), "endless"], {}, isolated=False)
+    with (
+        contextlib.closing(worker),
+        pytest.raises(process.CannotStart, match="a line of more than 65536 bytes"),
+    ):
+        _ = worker.description
 
 
 def test_what_a_program_said_before_it_died_is_shown_without_the_frames_of_a_backtrace(cli, small):

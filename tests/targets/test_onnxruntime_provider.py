@@ -8,7 +8,7 @@ import pytest
 from maxpool_check.outcome import Answered, RefusedByTarget
 from maxpool_check.targets import onnx_model
 from maxpool_check.targets.name import parse
-from maxpool_check.targets.process import CannotStart
+from maxpool_check.targets.process import CannotStart, Request
 from maxpool_check.targets.target import Target
 
 network = pytest.mark.network
@@ -17,7 +17,7 @@ network = pytest.mark.network
 def ask(target, dtype):
     attributes, X = {"kernel_shape": [2, 2]}, np.ones((1, 1, 3, 3), dtype)
     with contextlib.closing(target.worker()) as worker:
-        return worker.ask(X, ("Y",), onnx_model.build(13, attributes, dtype, X.shape, ("Y",)), attributes, 60)
+        return worker.ask(Request(X, ("Y",), onnx_model.build(13, attributes, dtype, X.shape, ("Y",)), attributes), 60)
 
 
 @network

@@ -1,5 +1,6 @@
 """Workers: what they answer, and what becomes of those that do not."""
 
+import contextlib
 import sys
 import time
 from dataclasses import replace
@@ -11,9 +12,10 @@ import pytest
 from maxpool_check.corpus.collection import collect
 from maxpool_check.outcome import Answered, Crashed, Failed, NotAsked, RefusedByTarget, TimedOut
 from maxpool_check.question import Question
+from maxpool_check.running.inquiry import Inquirer
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.onnx_model import build
-from maxpool_check.targets.process import CannotStart, Worker, adapter
+from maxpool_check.targets.process import CannotStart, Request, Worker, adapter
 from maxpool_check.targets.target import Target
 from tests.conftest import eventually, living
 
@@ -40,7 +42,7 @@ def subject():
 
 
 def ask(worker, x=X, seconds=20.0, **attributes):
-    return worker.ask(x, ("Y", "Indices"), b"", {**ATTRIBUTES, **attributes}, seconds)
+    return worker.ask(Request(x, ("Y", "Indices"), b"", {**ATTRIBUTES, **attributes}), seconds)
 
 
 def assert_answered(outcome):
@@ -114,10 +116,15 @@ def test_one_output_where_two_were_asked(subject):
 
 
 def test_what_cannot_be_started():
+    def start(*function):
+        worker = Worker(adapter(sys.executable, "python"), {"function": function}, isolated=False)
+        with contextlib.closing(worker):
+            return worker.description
+
     with pytest.raises(CannotStart, match="no file"):
-        Worker(adapter(sys.executable, "python"), {"function": ["absent.py", "f"]}, isolated=False)
+        start("absent.py", "f")
     with pytest.raises(CannotStart, match="no attribute 'absent'"):
-        Worker(adapter(sys.executable, "python"), {"function": [str(SUBJECTS), "absent"]}, isolated=False)
+        start(str(SUBJECTS), "absent")
     with pytest.raises(CannotStart, match="cannot be started: .*NoSuchProvider"):
         Target(parse("onnxruntime@NoSuchProvider"))
     with pytest.raises(CannotStart, match="cannot be started"):
@@ -129,17 +136,17 @@ def test_onnx_runtime_answers_refuses_and_names_its_provider():
     worker = target.worker()
     try:
         model = build(12, {"kernel_shape": [2, 2]}, "float32", X.shape, ("Y", "Indices"))
-        outcome = worker.ask(X, ("Y", "Indices"), model, {}, 20)
+        outcome = worker.ask(Request(X, ("Y", "Indices"), model, {}), 20)
         assert_answered(outcome)
         assert outcome.provider == "CPUExecutionProvider"
         unknown = build(12, {"kernel_shape": [2, 2], "foo": 1}, "float32", X.shape, ("Y",))
-        refused = worker.ask(X, ("Y",), unknown, {}, 20)
+        refused = worker.ask(Request(X, ("Y",), unknown, {}), 20)
         assert isinstance(refused, RefusedByTarget)
         assert refused.status == "INVALID_GRAPH"
         bfloat16 = build(22, {"kernel_shape": [2, 2]}, "bfloat16", X.shape, ("Y",))
         from maxpool_check.reference.dtypes import NUMPY
 
-        refused = worker.ask(X.astype(NUMPY["bfloat16"]), ("Y",), bfloat16, {}, 20)
+        refused = worker.ask(Request(X.astype(NUMPY["bfloat16"]), ("Y",), bfloat16, {}), 20)
         assert isinstance(refused, RefusedByTarget)
         assert refused.status == "NOT_IMPLEMENTED"
     finally:
@@ -163,7 +170,7 @@ def test_a_child_that_holds_the_pipes_open_holds_up_nobody(subject, name):
 @pytest.mark.parametrize("name", ["gives_nothing", "gives_objects"])
 def test_an_answer_that_is_no_tensor_is_one_of_another_type(subject, name):
     worker = subject(name)
-    outcome = worker.ask(X, ("Y",), b"", ATTRIBUTES, 20)
+    outcome = worker.ask(Request(X, ("Y",), b"", ATTRIBUTES), 20)
     assert isinstance(outcome, Answered)
     assert outcome.outputs["Y"].dtype == object
 
@@ -202,7 +209,6 @@ def test_an_answer_of_another_provider_is_an_error_and_no_verdict(monkeypatch, t
     (case,) = collect([tmp_path]).cases
     target = Target(parse("onnxruntime"))
     target.description = replace(target.description, provider="CUDAExecutionProvider")
-    worker = target.worker()
-    outcome = target.ask(worker, case, Question.Y_ONLY).outcome
-    worker.close()
+    with contextlib.closing(Inquirer(target)) as inquirer:
+        outcome = inquirer.ask(case, [Question.Y_ONLY]).outcomes[Question.Y_ONLY]
     assert outcome == Failed("wrong provider: CPUExecutionProvider ran the node, not CUDAExecutionProvider")

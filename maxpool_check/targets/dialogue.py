@@ -1,0 +1,221 @@
+"""How a question is put to a target: what a worker is asked in turn, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from maxpool_check.corpus.case import Case
+from maxpool_check.judging.expected import Expected
+from maxpool_check.outcome import Answered, Failed, NotAsked, Outcome, RefusedByTarget
+from maxpool_check.question import Question, Variation
+from maxpool_check.reference.pooling import Pooling
+from maxpool_check.specifications.attributes import Kind
+from maxpool_check.specifications.languages import NotExpressible
+from maxpool_check.specifications.opsets import Graph, oldest_opset_for, opset_for
+from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Specification
+from maxpool_check.specifications.translation import Translation, translate
+from maxpool_check.targets import onnx_model, variations
+from maxpool_check.targets.process import Request
+from maxpool_check.targets.runtimes import RUNTIMES
+from maxpool_check.targets.target import Target
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came of one question: the outcome, the operator set it was asked in, and how it was translated, in words."""
+
+    outcome: Outcome
+    opset: int | None = None
+    steps: tuple[str, ...] = ()
+
+
+Dialogue = Generator[Request, Outcome, Reply]
+"""Yields what a worker is to be asked, is sent what became of it, and returns the reply."""
+
+_SETTINGS = (Variation.OPTIMIZATION_OFF, Variation.DEFAULT_THREADS)
+"""The variations that only a program can make that knows them."""
+
+_SMALLEST = np.zeros((1, 1, 1), np.float32)
+
+
+def dialogue(target: Target, case: Case, question: Question) -> Dialogue:
+    """Ask a target one question; whoever has a worker of it carries the requests."""
+    variation = question.variation
+    if variation in (Variation.BATCH_SPLIT, Variation.CHANNELS_PERMUTED):
+        return (yield from _in_parts(target, case, question, variation))
+    if variation in _SETTINGS and _setting(target, question) is None:
+        return Reply(NotAsked(f"it has no setting for {variation.value}"))
+    if question.in_domain:
+        return (yield from _in_domain(target, case, question))
+    return (yield from _as_it_is(target, case, question))
+
+
+def _in_parts(target: Target, case: Case, question: Question, variation: Variation) -> Dialogue:
+    """Ask several cases that together say the same; the first that is not answered is the outcome."""
+    try:
+        parts = variations.parts(case, variation)
+    except NotExpressible as error:
+        return Reply(NotAsked(str(error)))
+    answers: list[Answered] = []
+    for part in parts:
+        reply = yield from _as_it_is(target, part, question.base)
+        if not isinstance(reply.outcome, Answered):
+            return reply
+        answers.append(reply.outcome)
+    outputs = variations.whole(case, variation, [answer.outputs for answer in answers])
+    return replace(reply, outcome=replace(answers[0], outputs=outputs))
+
+
+def _as_it_is(target: Target, case: Case, question: Question) -> Dialogue:
+    """Ask a case in what the target speaks."""
+    described, dtype = target.description, case.X.dtype.name
+    indices = "Indices" in question.outputs
+    if indices and described.indices is None:
+        return Reply(NotAsked("it gives no Indices"))
+    try:
+        graph = translate(
+            case.specification, case.attributes, dtype, case.X.shape, case.meaning,
+            indices=indices, language="onnx" if described.speaks == "attributes" else described.speaks,
+        )  # fmt: skip
+    except NotExpressible as error:
+        return Reply(NotAsked(str(error)))
+    excluded = target.limits.exclude(dtype, len(graph.target.sizes(graph.shape)) - 2)
+    if excluded is not None and isinstance(case.meaning, Pooling):
+        return Reply(NotAsked(excluded))
+    if described.newest_opset is not None:
+        return (yield from _by_model(target, case, question, graph, described.newest_opset))
+    return (yield from _by_attributes(target, case, question, graph))
+
+
+def _by_attributes(target: Target, case: Case, question: Question, graph: Translation) -> Dialogue:
+    """Ask with the attributes alone."""
+    if question.variation is Variation.OLDEST_OPSET:
+        return Reply(NotAsked("it is not asked with ONNX models"))
+    if graph.activation is not None:
+        return Reply(NotAsked("it is asked for MaxPool alone, without an activation"))
+    attributes = graph.attributes
+    if target.description.speaks == "attributes":
+        attributes = _all_attributes(graph)
+        if isinstance(case.meaning, Refused) and isinstance(_filled(case, attributes), Pooling):
+            return Reply(NotAsked("every attribute is handed over, those that the case leaves out by their defaults"))
+    excluded = isinstance(case.meaning, Refused) and target.name.is_released
+    outcome = yield Request(
+        graph.input(case.X), question.outputs, b"", attributes, _setting(target, question), excluded=excluded
+    )
+    return Reply(_back(target, graph, outcome), steps=_steps(target, graph, question))
+
+
+def _by_model(target: Target, case: Case, question: Question, graph: Translation, newest: int) -> Dialogue:
+    """Ask with the bytes of an ONNX model."""
+    dtype, X, outputs = case.X.dtype.name, graph.input(case.X), question.outputs
+    asked = Graph(graph.attributes, dtype, graph.shape, case.policies, "Indices" in outputs)
+    opset = opset_for(asked, graph.onnx, newest)
+    if opset is None:
+        return Reply(NotAsked(f"no operator set up to {newest}, the newest it loads, means the same"))
+    if question.variation is Variation.OLDEST_OPSET:
+        usual, opset = opset, oldest_opset_for(asked, graph.onnx, opset)
+        if opset is None:
+            why = f"no older version of the operator than that of operator set {usual} means the same"
+            return Reply(NotAsked(why))
+    model = onnx_model.build(opset, graph.attributes, dtype, graph.shape, outputs, graph.activation)
+    request = Request(X, outputs, model, graph.attributes, _setting(target, question))
+    outcome = yield request
+    if isinstance(outcome, RefusedByTarget) and graph.activation is not None:
+        alone = onnx_model.build(opset, graph.attributes, dtype, graph.shape, outputs)
+        if isinstance((yield replace(request, model=alone)), Answered):
+            why = f"it refuses the activation, not MaxPool: {outcome.status}: {outcome.message}"
+            return Reply(NotAsked(why))
+    return Reply(_back(target, graph, _by_provider(target, outcome)), opset, _steps(target, graph, question))
+
+
+def _in_domain(target: Target, case: Case, question: Question) -> Dialogue:
+    """Ask a case in its document's own operator domain, as it stands."""
+    document, dtype = case.specification, case.X.dtype.name
+    assert document.domain is not None
+    assert document.onnx is not None
+    domain, opset = document.domain, document.onnx.since
+    if not target.name.is_released or RUNTIMES[target.name.runtime].adapter != "onnxruntime":
+        # Others load such a model as well, and take the node for ONNX's.
+        return Reply(NotAsked(f"{domain} is a domain of ONNX Runtime's own"))
+    if _may_be_refused(case):
+        # A runtime without the operator refuses everything; that is no evidence that it refuses this.
+        smallest = onnx_model.build(opset, onnx_model.SMALLEST, "float32", _SMALLEST.shape, ("Y",), domain=domain)
+        outcome = yield Request(_SMALLEST, ("Y",), smallest, onnx_model.SMALLEST)
+        if isinstance(outcome, RefusedByTarget):
+            return Reply(NotAsked(f"it has no MaxPool in {domain}: {outcome.status}: {outcome.message}"))
+    attributes = {
+        name: [float(entry) for entry in value] if _is_list_of_numbers(document, name, value) else value
+        for name, value in case.attributes.items()
+    }
+    model = onnx_model.build(opset, attributes, dtype, case.X.shape, question.outputs, domain=domain)
+    outcome = yield Request(case.X, question.outputs, model, attributes)
+    return Reply(_by_provider(target, outcome), opset, (f"in the operator domain {domain}",))
+
+
+def _setting(target: Target, question: Question) -> str | None:
+    """What the program is told to do otherwise, if it knows how."""
+    return question.variation.value if question.variation and question.variation.value in target.settings else None
+
+
+def _steps(target: Target, graph: Translation, question: Question) -> tuple[str, ...]:
+    if "Indices" in question.outputs and target.description.indices == "plane":
+        return (*graph.steps, "Indices counted in each plane, converted to the whole tensor")
+    return graph.steps
+
+
+def _back(target: Target, graph: Translation, outcome: Outcome) -> Outcome:
+    """The outcome, an answer's outputs as the case has them."""
+    if not isinstance(outcome, Answered):
+        return outcome
+    by_plane = target.description.indices == "plane"
+    outputs = {name: graph.output(name, value, by_plane=by_plane) for name, value in outcome.outputs.items()}
+    return replace(outcome, outputs=outputs)
+
+
+def _by_provider(target: Target, outcome: Outcome) -> Outcome:
+    """An answer, if the provider that was asked gave it."""
+    wanted = target.description.provider
+    if isinstance(outcome, Answered) and outcome.provider != wanted:
+        return Failed(f"wrong provider: {outcome.provider} ran the node, not {wanted}")
+    return outcome
+
+
+def _filled(case: Case, attributes: Mapping[str, Any]) -> Pooling | Refused:
+    """What the document makes of a case to which no attribute is left out."""
+    try:
+        return case.specification.pooling(attributes, case.X.dtype.name, case.X.shape, case.policies)
+    except Refused as refused:
+        return refused
+
+
+def _may_be_refused(case: Case) -> bool:
+    """Whether a refusal would be right, or say nothing."""
+    meaning = case.meaning
+    if isinstance(meaning, Refused) or meaning.refusable is not None:
+        return True
+    return bool(Expected(case.X, meaning).pooled.empty.any())
+
+
+def _is_list_of_numbers(document: Specification, name: str, value: Any) -> bool:
+    wanted = document.attributes.get(name) is Kind.NUMBERS
+    return wanted and isinstance(value, list) and all(isinstance(entry, (int, float)) for entry in value)
+
+
+def _all_attributes(graph: Translation) -> dict[str, Any]:
+    """ONNX's seven attributes, those that are not given at their defaults."""
+    rank = max(len(graph.shape) - 2, 0)
+    defaults = {
+        "kernel_shape": [],
+        "strides": [1] * rank,
+        "dilations": [1] * rank,
+        "pads": [0] * 2 * rank,
+        "auto_pad": "NOTSET",
+        "ceil_mode": 0,
+        "storage_order": 0,
+    }
+    return {**defaults, **graph.attributes}
