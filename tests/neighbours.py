@@ -49,6 +49,14 @@ def no_json():
         print("nonsense", flush=True)
 
 
+def talks_too_much():
+    """Says every answer twice."""
+    ready()
+    while True:
+        question = hear()["id"]
+        print(f'{{"id": {question}, "type": "unable", "message": "no"}}\n' * 2, end="", flush=True)
+
+
 def no_object():
     """Answers a list."""
     ready()

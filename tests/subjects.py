@@ -140,6 +140,21 @@ def speaks_in_surrogates(X, attributes):
     raise ValueError("\ud800 is half a character")
 
 
+def says_which_process_it_is(X, attributes):
+    """Gives the number of its process, and refuses a stride of 0; dies of a stride of 7."""
+    if 0 in attributes["strides"]:
+        raise ValueError("a stride of 0")
+    if 7 in attributes["strides"]:
+        os._exit(7)
+    return np.array(os.getpid())
+
+
+def takes_its_time(X, attributes):
+    """Takes as many tenths of a second as its first stride says."""
+    time.sleep(attributes["strides"][0] / 10)
+    return right(X, {**attributes, "strides": [1, 1]})
+
+
 def dies_every_other_time(X, attributes):
     """Dies of an even first cell, so that no twenty deaths come in a row."""
     if X.size and X.reshape(-1)[0] % 2 == 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.outcome import Answered, Failed, Outcome
@@ -57,9 +57,13 @@ class Slot:
         """Put those questions of a case that are wanted. Their replies come in :func:`settled`."""
         asked = questions(case.outputs, case.specification.domain, wanted)
         pending = {question: Pending(dialogue(self.target, case, question)) for question in asked}
-        self._waiting += [one for one in pending.values() if one.reply is None]
-        self.attend()
+        self.put(pending.values())
         return pending
+
+    def put(self, pending: Iterable[Pending]) -> None:
+        """Put questions behind those that are there."""
+        self._waiting += [one for one in pending if one.reply is None]
+        self.attend()
 
     def attend(self) -> None:
         """Go on with what has come, and hand over what is next."""

@@ -1,0 +1,145 @@
+"""Questions on their way to a worker that is busy, that dies, or that must not be trusted any more."""
+
+import contextlib
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from maxpool_check.outcome import Answered, Crashed, Failed, NotAsked, RefusedByTarget, TimedOut
+from maxpool_check.running.slot import Pending, Slot, settled
+from maxpool_check.targets.dialogue import Reply
+from maxpool_check.targets.name import parse
+from maxpool_check.targets.process import Request
+from maxpool_check.targets.target import Target
+from tests.conftest import ROOT
+
+X = np.zeros((1, 1, 4, 4), np.float32)
+
+
+@pytest.fixture
+def slot(subject):
+    """The slot of a function of the tests, or of a program."""
+    with contextlib.ExitStack() as stack:
+
+        def made(name, seconds=10.0):
+            return stack.enter_context(contextlib.closing(Slot(Target(parse(name), seconds))))
+
+        yield lambda name, **options: made(name if ":" in name else subject(name), **options)
+
+
+def question(stride=1, *, size=4, excluded=False):
+    attributes = {
+        "kernel_shape": [1, 1], "strides": [stride, stride], "dilations": [1, 1], "pads": [0, 0, 0, 0],
+        "auto_pad": "NOTSET", "ceil_mode": 0, "storage_order": 0,
+    }  # fmt: skip
+    X = np.zeros((1, 1, size, size), np.float32)
+    return (yield Request(X, ("Y",), b"", attributes, excluded=excluded))
+
+
+def put(slot, *dialogues):
+    """Put all of them at once; what came of each."""
+
+    def whole(dialogue):
+        return Reply((yield from dialogue))
+
+    pending = {number: Pending(whole(dialogue)) for number, dialogue in enumerate(dialogues)}
+    slot.put(pending.values())
+    return [reply.outcome for reply in settled(pending, [slot]).values()]
+
+
+def process(outcome):
+    assert isinstance(outcome, Answered), outcome
+    return int(outcome.outputs["Y"])
+
+
+def test_a_death_costs_the_question_that_was_worked_on_and_none_that_waited(slot):
+    outcomes = put(
+        slot("says_which_process_it_is"), question(), question(7), question(), question(7), question(7), question()
+    )
+    died = Crashed("exited with status 7", "")
+    assert [outcomes[1], outcomes[3], outcomes[4]] == [died] * 3
+    processes = [process(outcomes[number]) for number in (0, 2, 5)]
+    assert len(set(processes)) == 3
+
+
+def test_a_process_that_answered_what_is_excluded_answers_nothing_else(slot):
+    outcomes = put(
+        slot("says_which_process_it_is"),
+        question(), question(excluded=True), question(), question(0, excluded=True), question(),
+    )  # fmt: skip
+    before, trusted, after, refused, last = outcomes
+    assert process(before) == process(trusted)
+    assert process(after) != process(trusted)
+    # A refusal harms nobody.
+    assert refused == RefusedByTarget("ValueError", "a stride of 0")
+    assert process(last) == process(after)
+
+
+def test_a_dialogue_of_several_requests_is_carried_to_its_end(slot):
+    def three():
+        outcomes = []
+        for stride in (1, 0, 7):
+            outcomes.append((yield from question(stride)))
+        return outcomes
+
+    (first, second, third), other = put(slot("says_which_process_it_is"), three(), question())
+    assert process(first) == process(other)
+    assert second == RefusedByTarget("ValueError", "a stride of 0")
+    assert third == Crashed("exited with status 7", "")
+
+
+def test_the_time_of_a_question_begins_with_the_answer_before_it(slot):
+    outcomes = put(slot("takes_its_time", seconds=1.0), *[question(5) for _ in range(4)])
+    assert all(isinstance(outcome, Answered) for outcome in outcomes), outcomes
+
+
+def test_no_time_runs_out_while_nobody_listens(slot):
+    asked = slot("takes_its_time", seconds=0.5)
+    pending = {0: Pending(question(1))}
+    asked.put(pending.values())
+    time.sleep(1.5)
+    assert isinstance(settled(pending, [asked])[0], Answered)
+
+
+def test_who_is_slow_runs_out_of_time_and_the_next_one_does_not(slot):
+    first, second = put(slot("takes_its_time", seconds=0.5), question(50), question(1))
+    assert first == TimedOut(0.5)
+    assert isinstance(second, Answered)
+
+
+def test_tensors_larger_than_a_pipe_go_in_and_out_together(slot):
+    """Were either side to wait for the other to read, nothing would ever come."""
+    outcomes = put(slot("right"), *[question(size=512) for _ in range(6)])
+    for outcome in outcomes:
+        assert isinstance(outcome, Answered)
+        assert outcome.outputs["Y"].shape == (1, 1, 512, 512)
+
+
+def test_what_is_said_unasked_is_no_answer_to_the_next_question(slot):
+    asked = slot(f"command:{sys.executable} {ROOT / 'tests/neighbours.py'} talks_too_much")
+    assert put(asked, question()) == [NotAsked("no")]
+    (outcome,) = put(asked, question())
+    assert isinstance(outcome, Failed)
+    assert "the answer to question 2 has the id 1" in outcome.why
+    # A new process begins anew.
+    assert put(asked, question()) == [NotAsked("no")]
+
+
+def test_a_worker_that_cannot_be_started_again_is_told_for_all_that_waits(slot, monkeypatch):
+    asked = slot("dies_always")
+    monkeypatch.setattr(asked.target, "_python", "/no/such/python")
+    outcomes = put(asked, question(), question())
+    assert all(isinstance(outcome, Failed) and outcome.final for outcome in outcomes)
+    assert "/no/such/python cannot be run" in outcomes[0].why
+    assert asked.failure is not None
+
+
+def test_nothing_is_asked_after_the_end(slot):
+    asked = slot("right")
+    put(asked, question())
+    asked.end()
+    (outcome,) = put(asked, question())
+    assert isinstance(outcome, (Failed, Crashed))
+    assert asked.worker is None or not asked.worker.alive
