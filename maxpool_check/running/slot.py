@@ -13,6 +13,10 @@ from maxpool_check.targets.process import CannotStart, Request, Worker, listen
 from maxpool_check.targets.target import Target
 
 
+_BACKLOG = 2**16
+"""So many bytes may lie ready for a worker that does not take them yet."""
+
+
 class Pending:
     """A question on its way."""
 
@@ -81,6 +85,8 @@ class Slot:
             assert one.request is not None
             living.hand(one.request, self.target.seconds)
             self._handed.append(one)
+        if self.worker is not None:
+            self.worker.send()
 
     def drop(self) -> None:
         """Forget what has been put, and end the worker."""
@@ -104,7 +110,7 @@ class Slot:
     def _may_hand(self, one: Pending) -> bool:
         if self._handed and (one.excluded or self._handed[-1].excluded):
             return False
-        return self.worker is None or not self.worker.sending
+        return self.worker is None or self.worker.backlog < _BACKLOG
 
     def _proceed(self, worker: Worker, outcome: Outcome) -> None:
         one = self._handed.popleft()

@@ -122,11 +122,12 @@ class Worker:
         self._seconds: deque[float] = deque()
         self._listened = 0.0
         self._number = 0
-        self._outgoing = memoryview(b"")
+        self._outgoing = bytearray()
         self._incoming = [b""]
         self._received = 0
         self._lines: deque[bytes] = deque()
         self._say({"protocol": PROTOCOL, "options": dict(options)}, START_SECONDS)
+        self.send()
 
     @property
     def description(self) -> dict[str, Any]:
@@ -153,12 +154,15 @@ class Worker:
         return self._alive and bool(self._seconds)
 
     @property
-    def sending(self) -> bool:
-        """Whether something that was handed over is not on its way yet."""
-        return self._alive and bool(self._outgoing)
+    def backlog(self) -> int:
+        """The bytes that were handed over and are not on their way yet."""
+        return len(self._outgoing)
 
     def hand(self, request: Request, seconds: float) -> None:
-        """Hand over a request that is to be answered within some time, counted from the answer before it."""
+        """Hand over a request that is to be answered within some time, counted from the answer before it.
+
+        It is on its way with the next :meth:`send`.
+        """
         self._number += 1
         message = {
             "id": self._number,
@@ -170,9 +174,21 @@ class Worker:
         }
         self._say(message, seconds)
 
+    def send(self) -> None:
+        """Write what it takes of what was handed over."""
+        try:
+            while self._outgoing and self._alive:
+                del self._outgoing[: os.write(self.stdin, self._outgoing[:_PIPE])]
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:
+            # That it has died is seen where the answers come from.
+            self._outgoing.clear()
+
     def ask(self, request: Request, seconds: float) -> Outcome:
         """Hand over a request, and wait for what becomes of it. Raises :class:`CannotStart` if it never got ready."""
         self.hand(request, seconds)
+        self.send()
         while not self.outcomes:
             if not self._alive:
                 raise self._cannot_start or CannotStart("it has ended")
@@ -182,7 +198,7 @@ class Worker:
     def attend(self, readable: bool, seconds: float) -> None:
         """Write what can be written and, if it is ``readable``, read; ``seconds`` were spent on listening to it."""
         self._listened += seconds
-        self._write()
+        self.send()
         if readable:
             self._read()
         elif self._process.poll() is not None and not _ready(self.stdout):
@@ -222,20 +238,9 @@ class Worker:
         if not self._seconds:
             self._listened = 0.0
         self._seconds.append(seconds)
-        self._outgoing = memoryview(bytes(self._outgoing) + json.dumps(message).encode() + b"\n")
-        self._write()
+        self._outgoing += json.dumps(message).encode() + b"\n"
         # What it said without having been asked is no answer to this.
         self._take_lines()
-
-    def _write(self) -> None:
-        try:
-            while self._outgoing and self._alive:
-                self._outgoing = self._outgoing[os.write(self.stdin, self._outgoing[:_PIPE]) :]
-        except BlockingIOError:
-            pass
-        except BrokenPipeError:
-            # That it has died is seen where the answers come from.
-            self._outgoing = memoryview(b"")
 
     def _read(self) -> None:
         part = os.read(self.stdout, _PIPE)
@@ -330,7 +335,7 @@ def listen(workers: Iterable[Worker]) -> None:
     poller = select.poll()
     for worker in waited:
         poller.register(worker.stdout, select.POLLIN)
-        if worker.sending:
+        if worker.backlog:
             poller.register(worker.stdin, select.POLLOUT)
     most = min([_LOOK_SECONDS, *(worker.left for worker in waited)])
     start = time.monotonic()
