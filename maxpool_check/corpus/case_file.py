@@ -18,7 +18,7 @@ from maxpool_check.corpus.literals import BadLiteral
 from maxpool_check.corpus.matrix import BadMatrix, expand
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.schema import CASE, CASE_FILE
-from maxpool_check.corpus.structure import differences, shown
+from maxpool_check.corpus.structure import Structure, shown
 from maxpool_check.corpus.tensors import BadInput, Limits, npy, tensor
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
@@ -27,6 +27,7 @@ from maxpool_check.specifications.attributes import typed
 from maxpool_check.specifications.refused import IllTyped, Reason
 from maxpool_check.specifications.specification import override
 
+_FILE_STRUCTURE, _CASE_STRUCTURE = Structure(CASE_FILE), Structure(CASE)
 _EXPECT_FORMS = ({"Y"}, {"Indices"}, {"Y", "Indices"}, {"shape"}, {"refuse"}, {"undefined"})
 
 
@@ -36,7 +37,7 @@ def read_cases(path: Path, root: Path, limits: Limits) -> list[Case]:
     Their ids begin with the file's path inside ``root``, without the suffix.
     """
     document = read(path, str(path))
-    found = list(differences(document.data, CASE_FILE))
+    found = list(_FILE_STRUCTURE.differences(document.data))
     problems = [document.problem(at, message, key=key) for at, key, message in found]
     if any(key is None for _, key, _ in found):
         raise CorpusError(problems)
@@ -91,7 +92,7 @@ class _Reader:
     def _case(self, number: int, fields: Mapping[str, Any]) -> Case | None:
         before = len(self.problems)
         broken = set()
-        for path, key, message in differences(fields, CASE):
+        for path, key, message in _CASE_STRUCTURE.differences(fields):
             self._problem(number, path, message, key)
             broken.add(path[0] if path else None)
         document = self._specification

@@ -17,17 +17,19 @@ import yaml
 from maxpool_check.corpus.document import read
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.schema import KNOWN_FILE
-from maxpool_check.corpus.structure import differences
+from maxpool_check.corpus.structure import Structure
 from maxpool_check.judging.kinds import Kind
 from maxpool_check.judging.known import KnownDivergence, When
 from maxpool_check.question import Question
 from maxpool_check.specifications.attributes import nearest
 
+_STRUCTURE = Structure(KNOWN_FILE)
+
 
 def read_known(path: Path) -> list[KnownDivergence]:
     """The entries of one file. Raises :class:`CorpusError` with every problem."""
     document = read(path, str(path))
-    found = list(differences(document.data, KNOWN_FILE))
+    found = list(_STRUCTURE.differences(document.data))
     problems = [document.problem(at, message, key=key) for at, key, message in found]
     entries: list[KnownDivergence] = []
     lines: dict[str, int] = {}

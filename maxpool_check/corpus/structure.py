@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import getitem
 from typing import Any
 
-import jsonschema
+from jsonschema_rs import Draft202012Validator, ValidationError, ValidationErrorKind
 
 from maxpool_check.specifications.attributes import nearest
 
@@ -19,21 +21,32 @@ _TYPES = {
 }
 
 
-def differences(data: Any, schema: Mapping[str, Any]) -> Iterator[tuple[Sequence[str | int], str | None, str]]:
-    """Each difference as its path, the key at fault (None: the value itself), and what is wrong."""
-    validator = jsonschema.Draft202012Validator(schema)
-    error: Any
-    for error in validator.iter_errors(data):
-        path = list(error.absolute_path)
-        if error.validator == "additionalProperties":
-            known = error.schema.get("properties", {})
-            for key in error.instance:
-                if key not in known:
-                    yield path, key, f"unknown key '{key}'{nearest(key, known)}; known keys: {', '.join(known)}"
-        elif "propertyNames" in error.absolute_schema_path:
-            yield path, error.instance, "expected a name of letters, digits and underscores"
-        else:
-            yield path, None, _message(error)
+class Structure:
+    """What a file, or a part of one, has to look like, by a JSON Schema."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self._schema = schema
+        self._validator = Draft202012Validator(dict(schema))
+
+    def differences(self, data: Any) -> Iterator[tuple[Sequence[str | int], str | None, str]]:
+        """Each difference as its path, the key at fault (None: the value itself), and what is wrong.
+
+        Raises ``ValueError`` for what is nested too deeply to be named.
+        """
+        for error in self._validator.iter_errors(data):
+            path, kind = error.instance_path, error.kind
+            value, schema = _at(data, path), _at(self._schema, error.schema_path[:-1])
+            match kind:
+                case ValidationErrorKind.AdditionalProperties():
+                    known = schema.get("properties", {})
+                    for key in kind.unexpected:
+                        yield path, key, f"unknown key '{key}'{nearest(key, known)}; known keys: {', '.join(known)}"
+                case ValidationErrorKind.PropertyNames():
+                    yield path, str(kind.error.instance), "expected a name of letters, digits and underscores"
+                case ValidationErrorKind.Type() if isinstance(value, float) and "number" in kind.types:
+                    pass  # JSON has no infinity and no NaN, so that they are no numbers there
+                case _:
+                    yield path, None, _message(error, value, schema)
 
 
 def shown(value: Any) -> str:
@@ -49,22 +62,27 @@ def shown(value: Any) -> str:
     return "a list" if isinstance(value, list) else "a map"
 
 
-def _message(error: Any) -> str:
-    limit = error.validator_value
-    if error.validator == "type":
-        types = [limit] if isinstance(limit, str) else limit
-        return f"expected {' or '.join(_TYPES[kind] for kind in types)}, found {shown(error.instance)}"
-    if error.validator == "required":
-        missing = [key for key in limit if key not in error.instance]
-        return f"missing {', '.join(repr(key) for key in missing)}"
-    if error.validator == "enum":
-        options = [", ".join(option) if isinstance(option, list) else str(option) for option in limit]
-        guess = nearest(error.instance, options) if isinstance(error.instance, str) else ""
-        return f"expected one of {' | '.join(options)}, found {shown(error.instance)}{guess}"
-    if error.validator == "pattern":
-        return f"expected {error.schema.get('description', f'text like {limit}')}, found {shown(error.instance)}"
-    if error.validator == "minItems":
-        return f"expected at least {limit} {'entry' if limit == 1 else 'entries'}, found {len(error.instance)}"
-    if error.validator == "minimum":
-        return f"expected {limit} or more, found {shown(error.instance)}"
-    return str(error.message)
+def _at(data: Any, path: Iterable[str | int]) -> Any:
+    return reduce(getitem, path, data)
+
+
+def _message(error: ValidationError, value: Any, schema: Mapping[str, Any]) -> str:
+    match error.kind:
+        case ValidationErrorKind.Type(types=types):
+            return f"expected {' or '.join(_TYPES[one] for one in types)}, found {shown(value)}"
+        case ValidationErrorKind.Required():
+            missing = [key for key in schema["required"] if key not in value]
+            return f"missing {', '.join(repr(key) for key in missing)}"
+        case ValidationErrorKind.Enum(options=allowed):
+            options = [", ".join(map(str, option)) if isinstance(option, list) else str(option) for option in allowed]
+            guess = nearest(value, options) if isinstance(value, str) else ""
+            return f"expected one of {' | '.join(options)}, found {shown(value)}{guess}"
+        case ValidationErrorKind.Pattern(pattern=pattern):
+            return f"expected {schema.get('description', f'text like {pattern}')}, found {shown(value)}"
+        case ValidationErrorKind.MinItems(limit=limit):
+            return f"expected at least {limit} {'entry' if limit == 1 else 'entries'}, found {len(value)}"
+        case ValidationErrorKind.MaxItems(limit=limit):
+            return f"expected at most {limit} entries, found {len(value)}"
+        case ValidationErrorKind.Minimum(limit=limit):
+            return f"expected {limit} or more, found {shown(value)}"
+    return error.message

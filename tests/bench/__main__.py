@@ -20,7 +20,7 @@ from pathlib import Path
 from tests.bench.rows import TINY, Row, Size, measured
 from tests.conftest import ROOT
 
-PACKAGES = ("click", "jsonschema", "ml_dtypes", "numpy", "onnx", "onnxruntime", "PyYAML")
+PACKAGES = ("click", "jsonschema-rs", "ml_dtypes", "numpy", "onnx", "onnxruntime", "PyYAML")
 
 
 def main(words: Sequence[str]) -> None:

@@ -287,6 +287,8 @@ class TestTestgenonnx:
             ({"input": {"values": []}}, "missing 'shape'"),
             ({"expected": []}, "expected: expected a map"),
             ({"dtype": 8}, "dtype: expected text"),
+            ({"input": {"shape": [0] * 33, "values": []}}, "input.shape: expected at most 32 entries, found 33"),
+            ({"input": json.loads("[" * 300 + "]" * 300)}, "nested too deeply"),
         ],
     )
     def test_a_test_that_makes_no_sense_is_named(self, tmp_path, fields, why):
