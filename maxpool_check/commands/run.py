@@ -151,10 +151,12 @@ def _annotate(record: Record) -> None:
 
 
 def _known(corpus: Corpus, given: Sequence[Path], none: bool) -> tuple[list[KnownDivergence], list[Path]]:
+    files = [] if none else list(given) or corpus.known_files
+    if not files:
+        return [], []
     from maxpool_check.corpus.known_file import read_all_known
     from maxpool_check.corpus.problems import CorpusError
 
-    files = [] if none else list(given) or corpus.known_files
     try:
         return read_all_known(files), files
     except CorpusError as error:

@@ -9,7 +9,8 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from maxpool_check.judging.kinds import Kind
-from maxpool_check.judging.known import DEFAULT_PROVIDERS, KnownDivergence, When, shows
+from maxpool_check.judging.known import KnownDivergence, shows
+from maxpool_check.judging.when import DEFAULT_PROVIDERS, When
 from maxpool_check.question import Question
 from maxpool_check.running.record import Execution, Record, Target
 

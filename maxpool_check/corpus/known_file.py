@@ -19,7 +19,8 @@ from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.schema import KNOWN_FILE
 from maxpool_check.corpus.structure import Structure
 from maxpool_check.judging.kinds import Kind
-from maxpool_check.judging.known import KnownDivergence, When
+from maxpool_check.judging.known import KnownDivergence
+from maxpool_check.judging.when import When
 from maxpool_check.question import Question
 from maxpool_check.specifications.attributes import nearest
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
 from fnmatch import fnmatchcase
 from functools import cached_property
-
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
+from typing import TYPE_CHECKING
 
 from maxpool_check.judging.kinds import Kind
 from maxpool_check.question import Question
 
-DEFAULT_PROVIDERS = ("CPUExecutionProvider", "CPU")
-"""What an entry without a provider is about: ONNX Runtime's on the CPU, and what runtimes without providers say."""
+if TYPE_CHECKING:
+    from maxpool_check.judging.when import When
 
 
 class Status(str, Enum):
@@ -32,58 +28,6 @@ class Status(str, Enum):
     """Its date has passed; it excuses nothing any more."""
     NOT_ASKED = "not-asked"
     """None of its cases was compared, or not all that it could be held to."""
-
-
-@dataclass(frozen=True)
-class When:
-    """Which targets an entry is about: a distribution, its versions, a provider (None: the CPU's)."""
-
-    distribution: str
-    versions: SpecifierSet
-    provider: str | None
-
-    @classmethod
-    def parse(cls, text: str) -> When:
-        """``onnxruntime < 1.29``, ``onnxruntime >=1.21,<1.29 @Provider``; ``ValueError`` for anything else."""
-        requirement, at, provider = text.partition("@")
-        try:
-            parsed = Requirement(requirement.strip())
-        except InvalidRequirement as error:
-            raise ValueError(
-                f"expected a distribution and versions, as 'onnxruntime < 1.29', found '{text}'"
-            ) from error
-        if parsed.extras or parsed.marker or parsed.url or not (provider.strip() if at else "x").isalnum():
-            raise ValueError(f"expected a distribution, versions and at most one provider, found '{text}'")
-        return cls(canonicalize_name(parsed.name), parsed.specifier, provider.strip() or None)
-
-    def __str__(self) -> str:
-        versions = ", ".join(sorted(str(one) for one in self.versions))
-        return f"{self.distribution} {versions}".strip() + (f" @{self.provider}" if self.provider else "")
-
-    def narrowed(self, bound: str, releases: Sequence[str]) -> When:
-        """The same for fewer versions: those within a bound, ``<1.29.0`` or ``>=1.29.0``.
-
-        A bound it has in the same direction is dropped where, for all these releases, that makes no difference.
-        """
-        both = replace(self, versions=SpecifierSet(",".join([*map(str, self.versions), bound])))
-        kept = [str(one) for one in self.versions if one.operator[0] != bound[0]]
-        shorter = replace(self, versions=SpecifierSet(",".join([*kept, bound])))
-
-        def meant(when: When) -> list[bool]:
-            return [when.versions.contains(Version(release), prereleases=True) for release in releases]
-
-        return shorter if meant(shorter) == meant(both) else both
-
-    def covers(self, distribution: str, version: str, provider: str) -> bool:
-        """Whether a target is meant."""
-        if canonicalize_name(distribution) != self.distribution or provider not in (
-            (self.provider,) if self.provider else DEFAULT_PROVIDERS
-        ):
-            return False
-        try:
-            return self.versions.contains(Version(version), prereleases=True)
-        except InvalidVersion:
-            return not self.versions
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,9 @@ import threading
 import uuid
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from multiprocessing import active_children, get_context, parent_process
 from typing import TypeVar
 
 import maxpool_check
@@ -103,6 +102,9 @@ class Elsewhere:
 @contextlib.contextmanager
 def on_this_machine(order: Order, processes: int) -> Iterator[Elsewhere]:
     """So many processes of this machine. Raises :class:`Lost`."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import active_children, get_context
+
     others = active_children()
     with ProcessPoolExecutor(processes, get_context("spawn"), _begin) as executor:
         try:
@@ -187,6 +189,7 @@ def _asker(ticket: Ticket) -> Asker:
 
 def _begin() -> None:
     """Prepare a process of this machine: Ctrl-C is its parent's to handle, and with its parent it ends."""
+    from multiprocessing import parent_process
 
     def end(*_: object) -> None:
         for asker in list(_askers.values()):

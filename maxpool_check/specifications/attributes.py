@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from numbers import Integral, Real
@@ -23,6 +22,8 @@ class Kind(str, Enum):
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """`` (did you mean 'x'?)`` for the known name nearest to a misspelt one, or nothing."""
+    import difflib
+
     found = difflib.get_close_matches(name, list(names), 1, 0.5)
     return f" (did you mean '{found[0]}'?)" if found else ""
 

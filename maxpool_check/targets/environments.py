@@ -1,4 +1,7 @@
-"""Isolated environments: one per released version of a runtime, made once and kept in the user's cache."""
+"""Isolated environments: one per released version of a runtime, made once and kept in the user's cache.
+
+What only they need is imported where one is made or looked for: most runs ask what is installed.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import platformdirs
 import uv
-from filelock import FileLock
 from packaging.version import Version
 
 
@@ -24,6 +25,8 @@ class CannotMake(RuntimeError):
 
 def cache() -> Path:
     """The folder that holds the environments; ``MAXPOOL_CHECK_CACHE`` overrides it."""
+    import platformdirs
+
     given = os.environ.get("MAXPOOL_CHECK_CACHE")
     folder = Path(given) if given else Path(platformdirs.user_cache_dir("maxpool-check"))
     return folder.absolute() / "environments"
@@ -34,6 +37,8 @@ def interpreter(distribution: str, version: str) -> Path:
 
     Safe against other runs that make the same one: they wait. Raises :class:`CannotMake`.
     """
+    from filelock import FileLock
+
     python = f"{platform.python_implementation().lower()}{sys.version_info[0]}.{sys.version_info[1]}"
     name = f"{distribution}-{version}-{python}-{platform.machine()}"
     final = cache() / name

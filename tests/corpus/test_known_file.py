@@ -7,7 +7,7 @@ import pytest
 from maxpool_check.corpus.known_file import Shown, append, narrow, read_known
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.judging.kinds import Kind
-from maxpool_check.judging.known import When
+from maxpool_check.judging.when import When
 from maxpool_check.question import Question
 
 RELEASES = ("1.27.0", "1.28.0", "1.29.0", "1.30.0")

@@ -7,10 +7,10 @@ import pytest
 from maxpool_check.corpus.known_file import read_known, unmatched
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.judging.kinds import Kind
-from maxpool_check.judging.known import KnownDivergence, Ledger, Status, When
+from maxpool_check.judging.known import KnownDivergence, Ledger, Status
+from maxpool_check.judging.when import When
 from maxpool_check.question import Question
 
-CPU = "CPUExecutionProvider"
 TODAY = date(2026, 11, 21)
 BOTH = frozenset({Kind.Y_LOWEST_FOR_NEG_INF, Kind.INDICES_SENTINEL})
 
@@ -23,33 +23,6 @@ def entry(name="e", cases=("a:*",), kinds=BOTH, expires=None, questions=None):
     return KnownDivergence(
         name, When.parse("onnxruntime"), tuple(cases), frozenset(kinds), "why", expires=expires, questions=asked
     )
-
-
-@pytest.mark.parametrize(
-    ("when", "target", "covered"),
-    [
-        ("onnxruntime < 1.29", ("onnxruntime", "1.28.0", CPU), True),
-        ("onnxruntime < 1.29", ("onnxruntime", "1.29.0", CPU), False),
-        ("onnxruntime<1.29", ("onnxruntime", "1.29.0rc1", CPU), False),
-        ("onnxruntime >=1.29.0rc1", ("onnxruntime", "1.29.0rc1", CPU), True),
-        ("onnxruntime >=1.21,<1.28", ("onnxruntime", "1.27.0", CPU), True),
-        ("onnxruntime", ("onnxruntime", "1.15.1", CPU), True),
-        ("onnxruntime", ("openvino", "1.15.1", CPU), False),
-        ("onnxruntime", ("onnxruntime", "1.31.1", "CUDAExecutionProvider"), False),
-        ("onnxruntime <2 @CUDAExecutionProvider", ("onnxruntime", "1.31.1", "CUDAExecutionProvider"), True),
-        ("onnxruntime <2 @CUDAExecutionProvider", ("onnxruntime", "1.31.1", CPU), False),
-        ("onnxruntime", ("onnxruntime", "nightly", CPU), True),
-        ("onnxruntime <2", ("onnxruntime", "nightly", CPU), False),
-    ],
-)
-def test_which_targets_an_entry_is_about(when, target, covered):
-    assert When.parse(when).covers(*target) is covered
-
-
-@pytest.mark.parametrize("text", ["", "< 1.29", "onnxruntime 1.29", "onnxruntime << 1", "onnxruntime[x] <1", "a @b; c"])
-def test_what_is_not_a_when(text):
-    with pytest.raises(ValueError, match="expected a distribution"):
-        When.parse(text)
 
 
 def test_only_exactly_the_kinds_of_an_entry_are_known():

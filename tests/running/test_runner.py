@@ -6,7 +6,8 @@ import pytest
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.judging.kinds import Kind
-from maxpool_check.judging.known import KnownDivergence, When
+from maxpool_check.judging.known import KnownDivergence
+from maxpool_check.judging.when import When
 from maxpool_check.running.record import gather
 from maxpool_check.running.runner import decidable
 from maxpool_check.running.session import Plan, perform

@@ -1,0 +1,34 @@
+"""Which targets an entry is about."""
+
+import pytest
+
+from maxpool_check.judging.when import When
+
+CPU = "CPUExecutionProvider"
+
+
+@pytest.mark.parametrize(
+    ("when", "target", "covered"),
+    [
+        ("onnxruntime < 1.29", ("onnxruntime", "1.28.0", CPU), True),
+        ("onnxruntime < 1.29", ("onnxruntime", "1.29.0", CPU), False),
+        ("onnxruntime<1.29", ("onnxruntime", "1.29.0rc1", CPU), False),
+        ("onnxruntime >=1.29.0rc1", ("onnxruntime", "1.29.0rc1", CPU), True),
+        ("onnxruntime >=1.21,<1.28", ("onnxruntime", "1.27.0", CPU), True),
+        ("onnxruntime", ("onnxruntime", "1.15.1", CPU), True),
+        ("onnxruntime", ("openvino", "1.15.1", CPU), False),
+        ("onnxruntime", ("onnxruntime", "1.31.1", "CUDAExecutionProvider"), False),
+        ("onnxruntime <2 @CUDAExecutionProvider", ("onnxruntime", "1.31.1", "CUDAExecutionProvider"), True),
+        ("onnxruntime <2 @CUDAExecutionProvider", ("onnxruntime", "1.31.1", CPU), False),
+        ("onnxruntime", ("onnxruntime", "nightly", CPU), True),
+        ("onnxruntime <2", ("onnxruntime", "nightly", CPU), False),
+    ],
+)
+def test_which_targets_an_entry_is_about(when, target, covered):
+    assert When.parse(when).covers(*target) is covered
+
+
+@pytest.mark.parametrize("text", ["", "< 1.29", "onnxruntime 1.29", "onnxruntime << 1", "onnxruntime[x] <1", "a @b; c"])
+def test_what_is_not_a_when(text):
+    with pytest.raises(ValueError, match="expected a distribution"):
+        When.parse(text)
