@@ -102,8 +102,8 @@ def _bits(value: object) -> str:
 
 
 def _is_integer(value: object) -> bool:
-    # An attribute is an integer of 64 bits, in ONNX's file format as well.
-    return isinstance(value, Integral) and not isinstance(value, bool) and -(2**63) <= int(value) < 2**63
+    # An attribute is an integer of 64 bits, in ONNX's file format as well. To ask for int first is quicker.
+    return isinstance(value, (int, Integral)) and not isinstance(value, bool) and -(2**63) <= int(value) < 2**63
 
 
 def _value(name: str, value: Any, kind: Kind, document: str) -> Any:
