@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +40,11 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 @dataclass(slots=True)
 class Mark:
-    """Where a value stood (counted from 1), and the values inside it: of a list, or of a map and its keys."""
+    """Where a value stood (counted from 1), and those inside it: of a list, or of a map, each behind that of its key."""
 
     line: int
     column: int
-    # None in most of the many marks of a file, which therefore cost little.
-    items: list[Mark] | None = None
-    keys: dict[Hashable, Mark] | None = None
-    values: dict[Hashable, Mark] | None = None
+    inside: list[Mark] | dict[Hashable, tuple[Mark, Mark]] | None = None
 
 
 Steps = Sequence[str | int]
@@ -64,18 +61,18 @@ class Document:
     def problem(self, path: Steps, message: str, *, key: str | None = None) -> Problem:
         """A problem at the value of ``path``, or at one of its keys; as near as the file itself goes."""
         mark = self.mark_of(path)
-        if key is not None:
-            mark = (mark.keys or {}).get(key, mark)
+        if isinstance(mark.inside, dict) and key in mark.inside:
+            mark, _ = mark.inside[key]
         return Problem(self.path, mark.line, mark.column, message)
 
     def mark_of(self, path: Steps) -> Mark:
         """The mark of the value at ``path``, or of the nearest one around it."""
         mark = self.mark
         for step in path:
-            if isinstance(step, int) and mark.items and step < len(mark.items):
-                mark = mark.items[step]
-            elif mark.values and step in mark.values:
-                mark = mark.values[step]
+            if isinstance(mark.inside, list) and isinstance(step, int) and step < len(mark.inside):
+                mark = mark.inside[step]
+            elif isinstance(mark.inside, dict) and step in mark.inside:
+                _, mark = mark.inside[step]
             else:
                 break
         return mark
@@ -153,11 +150,9 @@ class _Open:
     """A collection whose end has not come yet."""
 
     data: Any
+    inside: Any
     mark: Mark
     anchor: str | None
-    items: list[Mark] = field(default_factory=list)
-    keys: dict[Hashable, Mark] = field(default_factory=dict)
-    values: dict[Hashable, Mark] = field(default_factory=dict)
     size: int = 1
     key: tuple[Hashable, Mark] | None = None
 
@@ -185,13 +180,10 @@ class _Builder:
             if len(self._open) == MAX_DEPTH:
                 raise _Stop(f"nested deeper than {MAX_DEPTH} levels", event)
             data: Any = [] if isinstance(event, yaml.SequenceStartEvent) else {}
-            self._open.append(_Open(data, self._mark(event), event.anchor))
+            inside: Any = type(data)()
+            self._open.append(_Open(data, inside, self._mark(event, inside), event.anchor))
         elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
             done = self._open.pop()
-            if isinstance(done.data, list):
-                done.mark.items = done.items
-            else:
-                done.mark.keys, done.mark.values = done.keys, done.values
             self._add(done.data, done.mark, done.anchor, done.size, event)
         elif isinstance(event, yaml.AliasEvent):
             self._alias(event)
@@ -217,13 +209,13 @@ class _Builder:
         parent.size += size
         if isinstance(parent.data, list):
             parent.data.append(data)
-            parent.items.append(mark)
+            parent.inside.append(mark)
         elif parent.key is None:
             if isinstance(data, (list, dict)):
                 raise _Stop("a key must be plain text", event)
             key = str(data) if isinstance(data, (bool, int, float)) or data is None else data
             if key in parent.data:
-                first = parent.keys[key]
+                first, _ = parent.inside[key]
                 self.problems.append(
                     Problem(self.shown, mark.line, mark.column, f"duplicate key '{key}', first on line {first.line}")
                 )
@@ -233,16 +225,15 @@ class _Builder:
             parent.key = None
             if key not in parent.data:
                 parent.data[key] = data
-                parent.keys[key] = key_mark
-                parent.values[key] = mark
+                parent.inside[key] = (key_mark, mark)
 
     def _tagged(self, event: Any, allowed: str | None) -> None:
         if event.tag not in (None, "!", allowed):
             raise _Stop(f"the tag {event.tag} is not allowed", event)
 
     @staticmethod
-    def _mark(event: Any) -> Mark:
-        return Mark(event.start_mark.line + 1, event.start_mark.column + 1)
+    def _mark(event: Any, inside: Any = None) -> Mark:
+        return Mark(event.start_mark.line + 1, event.start_mark.column + 1, inside)
 
 
 def resolve(text: str) -> Any:
