@@ -83,6 +83,8 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
+    # numpy's OpenBLAS starts a thread on every core, each of which spins at first; no matrix is multiplied here.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         # A title or an id may hold what the terminal's encoding cannot write.
         if isinstance(stream, io.TextIOWrapper):

@@ -1,8 +1,10 @@
 """The other commands."""
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -23,6 +25,26 @@ def test_help_and_version_do_not_wait_for_numpy_or_a_runtime(arguments):
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted in /proc")
+@pytest.mark.skipif(os.cpu_count() == 1, reason="on one core there is one thread anyway")
+def test_numpy_starts_no_threads_unless_it_is_told_to(monkeypatch):
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    code = (
+        "import os, sys\n"
+        "from maxpool_check.commands.main import main\n"
+        "try: main(['schema', 'case'])\n"
+        "except SystemExit: pass\n"
+        "print('numpy' in sys.modules, len(os.listdir('/proc/self/task')))"
+    )
+
+    def last_line():
+        return subprocess.check_output([sys.executable, "-c", code], text=True, cwd=ROOT).splitlines()[-1]
+
+    assert last_line() == "True 1"
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    assert last_line() == "True 2"
 
 
 def test_completion_does_not_wait_either():
