@@ -12,7 +12,6 @@ from maxpool_check.targets.dialogue import Dialogue, Reply, dialogue
 from maxpool_check.targets.process import CannotStart, Request, Worker, listen
 from maxpool_check.targets.target import Target
 
-
 _BACKLOG = 2**16
 """So many bytes may lie ready for a worker that does not take them yet."""
 
