@@ -72,6 +72,16 @@ def eventually(condition, seconds=10):
 
 
 @pytest.fixture
+def cluster():
+    """A dask cluster of two processes of one thread each."""
+    from distributed import LocalCluster
+
+    # A port of its own for what is shown over HTTP: several of these may be up at once.
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0") as cluster:
+        yield cluster
+
+
+@pytest.fixture
 def subject():
     """The target name of a kernel of ``subjects.py``."""
     return lambda name: f"python:{SUBJECTS}:{name}"

@@ -84,7 +84,7 @@ def command(
     3 could not complete, 4 nothing was compared, 130 interrupted.
     """
     from maxpool_check.corpus.collection import select
-    from maxpool_check.running.elsewhere import Lost
+    from maxpool_check.running.executors import Lost
     from maxpool_check.running.frame import ExitCode
     from maxpool_check.running.session import Plan, perform, started_early
 

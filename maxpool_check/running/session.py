@@ -13,7 +13,8 @@ from maxpool_check.corpus.collection import Corpus
 from maxpool_check.judging.known import KnownDivergence
 from maxpool_check.question import BASES, Question
 from maxpool_check.running.asker import Asker, Order
-from maxpool_check.running.elsewhere import Elsewhere, Lost, on_a_cluster, on_this_machine
+from maxpool_check.running.elsewhere import Elsewhere, elsewhere
+from maxpool_check.running.executors import Lost
 from maxpool_check.running.frame import Tally, footer, header
 from maxpool_check.running.record import Execution, Line
 from maxpool_check.running.runner import Run, decidable
@@ -88,8 +89,6 @@ def _asking(plan: Plan, asker: Asker | None) -> AbstractContextManager[Asker | E
     order = Order(tuple(plan.targets) if plan.cases else (), plan.seconds, plan.memory, frozenset(plan.questions))
     if asker is not None and plan.cases:
         return contextlib.closing(asker)
-    if plan.dask is not None:
-        return on_a_cluster(order, plan.dask)
-    if plan.jobs > 1:
-        return on_this_machine(order, plan.jobs)
+    if plan.dask is not None or plan.jobs > 1:
+        return elsewhere(order, plan.jobs, plan.dask)
     return contextlib.closing(Asker(order))

@@ -8,7 +8,6 @@ import sys
 import time
 
 import pytest
-from distributed import LocalCluster
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.running.elsewhere import CHUNK
@@ -98,12 +97,6 @@ def test_ctrl_c_ends_every_process_whatever_it_waits_for(small, subject, tmp_pat
     assert process.returncode == 130
     assert "Traceback" not in err
     assert eventually(lambda: not asking & {pid for pid, _, _ in living()})
-
-
-@pytest.fixture
-def cluster():
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
-        yield cluster
 
 
 def test_a_cluster_gives_the_same_record_though_one_of_its_workers_is_killed(tmp_path, subject, cluster):
