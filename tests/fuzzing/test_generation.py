@@ -1,6 +1,8 @@
 """Drawn cases: of their document, without rejection, the same for the same seed."""
 
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from maxpool_check.reference.dtypes import is_float
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.refused import Refused
+from tests.conftest import ROOT, environment
 
 
 def first(count, *arguments, **options):
@@ -40,6 +43,22 @@ def test_the_same_seed_draws_the_same_and_another_others():
     once, again, other = ([case.sha256 for case in first(150, "onnx-22", seed)] for seed in (3, 3, 4))
     assert once == again
     assert len(set(once) & set(other)) < 15
+
+
+def test_what_is_drawn_depends_on_no_module_that_happens_to_be_imported():
+    code = (
+        "import itertools; from maxpool_check.fuzzing.generation import generate; "
+        "print(*(case.sha256 for case in itertools.islice(generate('onnx-22', 0), 300)))"
+    )
+    drawn = {
+        subprocess.run(
+            [sys.executable, "-c", imported + code], capture_output=True, text=True, check=True, cwd=ROOT,
+            env=environment(),
+        ).stdout
+        for imported in ("", "import maxpool_check.commands.main, maxpool_check.judging.hypotheses; ")
+    }  # fmt: skip
+    assert {len(line.split()) for line in drawn} == {300}
+    assert len(drawn) == 1
 
 
 def test_what_defects_are_made_of_is_drawn():
