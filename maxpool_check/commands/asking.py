@@ -76,6 +76,21 @@ def jobs(command: _Command) -> _Command:
     )(command)
 
 
+def dask(command: _Command) -> _Command:
+    """``--dask``."""
+    return click.option(
+        "--dask",
+        metavar="SCHEDULER",
+        help="Use the workers of a dask cluster instead, by its scheduler's address, tcp://HOST:8786.",
+    )(command)
+
+
+def hold_apart(jobs: int, scheduler: str | None) -> None:
+    """Refuse processes of this machine and a cluster's together."""
+    if scheduler is not None and jobs > 1:
+        raise click.UsageError("-j is for this machine; with --dask the cluster's workers are asked")
+
+
 def timeout(command: _Command) -> _Command:
     """``--timeout``."""
     return click.option(

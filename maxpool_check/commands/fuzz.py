@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import re
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,11 +13,15 @@ from typing import TYPE_CHECKING
 import click
 
 from maxpool_check.commands import asking, options
+from maxpool_check.commands import seeds as of_seeds
 
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
-    from maxpool_check.fuzzing.search import Finding, Search
+    from maxpool_check.fuzzing.search import Finding, Search, Tally
+    from maxpool_check.fuzzing.seeds import Plan, Prior, Searched
     from maxpool_check.judging.known import KnownDivergence
+    from maxpool_check.running.executors import Pool
+    from maxpool_check.targets.description import Description
 
 DEFAULT_CASES = 1000
 
@@ -32,12 +34,13 @@ DEFAULT_CASES = 1000
 @click.option("--spec", default="onnx-22", metavar="NAME", help="The document to draw cases of.  [default: onnx-22]")
 @click.option(
     "--max-cases", type=click.IntRange(min=1), metavar="N",
-    help=f"How many cases to draw.  [default: {DEFAULT_CASES}, or as many as --max-time allows]",
+    help=f"How many cases to draw of each seed.  [default: {DEFAULT_CASES}, or as many as --max-time allows]",
 )  # fmt: skip
 @click.option(
-    "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="How long to go on drawing."
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="What to draw from.  [default: 0]")
+    "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+    help="How long to go on drawing of each seed.",
+)  # fmt: skip
+@of_seeds.option("What to draw from: a seed, or a range of them, each a search of its own.  [default: 0]")
 @click.option("--invalid", is_flag=True, help="Draw graphs that the document excludes, which must be refused.")
 @click.option(
     "-o", "--output", "folder", type=click.Path(path_type=Path, file_okay=False), default=Path("cases/found"),
@@ -55,7 +58,9 @@ def command(
     spec: str,
     max_cases: int | None,
     max_time: float | None,
-    seed: int,
+    seeds: int | range,
+    jobs: int,
+    dask: str | None,
     invalid: bool,
     folder: Path,
     known_files: tuple[Path, ...],
@@ -72,14 +77,14 @@ def command(
 
     What is new is made small and written to DIR as a case file, with its origin. The same seed draws the same cases.
 
+    A range of seeds is searched in other processes, with -j several at a time. Each seed is a search of its own, with
+    targets of its own; its findings come when it is done, those that are new behind the seeds before it. What is written
+    is the same for every -j, unless --max-time ends it.
+
     Exit codes: 0 nothing new, 1 something new, 2 usage, 3 could not complete, 4 nothing was compared, 130 interrupted.
     """
-    from maxpool_check.fuzzing.generation import generate
-    from maxpool_check.fuzzing.search import GivenUp, Search
-    from maxpool_check.running.inquiry import Inquirer
+    from maxpool_check.fuzzing.seeds import Plan
     from maxpool_check.specifications import specification
-    from maxpool_check.targets.process import CannotStart
-    from maxpool_check.targets.target import Target
 
     try:
         specification(spec)
@@ -87,25 +92,41 @@ def command(
         raise click.UsageError(str(error)) from error
     if known_files and no_known:
         raise click.UsageError("--known and --no-known contradict each other")
+    wanted = of_seeds.spread(seeds, jobs, dask)
     parsed = asking.parsed(names)
     known = _known(folder, known_files, no_known)
     earlier = _earlier(folder)
     limit = max_cases or (DEFAULT_CASES if max_time is None else sys.maxsize)
+    plan = Plan(tuple(parsed), timeout, spec, invalid, limit, max_time)
+    if isinstance(wanted, int):
+        return _here(plan, wanted, known, earlier, folder, quiet)
+    with of_seeds.pool(jobs, dask) as pool:
+        return _elsewhere(pool, plan, wanted, known, earlier, folder, quiet)
+
+
+def _here(
+    plan: Plan, seed: int, known: Sequence[KnownDivergence], earlier: Sequence[Case], folder: Path, quiet: bool
+) -> int:
+    """Search from one seed, in this process, and show what is found as it is."""
+    from maxpool_check.fuzzing.search import GivenUp, Search
+    from maxpool_check.running.inquiry import Inquirer
+    from maxpool_check.targets.process import CannotStart
+    from maxpool_check.targets.target import Target
+
     searches: list[Search] = []
     new, code = 0, 0
     with contextlib.ExitStack() as stack:
         try:
-            for name in parsed:
-                inquirer = stack.enter_context(contextlib.closing(Inquirer(Target(name, timeout))))
+            for name in plan.targets:
+                inquirer = stack.enter_context(contextlib.closing(Inquirer(Target(name, plan.timeout))))
                 searches.append(Search.of(inquirer, known))
                 searches[-1].explain(earlier)
-            show = stack.enter_context(_progress(quiet, limit))
-            cases = _until(generate(spec, seed, invalid=invalid), limit, max_time)
-            for number, case in enumerate(cases, 1):
-                how = f"--spec {spec}{' --invalid' if invalid else ''} --seed {seed}, case {number}"
+            show = stack.enter_context(_progress(quiet, "cases", plan.most))
+            for number, case in enumerate(plan.drawn(seed), 1):
                 for search in searches:
                     for finding in search.take(case):
-                        _say(finding, _write(finding, search, folder, how))
+                        said = search.inquirer.target.description
+                        _say(finding, _write(finding, said, folder, plan.how(seed, number)))
                         new += 1
                 show(number)
         except KeyboardInterrupt:
@@ -113,29 +134,98 @@ def command(
         except (CannotStart, GivenUp) as error:
             click.echo(f"error: {error}", err=True)
             code = 3
-    return _come_to(searches, new, code, f"{spec}, seed {seed}")
+    tallies = {str(search.inquirer.target.name): search.tally for search in searches}
+    cases = max((tally.asked for tally in tallies.values()), default=0)
+    return _come_to(tallies, cases, new, code, f"{plan.spec}, seed {seed}")
 
 
-def _until(cases: Iterator[Case], limit: int, seconds: float | None) -> Iterator[Case]:
-    """The cases up to a number and a time."""
-    deadline = None if seconds is None else time.monotonic() + seconds
-    for case in itertools.islice(cases, limit):
-        if deadline is not None and time.monotonic() >= deadline:
-            return
-        yield case
+def _elsewhere(
+    pool: Pool,
+    plan: Plan,
+    seeds: range,
+    known: Sequence[KnownDivergence],
+    earlier: Sequence[Case],
+    folder: Path,
+    quiet: bool,
+) -> int:
+    """Search from each seed in some process of a pool, and show what is new in the order of the seeds."""
+    from maxpool_check.fuzzing.seeds import prepare, search
+    from maxpool_check.running.executors import Lost
+    from maxpool_check.targets.process import CannotStart
+
+    taker = _Taker(plan, folder)
+    code = 0
+    try:
+        (priors,) = pool.results(prepare, [(pool.run, plan, known, [replace(case) for case in earlier])])
+        taker.begin(priors)
+        results = pool.results(search, ((pool.run, plan, priors, seed) for seed in seeds))
+        with _progress(quiet, "seeds", len(seeds)) as show:
+            try:
+                for searched in results:
+                    taker.take(searched)
+                    show(len(taker.done))
+            except (Lost, KeyboardInterrupt):
+                # What the others have found until here is not lost.
+                for searched in results.stopped():
+                    taker.take(searched)
+                raise
+    except KeyboardInterrupt:
+        code = 130
+    except (Lost, CannotStart) as error:
+        click.echo(f"error: {error}", err=True)
+        code = 3
+    missing = of_seeds.without(seeds, taker.done)
+    if missing:
+        click.echo(f"not searched to the end: seed {missing}", err=True)
+    drawn = f"{plan.spec}, seed {of_seeds.words(seeds)}"
+    return _come_to(taker.tallies, taker.cases, taker.new, code or taker.code, drawn)
 
 
-def _come_to(searches: Sequence[Search], new: int, code: int, drawn: str) -> int:
+class _Taker:
+    """Takes searches in the order of their seeds, and shows what is new of them."""
+
+    def __init__(self, plan: Plan, folder: Path) -> None:
+        self.tallies: dict[str, Tally] = {}
+        self.done: set[int] = set()
+        self.cases = self.new = self.code = 0
+        self._plan, self._folder = plan, folder
+
+    def begin(self, priors: Sequence[Prior]) -> None:
+        """What is known of the targets before the first."""
+        from maxpool_check.fuzzing.search import Tally
+        from maxpool_check.fuzzing.seeds import News
+
+        self._descriptions = {prior.description.name: prior.description for prior in priors}
+        self.tallies = {name: Tally() for name in self._descriptions}
+        self._news = News(priors)
+
+    def take(self, searched: Searched) -> None:
+        """The next one."""
+        # One that was stopped early may not have begun.
+        for tally, other in zip(self.tallies.values(), searched.tallies, strict=False):
+            tally.add(other)
+        self.cases += max((tally.asked for tally in searched.tallies), default=0)
+        for number, finding in self._news.of(searched):
+            how = self._plan.how(searched.seed, number)
+            _say(finding, _write(finding, self._descriptions[finding.target], self._folder, how))
+            self.new += 1
+        if searched.error is not None:
+            click.echo(f"error: seed {searched.seed}: {searched.error}", err=True)
+            self.code = 3
+        if searched.whole:
+            self.done.add(searched.seed)
+
+
+def _come_to(tallies: Mapping[str, Tally], cases: int, new: int, code: int, drawn: str) -> int:
     """Say what came of it; the exit code."""
-    for search in searches:
-        nothing = "" if search.compared else "; nothing was compared"
-        click.echo(f"{search.inquirer.target.name}: {search.diverged} of {search.asked} cases diverge{nothing}")
-    cases = max((search.asked for search in searches), default=0)
+    for name, tally in tallies.items():
+        nothing = "" if tally.compared else "; nothing was compared"
+        click.echo(f"{name}: {tally.diverged} of {tally.asked} cases diverge{nothing}")
     stopped = {130: "INTERRUPTED ", 3: "INCOMPLETE "}.get(code, "")
     click.echo(f"{stopped}{f'{new} new' if new else 'nothing new'} in {cases} cases of {drawn}")
     if code:
         return code
-    return 4 if not all(search.compared for search in searches) else int(new > 0)
+    return 4 if not all(tally.compared for tally in tallies.values()) else int(new > 0)
 
 
 def _known(folder: Path, given: Sequence[Path], none: bool) -> list[KnownDivergence]:
@@ -158,24 +248,23 @@ def _earlier(folder: Path) -> Sequence[Case]:
 
 
 @contextlib.contextmanager
-def _progress(quiet: bool, limit: int) -> Iterator[Callable[[int], None]]:
+def _progress(quiet: bool, what: str, limit: int) -> Iterator[Callable[[int], None]]:
     if quiet or not sys.stderr.isatty():
         yield lambda _: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.completed} cases"), BarColumn(), TimeElapsedColumn())
+    columns = (TextColumn(f"{{task.completed}} {what}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("cases", total=limit if limit < sys.maxsize else None)
+        task = bar.add_task(what, total=limit if limit < sys.maxsize else None)
         yield lambda drawn: bar.update(task, completed=drawn)
 
 
-def _write(finding: Finding, search: Search, folder: Path, how: str) -> Path:
+def _write(finding: Finding, said: Description, folder: Path, how: str) -> Path:
     from maxpool_check import __version__
     from maxpool_check.corpus.writing import case_file
 
-    said = search.inquirer.target.description
     kinds = ", ".join(kind.value for kind in finding.kinds)
     about = (
         f"Found by maxpool-check {__version__} fuzz {how}, on {finding.target} ({said.distribution} {said.version}, "

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import options
+from maxpool_check.commands import asking, options
+from maxpool_check.commands import seeds as of_seeds
 
 
 @click.command("generate")
@@ -18,24 +19,59 @@ from maxpool_check.commands import options
     metavar="N",
     help="How many factors are combined with each other: 1, 2 or 3.  [default: 2]",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Other cases.  [default: 0]")
+@of_seeds.option("Other cases; for a range of seeds, a file for each.  [default: 0]")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE.yaml", help="Write them here, not to stdout."
-)
-def command(spec: str, strength: int, seed: int, output: Path | None) -> int:
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE.yaml|DIR",
+    help="Write them here, not to stdout; the files of a range of seeds to DIR.",
+)  # fmt: skip
+def command(spec: str, strength: int, seeds: int | range, jobs: int, dask: str | None, output: Path | None) -> int:
     """Write cases that cover what can be particular about a MaxPool.
 
     Ranks, sizes, attributes, element types and values are put in bins; every possible combination of the bins of N
     factors is in some case. The same arguments give the same bytes.
+
+    A range of seeds is generated in other processes, with -j several at a time: DIR/SPEC-strength-N-seed-N.yaml, each as it
+    is for its seed alone.
     """
     from maxpool_check.corpus.generating import written
 
+    wanted = of_seeds.spread(seeds, jobs, dask)
+    if isinstance(wanted, range):
+        return _files(spec, strength, wanted, jobs, dask, output)
     if output is not None:
         options.hold_writable([output])
-    text = written(spec, strength, seed)
+    text = written(spec, strength, wanted)
     if output is None:
         click.echo(text, nl=False)
         return 0
-    output.write_text(text, encoding="utf-8")
-    click.echo(f"{text.count('  - id: ')} cases: {output}", err=True)
+    _write(text, output)
     return 0
+
+
+def _files(spec: str, strength: int, seeds: range, jobs: int, dask: str | None, folder: Path | None) -> int:
+    """A file for each seed, made in some process."""
+    from maxpool_check.corpus.generating import written
+    from maxpool_check.running.executors import Lost
+
+    if folder is None:
+        raise click.UsageError("the files of a range of seeds need a folder: -o DIR")
+
+    def path(seed: int) -> Path:
+        return folder / f"{spec}-strength-{strength}-seed-{seed}.yaml"
+
+    options.hold_writable([path(seeds.start)])
+    with of_seeds.pool(jobs, dask) as pool:
+        done: list[int] = []
+        try:
+            texts = pool.results(written, ((spec, strength, seed) for seed in seeds))
+            for seed, text in zip(seeds, texts, strict=True):
+                _write(text, path(seed))
+                done.append(seed)
+        except Lost as lost:
+            raise asking.CannotAsk(f"{lost}; not written: seed {of_seeds.without(seeds, done)}") from lost
+    return 0
+
+
+def _write(text: str, path: Path) -> None:
+    path.write_text(text, encoding="utf-8")
+    click.echo(f"{text.count('  - id: ')} cases: {path}", err=True)

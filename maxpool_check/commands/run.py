@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 @options.selection
 @asking.questions
 @asking.jobs
-@click.option(
-    "--dask",
-    metavar="SCHEDULER",
-    help="Ask by the workers of a dask cluster, by its scheduler's address, tcp://HOST:8786.",
-)
+@asking.dask
 @asking.timeout
 @click.option(
     "--memory", type=click.IntRange(min=1), metavar="MB", help="What a target may allocate.  [default: no limit]"
@@ -88,7 +84,8 @@ def command(
     from maxpool_check.running.frame import ExitCode
     from maxpool_check.running.session import Plan, perform, started_early
 
-    _hold_apart(known_files, no_known, jobs, dask)
+    _hold_apart(known_files, no_known)
+    asking.hold_apart(jobs, dask)
     written = [*reports, *([("record", output)] if output else [])]
     options.hold_writable([path for _, path in written])
     limit = memory * 2**20 if memory else None
@@ -134,11 +131,9 @@ def command(
     return code
 
 
-def _hold_apart(known_files: Sequence[Path], no_known: bool, jobs: int, dask: str | None) -> None:
+def _hold_apart(known_files: Sequence[Path], no_known: bool) -> None:
     if known_files and no_known:
         raise click.UsageError("--known and --no-known contradict each other")
-    if dask is not None and jobs > 1:
-        raise click.UsageError("-j is for this machine; with --dask the cluster's workers are asked")
 
 
 def _annotate(record: Record) -> None:

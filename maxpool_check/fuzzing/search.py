@@ -17,6 +17,9 @@ from maxpool_check.running.inquiry import Inquirer, Inquiry
 from maxpool_check.running.runner import covers
 from maxpool_check.running.shrinking import shrink, tries
 
+Shown = tuple[Question, frozenset[Kind]]
+"""A question, and exactly the kinds that it shows."""
+
 
 class GivenUp(RuntimeError):
     """A target that died too often in a row, or could not be asked."""
@@ -36,16 +39,34 @@ class Finding:
         """What the case is called."""
         return f"{'+'.join(kind.value for kind in self.kinds)}-{self.question.value}"
 
+    @property
+    def shown(self) -> Shown:
+        """What makes it new, or not."""
+        return self.question, frozenset(self.kinds)
+
 
 @dataclass
-class Search:
-    """One target, and what is known of it: by question, sets of kinds."""
+class Tally:
+    """The cases that a target was asked, those of them that were compared, and that diverge."""
 
-    inquirer: Inquirer
-    explained: set[tuple[Question, frozenset[Kind]]]
     asked: int = 0
     compared: int = 0
     diverged: int = 0
+
+    def add(self, other: Tally) -> None:
+        """Add those of another search."""
+        self.asked += other.asked
+        self.compared += other.compared
+        self.diverged += other.diverged
+
+
+@dataclass
+class Search:
+    """One target, and what is known of it."""
+
+    inquirer: Inquirer
+    explained: set[Shown]
+    tally: Tally = field(default_factory=Tally)
     _deaths: int = field(default=0, init=False)
 
     @classmethod
@@ -68,9 +89,9 @@ class Search:
     def take(self, case: Case) -> list[Finding]:
         """Ask a case; what it shows for the first time. Raises :class:`GivenUp`."""
         inquiry = self.inquirer.ask(case)
-        self.asked += 1
-        self.compared += any(one.verdict in COMPARED for one in inquiry.judgements.values())
-        self.diverged += bool(inquiry.diverging)
+        self.tally.asked += 1
+        self.tally.compared += any(one.verdict in COMPARED for one in inquiry.judgements.values())
+        self.tally.diverged += bool(inquiry.diverging)
         self._survived(inquiry)
         found = []
         for question in inquiry.diverging:

@@ -1,0 +1,85 @@
+"""Commands that do the same from many seeds: what they have in common."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Collection, Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from maxpool_check.commands import asking
+
+if TYPE_CHECKING:
+    from maxpool_check.running.executors import Pool
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class _Seeds(click.ParamType):  # type: ignore[type-arg]
+    name = "N|A..B"
+
+    def convert(
+        self, value: str | int | range, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | range:
+        """A seed, or a range of them."""
+        if not isinstance(value, str):
+            return value
+        found = re.fullmatch(r"([0-9]+)(?:\.\.([0-9]+))?", value)
+        if found is None:
+            self.fail(f"'{value}' is not a seed, as 7, nor a range of them, both ends included, as 0..7", param, ctx)
+        first, last = found.groups()
+        if last is None:
+            return int(first)
+        if int(last) < int(first):
+            self.fail(f"'{value}' has no seed in it; write {last}..{first}", param, ctx)
+        return range(int(first), int(last) + 1)
+
+
+def option(about: str) -> Callable[[_Command], _Command]:
+    """``--seed``, ``-j`` and ``--dask``; ``about`` says what a seed is for."""
+
+    def decorated(command: _Command) -> _Command:
+        command = asking.dask(command)
+        command = click.option(
+            "-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N",
+            help="Processes for a range of seeds, each with one seed at a time.  [default: 1]",
+        )(command)  # fmt: skip
+        return click.option("--seed", "seeds", type=_Seeds(), default=0, metavar="N|A..B", help=about)(command)
+
+    return decorated
+
+
+def spread(seeds: int | range, jobs: int, dask: str | None) -> int | range:
+    """The range of seeds that is for other processes, or the one seed that is for this."""
+    asking.hold_apart(jobs, dask)
+    if isinstance(seeds, range) or (dask is None and jobs == 1):
+        return seeds
+    if dask is None:
+        raise click.UsageError(f"-j divides seeds, and --seed {seeds} is one; write {seeds}..{seeds + jobs - 1}")
+    return range(seeds, seeds + 1)
+
+
+@contextlib.contextmanager
+def pool(jobs: int, dask: str | None) -> Iterator[Pool]:
+    """The processes. One that is lost, and that the command does not expect to be, is an error."""
+    from maxpool_check.running.executors import Lost, processes
+
+    try:
+        with processes(jobs, dask) as those:
+            yield those
+    except Lost as lost:
+        raise asking.CannotAsk(str(lost)) from lost
+
+
+def without(seeds: range, done: Collection[int]) -> str:
+    """The seeds that are not done, in words; empty if all are."""
+    edges = [seeds.start - 1, *sorted(done), seeds.stop]
+    return ", ".join(words(range(before + 1, after)) for before, after in pairwise(edges) if after - before > 1)
+
+
+def words(seeds: range) -> str:
+    """A seed, or a range of them, as it is written."""
+    return f"{seeds.start}..{seeds.stop - 1}" if len(seeds) > 1 else str(seeds.start)

@@ -1,0 +1,259 @@
+"""``fuzz`` and ``generate`` from a range of seeds, in several processes and on a cluster."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from maxpool_check.commands.seeds import without
+from tests.conftest import ROOT, SUBJECTS, environment, eventually, living
+
+CASES = 40
+
+
+def found(folder):
+    return {path.name: path.read_text() for path in sorted(folder.glob("*.yaml"))}
+
+
+def fuzz(cli, folder, *arguments):
+    return cli("fuzz", "-o", folder, "--max-cases", CASES, *arguments)
+
+
+def shown(done, folder):
+    return done.out.replace(str(folder), "FOLDER"), done.err, done.code, found(folder)
+
+
+@pytest.fixture
+def begun():
+    """Starts ``maxpool-check``, as one that Ctrl-C interrupts, and ends what a test has left of it."""
+    processes = []
+
+    def begin(*arguments):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "maxpool_check", *map(str, arguments)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment(),
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )  # fmt: skip
+        processes.append(process)
+        return process
+
+    yield begin
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def children(*parents):
+    return {pid for pid, parent, _ in living() if parent in parents}
+
+
+def below(process):
+    """The processes that a command has started, and those that they have."""
+    own = children(process.pid)
+    return own | children(*own)
+
+
+def test_a_range_is_its_seeds_one_after_the_other_for_any_number_of_processes(cli, subject, tmp_path):
+    target = ("-t", subject("keeps_the_seed"), "-t", subject("pads_with_zero"))
+    together = {}
+    for seed in range(3):
+        done = fuzz(cli, tmp_path / f"seed-{seed}", *target, "--seed", seed)
+        assert (done.code, done.err) == (1, "")
+        # A file is named after what it shows.
+        together = {**found(tmp_path / f"seed-{seed}"), **together}
+    several = [
+        shown(fuzz(cli, tmp_path / f"jobs-{jobs}", *target, "--seed", "0..2", "-j", jobs), tmp_path / f"jobs-{jobs}")
+        for jobs in (1, 2, 4)
+    ]
+    assert several[1:] == several[:-1]
+    out, err, code, files = several[0]
+    assert (code, err) == (1, "")
+    assert files == together
+    assert len({seed for seed in range(3) if any(f"--seed {seed}," in text for text in files.values())}) > 1
+    assert f"{len(files)} new in {3 * CASES} cases of onnx-22, seed 0..2" in out
+
+
+def test_the_installed_runtime_in_two_processes(cli, tmp_path):
+    folders = tmp_path / "one", tmp_path / "two"
+    one, two = (
+        shown(fuzz(cli, folder, "--no-known", "--seed", "7..8", "-j", jobs), folder)
+        for jobs, folder in zip((1, 2), folders, strict=True)
+    )
+    assert one == two
+    assert one[2] == 1
+
+
+def test_a_cluster_finds_and_generates_the_same(cli, subject, tmp_path, cluster):
+    dask = ("--dask", cluster.scheduler_address)
+    pids = [worker.pid for worker in cluster.workers.values()]
+    for name, seeds in (("range", "3..5"), ("one", "3")):
+        here, there = tmp_path / f"{name}-here", tmp_path / f"{name}-there"
+        arguments = ("-t", subject("keeps_the_seed"), "--seed", seeds)
+        assert shown(fuzz(cli, there, *arguments, *dask), there) == shown(fuzz(cli, here, *arguments), here)
+        assert found(here)
+    assert eventually(lambda: not children(*pids))
+    for seeds, options in (("3..5", ()), ("3..5", dask)):
+        done = cli(
+            "generate", "--spec", "xmos-maxpool2d", "--seed", seeds, "-o", tmp_path / f"g{len(options)}", *options
+        )
+        assert done.code == 0
+    assert found(tmp_path / "g0") == found(tmp_path / "g2")
+    assert len(found(tmp_path / "g0")) == 3
+
+
+def test_what_was_found_before_is_new_from_no_seed(cli, subject, tmp_path):
+    arguments = (tmp_path / "found", "-t", subject("keeps_the_seed"), "--seed", "0..1", "-j", "2")
+    assert fuzz(cli, *arguments).code == 1
+    before = found(tmp_path / "found")
+    again = fuzz(cli, *arguments)
+    assert (again.code, found(tmp_path / "found")) == (0, before)
+    assert f"nothing new in {2 * CASES} cases of onnx-22, seed 0..1" in again.out
+
+
+def test_a_target_that_cannot_be_started_is_told_once(cli, subject, tmp_path):
+    done = fuzz(cli, tmp_path / "found", "-t", subject("absent"), "--seed", "0..9", "-j", "2")
+    assert done.code == 3
+    assert done.err.count("no attribute 'absent'") == 1
+    assert "not searched to the end: seed 0..9" in done.err
+    assert done.out == "INCOMPLETE nothing new in 0 cases of onnx-22, seed 0..9\n"
+
+
+def test_each_seed_says_that_it_gave_a_target_up(cli, subject, tmp_path):
+    done = fuzz(cli, tmp_path / "found", "-t", subject("dies_always"), "--seed", "0..1", "-j", "2")
+    assert done.code == 3
+    for seed in (0, 1):
+        assert f"error: seed {seed}: {subject('dies_always')} was given up after" in done.err
+    assert any("crash" in name for name in found(tmp_path / "found"))
+    assert done.out.splitlines()[-1].startswith("INCOMPLETE ")
+
+
+def test_a_process_that_is_lost_is_an_error_that_names_the_seeds(begun, subject, tmp_path):
+    process = begun(
+        "fuzz", "-t", subject("keeps_the_seed"), "--max-cases", "20", "--seed", "0..9999", "-j", "2",
+        "-o", tmp_path / "found",
+    )  # fmt: skip
+    assert eventually((tmp_path / "found").exists, 120)
+    started = below(process)
+    os.kill(max(pid for pid in children(process.pid) if children(pid)), signal.SIGKILL)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 3, err
+    assert "error: the processes that ask are gone" in err
+    first, last = err.splitlines()[-1].removeprefix("not searched to the end: seed ").split("..")
+    assert 0 < int(first) < int(last) == 9999
+    assert out.splitlines()[-1].startswith("INCOMPLETE ")
+    assert eventually(lambda: not started & {pid for pid, _, _ in living()})
+
+
+HANGING = """
+import sys, time
+sys.path.insert(0, {subjects!r})
+import subjects
+
+asked = 0
+
+def kernel(X, attributes):
+    global asked
+    asked += 1
+    if asked == 400:
+        open({folder!r} + "/" + str(time.time_ns()), "w").close()
+        time.sleep(600)
+    return subjects.keeps_the_seed(X, attributes)
+"""
+
+
+def test_ctrl_c_ends_every_process_and_says_what_was_found(begun, tmp_path):
+    (tmp_path / "hanging").mkdir()
+    (tmp_path / "kernel.py").write_text(HANGING.format(subjects=str(SUBJECTS.parent), folder=str(tmp_path / "hanging")))
+    process = begun(
+        "fuzz", "-t", f"python:{tmp_path / 'kernel.py'}:kernel", "--seed", "0..5", "-j", "2", "--timeout", "300",
+        "-o", tmp_path / "found",
+    )  # fmt: skip
+    assert eventually(lambda: len(list((tmp_path / "hanging").iterdir())) == 2, 120)
+    started = below(process)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert "not searched to the end: seed 0..5" in err
+    files = found(tmp_path / "found")
+    assert files
+    assert out.splitlines()[-1].startswith(f"INTERRUPTED {len(files)} new in ")
+    assert eventually(lambda: not started & {pid for pid, _, _ in living()})
+
+
+def test_the_processes_end_with_the_command_that_started_them(begun, subject, tmp_path):
+    process = begun(
+        "fuzz", "-t", subject("right"), "--seed", "0..9", "-j", "2", "--max-time", "300", "-o", tmp_path / "found"
+    )
+    assert eventually(lambda: len(below(process)) >= 4, 60)
+    started = below(process)
+    process.kill()
+    process.communicate()
+    assert eventually(lambda: not started & {pid for pid, _, _ in living()})
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_generated_files_are_those_of_their_seeds(cli, tmp_path, jobs):
+    folder = tmp_path / "new" / "folder"
+    done = cli("generate", "--spec", "xmos-maxpool2d", "--strength", "1", "--seed", "8..10", "-j", jobs, "-o", folder)
+    assert (done.code, done.out) == (0, "")
+    assert found(folder) == {
+        f"xmos-maxpool2d-strength-1-seed-{seed}.yaml": cli(
+            "generate", "--spec", "xmos-maxpool2d", "--strength", "1", "--seed", seed
+        ).out
+        for seed in (8, 9, 10)
+    }
+    assert [line.rpartition("-")[2] for line in done.err.splitlines()] == ["8.yaml", "9.yaml", "10.yaml"]
+    assert cli("lint", folder).code == 0
+
+
+USAGE = [
+    (["--seed", "3..1"], "write 1..3"),
+    (["--seed", "1.."], "'1..' is not a seed"),
+    (["--seed", "x"], "'x' is not a seed"),
+    (["--seed", "5", "-j", "4"], "-j divides seeds, and --seed 5 is one; write 5..8"),
+    (["--seed", "0..1", "-j", "2", "--dask", "tcp://127.0.0.1:1"], "-j is for this machine"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), USAGE)
+def test_wrong_options_of_fuzz(cli, subject, tmp_path, arguments, words):
+    done = fuzz(cli, tmp_path / "found", "-t", subject("right"), *arguments)
+    assert done.code == 2
+    assert words in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        *USAGE,
+        (["--seed", "0..1"], "-o DIR"),
+        (["--seed", "0..1", "-o", "/dev/null"], "cannot write to /dev/null"),
+    ],
+)
+def test_wrong_options_of_generate(cli, arguments, words):
+    done = cli("generate", "--spec", "xmos-maxpool2d", *arguments)
+    assert done.code == 2
+    assert words in done.err
+
+
+@pytest.mark.parametrize("command", [["fuzz"], ["generate", "--spec", "xmos-maxpool2d"]])
+def test_a_scheduler_that_is_not_there(cli, tmp_path, command):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    done = cli(*command, "--seed", "0..1", "--dask", address, "-o", tmp_path / "out")
+    assert done.code == 3
+    assert f"the dask scheduler {address} cannot be reached" in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("done", "words"),
+    [([], "2..9"), ([2, 3, 9], "4..8"), ([3, 5, 4], "2, 6..9"), (range(2, 10), ""), ([9, 7], "2..6, 8")],
+)
+def test_the_seeds_that_are_not_done(done, words):
+    assert without(range(2, 10), done) == words
