@@ -7,6 +7,7 @@ small palette of special ones, so that whole windows of them occur.
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ import ml_dtypes
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
+from hypothesis.errors import HypothesisDeprecationWarning
 
 from maxpool_check.corpus.case import Case, Origin
 from maxpool_check.reference.dtypes import NAMES, NUMPY, highest, is_float, lowest
@@ -61,6 +63,8 @@ def _batch(document: Specification, number: int, invalid: bool) -> list[Case]:
         if isinstance(case.meaning, Refused) == invalid:
             found.append(case)
 
+    # Another thread of the process may use it meanwhile; no strategy here does.
+    warnings.filterwarnings("ignore", "Do not use the `random` module", HypothesisDeprecationWarning)
     collect()
     return found
 

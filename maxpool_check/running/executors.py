@@ -171,6 +171,9 @@ _K = TypeVar("_K", bound=Kept)
 _kept: dict[tuple[str, int], Any] = {}
 """What this process keeps, by run and thread."""
 
+_stopped = threading.Event()
+"""Nothing more is wanted of this process."""
+
 
 def kept(run: str, make: Callable[[], _K]) -> _K:
     """What this thread keeps for a run, made when it is first needed; what it kept for another is let go."""
@@ -180,6 +183,8 @@ def kept(run: str, make: Callable[[], _K]) -> _K:
         for other in [other for other in _kept if other[1] == key[1]]:
             _kept.pop(other).close()
         _kept[key] = make()
+        if _stopped.is_set():
+            _kept[key].end()
     found: _K = _kept[key]
     return found
 
@@ -209,6 +214,7 @@ def _begin(wanted: connection.Connection) -> None:
             # First it is to stop, then to leave; a parent that is gone wants both.
             for until in (wanted, parent.sentinel):
                 connection.wait([until, told])
+                _stopped.set()
                 for one in list(_kept.values()):
                     one.end()
         finally:

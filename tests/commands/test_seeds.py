@@ -11,7 +11,7 @@ import pytest
 from maxpool_check.commands.seeds import without
 from tests.conftest import ROOT, SUBJECTS, environment, eventually, living
 
-CASES = 40
+CASES = 12
 
 
 def found(folder):
@@ -89,7 +89,7 @@ def test_the_installed_runtime_in_two_processes(cli, tmp_path):
 def test_a_cluster_finds_and_generates_the_same(cli, subject, tmp_path, cluster):
     dask = ("--dask", cluster.scheduler_address)
     pids = [worker.pid for worker in cluster.workers.values()]
-    for name, seeds in (("range", "3..5"), ("one", "3")):
+    for name, seeds in (("range", "3..4"), ("one", "3")):
         here, there = tmp_path / f"{name}-here", tmp_path / f"{name}-there"
         arguments = ("-t", subject("keeps_the_seed"), "--seed", seeds)
         assert shown(fuzz(cli, there, *arguments, *dask), there) == shown(fuzz(cli, here, *arguments), here)
