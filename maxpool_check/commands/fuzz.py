@@ -77,9 +77,9 @@ def command(
 
     What is new is made small and written to DIR as a case file, with its origin. The same seed draws the same cases.
 
-    A range of seeds is searched in other processes, with -j several at a time. Each seed is a search of its own, with
-    targets of its own; its findings come when it is done, those that are new behind the seeds before it. What is written
-    is the same for every -j, unless --max-time ends it.
+    A range of seeds is searched in other processes, -j of them at a time. Each seed is one search, with targets, a
+    --max-cases and a --max-time of its own. Its findings come when it and all seeds before it are done; what those have
+    shown is not new any more. So the output is the same for every -j, unless --max-time ends a search.
 
     Exit codes: 0 nothing new, 1 something new, 2 usage, 3 could not complete, 4 nothing was compared, 130 interrupted.
     """
@@ -165,7 +165,7 @@ def _elsewhere(
                     taker.take(searched)
                     show(len(taker.done))
             except (Lost, KeyboardInterrupt):
-                # What the others have found until here is not lost.
+                # What has been found until here is kept.
                 for searched in results.stopped():
                     taker.take(searched)
                 raise
@@ -176,8 +176,8 @@ def _elsewhere(
         code = 3
     missing = of_seeds.without(seeds, taker.done)
     if missing:
-        click.echo(f"not searched to the end: seed {missing}", err=True)
-    drawn = f"{plan.spec}, seed {of_seeds.words(seeds)}"
+        click.echo(f"not searched to the end: {missing}", err=True)
+    drawn = f"{plan.spec}, {of_seeds.words(seeds)}"
     return _come_to(taker.tallies, taker.cases, taker.new, code or taker.code, drawn)
 
 

@@ -30,8 +30,8 @@ def command(spec: str, strength: int, seeds: int | range, jobs: int, dask: str |
     Ranks, sizes, attributes, element types and values are put in bins; every possible combination of the bins of N
     factors is in some case. The same arguments give the same bytes.
 
-    A range of seeds is generated in other processes, with -j several at a time: DIR/SPEC-strength-N-seed-N.yaml, each as it
-    is for its seed alone.
+    A range of seeds is generated in other processes, -j of them at a time: DIR/SPEC-strength-N-seed-N.yaml for each, as it
+    is for that seed alone.
     """
     from maxpool_check.corpus.generating import written
 
@@ -68,7 +68,7 @@ def _files(spec: str, strength: int, seeds: range, jobs: int, dask: str | None, 
                 _write(text, path(seed))
                 done.append(seed)
         except Lost as lost:
-            raise asking.CannotAsk(f"{lost}; not written: seed {of_seeds.without(seeds, done)}") from lost
+            raise asking.CannotAsk(f"{lost}; not written: {of_seeds.without(seeds, done)}") from lost
     return 0
 
 

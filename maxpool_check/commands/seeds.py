@@ -45,7 +45,7 @@ def option(about: str) -> Callable[[_Command], _Command]:
         command = asking.dask(command)
         command = click.option(
             "-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N",
-            help="Processes for a range of seeds, each with one seed at a time.  [default: 1]",
+            help="Processes for a range of seeds, each with one of them at a time.  [default: 1]",
         )(command)  # fmt: skip
         return click.option("--seed", "seeds", type=_Seeds(), default=0, metavar="N|A..B", help=about)(command)
 
@@ -77,9 +77,18 @@ def pool(jobs: int, dask: str | None) -> Iterator[Pool]:
 def without(seeds: range, done: Collection[int]) -> str:
     """The seeds that are not done, in words; empty if all are."""
     edges = [seeds.start - 1, *sorted(done), seeds.stop]
-    return ", ".join(words(range(before + 1, after)) for before, after in pairwise(edges) if after - before > 1)
+    spans = [_span(range(before + 1, after)) for before, after in pairwise(edges) if after - before > 1]
+    return _named(", ".join(spans)) if spans else ""
 
 
 def words(seeds: range) -> str:
-    """A seed, or a range of them, as it is written."""
+    """Seeds in words."""
+    return _named(_span(seeds))
+
+
+def _span(seeds: range) -> str:
     return f"{seeds.start}..{seeds.stop - 1}" if len(seeds) > 1 else str(seeds.start)
+
+
+def _named(written: str) -> str:
+    return f"seed{'' if written.isdigit() else 's'} {written}"

@@ -73,7 +73,7 @@ def test_a_range_is_its_seeds_one_after_the_other_for_any_number_of_processes(cl
     assert (code, err) == (1, "")
     assert files == together
     assert len({seed for seed in range(3) if any(f"--seed {seed}," in text for text in files.values())}) > 1
-    assert f"{len(files)} new in {3 * CASES} cases of onnx-22, seed 0..2" in out
+    assert f"{len(files)} new in {3 * CASES} cases of onnx-22, seeds 0..2" in out
 
 
 def test_the_installed_runtime_in_two_processes(cli, tmp_path):
@@ -110,15 +110,15 @@ def test_what_was_found_before_is_new_from_no_seed(cli, subject, tmp_path):
     before = found(tmp_path / "found")
     again = fuzz(cli, *arguments)
     assert (again.code, found(tmp_path / "found")) == (0, before)
-    assert f"nothing new in {2 * CASES} cases of onnx-22, seed 0..1" in again.out
+    assert f"nothing new in {2 * CASES} cases of onnx-22, seeds 0..1" in again.out
 
 
 def test_a_target_that_cannot_be_started_is_told_once(cli, subject, tmp_path):
     done = fuzz(cli, tmp_path / "found", "-t", subject("absent"), "--seed", "0..9", "-j", "2")
     assert done.code == 3
     assert done.err.count("no attribute 'absent'") == 1
-    assert "not searched to the end: seed 0..9" in done.err
-    assert done.out == "INCOMPLETE nothing new in 0 cases of onnx-22, seed 0..9\n"
+    assert "not searched to the end: seeds 0..9" in done.err
+    assert done.out == "INCOMPLETE nothing new in 0 cases of onnx-22, seeds 0..9\n"
 
 
 def test_each_seed_says_that_it_gave_a_target_up(cli, subject, tmp_path):
@@ -141,7 +141,7 @@ def test_a_process_that_is_lost_is_an_error_that_names_the_seeds(begun, subject,
     out, err = process.communicate(timeout=60)
     assert process.returncode == 3, err
     assert "error: the processes that ask are gone" in err
-    first, last = err.splitlines()[-1].removeprefix("not searched to the end: seed ").split("..")
+    first, last = err.splitlines()[-1].removeprefix("not searched to the end: seeds ").split("..")
     assert 0 < int(first) < int(last) == 9999
     assert out.splitlines()[-1].startswith("INCOMPLETE ")
     assert eventually(lambda: not started & {pid for pid, _, _ in living()})
@@ -177,7 +177,7 @@ def test_ctrl_c_ends_every_process_and_says_what_was_found(begun, tmp_path):
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    assert "not searched to the end: seed 0..5" in err
+    assert "not searched to the end: seeds 0..5" in err
     files = found(tmp_path / "found")
     assert files
     assert out.splitlines()[-1].startswith(f"INTERRUPTED {len(files)} new in ")
@@ -253,7 +253,13 @@ def test_a_scheduler_that_is_not_there(cli, tmp_path, command):
 
 @pytest.mark.parametrize(
     ("done", "words"),
-    [([], "2..9"), ([2, 3, 9], "4..8"), ([3, 5, 4], "2, 6..9"), (range(2, 10), ""), ([9, 7], "2..6, 8")],
+    [
+        ([], "seeds 2..9"),
+        ([2, 3, 9], "seeds 4..8"),
+        ([3, 5, 4], "seeds 2, 6..9"),
+        (range(3, 10), "seed 2"),
+        (range(2, 10), ""),
+    ],
 )
 def test_the_seeds_that_are_not_done(done, words):
     assert without(range(2, 10), done) == words
