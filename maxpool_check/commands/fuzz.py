@@ -92,16 +92,16 @@ def command(
         raise click.UsageError(str(error)) from error
     if known_files and no_known:
         raise click.UsageError("--known and --no-known contradict each other")
-    wanted = of_seeds.spread(seeds, jobs, dask)
+    of_seeds.hold_divisible(seeds, jobs, dask)
     parsed = asking.parsed(names)
     known = _known(folder, known_files, no_known)
     earlier = _earlier(folder)
     limit = max_cases or (DEFAULT_CASES if max_time is None else sys.maxsize)
     plan = Plan(tuple(parsed), timeout, spec, invalid, limit, max_time)
-    if isinstance(wanted, int):
-        return _here(plan, wanted, known, earlier, folder, quiet)
+    if isinstance(seeds, int):
+        return _here(plan, seeds, known, earlier, folder, quiet)
     with of_seeds.pool(jobs, dask) as pool:
-        return _elsewhere(pool, plan, wanted, known, earlier, folder, quiet)
+        return _elsewhere(pool, plan, seeds, known, earlier, folder, quiet)
 
 
 def _here(

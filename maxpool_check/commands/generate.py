@@ -35,12 +35,12 @@ def command(spec: str, strength: int, seeds: int | range, jobs: int, dask: str |
     """
     from maxpool_check.corpus.generating import written
 
-    wanted = of_seeds.spread(seeds, jobs, dask)
-    if isinstance(wanted, range):
-        return _files(spec, strength, wanted, jobs, dask, output)
+    of_seeds.hold_divisible(seeds, jobs, dask)
+    if isinstance(seeds, range):
+        return _files(spec, strength, seeds, jobs, dask, output)
     if output is not None:
         options.hold_writable([output])
-    text = written(spec, strength, wanted)
+    text = written(spec, strength, seeds)
     if output is None:
         click.echo(text, nl=False)
         return 0
@@ -68,7 +68,7 @@ def _files(spec: str, strength: int, seeds: range, jobs: int, dask: str | None, 
                 _write(text, path(seed))
                 done.append(seed)
         except Lost as lost:
-            raise asking.CannotAsk(f"{lost}; not written: {of_seeds.without(seeds, done)}") from lost
+            raise asking.CannotAsk(f"not written: {of_seeds.without(seeds, done)}; {lost}") from lost
     return 0
 
 

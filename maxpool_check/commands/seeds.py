@@ -52,14 +52,13 @@ def option(about: str) -> Callable[[_Command], _Command]:
     return decorated
 
 
-def spread(seeds: int | range, jobs: int, dask: str | None) -> int | range:
-    """The range of seeds that is for other processes, or the one seed that is for this."""
+def hold_divisible(seeds: int | range, jobs: int, dask: str | None) -> None:
+    """Refuse several processes for one seed."""
     asking.hold_apart(jobs, dask)
-    if isinstance(seeds, range) or (dask is None and jobs == 1):
-        return seeds
-    if dask is None:
-        raise click.UsageError(f"-j divides seeds, and --seed {seeds} is one; write {seeds}..{seeds + jobs - 1}")
-    return range(seeds, seeds + 1)
+    if isinstance(seeds, int) and (jobs > 1 or dask is not None):
+        raise click.UsageError(
+            f"-j and --dask divide seeds, and --seed {seeds} is one; write {seeds}..{seeds + 3}, say"
+        )
 
 
 @contextlib.contextmanager

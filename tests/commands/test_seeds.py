@@ -89,11 +89,13 @@ def test_the_installed_runtime_in_two_processes(cli, tmp_path):
 def test_a_cluster_finds_and_generates_the_same(cli, subject, tmp_path, cluster):
     dask = ("--dask", cluster.scheduler_address)
     pids = [worker.pid for worker in cluster.workers.values()]
-    for name, seeds in (("range", "3..4"), ("one", "3")):
-        here, there = tmp_path / f"{name}-here", tmp_path / f"{name}-there"
-        arguments = ("-t", subject("keeps_the_seed"), "--seed", seeds)
-        assert shown(fuzz(cli, there, *arguments, *dask), there) == shown(fuzz(cli, here, *arguments), here)
-        assert found(here)
+    for here, there in (("3..4", "3..4"), ("3", "3..3")):
+        target = ("-t", subject("keeps_the_seed"), "--seed")
+        folders = tmp_path / f"here-{here}", tmp_path / f"there-{there}"
+        assert shown(fuzz(cli, folders[0], *target, here), folders[0]) == shown(
+            fuzz(cli, folders[1], *target, there, *dask), folders[1]
+        )
+        assert found(folders[1])
     assert eventually(lambda: not children(*pids))
     for seeds, options in (("3..5", ()), ("3..5", dask)):
         done = cli(
@@ -145,6 +147,17 @@ def test_a_process_that_is_lost_is_an_error_that_names_the_seeds(begun, subject,
     assert 0 < int(first) < int(last) == 9999
     assert out.splitlines()[-1].startswith("INCOMPLETE ")
     assert eventually(lambda: not started & {pid for pid, _, _ in living()})
+
+
+def test_a_process_that_is_lost_ends_the_generating_and_names_the_seeds(begun, tmp_path):
+    process = begun("generate", "--spec", "xmos-maxpool2d", "--seed", "0..9999", "-j", "2", "-o", tmp_path / "new")
+    assert eventually(lambda: found(tmp_path / "new") and len(children(process.pid)) >= 2, 60)
+    # The first is that of multiprocessing itself.
+    os.kill(max(children(process.pid)), signal.SIGKILL)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 3, err
+    written = len(found(tmp_path / "new"))
+    assert f"Error: not written: seeds {written}..9999; the processes that ask are gone" in err
 
 
 HANGING = """
@@ -214,7 +227,8 @@ USAGE = [
     (["--seed", "3..1"], "write 1..3"),
     (["--seed", "1.."], "'1..' is not a seed"),
     (["--seed", "x"], "'x' is not a seed"),
-    (["--seed", "5", "-j", "4"], "-j divides seeds, and --seed 5 is one; write 5..8"),
+    (["--seed", "5", "-j", "4"], "--seed 5 is one"),
+    (["--dask", "tcp://127.0.0.1:1"], "--seed 0 is one"),
     (["--seed", "0..1", "-j", "2", "--dask", "tcp://127.0.0.1:1"], "-j is for this machine"),
 ]
 
