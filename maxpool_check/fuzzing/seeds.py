@@ -161,7 +161,7 @@ class _Searcher:
     def end(self) -> None:
         self._over.set()
         for inquirer in list(self._inquirers):
-            inquirer.close()
+            inquirer.end()
 
     def close(self) -> None:
         self.end()

@@ -14,12 +14,14 @@ import threading
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import BrokenExecutor, Executor, Future, wait
 from contextlib import AbstractContextManager
-from multiprocessing import active_children, connection, get_context, parent_process
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import maxpool_check
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 _AHEAD = 2
 """Calls under way for each process, so that none waits for the next."""
@@ -110,6 +112,10 @@ def processes(jobs: int, scheduler: str | None) -> AbstractContextManager[Pool]:
 
 @contextlib.contextmanager
 def _on_this_machine(count: int) -> Iterator[Pool]:
+    # A run in one process has no use for them.
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import active_children, get_context
+
     others = active_children()
     context = get_context("spawn")
     # Closed at this end, it tells every process to stop, those too that are yet to come.
@@ -203,8 +209,10 @@ def _called(tool: str, function: Callable[..., _T], *arguments: object) -> _T:
     return function(*arguments)
 
 
-def _begin(wanted: connection.Connection) -> None:
+def _begin(wanted: Connection) -> None:
     """Prepare a process of this machine: Ctrl-C is its parent's to handle, and with its parent it ends."""
+    from multiprocessing import connection, parent_process
+
     parent = parent_process()
     assert parent is not None
     told, tell = os.pipe()

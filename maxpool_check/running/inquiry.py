@@ -78,6 +78,10 @@ class Inquirer:
             {question: reply.steps for question, reply in replies.items()},
         )
 
+    def end(self) -> None:
+        """Kill the worker, and ask nothing more. From any thread."""
+        self._slot.end()
+
     def close(self) -> None:
         """End the worker."""
         self._slot.close()
