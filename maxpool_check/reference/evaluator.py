@@ -8,7 +8,8 @@ value; Y is copied from X at the end, bit by bit.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -18,8 +19,11 @@ from maxpool_check.reference.geometry import Axis
 from maxpool_check.reference.policies import Nan
 from maxpool_check.reference.pooling import Pooled, Pooling
 
-Taps = tuple[np.ndarray, np.ndarray]
-"""Of each window along one axis: the first position inside X, and how many there are; as of :meth:`Axis.taps`."""
+Tap = tuple[int, slice, slice | np.ndarray]
+"""A tap of the windows along one axis: its number, the windows that have it, and its position in each."""
+
+Windows = tuple[np.ndarray, Iterable[Tap]]
+"""The windows along one axis: which of them have no tap inside X, and the taps that there are."""
 
 
 def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
@@ -28,14 +32,14 @@ def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
     # First of all, so that an answer too large for the memory is refused before anything is worked out.
     empty = np.zeros(shape, bool)
     dtype = pooling.numbering.dtype
-    taps = [_table(axis) if axis.output <= _FEW else axis.taps() for axis in pooling.geometry]
-    for dimension, (_, count) in enumerate(taps, start=2):
-        empty |= _along(count == 0, dimension, X.ndim)
+    windows = [_windows(axis) for axis in pooling.geometry]
+    for dimension, (missing, _) in enumerate(windows, start=2):
+        empty |= missing.reshape(-1, *[1] * (X.ndim - 1 - dimension))
     if empty.all():
         nothing = np.zeros(shape, X.dtype)
         return Pooled(nothing, np.full(shape, -1, dtype) if pooling.indices else None, empty, nothing)
 
-    cells = _chosen(_keys(X, pooling.policies.nan), pooling, taps)
+    cells = _chosen(_keys(X, pooling.policies.nan), windows, np.greater)
     maxima = X.reshape(-1).take(cells)
     if pooling.policies.nan is Nan.AS_NEG_INF and is_float(X.dtype):
         maxima[np.isnan(maxima)] = -np.inf
@@ -48,53 +52,66 @@ def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
     return Pooled(Y, Indices, empty, maxima)
 
 
-def _chosen(keys: np.ndarray, pooling: Pooling, taps: Sequence[Taps]) -> np.ndarray:
-    """The cell of X, in row-major order, that each window chooses; any cell for an empty one."""
+def chosen(X: np.ndarray, pooling: Pooling, *, last: bool = False) -> np.ndarray:
+    """The row-major position in X (int64) of the cell that each window chooses; any cell for an empty one.
+
+    Of several equal maxima it is the first, or the ``last``, in row-major order.
+    """
+    windows = [_windows(axis) for axis in pooling.geometry]
+    return _chosen(_keys(X, pooling.policies.nan), windows, np.greater_equal if last else np.greater)
+
+
+def _chosen(keys: np.ndarray, windows: Sequence[Windows], wins: np.ufunc) -> np.ndarray:
+    """The cell of X that each window chooses; a later tap takes the place of what is held where it ``wins`` over it."""
     planes, spatial = math.prod(keys.shape[:2]), keys.shape[2:]
     plane = math.prod(spatial)
     # Counted in each plane: the numbers are the same in all of them, and the smallest integers are the fastest.
     cells = np.arange(plane, dtype=np.min_scalar_type(plane - 1)).reshape(1, 1, *spatial)
     for dimension in range(keys.ndim - 1, 1, -1):
-        keys, cells = _reduce(keys, cells, dimension, pooling.geometry[dimension - 2], *taps[dimension - 2])
+        keys, cells = _reduce(keys, cells, dimension, windows[dimension - 2], wins)
     origins = np.arange(0, planes * plane, plane, dtype=np.int64)
     return origins.reshape(*keys.shape[:2], *[1] * len(spatial)) + cells.astype(np.int64)
+
+
+def _reduce(
+    keys: np.ndarray, cells: np.ndarray, dimension: int, windows: Windows, wins: np.ufunc
+) -> tuple[np.ndarray, np.ndarray]:
+    missing, taps = windows
+    shape = (*keys.shape[:dimension], len(missing), *keys.shape[dimension + 1 :])
+    # What stays 0 belongs to windows behind X, which are empty.
+    best, chosen = np.zeros(shape, keys.dtype), np.zeros(shape, cells.dtype)
+    for t, having, positions in taps:
+        held, winner = _at(best, having, dimension), _at(chosen, having, dimension)
+        candidate, cell = _at(keys, positions, dimension), _at(cells, positions, dimension)
+        if t == 0:
+            held[...], winner[...] = candidate, cell
+            continue
+        better = wins(candidate, held)
+        np.maximum(held, candidate, out=held)
+        # In row-major order the cell of a later tap has a greater number than those of all before it.
+        np.maximum(winner, cell * better, out=winner)
+    return best, chosen
 
 
 _FEW = 256
 
 
-@lru_cache(1024)
-def _table(axis: Axis) -> Taps:
+def _windows(axis: Axis) -> Windows:
     # The axes of many cases are alike. Long tables are not kept: they would take more memory than time.
-    return axis.taps()
+    return _kept(axis) if axis.output * axis.kernel <= _FEW else (axis.taps()[1] == 0, _taps(axis))
 
 
-def _reduce(
-    keys: np.ndarray, cells: np.ndarray, dimension: int, axis: Axis, first: np.ndarray, count: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    shape = (*keys.shape[:dimension], axis.output, *keys.shape[dimension + 1 :])
-    # What stays 0 belongs to windows behind X, which are empty.
-    best, chosen = np.zeros(shape, keys.dtype), np.zeros(shape, cells.dtype)
-    for t, windows, positions in _taps(axis, first, count):
-        held, winner = _at(best, windows, dimension), _at(chosen, windows, dimension)
-        candidate, cell = _at(keys, positions, dimension), _at(cells, positions, dimension)
-        if t == 0:
-            held[...], winner[...] = candidate, cell
-            continue
-        greater = candidate > held
-        np.maximum(held, candidate, out=held)
-        # In row-major order the cell of a later tap has a greater number than those of all before it.
-        np.maximum(winner, cell * greater, out=winner)
-    return best, chosen
+@lru_cache(1024)
+def _kept(axis: Axis) -> Windows:
+    return axis.taps()[1] == 0, tuple(_taps(axis))
 
 
-def _taps(axis: Axis, first: np.ndarray, count: np.ndarray) -> Iterator[tuple[int, slice, slice | np.ndarray]]:
-    """Tap by tap: its number, the windows that have it, and its position in each."""
+def _taps(axis: Axis) -> Iterator[Tap]:
     inner = min(axis.output, max(0, -(-axis.begin // axis.stride)))
     if inner:
-        # Windows that begin before X. A tap that one does not have repeats its first, which is never greater than
-        # itself. An empty window looks at position 0; the caller discards what it finds.
-        first, count = first[:inner], count[:inner]
+        # Windows that begin before X. A tap that one does not have repeats its first, which makes no difference. An
+        # empty window looks at position 0; the caller discards what it finds.
+        first, count = replace(axis, output=inner).taps()
         for t in range(max(1, int(count.max()))):
             yield t, slice(inner), np.where(t < count, first + t * axis.dilation, first) if t else first
     # The others are as far apart as the stride says, and those that have a tap are the first ones.
@@ -113,10 +130,6 @@ def _at(values: np.ndarray, positions: slice | np.ndarray, dimension: int) -> np
     return values.take(positions, dimension)
 
 
-def _along(values: np.ndarray, dimension: int, dimensions: int) -> np.ndarray:
-    return values.reshape(-1, *[1] * (dimensions - 1 - dimension))
-
-
 def _keys(X: np.ndarray, nan: Nan) -> np.ndarray:
     """Values that compare with ``>`` as the cells of X do under a reading of NaN."""
     if not is_float(X.dtype):
@@ -126,10 +139,8 @@ def _keys(X: np.ndarray, nan: Nan) -> np.ndarray:
         return X.astype(np.float32) if X.dtype.itemsize == 2 else X
     # As integers: the magnitude of the bits with the sign of the value, so that -0 equals +0 and there is room below
     # -inf and above +inf.
-    pattern = bits(X)
-    sign = pattern >> (8 * X.dtype.itemsize - 1)
-    magnitude = (pattern & ~(np.ones((), pattern.dtype) << (8 * X.dtype.itemsize - 1))).astype(np.int64)
-    keys = np.where(sign == 1, -magnitude, magnitude)
+    pattern = np.ascontiguousarray(X).view(f"i{X.dtype.itemsize}").astype(np.int64)
+    keys = np.where(pattern < 0, -(1 << 8 * X.dtype.itemsize - 1) - pattern, pattern)
     infinity = int(bits(np.array([np.inf], X.dtype))[0])
     keys[nans] = {
         Nan.AS_NEG_INF: -infinity,

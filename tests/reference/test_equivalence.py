@@ -77,6 +77,18 @@ def test_every_pattern_of_two_values(sizes, pad):
     assert_same(evaluator.evaluate(X, pooling), definition.evaluate(X, pooling))
 
 
+@pytest.mark.parametrize("sizes", [(9,), (3, 3), (2, 2, 2)], ids=str)
+def test_the_last_of_equal_maxima_is_the_first_from_the_other_end(sizes):
+    cells = int(np.prod(sizes))
+    X = (np.arange(2**cells)[:, None] >> np.arange(cells) & 1).astype(np.int8).reshape(-1, 1, *sizes)
+    last = evaluator.chosen(X, Pooling(tuple(Axis(size, 2, 1, 1, 1, 0, size) for size in sizes), Policies()), last=True)
+    axes = tuple(range(2, X.ndim))
+    mirrored = Pooling(tuple(Axis(size, 2, 1, 1, 0, 1, size) for size in sizes), Policies())
+    first = np.flip(definition.evaluate(np.flip(X, axes), mirrored).Indices, axes)
+    assert (last // cells == first // cells).all()
+    assert (last % cells == cells - 1 - first % cells).all()
+
+
 @pytest.mark.parametrize("name", ["float32", "int8"])
 @pytest.mark.parametrize(
     "sizes", [(255,), (256,), (257,), (2, 128), (1, 257), (65535,), (65536,), (65537,), (257, 256)]
