@@ -32,7 +32,8 @@ class Comparison:
 
     ``meaning`` is the one it was held to: of several that the document can be read to mean, the first that it agrees
     with, or the nearest. ``causes`` are the mistakes that explain the whole answer, or an output; ``readings`` gives, by
-    point that the document leaves open, every reading that the answer agrees with.
+    point that the document leaves open, every reading that the answer agrees with. ``own``: the answer is the reference's
+    own, bit by bit, and there is nothing else to say of it.
     """
 
     meaning: Expected
@@ -41,6 +42,7 @@ class Comparison:
     """Differences from the first reading that the document allows."""
     readings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     causes: tuple[Cause, ...] = ()
+    own: bool = False
 
     @property
     def distance(self) -> float:
@@ -68,6 +70,10 @@ def compare(expected: Expected, outputs: Mapping[str, np.ndarray], asked: tuple[
 
 
 def _compare(expected: Expected, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...]) -> Comparison:
+    if expected.is_own(outputs, asked):
+        # Which of equal maxima is chosen shows in Indices alone.
+        readings = {p: names for p, names in expected.own_readings.items() if p != "tie" or "Indices" in asked}
+        return Comparison(expected, (), (), readings, own=True)
     layout = expected.pooling.layout
     whole = [one for name in asked if (one := _whole(expected, name, outputs.get(name))) is not None]
     if any(one.kind is not Kind.SHAPE for one in whole):
@@ -78,8 +84,6 @@ def _compare(expected: Expected, outputs: Mapping[str, np.ndarray], asked: tuple
     # A document may print Indices alone; they are held to the Y that they belong to.
     Y, numbers = got.get("Y", expected.pooled.Y), got.get("Indices")
     readings = readings_of(expected, {**got, "Y": Y}) if "Y" in got else {}
-    if expected.same_bits(got):
-        return Comparison(expected, (), (), readings)
     wrong_Y = ~expected.acceptable(Y)
     signs = (Y == 0) & (expected.pooled.Y == 0) & ~expected.same_values(Y, expected.pooled.Y) & ~wrong_Y
     information = _found("Y", {Kind.Y_SIGNED_ZERO: signs})

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from maxpool_check.judging.windows import chosen_last, holds, in_window
-from maxpool_check.reference.dtypes import bits, is_float, lowest
-from maxpool_check.reference.evaluator import evaluate
+from maxpool_check.judging.readings import readings_of
+from maxpool_check.judging.windows import first_in_columns, holds, in_window
+from maxpool_check.reference.dtypes import identical, is_float, lowest, same
+from maxpool_check.reference.evaluator import chosen, evaluate
 from maxpool_check.reference.numbering import Numbering
 from maxpool_check.reference.policies import Nan, Tie, ZeroSign
 from maxpool_check.reference.pooling import Pooled, Pooling
@@ -73,6 +75,11 @@ class Expected:
         """For each output cell, whether its window holds NaN and nothing else."""
         return self.holds_nan & ~holds(self.core == self.core, self.pooling)
 
+    @cached_property
+    def nan_is_open(self) -> bool:
+        """Whether a window holds a NaN and the document does not say what that does."""
+        return self.pooling.policies.nan is Nan.UNSPECIFIED and bool(self.holds_nan.any())
+
     def _read(self, nan: Nan) -> Pooled:
         return evaluate(
             self.core, replace(self.pooling, indices=True, policies=replace(self.pooling.policies, nan=nan))
@@ -81,9 +88,7 @@ class Expected:
     @cached_property
     def readings(self) -> list[Pooled]:
         """The answers under every reading of NaN that the policies allow."""
-        if self.pooling.policies.nan is not Nan.UNSPECIFIED or not self.holds_nan.any():
-            return [self.pooled]
-        return [self._read(nan) for nan in ALL_READINGS]
+        return [self._read(nan) for nan in ALL_READINGS] if self.nan_is_open else [self.pooled]
 
     @cached_property
     def nan_as_neg_inf(self) -> Pooled:
@@ -104,15 +109,13 @@ class Expected:
     @cached_property
     def choices(self) -> list[np.ndarray]:
         """The row-major positions in N x C x D1 x ... x Dn of the cells that are chosen, under each reading of NaN."""
-        whole = replace(self.pooling, indices=True, numbering=Numbering())
-        policies = self.pooling.policies
-        open_nan = policies.nan is Nan.UNSPECIFIED and self.holds_nan.any()
-        if not open_nan and self.pooling.numbering == Numbering():
+        if not self.nan_is_open and self.pooling.numbering == Numbering():
             # The numbers of Indices are these very positions.
             assert self.pooled.Indices is not None
             return [self.pooled.Indices]
+        whole, policies = replace(self.pooling, indices=True, numbering=Numbering()), self.pooling.policies
         found = []
-        for nan in ALL_READINGS if open_nan else (policies.nan,):
+        for nan in ALL_READINGS if self.nan_is_open else (policies.nan,):
             indices = evaluate(self.core, replace(whole, policies=replace(policies, nan=nan))).Indices
             assert indices is not None
             found.append(indices)
@@ -120,19 +123,19 @@ class Expected:
 
     @cached_property
     def last(self) -> np.ndarray:
-        """As the first of ``choices``, but the last of several equal maxima."""
-        return chosen_last(self.core, self.pooling)
+        """As the first of ``choices``, but the last of several equal maxima; any cell for an empty window."""
+        return chosen(self.core, self.pooling, last=True)
 
     @cached_property
     def column_first(self) -> np.ndarray:
-        """As the first of ``choices``, but of several equal maxima the first in column-major order."""
-        return chosen_last(self.core, self.pooling, columns=True)
+        """As ``last``, but of several equal maxima the first in column-major order."""
+        return first_in_columns(self.core, self.pooling)
 
     @cached_property
     def has_ties(self) -> bool:
         """Whether a window may hold several equal maxima; never, where no value of X comes twice."""
-        values = self.core.reshape(-1)
-        return len(np.unique(values)) < len(values)
+        values = np.sort(self.core, axis=None)
+        return bool((values[1:] == values[:-1]).any())
 
     def dtype(self, output: str) -> np.dtype:
         """The dtype that an output has."""
@@ -167,14 +170,27 @@ class Expected:
         zero, negative = self.core == 0, np.signbit(self.core)
         return holds(zero & negative, self.pooling), holds(zero & ~negative, self.pooling)
 
-    def same_bits(self, outputs: dict[str, np.ndarray]) -> bool:
-        """Whether outputs, N x C x D1 x ... x Dn, have the reference's bits: the quick way, which most answers take."""
-        pooled, judged = self.pooled, ~self.pooled.empty
-        return all(
-            ((bits(outputs[name]) == bits(expected)).reshape(judged.shape) | ~judged).all()
-            for name, expected in (("Y", pooled.Y), ("Indices", pooled.Indices))
-            if name in outputs and expected is not None
-        )
+    @cached_property
+    def own(self) -> dict[str, np.ndarray]:
+        """The reference's outputs in the document's layout, by name."""
+        answer = self.pooled.arranged(self.pooling.layout)
+        assert answer.Indices is not None
+        return {"Y": answer.Y, "Indices": answer.Indices}
+
+    def is_own(self, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...]) -> bool:
+        """Whether those of the outputs that were asked for are the reference's own, in every bit and for every window."""
+        own = self.own
+        return not self.has_empty and all(name in outputs and identical(outputs[name], own[name]) for name in asked)
+
+    @cached_property
+    def own_readings(self) -> dict[str, tuple[str, ...]]:
+        """How the reference's outputs read what the document leaves open; so does every answer of the same bits."""
+        return readings_of(self, {name: self.pooling.layout.to_core(value) for name, value in self.own.items()})
+
+    @cached_property
+    def has_empty(self) -> bool:
+        """Whether there are windows without a cell of X, for which the document gives no result."""
+        return bool(self.pooled.empty.any())
 
     def named(self, numbers: np.ndarray, Y: np.ndarray | None) -> Named:
         """What Indices name, together with the Y that came with them."""
@@ -207,11 +223,3 @@ class Expected:
             if nan in (Nan.AS_NEG_INF, Nan.UNSPECIFIED):
                 equal |= np.isnan(values) & (reading.maxima == -np.inf)
         return equal
-
-
-def same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Where two tensors of one dtype and shape agree: in every bit, or in being NaN."""
-    found: np.ndarray = (bits(a) == bits(b)).reshape(a.shape)
-    if is_float(a.dtype):
-        found |= np.isnan(a) & np.isnan(b)
-    return found

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxpool_check.judging.expected import Expected, same
 from maxpool_check.judging.kinds import MIXED
-from maxpool_check.reference.dtypes import is_float
+from maxpool_check.reference.dtypes import is_float, same
 from maxpool_check.reference.policies import Nan, Tie, ZeroSign
+
+if TYPE_CHECKING:
+    from maxpool_check.judging.expected import Expected
 
 FIRST_STICKS = "first-sticks"
 """A reading of NaN that no document proposes: it wins where it is the first cell of the window, and is passed over else."""
@@ -32,12 +35,12 @@ def readings_of(expected: Expected, got: Mapping[str, np.ndarray]) -> dict[str, 
 
 
 def _fitting(readings: Mapping[str, np.ndarray], got: np.ndarray, where: np.ndarray) -> tuple[str, ...]:
-    names = tuple(name for name, values in readings.items() if same(values, got)[where].all())
+    names = tuple(name for name, values in readings.items() if same(values[where], got[where]).all())
     return names or (MIXED,)
 
 
 def _nan(expected: Expected, Y: np.ndarray) -> tuple[str, ...]:
-    if expected.pooling.policies.nan is not Nan.UNSPECIFIED or not is_float(Y.dtype) or not expected.holds_nan.any():
+    if not expected.nan_is_open:
         return ()
     ignored, as_neg_inf, propagates, _ = (reading.Y for reading in expected.readings)
     first = _first_cells(expected)
@@ -69,20 +72,22 @@ def _tie(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -> tuple
         return ()
     numbering, shape = expected.pooling.numbering, expected.core.shape
     chosen = {"first": expected.choices[0], "last": expected.last, "column-first": expected.column_first}
-    readings = {name: numbering.number(np.maximum(cells, 0), shape) for name, cells in chosen.items()}
-    return _fitting(readings, numbers.astype(np.int64), tied)
+    got = numbers[tied]
+    names = tuple(name for name, cells in chosen.items() if (numbering.number(cells[tied], shape) == got).all())
+    return names or (MIXED,)
 
 
 def _zero_sign(expected: Expected, Y: np.ndarray) -> tuple[str, ...]:
     if expected.pooling.policies.zero_sign is not ZeroSign.EITHER or not is_float(Y.dtype):
         return ()
-    if not (expected.core == 0).any():
+    signs = np.signbit(expected.core[expected.core == 0])
+    if signs.all() or not signs.any():
         return ()
     negative, positive = expected.holds_zeros
     both = negative & positive & (expected.pooled.maxima == 0) & ~expected.holds_nan
     if not both.any():
         return ()
     zero = np.zeros_like(Y)
-    last = expected.core.reshape(-1)[np.maximum(expected.last, 0)]
+    last = expected.core.reshape(-1)[expected.last]
     readings = {"first": expected.pooled.Y, "last": last, "positive": zero, "negative": -zero}
     return _fitting(readings, Y, both)

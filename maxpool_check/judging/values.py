@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from maxpool_check.judging.expected import Expected, same
+from maxpool_check.judging.expected import Expected
 from maxpool_check.judging.kinds import Kind
 from maxpool_check.judging.windows import reaches_padding
-from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest, smallest_normal
+from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest, same, smallest_normal
 
 NARROWER = {"float64": ("float32", "float16", "bfloat16"), "float32": ("float16", "bfloat16")}
 """The float types that values of another can be rounded to, the finest first."""

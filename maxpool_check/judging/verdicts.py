@@ -10,11 +10,12 @@ import numpy as np
 
 from maxpool_check.judging.comparison import Comparison, Wrong, compare
 from maxpool_check.judging.evidence import MOST, Cell, Variant, cells, variants
-from maxpool_check.judging.expected import Expected, same
+from maxpool_check.judging.expected import Expected
 from maxpool_check.judging.hypotheses import Cause, is_truncated_division
 from maxpool_check.judging.kinds import Kind
 from maxpool_check.outcome import Answered, Crashed, Failed, NotAsked, Outcome, RefusedByTarget, TimedOut
 from maxpool_check.question import PAIRS, Question, Variation
+from maxpool_check.reference.dtypes import identical, same
 from maxpool_check.specifications.refused import Refused
 
 
@@ -128,7 +129,7 @@ def _refused(meaning: Meaning, question: Question, status: str, message: str) ->
         return Judgement(Verdict.CONFORMS, message=said)
     if meaning.pooling.refusable:
         return Judgement(Verdict.CONFORMS, message=f"{said} (allowed by {meaning.pooling.refusable})")
-    if meaning.pooled.empty.any():
+    if meaning.has_empty:
         return Judgement(Verdict.UNDEFINED, message=said)
     # The domain is a matter of the runtime's own; nobody is promised it.
     limit = status == "NOT_IMPLEMENTED" or meaning.pooling.has_large_pads or question.in_domain
@@ -146,12 +147,14 @@ def _answered(meaning: Meaning, question: Question, outputs: Mapping[str, np.nda
         )
     compared = compare(meaning, outputs, question.outputs)
     judgement = Judgement(Verdict.CONFORMS, information=_kinds(compared.information), readings=compared.readings)
+    if compared.own:
+        return judgement
     if compared.wrong:
         return _diverges(judgement, compared, outputs)
     asked = {name: outputs[name] for name in question.outputs}
     judgement = replace(judgement, variants=variants(compared.meaning, asked))
-    empty = compared.meaning.pooled.empty
-    if empty.any():
+    if compared.meaning.has_empty:
+        empty = compared.meaning.pooled.empty
         count, size = int(empty.sum()), empty.size
         message = f"{count} of {size} windows hold no cell of X" + ("; the rest is right" if count < size else "")
         return replace(judgement, verdict=Verdict.UNDEFINED, message=message)
@@ -186,7 +189,9 @@ def _whole_message(meaning: Expected, wrong: Wrong, got: np.ndarray | None) -> s
 
 def _dependent(meaning: Expected, asked: np.ndarray | None, alone: np.ndarray | None) -> Wrong | None:
     """How two answers differ that can both be defended: in their shape, or in some cells."""
-    if asked is None or alone is None or asked.dtype != meaning.X.dtype or alone.dtype != meaning.X.dtype:
+    if asked is None or alone is None or identical(asked, alone):
+        return None
+    if asked.dtype != meaning.X.dtype or alone.dtype != meaning.X.dtype:
         return None
     shapes = {one.shape: one for one in reversed(meaning.meanings)}
     if asked.shape not in shapes or alone.shape not in shapes:
@@ -209,14 +214,13 @@ def _varying(
     found = []
     for name in question.outputs:
         one, other = base.get(name), varied.get(name)
-        if one is None or other is None:
+        if one is None or other is None or identical(one, other):
             continue
         of = _DEPENDS_ON.get(question.variation) if question.variation else None
         words = "y-depends-on" if name == "Y" else "indices-depend-on"
         kind = Kind.UNSTABLE if of is None else Kind(f"{words}-{of}")
         if one.shape != other.shape or one.dtype != other.dtype or one.ndim != len(meaning.shape):
-            if one.shape != other.shape or one.dtype != other.dtype or one.tobytes() != other.tobytes():
-                found.append(Wrong(name, kind, None))
+            found.append(Wrong(name, kind, None))
             continue
         differ = ~same(*(meaning.pooling.layout.to_core(tensor) for tensor in (one, other)))
         if differ.any():

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from maxpool_check.reference.evaluator import evaluate
-from maxpool_check.reference.geometry import Axis, Geometry, effective_kernel
-from maxpool_check.reference.numbering import Numbering
+from maxpool_check.reference.evaluator import chosen, evaluate
+from maxpool_check.reference.geometry import Axis, Geometry
 from maxpool_check.reference.pooling import Pooling
 
 
@@ -42,31 +41,12 @@ def reaches_padding(geometry: Geometry) -> np.ndarray:
     return found
 
 
-def chosen_last(X: np.ndarray, pooling: Pooling, *, columns: bool = False) -> np.ndarray:
-    """The row-major positions (int64) of the maxima, N x C x D1 x ... x Dn: of several, the last; -1 in empty windows.
-
-    ``columns``: the first in column-major order instead.
-    """
-    whole = replace(pooling, indices=True, numbering=Numbering(), activation=None)
-    positions = np.arange(X.size, dtype=np.int64).reshape(X.shape)
-    spatial = tuple(range(2, X.ndim))
-    if columns:
-        # The axes in reverse order: what runs fastest then is what ran slowest.
-        order = (0, 1, *reversed(spatial))
-        turned, where = (np.ascontiguousarray(tensor.transpose(order)) for tensor in (X, positions))
-        geometry = tuple(reversed(pooling.geometry))
-    else:
-        turned, where = (np.ascontiguousarray(np.flip(tensor, spatial)) for tensor in (X, positions))
-        geometry = tuple(map(_mirrored, pooling.geometry))
-    found = evaluate(turned, replace(whole, geometry=geometry))
-    assert found.Indices is not None
-    chosen = np.where(found.empty, -1, where.reshape(-1)[np.maximum(found.Indices, 0)] if X.size else -1)
-    return chosen.transpose(order) if columns else np.flip(chosen, spatial)
-
-
-def _mirrored(axis: Axis) -> Axis:
-    reach = effective_kernel(axis.kernel, axis.dilation)
-    return replace(axis, begin=(axis.output - 1) * axis.stride + reach - axis.size - axis.begin, end=axis.begin)
+def first_in_columns(X: np.ndarray, pooling: Pooling) -> np.ndarray:
+    """As :func:`~maxpool_check.reference.evaluator.chosen`, but of equal maxima the first in column-major order."""
+    # The axes in reverse order: what runs fastest then is what ran slowest.
+    order = (0, 1, *range(X.ndim - 1, 1, -1))
+    found = chosen(X.transpose(order), replace(pooling, geometry=pooling.geometry[::-1]))
+    return np.arange(X.size, dtype=np.int64).reshape(X.shape).transpose(order).reshape(-1)[found].transpose(order)
 
 
 def _is_tap(axis: Axis, position: np.ndarray, i: np.ndarray) -> np.ndarray:

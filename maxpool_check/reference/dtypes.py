@@ -17,6 +17,7 @@ NUMPY: dict[str, np.dtype] = {
 _FLOATS = frozenset(NUMPY[name] for name in FLOATS)
 
 
+@cache
 def name_of(dtype: np.dtype) -> str:
     """The name of a numpy dtype (``numpy.dtype('bfloat16')`` included)."""
     return dtype.name
@@ -31,6 +32,19 @@ def is_float(dtype: np.dtype) -> bool:
 def bits(values: np.ndarray) -> np.ndarray:
     """The same memory as unsigned integers: two values are the same bits exactly if these are equal."""
     return np.ascontiguousarray(values).view(f"u{values.dtype.itemsize}")
+
+
+def identical(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two tensors of any type and shape are the same in every bit."""
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Where two tensors of one dtype and shape agree: in every bit, or in being NaN."""
+    if not is_float(a.dtype):
+        return a == b
+    found: np.ndarray = (bits(a) == bits(b)).reshape(a.shape)
+    return found | (np.isnan(a) & np.isnan(b))
 
 
 def lowest(dtype: np.dtype) -> np.generic:

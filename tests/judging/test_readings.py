@@ -1,10 +1,14 @@
 """How an answer reads what its document leaves open."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.expected import Expected
+from maxpool_check.reference import definition
+from maxpool_check.reference.numbering import Numbering
 from maxpool_check.reference.policies import Policies
 from maxpool_check.specifications import specification
 
@@ -49,6 +53,40 @@ def test_a_window_of_nan_tells_two_readings_apart():
 def test_which_of_equal_maxima_is_named(index, name):
     X = np.array([[1, 5, 1], [5, 5, 1], [1, 1, 5]], np.int8)[np.newaxis, np.newaxis]
     assert read(X, [5], [index])["tie"] == (name,)
+
+
+RULES = {"first": min, "last": max, "column-first": lambda cells: min(cells, key=lambda cell: cell[::-1])}
+
+
+@pytest.mark.parametrize("axis", [0, 3])
+@pytest.mark.parametrize("pads", [[0, 0, 0, 0], [1, 0, 0, 1]], ids=str)
+def test_every_way_to_tie_reads_as_each_window_says(pads, axis):
+    for pattern in range(2**9):
+        X = (pattern >> np.arange(9) & 1).astype(np.float32).reshape(1, 1, 3, 3)
+        attributes = {"kernel_shape": [2, 2], "pads": pads}
+        pooling = specification("onnx-22").pooling(attributes, X.dtype.name, X.shape, Policies())
+        # From the last axis on several cells of a window have the same number.
+        numbering = Numbering(axis=axis)
+        expected = Expected(X, replace(pooling, numbering=numbering))
+        named = {name: np.zeros(expected.shape, np.int64) for name in RULES}
+        tied = np.zeros(expected.shape, bool)
+        for at in np.ndindex(expected.shape):
+            window = definition.cells(at, pooling.geometry)
+            maxima = [cell for cell in window if X[cell] == max(X[one] for one in window)]
+            tied[at] = len(maxima) > 1
+            for name, rule in RULES.items():
+                named[name][at] = np.ravel_multi_index(rule(maxima), X.shape)
+        numbers = {name: numbering.number(cells, X.shape) for name, cells in named.items()}
+        for answer in numbers.values():
+            fits = tuple(name for name, due in numbers.items() if (due == answer)[tied].all())
+            read = compare(expected, {"Y": expected.pooled.Y, "Indices": answer}, ("Y", "Indices")).readings
+            assert read == ({"tie": fits} if tied.any() else {}), (X, answer)
+
+
+def test_a_tie_shows_in_indices_alone():
+    X = np.ones((1, 1, 2, 2), np.float32)
+    assert read(X, [1], [0]) == {"tie": ("first", "column-first")}
+    assert read(X, [1]) == {}
 
 
 def test_the_sign_of_a_zero():
