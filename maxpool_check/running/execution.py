@@ -10,6 +10,7 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.judging.verdicts import FAULTS, Judgement, Meaning, Verdict
 from maxpool_check.outcome import Answered, Outcome
 from maxpool_check.question import Question
+from maxpool_check.reference.dtypes import name_of
 from maxpool_check.running import record
 from maxpool_check.targets.dialogue import Reply
 
@@ -89,7 +90,7 @@ def _digests(outcome: Outcome) -> dict[str, str]:
         return {}
     return {
         name: hashlib.sha256(
-            f"{value.dtype.name}{value.shape}".encode() + (b"" if value.dtype.hasobject else value.tobytes())
+            f"{name_of(value.dtype)}{value.shape}".encode() + (b"" if value.dtype.hasobject else value.tobytes())
         ).hexdigest()
         for name, value in outcome.outputs.items()
     }
