@@ -64,16 +64,21 @@ def _first_cells(expected: Expected) -> np.ndarray:
 def _tie(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -> tuple[str, ...]:
     if numbers is None or expected.pooling.policies.tie is not Tie.ANY or not expected.has_ties:
         return ()
-    tied = (expected.choices[0] != expected.last) & ~expected.pooled.empty & ~expected.holds_nan
-    if tied.any() and not (numbers == expected.pooled.Indices)[tied].all():
+    first, columns = expected.choices[0], expected.column_first
+    numbering, shape = expected.pooling.numbering, expected.core.shape
+    judged = ~(expected.pooled.empty | expected.holds_nan)
+    names_first = (numbers == expected.pooled.Indices)[judged].all()
+    if names_first and numbering.axis <= 2 and (first != columns)[judged].any():
+        # Each cell of a window has a number of its own, and where the first one is named no other rule fits.
+        return ("first",)
+    tied = judged & (first != expected.last)
+    if not names_first and tied.any():
         # An index that names no maximum says nothing of which it would take.
         tied &= expected.named(numbers, Y).right
     if not tied.any():
         return ()
-    numbering, shape = expected.pooling.numbering, expected.core.shape
-    chosen = {"first": expected.choices[0], "last": expected.last, "column-first": expected.column_first}
-    got = numbers[tied]
-    names = tuple(name for name, cells in chosen.items() if (numbering.number(cells[tied], shape) == got).all())
+    named = {"first": first[tied], "last": expected.last[tied], "column-first": columns[tied]}
+    names = tuple(name for name, cells in named.items() if (numbering.number(cells, shape) == numbers[tied]).all())
     return names or (MIXED,)
 
 
