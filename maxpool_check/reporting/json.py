@@ -20,7 +20,7 @@ def render(record: Record, exit_code: int) -> str:
 
 
 def parts(record: Record, exit_code: int) -> Iterator[str]:
-    """The document in parts: a run may have more executions than there is room for."""
+    """The document in parts: a run may have more executions than there is room for. Each of them is one line."""
     by_target = summary(record.executions)
     totals = {verdict: sum(counts[verdict] for counts in by_target.values()) for verdict in VERDICTS}
     before = {
@@ -41,8 +41,7 @@ def parts(record: Record, exit_code: int) -> Iterator[str]:
     yield json.dumps(before, indent=1).removesuffix("\n}") + ',\n "results": ['
     separator = ""
     for execution in record.executions:
-        # Two levels further in: no line ends inside of a text, where JSON writes it as \\n.
-        yield f"{separator}\n{json.dumps(_result(execution), indent=1)}".replace("\n", "\n  ")
+        yield f"{separator}\n  {json.dumps(_result(execution))}"
         separator = ","
     yield ("\n ]" if separator else "]") + ",\n" + json.dumps(behind, indent=1).removeprefix("{\n")
 
