@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from maxpool_check.commands import options, rendering
-from maxpool_check.commands.records import read
+from maxpool_check.commands.records import read as stored
 
 ONE_RECORD = ("json", "junit", "sarif")
 """The formats that are a document of their own."""
@@ -28,22 +29,25 @@ def command(records: tuple[Path, ...], form: str, output: Path | None, verbose: 
 
     if form in ONE_RECORD and len(records) > 1:
         raise click.UsageError(f"--format {form} is one document for one record")
-    parts = []
-    incomplete = False
-    for path in records:
-        record = read(path)
-        incomplete |= record.footer is None
-        code = record.footer.exit_code if record.footer else ExitCode.INCOMPLETE
-        shown = color if output is None else "never"
-        parts.append(rendering.rendered(record, form, code, color=shown, verbose=verbose))
-    rendered = "\n".join(parts)
+    read = [stored(path) for path in records]
+    shown = color if output is None else "never"
+
+    def parts() -> Iterator[str]:
+        for number, record in enumerate(read):
+            code = record.footer.exit_code if record.footer else ExitCode.INCOMPLETE
+            yield "\n" if number else ""
+            yield from rendering.parts(record, form, code, color=shown, verbose=verbose)
+
     if output is None:
-        click.echo(rendered, nl=False, color=True)
+        for part in parts():
+            click.echo(part, nl=False, color=True)
     else:
         try:
-            output.write_text(rendered, encoding="utf-8")
+            with output.open("w", encoding="utf-8") as file:
+                file.writelines(parts())
         except OSError as error:
             raise click.UsageError(f"cannot write {output}: {error.strerror}") from error
+    incomplete = any(record.footer is None for record in read)
     if incomplete:
         click.echo("incomplete: the run did not end", err=True)
     return ExitCode.INCOMPLETE if incomplete else ExitCode.AS_EXPECTED

@@ -2,44 +2,82 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Iterator
+
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from maxpool_check.reporting.text import details
-from maxpool_check.running.record import Execution, Record
+from maxpool_check.running.record import Execution, Record, Target
+
+_NO_CHAR = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(record: Record) -> str:
     """The XML. A known divergence is skipped, with its reason; a known one that no longer occurs fails."""
+    return "".join(parts(record))
+
+
+def parts(record: Record) -> Iterator[str]:
+    """The XML in parts: a run may have more executions than there is room for."""
     document = JUnitXml("maxpool-check")
-    footer = record.footer
-    reasons = {(entry.target, entry.id): entry.reason for entry in (footer.known if footer else ())}
-    for target in record.header.targets:
-        suite = TestSuite(_clean(target.name))
-        for name, value in (
-            ("distribution", target.distribution), ("version", target.version), ("provider", target.provider),
-            ("cases_sha256", record.header.cases_sha256),
-        ):  # fmt: skip
-            suite.add_property(name, _clean(value))
-        for execution in record.executions:
-            if execution.target == target.name:
-                reason = reasons.get((target.name, execution.known or ""), "")
-                suite.add_testcase(_test(execution, reason))
-        for entry in footer.known if footer else ():
-            if entry.target == target.name and entry.status in ("repaired", "expired"):
-                stale = TestCase(_clean(entry.id), "known-divergences")
-                stale.result = [Failure(_clean(entry.message), entry.status)]
-                suite.add_testcase(stale)
-        document.add_testsuite(suite)
-    problems = ["the run did not end"] if footer is None else list(footer.errors)
+    targets = record.header.targets
+    suites = [_suite(record, target) for target in targets]
+    for suite in [*suites, *_problems(record)]:
+        document.append(suite)
+    document.update_statistics()
+    for suite, target in zip(suites, targets, strict=True):
+        counts = Counter(type(one) for test in _tests(record, target) for one in (test, *test.result))
+        for counted in (document, suite):
+            counted.tests += counts[TestCase]
+            counted.errors += counts[Error]
+            counted.failures += counts[Failure]
+            counted.skipped += counts[Skipped]
+    # No suite of a target holds its tests: they are written where it ends.
+    end = "</testsuite>"
+    *before, behind = document.tostring().decode().split(end, len(suites))
+    for part, target in zip(before, targets, strict=True):
+        yield part
+        for test in _tests(record, target):
+            yield test.tostring().decode()
+        yield end
+    yield behind + "\n"
+
+
+def _suite(record: Record, target: Target) -> TestSuite:
+    suite = TestSuite(_clean(target.name))
+    for name, value in (
+        ("distribution", target.distribution), ("version", target.version), ("provider", target.provider),
+        ("cases_sha256", record.header.cases_sha256),
+    ):  # fmt: skip
+        suite.add_property(name, _clean(value))
+    return suite
+
+
+def _problems(record: Record) -> Iterator[TestSuite]:
+    """What is wrong with the run itself, if anything is."""
+    problems = ["the run did not end"] if record.footer is None else list(record.footer.errors)
     if problems:
         suite = TestSuite("run")
         test = TestCase("complete", "run")
         test.result = [Error(_clean(problem), "incomplete") for problem in problems]
         suite.add_testcase(test)
-        document.add_testsuite(suite)
-    document.update_statistics()
-    text: bytes = document.tostring()
-    return text.decode() + "\n"
+        yield suite
+
+
+def _tests(record: Record, target: Target) -> Iterator[TestCase]:
+    """Those of one target, in the order of its executions; then the known divergences that no longer occur."""
+    entries = [entry for entry in (record.footer.known if record.footer else ()) if entry.target == target.name]
+    reasons = {entry.id: entry.reason for entry in entries}
+    for execution in record.executions:
+        if execution.target == target.name:
+            yield _test(execution, reasons.get(execution.known or "", ""))
+    for entry in entries:
+        if entry.status in ("repaired", "expired"):
+            stale = TestCase(_clean(entry.id), "known-divergences")
+            stale.result = [Failure(_clean(entry.message), entry.status)]
+            yield stale
 
 
 def _test(execution: Execution, reason: str) -> TestCase:
@@ -64,8 +102,4 @@ def _test(execution: Execution, reason: str) -> TestCase:
 
 def _clean(text: str) -> str:
     """Text without what XML cannot hold: all but its production Char."""
-    return "".join(char if _is_char(ord(char)) else "?" for char in text)
-
-
-def _is_char(code: int) -> bool:
-    return code in (9, 10, 13) or 0x20 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or 0x10000 <= code
+    return _NO_CHAR.sub("?", text)

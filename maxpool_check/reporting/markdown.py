@@ -30,8 +30,9 @@ def render(record: Record, exit_code: int) -> str:
     names = ", ".join(target.name for target in record.header.targets)
     lines = [f"# MaxPool on {names}", "", *state(record, exit_code), "", *summary_table(record), *_documents(record)]
     lines += ["", *_setting(record)]
+    everything = findings(record)
     for target in record.header.targets:
-        found = [finding for finding in findings(record) if finding.target == target.name]
+        found = [finding for finding in everything if finding.target == target.name]
         lines += ["", f"## What is wrong on {target.name}", "", *_overview(found)]
         lines += _known(record, target.name)
         for finding in found:
@@ -215,12 +216,13 @@ def _others(finding: Finding) -> list[str]:
         )
         total = sum(one.counts.values())
         lines.append(f"- `{one.case}` (`{one.question}`): {shown}; {total} wrong cell{'s' if total != 1 else ''}")
-    by_file: dict[str, list[str]] = defaultdict(list)
+    # Dicts without values, for sets that keep their order.
+    by_file: dict[str, dict[str, None]] = defaultdict(dict)
     for one in finding.executions:
-        file, _, name = one.case.partition(":")
-        if not one.cells and name not in by_file[file]:
-            by_file[file].append(name)
-    return lines + [f"- `{file}`: {', '.join(names)}" for file, names in sorted(by_file.items()) if names]
+        if not one.cells:
+            file, _, name = one.case.partition(":")
+            by_file[file][name] = None
+    return lines + [f"- `{file}`: {', '.join(names)}" for file, names in sorted(by_file.items())]
 
 
 def _asked(execution: Execution) -> list[str]:
@@ -276,14 +278,12 @@ def _execution(execution: Execution) -> list[str]:
 
 
 def _undefined(record: Record) -> list[str]:
-    found = [execution for execution in record.executions if execution.verdict in ("undefined", "not-expressible")]
-    if not found:
+    groups: dict[tuple[str, str, str], dict[str, None]] = defaultdict(dict)
+    for execution in record.executions:
+        if execution.verdict in ("undefined", "not-expressible"):
+            groups[execution.target, execution.verdict, execution.message][execution.case] = None
+    if not groups:
         return []
-    groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for execution in found:
-        cases = groups[execution.target, execution.verdict, execution.message]
-        if execution.case not in cases:
-            cases.append(execution.case)
     rows = [
         [f"`{target}`", verdict, escaped(message), str(len(cases)), ", ".join(f"`{case}`" for case in cases)]
         for (target, verdict, message), cases in groups.items()

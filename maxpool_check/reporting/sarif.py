@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -26,9 +27,8 @@ def render(record: Record) -> str:
 def _run(record: Record, target: Target) -> dict[str, Any]:
     footer = record.footer
     reasons = {entry.id: entry.reason for entry in (footer.known if footer else ()) if entry.target == target.name}
-    executions = [one for one in record.executions if one.target == target.name]
     problems = list(footer.errors) if footer else ["the run did not end"]
-    problems += [f"{one.case}: {one.message}" for one in executions if one.verdict == "error"]
+    problems += [f"{one.case}: {one.message}" for one in _of(record, target) if one.verdict == "error"]
     stale = [entry for entry in (footer.known if footer else ()) if entry.status in ("repaired", "expired")]
     notes = [f"{entry.id} is {entry.status}: {entry.message}" for entry in stale if entry.target == target.name]
     return {
@@ -57,11 +57,15 @@ def _run(record: Record, target: Target) -> dict[str, Any]:
         "columnKind": "unicodeCodePoints",
         "results": [
             _result(execution, kind, reasons)
-            for execution in executions
+            for execution in _of(record, target)
             if execution.status
             for kind in execution.kinds
         ],
     }
+
+
+def _of(record: Record, target: Target) -> Iterator[Execution]:
+    return (one for one in record.executions if one.target == target.name)
 
 
 def _result(execution: Execution, kind: str, reasons: dict[str, str]) -> dict[str, Any]:

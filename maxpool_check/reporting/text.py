@@ -154,12 +154,15 @@ def _stale(console: Console, entries: tuple[KnownEntry, ...]) -> None:
 
 
 def _errors(console: Console, record: Record) -> None:
-    failed = [execution for execution in record.executions if execution.verdict == "error"]
-    for execution in failed[:3]:
-        console.print(f"[bold red]ERROR[/]  {escape(execution.case)} on {escape(execution.target)}: "
-                      f"{escape(execution.message)}")  # fmt: skip
-    if len(failed) > 3:
-        console.print(f"  ... {len(failed)} executions in all could not be asked")
+    failed = 0
+    for execution in record.executions:
+        if execution.verdict == "error":
+            failed += 1
+            if failed <= 3:
+                console.print(f"[bold red]ERROR[/]  {escape(execution.case)} on {escape(execution.target)}: "
+                              f"{escape(execution.message)}")  # fmt: skip
+    if failed > 3:
+        console.print(f"  ... {failed} executions in all could not be asked")
     if failed:
         console.print()
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import itertools
+import operator
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -268,50 +270,67 @@ class Kept(Sequence[Execution]):
     def __getitem__(self, at: Any) -> Any:
         return list(self)[at]
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Kept) and len(self) == len(other) and all(map(operator.eq, self, other))
+
     def close(self) -> None:
         """Let go of the temporary file."""
         if self._file is not None:
             self._file.close()
 
 
-def _uncompressed(path: Path) -> bytes:
-    data = path.read_bytes()
-    if not data.startswith(b"\x1f\x8b"):
-        return data
-    try:
-        # As far as it goes: an interrupted run leaves a stream without its end.
-        return zlib.decompressobj(wbits=31).decompress(data)
-    except zlib.error as error:
-        raise BadRecord(f"{path}: not a record: {error}") from error
-
-
 def read(path: Path) -> Record:
     """Read a record. A last line that is cut off is left out. Raises :class:`BadRecord` or ``OSError``."""
-    lines = _uncompressed(path).split(b"\n")
-    cut = lines.pop()
-    found: list[Line] = []
-    for number, line in enumerate(lines, 1):
+    lines = _stored(path)
+    header = _header(path, lines)
+    whole = itertools.takewhile(lambda line: line.endswith(b"\n"), lines)
+    return gather(itertools.chain([header], (_decoded(path, number, line) for number, line in enumerate(whole, 2))))
+
+
+def _stored(path: Path) -> Iterator[bytes]:
+    """The lines of a file that may be compressed, each with its end; the last may have none."""
+    with path.open("rb") as file:
+        compressed = file.peek(2).startswith(b"\x1f\x8b")
         try:
-            found.append(_DECODER.decode(line))
-        except msgspec.MsgspecError as error:
-            raise BadRecord(f"{path}:{number}: not a line of a record ({error})") from error
-    if not found and (not cut or cut.startswith(b"{")):
+            yield from gzip.GzipFile(fileobj=file) if compressed else file
+        except EOFError:
+            # As far as it goes: an interrupted run leaves a stream without its end.
+            return
+        except (zlib.error, gzip.BadGzipFile) as error:
+            raise BadRecord(f"{path}: not a record: {error}") from error
+
+
+def _header(path: Path, lines: Iterator[bytes]) -> Header:
+    line = next(lines, b"")
+    if not line.endswith(b"\n") and line[:1] in (b"", b"{"):
         raise CutOff(f"{path}:1: the record is cut off before the end of its first line")
-    if not found or not isinstance(found[0], Header):
+    found = _decoded(path, 1, line)
+    if not isinstance(found, Header):
         raise BadRecord(f"{path}:1: not a record: the first line is not a header")
-    if found[0].schema != SCHEMA:
-        raise BadRecord(f"{path}:1: a record of the schema {found[0].schema}; this version reads {SCHEMA}")
-    return gather(found)
+    if found.schema != SCHEMA:
+        raise BadRecord(f"{path}:1: a record of the schema {found.schema}; this version reads {SCHEMA}")
+    return found
+
+
+def _decoded(path: Path, number: int, line: bytes) -> Line:
+    try:
+        return _DECODER.decode(line)
+    except msgspec.MsgspecError as error:
+        raise BadRecord(f"{path}:{number}: not a line of a record ({error})") from error
 
 
 def gather(lines: Iterable[Line]) -> Record:
-    """The record that the lines make, header first."""
-    header, *rest = lines
+    """The record that the lines make, header first; no more of it is in memory than :class:`Kept` holds."""
+    rest = iter(lines)
+    header = next(rest)
     assert isinstance(header, Header)
-    footers = [line for line in rest if isinstance(line, Footer)]
-    executions = tuple(line for line in rest if isinstance(line, Execution))
-    footer = footers[-1] if footers and footers[-1].executions == len(executions) else None
-    return Record(header, executions, footer)
+    executions, footer = Kept(), None
+    for line in rest:
+        if isinstance(line, Execution):
+            executions.append(line)
+        elif isinstance(line, Footer):
+            footer = line
+    return Record(header, executions, footer if footer and footer.executions == len(executions) else None)
 
 
 def schema() -> Mapping[str, Any]:
