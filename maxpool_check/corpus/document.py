@@ -8,6 +8,7 @@ beyond what was written are refused.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,7 +155,7 @@ class _Open:
     mark: Mark
     anchor: str | None
     size: int = 1
-    key: tuple[Hashable, Mark] | None = None
+    key: tuple[str, Mark] | None = None
 
 
 class _Builder:
@@ -213,7 +214,8 @@ class _Builder:
         elif parent.key is None:
             if isinstance(data, (list, dict)):
                 raise _Stop("a key must be plain text", event)
-            key = str(data) if isinstance(data, (bool, int, float)) or data is None else data
+            # The same few in every case: each is kept once.
+            key = sys.intern(str(data))
             if key in parent.data:
                 first, _ = parent.inside[key]
                 self.problems.append(

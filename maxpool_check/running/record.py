@@ -268,7 +268,8 @@ class Kept(Sequence[Execution]):
                 yield cast("Execution", _DECODER.decode(line))
 
     def __getitem__(self, at: Any) -> Any:
-        return list(self)[at]
+        held = isinstance(at, int) and 0 <= at < len(self._held)
+        return self._held[at] if held else list(self)[at]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Kept) and len(self) == len(other) and all(map(operator.eq, self, other))

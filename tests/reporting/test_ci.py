@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from dataclasses import replace as changed
 from pathlib import Path
 
@@ -63,6 +64,16 @@ def test_junit_says_what_a_known_divergence_is_known_as_and_fails_a_stale_one():
 
 def test_an_incomplete_run_is_an_error_of_junit():
     assert results(changed(RECORD, footer=None))["run", "run:complete"] == [Error]
+
+
+def test_junit_takes_the_same_for_each_test_however_many_there_are():
+    def seconds(count):
+        record = changed(RECORD, executions=RECORD.executions[:1] * count)
+        start = time.process_time()
+        assert junit.render(record).count("<testcase ") > count
+        return time.process_time() - start
+
+    assert seconds(4000) < 24 * seconds(500)
 
 
 def test_what_xml_cannot_hold_is_left_out():

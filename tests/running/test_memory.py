@@ -6,9 +6,9 @@ import tracemalloc
 import pytest
 
 from maxpool_check.corpus.collection import collect
-from maxpool_check.reporting import github, json, markdown, sarif, text
+from maxpool_check.reporting import github, json, junit, markdown, sarif, text
 from maxpool_check.running.asker import Asker, Order
-from maxpool_check.running.record import Execution, Kept, Record, read
+from maxpool_check.running.record import Execution, Kept, Record, Writer, opened, read
 from maxpool_check.targets.name import parse
 from tests.conftest import ROOT
 from tests.running.test_runner import many as many_cases
@@ -59,6 +59,8 @@ def peak(count):
         assert render(record, 0)
     assert text.render(record, 0, width=80, color=False)
     assert sarif.render(record)
+    for part in junit.parts(record):
+        assert len(part) < 2**16
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     kept.close()
@@ -69,6 +71,27 @@ def test_ten_times_the_executions_take_no_more_memory_where_they_conform():
     peak(1_000)
     few, many = peak(1_000), peak(10_000)
     assert many < 1.5 * few
+
+
+@pytest.mark.parametrize("name", ["record.jsonl", "record.jsonl.gz"])
+def test_a_record_is_read_without_having_it_all_in_memory(tmp_path, name):
+    def peak_of_reading(count):
+        path = tmp_path / name
+        with opened(path) as file:
+            writer = Writer(file)
+            writer.write(read(GOLDEN).header)
+            for number in range(count):
+                writer.write(line(number))
+        tracemalloc.start()
+        executions = read(path).executions
+        assert (len(executions), executions[0]) == (count, line(0))
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        executions.close()
+        return most
+
+    # Ten thousand of them are held.
+    assert peak_of_reading(36_000) < 1.2 * peak_of_reading(12_000)
 
 
 def test_a_run_takes_its_answers_one_by_one(tmp_path, subject):
