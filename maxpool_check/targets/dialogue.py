@@ -122,6 +122,9 @@ def _by_model(target: Target, case: Case, question: Question, graph: Translation
         if opset is None:
             why = f"no older version of the operator than that of operator set {usual} means the same"
             return Reply(NotAsked(why))
+        if graph.activation is not None and opset < onnx_model.SINCE[graph.activation.function]:
+            why = f"operator set {opset} has its MaxPool, and another {graph.activation.function.value}"
+            return Reply(NotAsked(why))
     model = onnx_model.build(opset, graph.attributes, dtype, graph.shape, outputs, graph.activation)
     request = Request(X, outputs, model, graph.attributes, _setting(target, question))
     outcome = yield request

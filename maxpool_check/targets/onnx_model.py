@@ -15,6 +15,9 @@ from maxpool_check.reference.dtypes import NUMPY, rounded
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
 """The newest operator set that models can be built for."""
 
+SINCE = {Function.RELU: 1, Function.LEAKY_RELU: 1, Function.CLIP: 11}
+"""The operator set from which on an activation is written as it is here: Clip had no inputs for its bounds before."""
+
 SMALLEST = {"kernel_shape": [1]}
 """The attributes of the smallest MaxPool, over one spatial axis."""
 
@@ -78,7 +81,7 @@ _kept = lru_cache(1024)(_without_attributes)
 
 
 def _activation(activation: Activation, dtype: str) -> tuple[NodeProto, list[TensorProto]]:
-    """A node from ``maxima`` to Y, and its constants, as in the operator sets from 11 on."""
+    """A node from ``maxima`` to Y, and its constants, as in the operator sets from :data:`SINCE` on."""
     function = activation.function
     if function is Function.CLIP:
         values = rounded(activation.values, NUMPY[dtype])

@@ -119,3 +119,17 @@ def test_what_depends_on_the_graph_optimisations_is_found():
     assert (base.question, base.kinds) == ("y-only", ("y-lowest-for-neg-inf",))
     assert (varied.question, varied.kinds) == ("y-only-optimization-off", ("y-depends-on-optimization",))
     assert (varied.cells[0].expected, varied.cells[0].got) == ("-3.4028235e+38", "-inf")
+
+
+def test_an_older_operator_set_is_asked_with_its_own_nodes_or_not_at_all():
+    """Clip had attributes for its bounds before operator set 11: a model of today's form is no valid one there."""
+    corpus = collect([CASES / "nhwc/activation.yaml"])
+    lines = []
+    perform(Plan(corpus, corpus.cases, [target("onnxruntime")], questions=parse("oldest-opset")), lines.append)
+    clips = {case.id for case in corpus.cases if case.attributes.get("activation") == "Clip"}
+    oldest = [one for one in gather(lines).executions if one.question == "y-only-oldest-opset"]
+    assert clips
+    assert not [one for one in oldest if "INVALID_GRAPH" in one.message]
+    messages = {one.message for one in oldest if one.case in clips and one.verdict == "not-expressible"}
+    assert any("has its MaxPool, and another Clip" in message for message in messages)
+    assert {one.verdict for one in oldest if one.case not in clips} >= {"conforms"}
