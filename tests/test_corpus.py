@@ -94,7 +94,7 @@ def shown(result):
 
 
 def test_the_installed_release_is_as_expected(cli):
-    done = cli("run", CASES, "-j", "2")
+    done = cli("run", CASES, "-j", "2", "--questions", "all")
     assert done.code == 0, done.out
 
 

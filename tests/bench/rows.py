@@ -169,9 +169,19 @@ def _others(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
     model = folder / "model.onnx"
     model.write_bytes(work.model(X, 3, 1, 0))
     version = process((program, "--version")).stdout.split("Version:")[1].split()[0]
+
+    def polygraphy() -> float:
+        return process((program, "run", model, "--onnxrt")).seconds
+
     yield Row(
-        "run", what, ratio(lambda: process((program, "run", model, "--onnxrt")).seconds, ours, size.repetitions),
-        limit=-500, note=f"Polygraphy {version}; process start on both sides, of one model there, of {size.cases} cases here",
+        "run", what, ratio(polygraphy, ours, size.repetitions), limit=-500,
+        note=f"Polygraphy {version}; process start on both sides, of one model there, of {size.cases} cases here",
+    )  # fmt: skip
+    models = work.ready_models(cases, folder / "models.pickle")
+    yield Row(
+        "run", "Polygraphy's `run --onnxrt`, a model / the floor, a case",
+        ratio(polygraphy, lambda: process(python(HERE / "floor.py", models)).seconds / size.cases, size.repetitions),
+        note="what could be had at most",
     )  # fmt: skip
 
 
