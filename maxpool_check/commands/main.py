@@ -102,7 +102,7 @@ def _run(given: list[str]) -> int:
     try:
         # Not every command has anything to say more verbosely; a traceback can be had of each.
         asked = given if given[:1] and given[0] in _VERBOSE else [one for one in given if one != "-vv"]
-        code = cli.main(asked, prog_name="maxpool-check", standalone_mode=False)
+        code = cli.main(asked, prog_name="maxpool-check", standalone_mode=False, terminal_width=_help_width())
         sys.stdout.flush()
         return int(code or 0)
     except SystemExit as done:
@@ -132,6 +132,15 @@ def _run(given: list[str]) -> int:
             click.echo(f"internal error: {type(error).__name__}: {error}", err=True)
             click.echo("This is a defect of maxpool-check; -vv shows where it happened.", err=True)
         return _explained(given, 3, [{"message": f"internal error: {error}"}])
+
+
+def _help_width() -> int:
+    """The columns of a help page, as click has them; it would import shutil with its compressors to find out."""
+    try:
+        columns = int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size().columns
+    except (ValueError, OSError):
+        columns = 80
+    return max(min(columns, 80) - 2, 50)
 
 
 def _explained(arguments: list[str], exit_code: int, errors: list[dict[str, object]]) -> int:

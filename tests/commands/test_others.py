@@ -189,3 +189,19 @@ def test_an_internal_error_is_said_to_be_one(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         module.main(["run", "-vv"])
     assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("columns", "width"), [("40", 50), ("60", 58), ("200", 78), ("", 78), ("many", 78)])
+def test_help_is_as_wide_as_click_makes_it(cli, columns, width):
+    done = cli("run", "--help", COLUMNS=columns)
+    assert done.code == 0
+    # An option and its metavar are never broken.
+    longest = max(len(line) for line in done.out.splitlines() if not line.lstrip().startswith("-"))
+    assert width - 5 <= longest <= width
+
+
+def test_help_does_without_the_compressors_of_the_standard_library():
+    code = "import sys\nfrom maxpool_check.commands.main import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+    done = subprocess.run([sys.executable, "-c", code + "print('lzma' in sys.modules)"], capture_output=True, text=True,
+                          check=True, cwd=ROOT)  # fmt: skip
+    assert done.stdout.splitlines()[-1] == "False"
