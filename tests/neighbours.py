@@ -1,6 +1,7 @@
 """Programs behind ``command:`` that misbehave, each in one way: ``python neighbours.py NAME``."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -55,6 +56,71 @@ def talks_too_much():
     while True:
         question = hear()["id"]
         print(f'{{"id": {question}, "type": "unable", "message": "no"}}\n' * 2, end="", flush=True)
+
+
+def dies_later():
+    """Answers, and dies of it when the answer is out."""
+    ready()
+    say(id=hear()["id"], type="unable", message="no")
+    time.sleep(0.3)
+    sys.exit(7)
+
+
+def closes_stdin():
+    """Answers once, and wants to hear nothing more."""
+    ready()
+    say(id=hear()["id"], type="unable", message="no")
+    os.close(0)
+    time.sleep(600)
+
+
+def closes_stdout():
+    """Answers once, and says nothing more."""
+    ready()
+    say(id=hear()["id"], type="unable", message="no")
+    os.close(1)
+    time.sleep(600)
+
+
+def no_outputs():
+    """Gives a list where outputs have names."""
+    ready()
+    while True:
+        say(id=hear()["id"], type="answer", outputs=[1])
+
+
+def too_deep():
+    """Nests deeper than anyone reads."""
+    ready()
+    while hear():
+        print("[" * 200_000, flush=True)
+
+
+def no_dtype():
+    """Has a dtype that is half of one."""
+    ready()
+    while True:
+        say(id=hear()["id"], type="answer", outputs={"Y": {"dtype": "(", "shape": [0], "data": ""}})
+
+
+def negative_shape():
+    """Leaves a size to whoever reads it."""
+    ready()
+    while True:
+        say(id=hear()["id"], type="answer", outputs={"Y": {"dtype": "float32", "shape": [-1], "data": "AAAAAA=="}})
+
+
+def endless_nothing():
+    """Has no tensor, and that a million times a million times."""
+    ready()
+    while True:
+        say(id=hear()["id"], type="answer", outputs={"Y": {"dtype": "object", "shape": [10**6, 10**6], "data": None}})
+
+
+def providers_by_number():
+    """Counts its providers."""
+    ready(providers=5)
+    sys.stdin.read()
 
 
 def no_object():

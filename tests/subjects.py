@@ -10,6 +10,8 @@ import numpy as np
 import maxpool_check
 from maxpool_check.reference.dtypes import is_float, lowest
 
+_CALLS = []
+
 if os.environ.get("SLOW_TO_START"):
     time.sleep(60)
 
@@ -149,6 +151,16 @@ def says_which_process_it_is(X, attributes):
     return np.array(os.getpid())
 
 
+def counts_its_calls(X, attributes):
+    """Gives how often it was called in its process; refuses a stride of 0 and dies of a stride of 7, but counts them."""
+    _CALLS.append(None)
+    if 0 in attributes["strides"]:
+        raise ValueError("a stride of 0")
+    if 7 in attributes["strides"]:
+        os._exit(7)
+    return np.array(len(_CALLS))
+
+
 def takes_its_time(X, attributes):
     """Takes as many tenths of a second as its first stride says."""
     time.sleep(attributes["strides"][0] / 10)
@@ -173,9 +185,6 @@ def names_the_last_tie(X, attributes):
     planes = np.arange(X.shape[0] * X.shape[1]).reshape(*X.shape[:2], *[1] * (X.ndim - 2)) * np.prod(X.shape[2:])
     last = 2 * planes + np.prod(X.shape[2:]) - 1 - Indices
     return Y, last[(..., *[slice(None, None, -1)] * (X.ndim - 2))]
-
-
-_CALLS = []
 
 
 def alternates(X, attributes):

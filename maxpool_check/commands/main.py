@@ -89,6 +89,8 @@ def main(arguments: list[str] | None = None) -> None:
         # A title or an id may hold what the terminal's encoding cannot write.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if given and given[0] in COMMANDS:
+        _end_as_if_interrupted()
     try:
         sys.exit(_run(given))
     except BrokenPipeError:
@@ -132,6 +134,13 @@ def _run(given: list[str]) -> int:
             click.echo(f"internal error: {type(error).__name__}: {error}", err=True)
             click.echo("This is a defect of maxpool-check; -vv shows where it happened.", err=True)
         return _explained(given, 3, [{"message": f"internal error: {error}"}])
+
+
+def _end_as_if_interrupted() -> None:
+    """To be told to end is to be interrupted: what was started is ended, too."""
+    import signal
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def _help_width() -> int:

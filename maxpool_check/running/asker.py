@@ -21,7 +21,7 @@ from maxpool_check.running.slot import Pending, Slot, settled
 from maxpool_check.targets.description import Description
 from maxpool_check.targets.dialogue import Reply
 from maxpool_check.targets.name import TargetName
-from maxpool_check.targets.process import CannotStart
+from maxpool_check.targets.process import CannotStart, Worker
 from maxpool_check.targets.target import Target
 
 DEATHS_IN_A_ROW = 20
@@ -78,6 +78,7 @@ class Asker:
         self._order = order
         self._closed = False
         self._slots: dict[str, Slot] = {}
+        self._begun: list[Worker] = []
         self._starting: list[Future[Target]] = []
         for name in order.targets:
             future: Future[Target] = Future()
@@ -128,19 +129,28 @@ class Asker:
             yield self._judged(*waiting.popleft(), patience)
 
     def end(self) -> None:
-        """Kill every worker, whatever it is doing. From any thread."""
+        """Kill every worker, whatever it is doing; nothing more can be asked. From any thread."""
+        self._closed = True
+        for worker in list(self._begun):
+            worker.end()
         for slot in list(self._slots.values()):
             slot.end()
 
     def close(self) -> None:
         """End every worker, and let go of them."""
-        self._closed = True
+        self.end()
         for slot in list(self._slots.values()):
             slot.close()
 
+    def _begin(self, worker: Worker) -> None:
+        """Know of a worker that is being started: it may never get ready."""
+        self._begun.append(worker)
+        if self._closed:
+            worker.end()
+
     def _start(self, name: TargetName, future: Future[Target]) -> None:
         try:
-            target = Target(name, self._order.seconds, self._order.memory, keep=True)
+            target = Target(name, self._order.seconds, self._order.memory, keep=True, begun=self._begin)
         except BaseException as error:
             future.set_exception(error)
             return

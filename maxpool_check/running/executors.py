@@ -183,7 +183,7 @@ _stopped = threading.Event()
 
 def kept(run: str, make: Callable[[], _K]) -> _K:
     """What this thread keeps for a run, made when it is first needed; what it kept for another is let go."""
-    # Each thread has its own: a worker answers one question at a time.
+    # Each thread has its own: what asks belongs to one thread.
     key = run, threading.get_ident()
     if key not in _kept:
         for other in [other for other in _kept if other[1] == key[1]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.outcome import Answered, Failed, Outcome
+from maxpool_check.outcome import Answered, Crashed, Failed, Outcome, TimedOut
 from maxpool_check.question import BASES, Question, questions
 from maxpool_check.targets.dialogue import Dialogue, Reply, dialogue
 from maxpool_check.targets.process import CannotStart, Request, Worker, listen
@@ -25,6 +26,8 @@ class Pending:
         """What the target was handed last, or is to be handed next."""
         self.reply: Reply | None = None
         """What came of the question, once it is known."""
+        self.suspected: Crashed | None = None
+        """The death of a process that may have died of this request, or of what it had answered before."""
         self.proceed(None)
 
     def proceed(self, outcome: Outcome | None) -> None:
@@ -34,17 +37,32 @@ class Pending:
         except StopIteration as end:
             self.reply = end.value
 
+    def cleared(self, outcome: Outcome) -> Outcome:
+        """What became of a request, after it was asked again, alone: the death is told in any case."""
+        suspected, self.suspected = self.suspected, None
+        if suspected is None or isinstance(outcome, (Crashed, TimedOut, Failed)):
+            return outcome
+        return Crashed(f"{suspected.how} after other questions; asked alone, it does not die", suspected.stderr)
+
     @property
     def excluded(self) -> bool:
         """Whether the document excludes what is asked."""
         return self.request is not None and self.request.excluded
 
+    @property
+    def alone(self) -> bool:
+        """Whether nothing may be handed over behind it before its outcome is there."""
+        return self.request is not None and (
+            self.request.excluded or self.request.followed or self.suspected is not None
+        )
+
 
 class Slot:
     """A place for one worker of a target; the first may be there already.
 
-    Requests are handed over while the worker is busy with those before them, so that it need not wait. If it dies, what it
-    was working on has its outcome, and what lay behind that is handed to the next worker.
+    Requests are handed over while the worker is busy with those before them, so that it need not wait; always in the same
+    order. If it dies, the first that it has not answered is asked again, alone, where it had answered others: did it die
+    of that, or of those? What lay behind is handed to the next worker.
     """
 
     def __init__(self, target: Target, worker: Worker | None = None) -> None:
@@ -57,7 +75,10 @@ class Slot:
         self._closed = False
 
     def begin(self, case: Case, wanted: Collection[Question] = BASES) -> dict[Question, Pending]:
-        """Put those questions of a case that are wanted. Their replies come in :func:`settled`."""
+        """Put those questions of a case that are wanted. Their replies come in :func:`settled`.
+
+        An exception leaves nothing of what was put.
+        """
         asked = questions(case.outputs, case.specification.domain, wanted)
         pending = {question: Pending(dialogue(self.target, case, question)) for question in asked}
         self.put(pending.values())
@@ -65,8 +86,9 @@ class Slot:
 
     def put(self, pending: Iterable[Pending]) -> None:
         """Put questions behind those that are there."""
-        self._waiting += [one for one in pending if one.reply is None]
-        self.attend()
+        with _nothing_left_of([self]):
+            self._waiting += [one for one in pending if one.reply is None]
+            self.attend()
 
     def attend(self) -> None:
         """Go on with what has come, and hand over what is next."""
@@ -91,15 +113,16 @@ class Slot:
         """Forget what has been put, and end the worker."""
         self._waiting.clear()
         self._handed.clear()
-        if self.worker is not None:
-            self.worker.close()
-            self.worker = None
+        worker, self.worker = self.worker, None
+        if worker is not None:
+            worker.close()
 
     def end(self) -> None:
         """Kill the worker, and give no other. From any thread."""
         self._closed = True
-        if self.worker is not None:
-            self.worker.end()
+        worker = self.worker
+        if worker is not None:
+            worker.end()
 
     def close(self) -> None:
         """Let go of what is left of it, when no thread uses it any more."""
@@ -107,7 +130,7 @@ class Slot:
         self.drop()
 
     def _may_hand(self, one: Pending) -> bool:
-        if self._handed and (one.excluded or self._handed[-1].excluded):
+        if self._handed and (one.excluded or one.suspected or self._handed[-1].alone):
             return False
         return self.worker is None or self.worker.backlog < _BACKLOG
 
@@ -115,7 +138,11 @@ class Slot:
         one = self._handed.popleft()
         if one.excluded and isinstance(outcome, Answered):
             worker.end()
-        one.proceed(outcome)
+        if isinstance(outcome, Crashed) and worker.has_answered:
+            one.suspected = outcome
+            self._handed.appendleft(one)
+            return
+        one.proceed(one.cleared(outcome))
         if one.reply is None:
             self._waiting.appendleft(one)
 
@@ -136,16 +163,33 @@ class Slot:
                 self.worker = self.target.worker()
             except CannotStart as error:
                 self.failure = error
+            if self._closed:
+                self.end()
         return self.worker
 
 
 def settled(pending: Mapping[Question, Pending], slots: Collection[Slot]) -> dict[Question, Reply]:
-    """The replies to questions, by attending to the slots until they are there."""
+    """The replies to questions, by attending to the slots until they are there.
+
+    An exception leaves nothing of what was put in the slots.
+    """
     replies = {}
-    for question, one in pending.items():
-        while one.reply is None:
-            listen([slot.worker for slot in slots if slot.worker is not None])
-            for slot in slots:
-                slot.attend()
-        replies[question] = one.reply
+    with _nothing_left_of(slots):
+        for question, one in pending.items():
+            while one.reply is None:
+                listen([slot.worker for slot in slots if slot.worker is not None])
+                for slot in slots:
+                    slot.attend()
+            replies[question] = one.reply
     return replies
+
+
+@contextlib.contextmanager
+def _nothing_left_of(slots: Iterable[Slot]) -> Iterator[None]:
+    """An interruption may leave a slot between two steps: what comes next must not be taken for what was asked before."""
+    try:
+        yield
+    except BaseException:
+        for slot in slots:
+            slot.drop()
+        raise

@@ -63,12 +63,23 @@ def _in_parts(target: Target, case: Case, question: Question, variation: Variati
         return Reply(NotAsked(str(error)))
     answers: list[Answered] = []
     for part in parts:
-        reply = yield from _as_it_is(target, part, question.base)
+        reply = yield from _followed(_as_it_is(target, part, question.base))
         if not isinstance(reply.outcome, Answered):
             return reply
         answers.append(reply.outcome)
     outputs = variations.whole(case, variation, [answer.outputs for answer in answers])
     return replace(reply, outcome=replace(answers[0], outputs=outputs))
+
+
+def _followed(dialogue: Dialogue) -> Dialogue:
+    """The same, and others of the same question may come behind it."""
+    try:
+        request = next(dialogue)
+        while True:
+            request = dialogue.send((yield replace(request, followed=True)))
+    except StopIteration as end:
+        reply: Reply = end.value
+        return reply
 
 
 def _as_it_is(target: Target, case: Case, question: Question) -> Dialogue:
@@ -126,7 +137,8 @@ def _by_model(target: Target, case: Case, question: Question, graph: Translation
             why = f"operator set {opset} has its MaxPool, and another {graph.activation.function.value}"
             return Reply(NotAsked(why))
     model = onnx_model.build(opset, graph.attributes, dtype, graph.shape, outputs, graph.activation)
-    request = Request(X, outputs, model, graph.attributes, _setting(target, question))
+    setting, followed = _setting(target, question), graph.activation is not None
+    request = Request(X, outputs, model, graph.attributes, setting, followed=followed)
     outcome = yield request
     if isinstance(outcome, RefusedByTarget) and graph.activation is not None:
         alone = onnx_model.build(opset, graph.attributes, dtype, graph.shape, outputs)
@@ -148,7 +160,7 @@ def _in_domain(target: Target, case: Case, question: Question) -> Dialogue:
     if _may_be_refused(case):
         # A runtime without the operator refuses everything; that is no evidence that it refuses this.
         smallest = onnx_model.build(opset, onnx_model.SMALLEST, "float32", _SMALLEST.shape, ("Y",), domain=domain)
-        outcome = yield Request(_SMALLEST, ("Y",), smallest, onnx_model.SMALLEST)
+        outcome = yield Request(_SMALLEST, ("Y",), smallest, onnx_model.SMALLEST, followed=True)
         if isinstance(outcome, RefusedByTarget):
             return Reply(NotAsked(f"it has no MaxPool in {domain}: {outcome.status}: {outcome.message}"))
     attributes = {

@@ -36,6 +36,8 @@ _STDERR_READ = 2**16
 _FRAME = re.compile(r"\s+(\d+:|at )\s*\S")
 _PIPE = 2**16
 _LOOK_SECONDS = 0.2
+_DYING_SECONDS = 1.0
+"""How long a process may take from closing its pipes to its end, when it dies."""
 # Imports the worker package, and nothing else of the folder it is in: neither that folder nor the user's own may hide a
 # module of the runtime.
 _BOOT = """
@@ -57,6 +59,7 @@ class Request:
 
     ``setting`` is one that the program knows. ``excluded`` says that the document excludes what is asked: a runtime that
     answers may have broken its own memory over it, so that its process is ended then, and asked nothing else before.
+    ``followed`` says that another request of the same question may come next, and nothing else in between.
     """
 
     X: np.ndarray
@@ -65,6 +68,7 @@ class Request:
     attributes: Mapping[str, Any]
     setting: str | None = None
     excluded: bool = False
+    followed: bool = False
 
 
 def adapter(python: str, name: str) -> list[str]:
@@ -83,7 +87,7 @@ class Worker:
     """One process that asks one runtime, one question after another. It ends at the first death; start another.
 
     It may be handed further requests while it works; the outcomes come in their order. A worker that has died has an
-    outcome for the request that it was working on, and none for those behind it.
+    outcome for the first request that it has not answered, and none for those behind it.
     """
 
     def __init__(
@@ -122,6 +126,7 @@ class Worker:
         self._seconds: deque[float] = deque()
         self._listened = 0.0
         self._number = 0
+        self._broken: str | None = None
         self._outgoing = bytearray()
         self._incoming = [b""]
         self._received = 0
@@ -149,6 +154,11 @@ class Worker:
         return self._alive and not self._closed and self._process.poll() is None
 
     @property
+    def has_answered(self) -> bool:
+        """Whether there is something that it has answered: what it dies of may be that, then."""
+        return self._number - len(self._seconds) > 0
+
+    @property
     def waited_for(self) -> bool:
         """Whether something is to come from it."""
         return self._alive and bool(self._seconds)
@@ -163,9 +173,8 @@ class Worker:
 
         It is on its way with the next :meth:`send`.
         """
-        self._number += 1
         message = {
-            "id": self._number,
+            "id": self._number + 1,
             "model": base64.b64encode(request.model).decode(),
             "attributes": dict(request.attributes),
             "inputs": {"X": encoded(request.X)},
@@ -173,6 +182,9 @@ class Worker:
             **({"setting": request.setting} if request.setting is not None else {}),
         }
         self._say(message, seconds)
+        self._number += 1
+        # What it said without having been asked is no answer to this.
+        self._take_lines()
 
     def send(self) -> None:
         """Write what it takes of what was handed over."""
@@ -182,8 +194,9 @@ class Worker:
         except BlockingIOError:
             pass
         except BrokenPipeError:
-            # That it has died is seen where the answers come from.
+            # What it has answered can still be read, and is; how it has died is seen behind that.
             self._outgoing.clear()
+            self._let_go("stdin")
 
     def ask(self, request: Request, seconds: float) -> Outcome:
         """Hand over a request, and wait for what becomes of it. Raises :class:`CannotStart` if it never got ready."""
@@ -217,7 +230,9 @@ class Worker:
     def end(self) -> None:
         """Kill the process and all it has started; what it was asked comes to a crash. From any thread."""
         self._closed = True
-        self._kill()
+        if self._process.returncode is None:
+            # Otherwise its number may be another's by now.
+            self._kill()
 
     def close(self) -> None:
         """End it and let go of its pipes, when nobody is waiting any more."""
@@ -235,12 +250,11 @@ class Worker:
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def _say(self, message: Mapping[str, Any], seconds: float) -> None:
+        line = json.dumps(message).encode() + b"\n"
         if not self._seconds:
             self._listened = 0.0
         self._seconds.append(seconds)
-        self._outgoing += json.dumps(message).encode() + b"\n"
-        # What it said without having been asked is no answer to this.
-        self._take_lines()
+        self._outgoing += line
 
     def _read(self) -> None:
         part = os.read(self.stdout, _PIPE)
@@ -270,7 +284,8 @@ class Worker:
                 self._introduced(reply)
             else:
                 self.outcomes.append(_outcome(reply, self._number - len(self._seconds) + 1))
-        except (ValueError, KeyError, TypeError) as error:
+        except Exception as error:
+            # Whatever a program may say, it is not the end of the run.
             self._broke(error)
             return
         self._seconds.popleft()
@@ -299,11 +314,20 @@ class Worker:
 
     def _died(self) -> None:
         """The process has ended instead of answering."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(5)
-        self._kill()
+        self._let_go("stdout")
         how, said = _how(self._process.wait()), self._said()
+        if self._broken is not None:
+            self._broke(ValueError(self._broken))
+            return
         self._end(Crashed(how, said), f"the worker died while starting: {how}\n{said}".rstrip())
+
+    def _let_go(self, pipe: str) -> None:
+        """End a process that does not want one of its pipes any more, if it is not about to die for itself."""
+        try:
+            self._process.wait(_DYING_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._broken = self._broken or f"it closed its {pipe}"
+        self._kill()
 
     def _end(self, outcome: Outcome, why: str) -> None:
         """Nothing more comes from it; what it was working on has this outcome."""
@@ -340,7 +364,8 @@ def listen(workers: Iterable[Worker]) -> None:
     most = min([_LOOK_SECONDS, *(worker.left for worker in waited)])
     start = time.monotonic()
     ready = {descriptor for descriptor, _ in poller.poll(max(0.0, most) * 1000)}
-    seconds = time.monotonic() - start
+    # Not more than was to be waited: this process may have been stopped, and everyone with it.
+    seconds = min(time.monotonic() - start, max(0.0, most))
     for worker in waited:
         worker.attend(worker.stdout in ready, seconds)
 

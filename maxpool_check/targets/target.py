@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,22 +25,26 @@ class Target:
     """One runtime in one environment. It makes workers; each worker is one process."""
 
     def __init__(
-        self, name: TargetName, seconds: float = 10.0, memory: int | None = None, *, keep: bool = False
+        self,
+        name: TargetName,
+        seconds: float = 10.0,
+        memory: int | None = None,
+        *,
+        keep: bool = False,
+        begun: Callable[[Worker], None] = lambda _: None,
     ) -> None:
-        """Start a worker to see what it is; it is ended again, or ``kept``. Raises :class:`CannotStart`."""
+        """Start a worker to see what it is; it is ended again, or ``kept``. Raises :class:`CannotStart`.
+
+        ``begun`` is told of it before it is ready: it may hang.
+        """
         self.name = name
         self.seconds = seconds
         self._memory = memory
         self._python = self._interpreter()
         with contextlib.ExitStack() as stack:
             worker = stack.enter_context(contextlib.closing(self.worker()))
-            try:
-                said = worker.description
-            except CannotStart as error:
-                raise self.cannot_start(error) from error
-            self.description = self._describe(worker, said)
-            self.limits = Limits(_maybe(said.get("dtypes"), str), _maybe(said.get("spatial"), int))
-            self.settings = _maybe(said.get("settings"), str) or ()
+            begun(worker)
+            self.description = self._described(worker)
             if keep:
                 stack.pop_all()
         self.kept = worker if keep else None
@@ -83,7 +87,20 @@ class Target:
                 raise CannotStart(f"{self.name} cannot be started: {error}") from error
         return self.name.options.get("python", sys.executable)
 
-    def _describe(self, worker: Worker, said: Mapping[str, Any]) -> Description:
+    def _described(self, worker: Worker) -> Description:
+        """What it says of itself, and can be asked. Raises :class:`CannotStart`."""
+        try:
+            said = worker.description
+        except CannotStart as error:
+            raise self.cannot_start(error) from error
+        try:
+            self.limits = Limits(_maybe(said.get("dtypes"), str), _maybe(said.get("spatial"), int))
+            self.settings = _maybe(said.get("settings"), str) or ()
+            return self._description(worker, said)
+        except (TypeError, ValueError) as error:
+            raise CannotStart(f"{self.name} says of itself what nobody understands: {error}") from error
+
+    def _description(self, worker: Worker, said: Mapping[str, Any]) -> Description:
         wants = str(said.get("wants", "attributes"))
         if wants not in ("model", "attributes", *LANGUAGES):
             raise CannotStart(

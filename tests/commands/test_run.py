@@ -199,7 +199,8 @@ def test_quiet_prints_nothing_but_the_exit_code(cli, small, subject):
     assert (done.code, done.out, done.err) == (1, "", "")
 
 
-def test_ctrl_c_leaves_a_record_without_a_footer_and_no_worker(small, subject, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_leaves_a_record_without_a_footer_and_no_worker(small, subject, tmp_path, number):
     path = tmp_path / "record.jsonl"
     arguments = ["run", small, "-t", subject("hangs"), "-o", path, "--timeout", "60"]
     process = subprocess.Popen(
@@ -213,7 +214,7 @@ def test_ctrl_c_leaves_a_record_without_a_footer_and_no_worker(small, subject, t
         time.sleep(0.1)
     children = {pid for pid, parent, _ in living() if parent == process.pid}
     assert children
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "interrupted after" in err
@@ -271,9 +272,13 @@ def test_ctrl_c_before_anything_is_asked_leaves_what_was_there(small, tmp_path, 
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     time.sleep(3)
+    children = {pid for pid, parent, _ in living() if parent == process.pid}
+    assert children
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=30)
     assert process.returncode == json.loads(out)["exit_code"] == 130
+    # Nor is the target left behind that hangs in its import.
+    assert eventually(lambda: not children & {pid for pid, _, _ in living()})
     assert path.read_text() == "what was there"
 
 

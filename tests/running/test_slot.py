@@ -29,13 +29,13 @@ def slot(subject):
         yield lambda name, **options: made(name if ":" in name else subject(name), **options)
 
 
-def question(stride=1, *, size=4, excluded=False):
+def question(stride=1, *, size=4, **kind):
     attributes = {
         "kernel_shape": [1, 1], "strides": [stride, stride], "dilations": [1, 1], "pads": [0, 0, 0, 0],
         "auto_pad": "NOTSET", "ceil_mode": 0, "storage_order": 0,
     }  # fmt: skip
     X = np.zeros((1, 1, size, size), np.float32)
-    return (yield Request(X, ("Y",), b"", attributes, excluded=excluded))
+    return (yield Request(X, ("Y",), b"", attributes, **kind))
 
 
 def put(slot, *dialogues):
@@ -81,13 +81,102 @@ def test_a_dialogue_of_several_requests_is_carried_to_its_end(slot):
     def three():
         outcomes = []
         for stride in (1, 0, 7):
-            outcomes.append((yield from question(stride)))
+            outcomes.append((yield from question(stride, followed=True)))
         return outcomes
 
     (first, second, third), other = put(slot("says_which_process_it_is"), three(), question())
-    assert process(first) == process(other)
+    # Nothing comes in between.
+    assert process(first) != process(other)
     assert second == RefusedByTarget("ValueError", "a stride of 0")
     assert third == Crashed("exited with status 7", "")
+
+
+def calls(outcomes):
+    return [int(outcome.outputs["Y"]) for outcome in outcomes if isinstance(outcome, Answered)]
+
+
+def test_what_is_asked_comes_in_one_order_whatever_the_timing(slot):
+    """The state of a runtime depends on it, and so may its crashes."""
+
+    def several(*strides):
+        outcomes = []
+        for stride in strides:
+            outcomes.append((yield from question(stride, followed=True)))
+        return outcomes
+
+    first, second, third, fourth, fifth = put(
+        slot("counts_its_calls"), several(1, 0, 1), question(), several(1, 1), several(0), question()
+    )
+    assert calls(first) == [1, 3]
+    assert calls([second]) == [4]
+    assert calls(third) == [5, 6]
+    assert fourth == [RefusedByTarget("ValueError", "a stride of 0")]
+    assert calls([fifth]) == [8]
+
+
+def test_who_lives_alone_and_died_behind_others_is_a_crash_that_says_so(slot):
+    asked = slot(f"command:{sys.executable} {ROOT / 'tests/neighbours.py'} dies_later")
+    outcomes = put(asked, question(), question(), question())
+    told = Crashed("exited with status 7 after other questions; asked alone, it does not die", "")
+    assert outcomes == [NotAsked("no"), told, told]
+
+
+def test_who_died_behind_others_and_dies_alone_is_an_ordinary_crash(slot):
+    first, second, third = put(slot("counts_its_calls"), question(), question(7), question())
+    assert calls([first]) == [1]
+    assert second == Crashed("exited with status 7", "")
+    assert calls([third]) == [1]
+
+
+@pytest.mark.parametrize("name", ["closes_stdin", "closes_stdout"])
+def test_a_pipe_that_is_closed_by_the_living_is_no_crash_and_no_time_out(slot, name):
+    asked = slot(f"command:{sys.executable} {ROOT / 'tests/neighbours.py'} {name}")
+    assert put(asked, question()) == [NotAsked("no")]
+    time.sleep(0.5)
+    (outcome,) = put(asked, question())
+    assert outcome == Failed(f"the worker broke the protocol: it closed its {name.removeprefix('closes_')}")
+    assert put(asked, question()) == [NotAsked("no")]
+
+
+class Interrupted(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("step", ["_proceed", "_may_hand", "_living", "attend"])
+@pytest.mark.parametrize("when", [1, 2, 4])
+def test_after_an_interruption_nothing_is_taken_for_the_answer_to_something_else(slot, monkeypatch, step, when):
+    asked = slot("counts_its_calls")
+    whole, left = getattr(Slot, step), [when]
+
+    def interrupted(self, *arguments):
+        left[0] -= 1
+        if left[0] == 0:
+            raise Interrupted
+        return whole(self, *arguments)
+
+    monkeypatch.setattr(Slot, step, interrupted)
+    with contextlib.suppress(Interrupted):
+        while left[0] > 0:
+            put(asked, question(), question(), question())
+    kinds = [type(one) for one in put(asked, question(0), question(), question(0))]
+    assert kinds == [RefusedByTarget, Answered, RefusedByTarget]
+
+
+def test_while_everything_is_stopped_nobody_runs_out_of_time(slot, monkeypatch):
+    """As when a container is paused: the clock goes on, and nobody could have answered."""
+    clock, jumps = time.monotonic, iter([0, 100])
+    passed = [0]
+
+    def monotonic():
+        passed[0] += next(jumps, 0)
+        return clock() + passed[0]
+
+    asked = slot("takes_its_time", seconds=2.0)
+    put(asked, question(1))
+    monkeypatch.setattr("maxpool_check.targets.process.time.monotonic", monotonic)
+    (outcome,) = put(asked, question(5))
+    assert isinstance(outcome, Answered)
+    assert passed == [100]
 
 
 def test_the_time_of_a_question_begins_with_the_answer_before_it(slot):

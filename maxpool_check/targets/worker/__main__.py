@@ -1,7 +1,7 @@
 """The worker's loop: one JSON line in, one out, until stdin ends.
 
-Started as ``python -m worker ADAPTER``. The first line out is ``ready`` or ``failed``; every ``ask`` is answered with one
-``answer``, ``refusal`` or ``failed`` of the same id.
+Started as ``python -m worker ADAPTER``. The first line out is ``ready`` or ``failed``; every question is answered with one
+``answer``, ``refusal``, ``unable`` or ``failed`` of the same id, in the order in which they came.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ bfloat16 is not a dtype of numpy: where ml_dtypes is not installed it travels as
 from __future__ import annotations
 
 import base64
+import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ try:
     import ml_dtypes
 except ImportError:
     ml_dtypes = None  # type: ignore[assignment]
+
+
+MOST_CELLS = 2**24
+"""What is no tensor has no more cells than this."""
 
 
 class BFloat16:
@@ -37,12 +42,16 @@ def encoded(value: Any) -> dict[str, Any]:
 
 def decoded(tensor: dict[str, Any]) -> Any:
     """The tensor of a JSON; writable, since it is a kernel's to use."""
-    name = tensor["dtype"]
+    name, shape = tensor["dtype"], tuple(tensor["shape"])
+    if min(shape, default=0) < 0:
+        raise ValueError(f"a tensor of the shape {shape}")
     if tensor["data"] is None:
-        return np.broadcast_to(np.array(None, object), tensor["shape"])
+        if math.prod(shape) > MOST_CELLS:
+            raise ValueError(f"{math.prod(shape)} cells of no type")
+        return np.broadcast_to(np.array(None, object), shape)
     if name == "bfloat16":
         dtype = np.dtype("uint16") if ml_dtypes is None else np.dtype(ml_dtypes.bfloat16)
     else:
         dtype = np.dtype(name).newbyteorder("<")
-    array = np.frombuffer(base64.b64decode(tensor["data"]), dtype).reshape(tensor["shape"])
+    array = np.frombuffer(base64.b64decode(tensor["data"], validate=True), dtype).reshape(shape)
     return array.astype(array.dtype.newbyteorder("="))
