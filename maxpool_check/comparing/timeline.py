@@ -26,9 +26,10 @@ class Release:
 
     @property
     def kinds(self) -> Counter[str]:
-        """The number of cases that show each kind, however often they were asked."""
-        found = {(kind, one.case) for one in (self.record.executions if self.record else ()) for kind in one.kinds}
-        return Counter(kind for kind, _ in found)
+        """The number of cases that show each kind, however often they were asked; in the order of the record."""
+        executions = self.record.executions if self.record else ()
+        # A dict, for a set would be in another order in every process.
+        return Counter(kind for kind, _ in dict.fromkeys((kind, one.case) for one in executions for kind in one.kinds))
 
 
 @dataclass(frozen=True)
