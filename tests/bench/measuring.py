@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from tests.conftest import ROOT
+
+TIMED = Path(__file__).parent / "timed.py"
 
 Timed = Callable[[], float]
 """Does something once, and returns the seconds it took."""
@@ -70,19 +73,18 @@ class Finished:
 
 def process(command: Sequence[object], allowed: Sequence[int] = (0,)) -> Finished:
     """Run a command, with its start and its end in the time."""
-    start = time.perf_counter()
-    child = subprocess.Popen(
-        [str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT, env=_environment()
-    )  # fmt: skip
-    assert child.stdout is not None
-    stdout = child.stdout.read()
-    _, status, usage = os.wait4(child.pid, 0)
-    seconds = time.perf_counter() - start
-    child.stdout.close()
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode not in allowed:
-        raise RuntimeError(f"{' '.join(map(str, command))} ended with {child.returncode}:\n{stdout[-2000:]}")
-    return Finished(seconds, _mebibytes(usage), stdout)
+    told, tell = os.pipe()
+    with os.fdopen(told) as figures:
+        done = subprocess.run(
+            [sys.executable, "-S", TIMED, str(tell), *map(str, command)],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT, env=_environment(), pass_fds=[tell],
+            check=True,
+        )  # fmt: skip
+        os.close(tell)
+        code, seconds, memory = json.load(figures)
+    if code not in allowed:
+        raise RuntimeError(f"{' '.join(map(str, command))} ended with {code}:\n{done.stdout[-2000:]}")
+    return Finished(seconds, _mebibytes(memory), done.stdout)
 
 
 def python(*words: object) -> tuple[object, ...]:
@@ -95,6 +97,6 @@ def _environment() -> Mapping[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
-def _mebibytes(usage: resource.struct_rusage) -> float:
+def _mebibytes(memory: int) -> float:
     # Linux counts it in KiB, macOS in bytes.
-    return usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    return memory / (2**20 if sys.platform == "darwin" else 2**10)

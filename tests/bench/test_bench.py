@@ -47,3 +47,12 @@ def test_what_is_wanted_is_a_most_or_a_least(value, limit, met):
 def test_a_command_that_fails_is_no_measurement():
     with pytest.raises(RuntimeError, match="ended with 3"):
         process((sys.executable, "-c", "raise SystemExit(3)"))
+
+
+def test_the_memory_is_that_of_the_process_and_not_of_this_one():
+    held = bytearray(b"x" * (200 * 2**20))
+    small = process((sys.executable, "-c", "pass")).mebibytes
+    large = process((sys.executable, "-c", "x = b'x' * (100 * 2**20)")).mebibytes
+    assert len(held) == 200 * 2**20
+    assert small < 60
+    assert large - small > 90
