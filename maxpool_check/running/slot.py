@@ -101,7 +101,9 @@ class Slot:
             one = self._waiting.popleft()
             living = self._living()
             if living is None:
-                one.reply = Reply(Failed(f"could not be started again: {self.failure}", final=True))
+                if one.suspected is not None:
+                    one.proceed(one.suspected)
+                one.reply = one.reply or Reply(Failed(f"could not be started again: {self.failure}", final=True))
                 continue
             assert one.request is not None
             living.hand(one.request, self.target.seconds)

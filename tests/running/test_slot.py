@@ -225,6 +225,17 @@ def test_a_worker_that_cannot_be_started_again_is_told_for_all_that_waits(slot, 
     assert asked.failure is not None
 
 
+def test_a_death_is_told_also_where_nobody_can_be_asked_again(slot, monkeypatch):
+    asked = slot("counts_its_calls")
+    put(asked, question())
+    monkeypatch.setattr(asked.target, "_python", "/no/such/python")
+    first, second, third = put(asked, question(), question(7), question())
+    assert isinstance(first, Answered)
+    assert second == Crashed("exited with status 7", "")
+    assert isinstance(third, Failed)
+    assert third.final
+
+
 def test_nothing_is_asked_after_the_end(slot):
     asked = slot("right")
     put(asked, question())
