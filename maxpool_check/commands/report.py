@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from maxpool_check.commands import options, rendering
-from maxpool_check.commands.records import read as stored
+from maxpool_check.commands.records import read
 
 ONE_RECORD = ("json", "junit", "sarif")
 """The formats that are a document of their own."""
@@ -29,11 +29,11 @@ def command(records: tuple[Path, ...], form: str, output: Path | None, verbose: 
 
     if form in ONE_RECORD and len(records) > 1:
         raise click.UsageError(f"--format {form} is one document for one record")
-    read = [stored(path) for path in records]
+    stored = [read(path) for path in records]
     shown = color if output is None else "never"
 
     def parts() -> Iterator[str]:
-        for number, record in enumerate(read):
+        for number, record in enumerate(stored):
             code = record.footer.exit_code if record.footer else ExitCode.INCOMPLETE
             yield "\n" if number else ""
             yield from rendering.parts(record, form, code, color=shown, verbose=verbose)
@@ -47,7 +47,7 @@ def command(records: tuple[Path, ...], form: str, output: Path | None, verbose: 
                 file.writelines(parts())
         except OSError as error:
             raise click.UsageError(f"cannot write {output}: {error.strerror}") from error
-    incomplete = any(record.footer is None for record in read)
+    incomplete = any(record.footer is None for record in stored)
     if incomplete:
         click.echo("incomplete: the run did not end", err=True)
     return ExitCode.INCOMPLETE if incomplete else ExitCode.AS_EXPECTED

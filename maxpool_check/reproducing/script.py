@@ -17,7 +17,7 @@ from maxpool_check.reference.layout import Layout
 from maxpool_check.reproducing.accepted import Accepted, accepted, windows
 from maxpool_check.reproducing.runtimes import CannotWrite, Runtime
 from maxpool_check.running.inquiry import Inquiry
-from maxpool_check.targets.process import Request
+from maxpool_check.targets.protocol import Request
 
 MARK = "Written by maxpool-check repro."
 """By this a folder is known for one that a reproduction was written to."""

@@ -13,7 +13,7 @@ from maxpool_check.question import BASES, Question
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.running.slot import Slot, settled
 from maxpool_check.specifications.refused import Refused
-from maxpool_check.targets.process import Request
+from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.target import Target
 
 

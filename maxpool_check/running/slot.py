@@ -10,7 +10,8 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.outcome import Answered, Crashed, Failed, Outcome, TimedOut
 from maxpool_check.question import BASES, Question, questions
 from maxpool_check.targets.dialogue import Dialogue, Reply, dialogue
-from maxpool_check.targets.process import CannotStart, Request, Worker, listen
+from maxpool_check.targets.process import CannotStart, Worker, listen
+from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.target import Target
 
 _BACKLOG = 2**16

@@ -20,7 +20,7 @@ from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import Specification
 from maxpool_check.specifications.translation import Translation, translate
 from maxpool_check.targets import onnx_model, variations
-from maxpool_check.targets.process import Request
+from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import Target
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import math
@@ -15,15 +14,12 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from maxpool_check.outcome import Answered, Crashed, Failed, NotAsked, Outcome, RefusedByTarget, TimedOut
+from maxpool_check.outcome import Crashed, Failed, Outcome, TimedOut
+from maxpool_check.targets.protocol import Request, outcome, question
 from maxpool_check.targets.worker.__main__ import PROTOCOL
-from maxpool_check.targets.worker.tensors import decoded, encoded
 
 START_SECONDS = 120.0
 """How long a runtime may take to import. A cold disk is slow; a hang is longer."""
@@ -35,9 +31,13 @@ _STDERR_SHOWN = 300
 _STDERR_READ = 2**16
 _FRAME = re.compile(r"\s+(\d+:|at )\s*\S")
 _PIPE = 2**16
+
 _LOOK_SECONDS = 0.2
+"""How often to look whether a process is still there whose pipes are held open by another."""
+
 _DYING_SECONDS = 1.0
 """How long a process may take from closing its pipes to its end, when it dies."""
+
 # Imports the worker package, and nothing else of the folder it is in: neither that folder nor the user's own may hide a
 # module of the runtime.
 _BOOT = """
@@ -51,24 +51,6 @@ runpy.run_module("worker", run_name="__main__", alter_sys=True)
 
 class CannotStart(RuntimeError):
     """A target that could not be started."""
-
-
-@dataclass(frozen=True, eq=False)
-class Request:
-    """What a worker is asked: X as the runtime takes it, the outputs wanted, and the model or the attributes.
-
-    ``setting`` is one that the program knows. ``excluded`` says that the document excludes what is asked: a runtime that
-    answers may have broken its own memory over it, so that its process is ended then, and asked nothing else before.
-    ``followed`` says that another request of the same question may come next, and nothing else in between.
-    """
-
-    X: np.ndarray
-    outputs: tuple[str, ...]
-    model: bytes
-    attributes: Mapping[str, Any]
-    setting: str | None = None
-    excluded: bool = False
-    followed: bool = False
 
 
 def adapter(python: str, name: str) -> list[str]:
@@ -120,7 +102,8 @@ class Worker:
         self.outcomes: deque[Outcome] = deque()
         """The outcomes that have come, the oldest first; take them from here."""
         self._description: dict[str, Any] | None = None
-        self._cannot_start: CannotStart | None = None
+        self.cannot_start: CannotStart | None = None
+        """Why it never came to be ready, if that is so."""
         self._alive = True
         self._closed = False
         self._seconds: deque[float] = deque()
@@ -139,14 +122,9 @@ class Worker:
         """What the program says of itself; waits until it is ready. Raises :class:`CannotStart`."""
         while self._description is None:
             if not self._alive:
-                raise self._cannot_start or CannotStart("it was ended before it was ready")
+                raise self.cannot_start or CannotStart("it was ended before it was ready")
             listen([self])
         return self._description
-
-    @property
-    def cannot_start(self) -> CannotStart | None:
-        """Why it never came to be ready, if that is so."""
-        return self._cannot_start
 
     @property
     def alive(self) -> bool:
@@ -173,15 +151,7 @@ class Worker:
 
         It is on its way with the next :meth:`send`.
         """
-        message = {
-            "id": self._number + 1,
-            "model": base64.b64encode(request.model).decode(),
-            "attributes": dict(request.attributes),
-            "inputs": {"X": encoded(request.X)},
-            "outputs": list(request.outputs),
-            **({"setting": request.setting} if request.setting is not None else {}),
-        }
-        self._say(message, seconds)
+        self._say(question(self._number + 1, request), seconds)
         self._number += 1
         # What it said without having been asked is no answer to this.
         self._take_lines()
@@ -204,7 +174,7 @@ class Worker:
         self.send()
         while not self.outcomes:
             if not self._alive:
-                raise self._cannot_start or CannotStart("it has ended")
+                raise self.cannot_start or CannotStart("it has ended")
             listen([self])
         return self.outcomes.popleft()
 
@@ -283,7 +253,7 @@ class Worker:
             if self._description is None:
                 self._introduced(reply)
             else:
-                self.outcomes.append(_outcome(reply, self._number - len(self._seconds) + 1))
+                self.outcomes.append(outcome(reply, self._number - len(self._seconds) + 1))
         except Exception as error:
             # Whatever a program may say, it is not the end of the run.
             self._broke(error)
@@ -300,7 +270,7 @@ class Worker:
             self._description = reply
 
     def _failed(self, why: str) -> None:
-        self._cannot_start = CannotStart(why)
+        self.cannot_start = CannotStart(why)
         self._alive = False
         self._kill()
 
@@ -329,13 +299,13 @@ class Worker:
             self._broken = self._broken or f"it closed its {pipe}"
         self._kill()
 
-    def _end(self, outcome: Outcome, why: str) -> None:
-        """Nothing more comes from it; what it was working on has this outcome."""
+    def _end(self, last: Outcome, why: str) -> None:
+        """Nothing more comes from it; the first that it has not answered has this outcome."""
         self._alive = False
         if self._description is None:
-            self._cannot_start = CannotStart(why)
+            self.cannot_start = CannotStart(why)
         elif self._seconds:
-            self.outcomes.append(outcome)
+            self.outcomes.append(last)
 
     def _said(self) -> str:
         """How its stderr begins and ends, without the frames of backtraces: those say where it was called from."""
@@ -381,24 +351,6 @@ def _how(status: int) -> str:
         return f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
     except ValueError:
         return f"killed by signal {-status}"
-
-
-def _outcome(reply: Mapping[str, Any], number: int) -> Outcome:
-    if reply.get("id") != number:
-        raise ValueError(f"the answer to question {number} has the id {reply.get('id')}")
-    if reply["type"] == "answer":
-        outputs = {name: np.asarray(decoded(tensor)) for name, tensor in reply["outputs"].items()}
-        return Answered(outputs, reply.get("provider"))
-    if reply["type"] == "refusal":
-        return RefusedByTarget(_text(reply["status"]), _text(reply["message"]))
-    if reply["type"] == "unable":
-        return NotAsked(_text(reply["message"]))
-    return Failed(_text(reply["message"]))
-
-
-def _text(words: object) -> str:
-    # A kernel's own words may hold what no encoding can write.
-    return str(words).encode(errors="backslashreplace").decode()
 
 
 def _environment(isolated: bool) -> dict[str, str]:

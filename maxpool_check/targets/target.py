@@ -15,7 +15,8 @@ from maxpool_check.specifications.languages import LANGUAGES
 from maxpool_check.targets import environments, onnx_model
 from maxpool_check.targets.description import Description, Limits
 from maxpool_check.targets.name import TargetName
-from maxpool_check.targets.process import START_SECONDS, CannotStart, Request, Worker, adapter
+from maxpool_check.targets.process import START_SECONDS, CannotStart, Worker, adapter
+from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.runtimes import RUNTIMES
 
 _T = TypeVar("_T")

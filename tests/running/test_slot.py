@@ -11,7 +11,7 @@ from maxpool_check.outcome import Answered, Crashed, Failed, NotAsked, RefusedBy
 from maxpool_check.running.slot import Pending, Slot, settled
 from maxpool_check.targets.dialogue import Reply
 from maxpool_check.targets.name import parse
-from maxpool_check.targets.process import Request
+from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.target import Target
 from tests.conftest import ROOT
 

@@ -8,7 +8,8 @@ import pytest
 from maxpool_check.outcome import Answered, RefusedByTarget
 from maxpool_check.targets import onnx_model
 from maxpool_check.targets.name import parse
-from maxpool_check.targets.process import CannotStart, Request
+from maxpool_check.targets.process import CannotStart
+from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.target import Target
 
 network = pytest.mark.network

@@ -15,7 +15,8 @@ from maxpool_check.question import Question
 from maxpool_check.running.inquiry import Inquirer
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.onnx_model import build
-from maxpool_check.targets.process import CannotStart, Request, Worker, adapter
+from maxpool_check.targets.process import CannotStart, Worker, adapter
+from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.target import Target
 from tests.conftest import eventually, living
 
