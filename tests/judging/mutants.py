@@ -97,6 +97,17 @@ def shapes_are_broadcast(compare):
 
 
 @mutant("compare")
+def types_of_one_size_are_equal(compare):
+    """Reads the bits, and not what they are of."""
+
+    def change(name, value, right, expected):
+        same_size = value.dtype.itemsize == right.dtype.itemsize and not value.dtype.hasobject
+        return value.view(right.dtype) if same_size and value.ndim else value
+
+    return changing(change)(compare)
+
+
+@mutant("compare")
 def shapes_are_cut(compare):
     """Compares the part that both have."""
 

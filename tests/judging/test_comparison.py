@@ -247,6 +247,9 @@ def test_empty_windows_are_not_judged_and_the_others_are():
     [
         (lambda o: {**o, "Y": o["Y"].astype(np.float64)}, [("Y", "dtype")]),
         (lambda o: {**o, "Indices": o["Indices"].astype(np.int32)}, [("Indices", "dtype")]),
+        # The same bits, of another type.
+        (lambda o: {**o, "Y": o["Y"].view(np.int32)}, [("Y", "dtype")]),
+        (lambda o: {**o, "Indices": o["Indices"].view(np.uint64)}, [("Indices", "dtype")]),
         (lambda o: {**o, "Y": o["Y"][..., :1]}, [("Y", "shape")]),
         (lambda o: {**o, "Y": o["Y"][0]}, [("Y", "shape")]),
         (lambda o: {"Y": o["Y"]}, [("Indices", "missing-output")]),
