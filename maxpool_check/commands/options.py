@@ -125,13 +125,14 @@ def collect(paths: Sequence[Path], cells: int) -> Corpus:
     from maxpool_check.corpus.problems import CorpusError
     from maxpool_check.corpus.tensors import Limits
 
-    # What is read stays: to look for garbage among it would cost each case the more, the more cases there are.
+    # What is read stays: to look for garbage among it, now or later, would cost each case the more, the more cases there are.
     gc.disable()
     try:
         corpus = read(paths, Limits(cells))
     except CorpusError as error:
         raise Mistakes(error.problems) from error
     finally:
+        gc.freeze()
         gc.enable()
     for problem in corpus.left_out:
         left_out(problem)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
@@ -95,7 +96,7 @@ class Case:
     def meaning_by(self, document: Specification) -> Pooling | Refused:
         """What a document makes of the same attributes and input."""
         try:
-            return document.pooling(self.attributes, self.X.dtype.name, self.X.shape, self.policies)
+            return document.pooling(self.attributes, name_of(self.X.dtype), self.X.shape, self.policies)
         except Refused as refused:
             return refused
 
@@ -105,7 +106,7 @@ class Case:
         asked = {
             "spec": self.spec,
             "attributes": self.attributes,
-            "dtype": self.X.dtype.name,
+            "dtype": name_of(self.X.dtype),
             "shape": self.X.shape,
             "outputs": self.outputs,
             "policies": self.policies.names(),

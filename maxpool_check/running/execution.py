@@ -81,7 +81,11 @@ def _input(case: Case) -> record.Input:
     usual = case.specification.policies.names()
     changed = {point: reading for point, reading in case.policies.names().items() if reading != usual[point]}
     return record.Input(
-        dtype=case.X.dtype.name, shape=case.X.shape, attributes=dict(case.attributes), values=values, policies=changed
+        dtype=name_of(case.X.dtype),
+        shape=case.X.shape,
+        attributes=dict(case.attributes),
+        values=values,
+        policies=changed,
     )
 
 

@@ -12,6 +12,7 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.judging.expected import Expected
 from maxpool_check.outcome import Answered, Failed, NotAsked, Outcome, RefusedByTarget
 from maxpool_check.question import Question, Variation
+from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.attributes import Kind
 from maxpool_check.specifications.languages import NotExpressible
@@ -84,7 +85,7 @@ def _followed(dialogue: Dialogue) -> Dialogue:
 
 def _as_it_is(target: Target, case: Case, question: Question) -> Dialogue:
     """Ask a case in what the target speaks."""
-    described, dtype = target.description, case.X.dtype.name
+    described, dtype = target.description, name_of(case.X.dtype)
     indices = "Indices" in question.outputs
     if indices and described.indices is None:
         return Reply(NotAsked("it gives no Indices"))
@@ -123,7 +124,7 @@ def _by_attributes(target: Target, case: Case, question: Question, graph: Transl
 
 def _by_model(target: Target, case: Case, question: Question, graph: Translation, newest: int) -> Dialogue:
     """Ask with the bytes of an ONNX model."""
-    dtype, X, outputs = case.X.dtype.name, graph.input(case.X), question.outputs
+    dtype, X, outputs = name_of(case.X.dtype), graph.input(case.X), question.outputs
     asked = Graph(graph.attributes, dtype, graph.shape, case.policies, "Indices" in outputs)
     opset = opset_for(asked, graph.onnx, newest)
     if opset is None:
@@ -150,7 +151,7 @@ def _by_model(target: Target, case: Case, question: Question, graph: Translation
 
 def _in_domain(target: Target, case: Case, question: Question) -> Dialogue:
     """Ask a case in its document's own operator domain, as it stands."""
-    document, dtype = case.specification, case.X.dtype.name
+    document, dtype = case.specification, name_of(case.X.dtype)
     assert document.domain is not None
     assert document.onnx is not None
     domain, opset = document.domain, document.onnx.since
@@ -203,7 +204,7 @@ def _by_provider(target: Target, outcome: Outcome) -> Outcome:
 def _filled(case: Case, attributes: Mapping[str, Any]) -> Pooling | Refused:
     """What the document makes of a case to which no attribute is left out."""
     try:
-        return case.specification.pooling(attributes, case.X.dtype.name, case.X.shape, case.policies)
+        return case.specification.pooling(attributes, name_of(case.X.dtype), case.X.shape, case.policies)
     except Refused as refused:
         return refused
 

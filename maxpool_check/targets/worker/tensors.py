@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,10 @@ def encoded(value: Any) -> dict[str, Any]:
     if isinstance(value, BFloat16):
         return {**encoded(value.bits), "dtype": "bfloat16"}
     array = np.asarray(value)
-    if array.dtype.hasobject or array.dtype.kind in "SUmM" or array.dtype.names:
-        # No tensor: its type and shape say so, and its memory is nobody's business.
-        return {"dtype": array.dtype.name, "shape": list(array.shape), "data": None}
-    data = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
-    return {"dtype": array.dtype.name, "shape": list(array.shape), "data": base64.b64encode(data.tobytes()).decode()}
+    name, little = _written(array.dtype)
+    # What is no tensor shows its type and shape; its memory is nobody's business.
+    data = None if little is None else base64.b64encode(array.astype(little, copy=False).tobytes()).decode()
+    return {"dtype": name, "shape": list(array.shape), "data": data}
 
 
 def decoded(tensor: dict[str, Any]) -> Any:
@@ -49,9 +49,23 @@ def decoded(tensor: dict[str, Any]) -> Any:
         if math.prod(shape) > MOST_CELLS:
             raise ValueError(f"{math.prod(shape)} cells of no type")
         return np.broadcast_to(np.array(None, object), shape)
+    little, native = _read(name)
+    return np.frombuffer(base64.b64decode(tensor["data"], validate=True), little).reshape(shape).astype(native)
+
+
+# Questions by the thousand have tensors of the same few dtypes.
+@lru_cache(64)
+def _written(dtype: Any) -> tuple[str, Any]:
+    """The name of a dtype, and as which it is written; None for one that no tensor has."""
+    is_tensor = not (dtype.hasobject or dtype.kind in "SUmM" or dtype.names)
+    return dtype.name, dtype.newbyteorder("<") if is_tensor else None
+
+
+@lru_cache(64)
+def _read(name: str) -> tuple[Any, Any]:
+    """As which dtype the tensors of a name are read, and which they have then."""
     if name == "bfloat16":
         dtype = np.dtype("uint16") if ml_dtypes is None else np.dtype(ml_dtypes.bfloat16)
     else:
-        dtype = np.dtype(name).newbyteorder("<")
-    array = np.frombuffer(base64.b64decode(tensor["data"], validate=True), dtype).reshape(shape)
-    return array.astype(array.dtype.newbyteorder("="))
+        dtype = np.dtype(name)
+    return dtype.newbyteorder("<"), dtype.newbyteorder("=")
