@@ -137,6 +137,13 @@ def another_id():
         say(id=99, type="unable", message="")
 
 
+def true_id():
+    """Says that it is so, instead of to what."""
+    ready()
+    while hear():
+        say(id=True, type="unable", message="")
+
+
 def short_data():
     """Sends fewer bytes than its shape has."""
     ready()

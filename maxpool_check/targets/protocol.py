@@ -45,8 +45,10 @@ def question(number: int, request: Request) -> dict[str, Any]:
 
 def outcome(reply: Mapping[str, Any], number: int) -> Outcome:
     """What a reply says of the question of this number. Any exception means that it breaks the protocol."""
-    if reply.get("id") != number:
-        raise ValueError(f"the answer to question {number} has the id {reply.get('id')}")
+    found = reply.get("id")
+    # To Python, true is 1.
+    if isinstance(found, bool) or found != number:
+        raise ValueError(f"the answer to question {number} has the id {found!r}")
     if reply["type"] == "answer":
         outputs = {name: np.asarray(decoded(tensor)) for name, tensor in reply["outputs"].items()}
         return Answered(outputs, reply.get("provider"))

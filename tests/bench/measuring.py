@@ -64,9 +64,12 @@ def calls(function: Callable[[], object], count: int = 1, clock: Callable[[], fl
 
 @dataclass(frozen=True)
 class Finished:
-    """A process that has ended: how long it took, from start to exit, and the memory of the largest of its processes."""
+    """A process that has ended: how long it took, from start to exit, the processor time of all its processes, and the
+    memory of the largest of them.
+    """
 
     seconds: float
+    processor: float
     mebibytes: float
     stdout: str
 
@@ -81,10 +84,10 @@ def process(command: Sequence[object], allowed: Sequence[int] = (0,)) -> Finishe
             check=True,
         )  # fmt: skip
         os.close(tell)
-        code, seconds, memory = json.load(figures)
+        code, seconds, processor, memory = json.load(figures)
     if code not in allowed:
         raise RuntimeError(f"{' '.join(map(str, command))} ended with {code}:\n{done.stdout[-2000:]}")
-    return Finished(seconds, _mebibytes(memory), done.stdout)
+    return Finished(seconds, processor, _mebibytes(memory), done.stdout)
 
 
 def python(*words: object) -> tuple[object, ...]:

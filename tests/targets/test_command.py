@@ -65,6 +65,7 @@ NEIGHBOURS = ROOT / "tests/neighbours.py"
         ("no_json", 3, "the worker broke the protocol"),
         ("no_object", 3, "a line is not a JSON object"),
         ("another_id", 3, "the answer to question 1 has the id 99"),
+        ("true_id", 3, "the answer to question 1 has the id True"),
         ("short_data", 3, "the worker broke the protocol"),
         ("unknown_dtype", 3, "the worker broke the protocol"),
         ("unknown_reply", 3, "the worker broke the protocol"),
