@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -48,6 +49,27 @@ def cli():
         )
 
     return run
+
+
+@pytest.fixture
+def begun():
+    """Starts ``maxpool-check``, as one that Ctrl-C interrupts, and ends what a test has left of it."""
+    processes = []
+
+    def begin(*arguments, **changed):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "maxpool_check", *map(str, arguments)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment(**changed),
+            # Whoever runs the tests in the background has SIGINT ignored, and children inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )  # fmt: skip
+        processes.append(process)
+        return process
+
+    yield begin
+    for process in processes:
+        process.kill()
+        process.communicate()
 
 
 def living():

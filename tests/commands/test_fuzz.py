@@ -3,15 +3,12 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
 import yaml
 
 from maxpool_check.corpus.collection import collect
-from tests.conftest import ROOT, environment
 
 
 def found(folder):
@@ -107,12 +104,8 @@ def test_a_target_that_always_dies_is_given_up(cli, subject, tmp_path):
     assert any("crash" in name for name in found(tmp_path / "found"))
 
 
-def test_an_interrupted_search_says_what_it_found(subject, tmp_path):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "maxpool_check", "fuzz", "-t", subject("keeps_the_seed"), "--max-time", "100",
-         "-o", tmp_path / "found"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment(),
-    )  # fmt: skip
+def test_an_interrupted_search_says_what_it_found(begun, subject, tmp_path):
+    process = begun("fuzz", "-t", subject("keeps_the_seed"), "--max-time", "100", "-o", tmp_path / "found")
     deadline = time.monotonic() + 60
     while not (tmp_path / "found").exists() and time.monotonic() < deadline:
         time.sleep(0.1)

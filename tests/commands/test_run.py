@@ -200,15 +200,10 @@ def test_quiet_prints_nothing_but_the_exit_code(cli, small, subject):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_leaves_a_record_without_a_footer_and_no_worker(small, subject, tmp_path, number):
+def test_ctrl_c_leaves_a_record_without_a_footer_and_no_worker(begun, small, subject, tmp_path, number):
     path = tmp_path / "record.jsonl"
     arguments = ["run", small, "-t", subject("hangs"), "-o", path, "--timeout", "60"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "maxpool_check", *map(str, arguments)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment(),
-        # Whoever runs the tests in the background has SIGINT ignored, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
+    process = begun(*arguments)
     deadline = time.monotonic() + 60
     while not (path.exists() and path.read_text().count("\n") >= 5) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -263,14 +258,11 @@ def test_a_reader_who_leaves_early_is_no_error(small, subject):
     assert done.returncode == 141
 
 
-def test_ctrl_c_before_anything_is_asked_leaves_what_was_there(small, tmp_path, subject):
+def test_ctrl_c_before_anything_is_asked_leaves_what_was_there(begun, small, tmp_path, subject):
     path = tmp_path / "record.jsonl"
     path.write_text("what was there")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "maxpool_check", "run", str(small), "-t", subject("slow_to_start"), "-o", str(path), "--format", "json"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment(SLOW_TO_START="1"),
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
+    target = subject("slow_to_start")
+    process = begun("run", small, "-t", target, "-o", path, "--format", "json", SLOW_TO_START="1")
     time.sleep(3)
     children = {pid for pid, parent, _ in living() if parent == process.pid}
     assert children

@@ -3,13 +3,11 @@
 import os
 import signal
 import socket
-import subprocess
-import sys
 
 import pytest
 
 from maxpool_check.commands.seeds import without
-from tests.conftest import ROOT, SUBJECTS, environment, eventually, living
+from tests.conftest import SUBJECTS, eventually, living
 
 CASES = 12
 
@@ -24,26 +22,6 @@ def fuzz(cli, folder, *arguments):
 
 def shown(done, folder):
     return done.out.replace(str(folder), "FOLDER"), done.err, done.code, found(folder)
-
-
-@pytest.fixture
-def begun():
-    """Starts ``maxpool-check``, as one that Ctrl-C interrupts, and ends what a test has left of it."""
-    processes = []
-
-    def begin(*arguments):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "maxpool_check", *map(str, arguments)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment(),
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-        )  # fmt: skip
-        processes.append(process)
-        return process
-
-    yield begin
-    for process in processes:
-        process.kill()
-        process.communicate()
 
 
 def children(*parents):

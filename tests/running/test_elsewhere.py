@@ -78,13 +78,9 @@ def test_processes_that_are_gone_are_an_error_and_the_record_says_how_far_it_cam
     assert eventually(lambda: children() <= before)
 
 
-def test_ctrl_c_ends_every_process_whatever_it_waits_for(small, subject, tmp_path):
+def test_ctrl_c_ends_every_process_whatever_it_waits_for(begun, small, subject, tmp_path):
     arguments = ["run", small, "-t", subject("hangs"), "-j", "2", "-o", tmp_path / "r.jsonl", "--timeout", "300"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "maxpool_check", *map(str, arguments)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment(),
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
+    process = begun(*arguments)
 
     def workers():
         return {pid for child in children(process.pid) for pid in children(child)}
