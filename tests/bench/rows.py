@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,6 +99,15 @@ def _floor(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
         "run", "the same, processor time of all processes of `run` / the floor, by the clock",
         ratio(lambda: ours().processor, floor, size.repetitions),
         note="half of it is what a machine of two cores could do at best",
+    )  # fmt: skip
+
+    def two() -> float:
+        with ThreadPoolExecutor(2) as pool:
+            return max(pool.map(lambda _: floor(), range(2)))
+
+    yield Row(
+        "run", "two floors at the same time / one", ratio(two, floor, size.repetitions),
+        note="more than 1 where cores share what they work with: a run is two processes at the same time",
     )  # fmt: skip
 
 
