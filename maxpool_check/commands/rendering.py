@@ -41,7 +41,8 @@ def parts(record: Record, form: str, code: int, *, color: str = "never", verbose
     elif form == "sarif":
         from maxpool_check.reporting import sarif
 
-        yield sarif.render(record) + "\n"
+        yield from sarif.parts(record)
+        yield "\n"
     elif form == "json":
         from maxpool_check.reporting import json
 

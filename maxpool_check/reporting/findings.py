@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import get_args
+from functools import cached_property
+from typing import Any, get_args
 
 from maxpool_check.judging.kinds import DESCRIPTIONS, MIXED, Kind
 from maxpool_check.running.record import Cause, Execution, Record, Verdict
@@ -16,7 +17,29 @@ FAULTS = ("diverges", "refuses", "crashes", "times-out", "unstable")
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What a report of many executions must know of one that is wrong; the rest of it stays in the record."""
+
+    at: int
+    """Its place among the executions of the record."""
+    case: str
+    question: str
+    kinds: tuple[str, ...]
+    causes: tuple[Cause, ...]
+    status: str
+    known: str | None
+    limit: bool
+    size: tuple[bool, int]
+    """The smallest is shown first."""
+
+    @property
+    def has_cells(self) -> bool:
+        """Whether the record shows wrong cells of it."""
+        return not self.size[0]
+
+
+@dataclass(frozen=True, eq=False)
 class Finding:
     """Executions of one target that are wrong for the same cause, the smallest case first.
 
@@ -24,64 +47,91 @@ class Finding:
     with those. ``known`` are the entries that expect them.
     """
 
+    record: Record
     target: str
     kinds: tuple[str, ...]
     status: str
     known: tuple[str, ...]
-    executions: tuple[Execution, ...]
+    faults: tuple[Fault, ...]
 
-    @property
+    def execution(self, fault: Fault) -> Execution:
+        """One of them as the record has it: there may be more than there is room for."""
+        return self.record.executions[fault.at]
+
+    @cached_property
     def smallest(self) -> Execution:
         """The one to look at."""
-        return self.executions[0]
+        return self.execution(self.faults[0])
 
-    @property
+    @cached_property
     def cases(self) -> list[str]:
         """The cases, each once."""
-        return list(dict.fromkeys(execution.case for execution in self.executions))
+        return list(dict.fromkeys(fault.case for fault in self.faults))
 
     @property
     def limit(self) -> bool:
         """Whether all of them are refusals that the runtime declares as its limits."""
-        return all(execution.limit for execution in self.executions)
+        return all(fault.limit for fault in self.faults)
 
     @property
     def explained(self) -> str | None:
         """The mistake that gives whole answers, and how many, if there is one."""
         for kind in self.kinds:
-            count = sum(any(cause.kind == kind for cause in one.causes) for one in self.executions)
+            count = sum(any(cause.kind == kind for cause in one.causes) for one in self.faults)
             if count:
-                of = f"{count} of {len(self.executions)} answers" if count < len(self.executions) else "every answer"
-                return f"{of} equal{'' if count > 1 and count < len(self.executions) else 's'} {hypothesis(kind)}"
+                of = f"{count} of {len(self.faults)} answers" if count < len(self.faults) else "every answer"
+                return f"{of} equal{'' if count > 1 and count < len(self.faults) else 's'} {hypothesis(kind)}"
         return None
 
 
 def findings(record: Record) -> list[Finding]:
     """The faults of a record: unexpected ones first, then those that touch most cases."""
+    of_target: dict[str, list[Fault]] = {target.name: [] for target in record.header.targets}
+    for target, fault in _faults(record):
+        of_target.setdefault(target, []).append(fault)
     found = []
-    for target in record.header.targets:
-        faults = [one for one in record.executions if one.target == target.name and one.verdict in FAULTS]
+    for target, faults in of_target.items():
         likely = Counter(cause.kind for one in faults for cause in one.causes)
-        groups: dict[tuple[str, bool], dict[frozenset[str], list[Execution]]] = {}
+        groups: dict[tuple[str, bool], dict[frozenset[str], list[Fault]]] = {}
         for one in faults:
             of_status = groups.setdefault((one.status, one.limit), defaultdict(list))
             of_status[_kinds(one, likely)].append(one)
         found += [
-            Finding(target.name, tuple(sorted(kinds)), status, _known(group), tuple(sorted(group, key=_size)))
+            Finding(record, target, tuple(sorted(kinds)), status, _known(group), tuple(sorted(group, key=_order)))
             for (status, _), of_status in groups.items()
             for kinds, group in _merged(of_status).items()
         ]
-    targets = [target.name for target in record.header.targets]
+    targets = list(of_target)
     return sorted(
         found, key=lambda one: (targets.index(one.target), one.status == "expected", -len(one.cases), one.kinds)
     )
 
 
-def _kinds(execution: Execution, likely: Mapping[str, int]) -> frozenset[str]:
-    """What an execution is about: where several mistakes explain it, one that explains far more of what the target did."""
-    kinds = set(execution.kinds)
-    for output in {cause.output for cause in execution.causes}:
-        fitting = [cause.kind for cause in execution.causes if cause.output == output]
+def _faults(record: Record) -> Iterator[tuple[str, Fault]]:
+    """Every fault with its target, in the order of the record."""
+    # What is read from a file comes as a new object each time; the same few kinds and causes need not be kept so often.
+    shared: dict[Any, Any] = {}
+    for at, one in enumerate(record.executions):
+        if one.verdict not in FAULTS:
+            continue
+        case, kinds, causes = (shared.setdefault(value, value) for value in (one.case, one.kinds, one.causes))
+        yield one.target, Fault(at, case, one.question, kinds, causes, one.status, one.known, one.limit, _size(one))
+
+
+def _size(execution: Execution) -> tuple[bool, int]:
+    # A case with cells to show says more than one without, and the question with Indices more than the one without.
+    return not execution.cells, math.prod(execution.input.shape) if execution.input else 0
+
+
+def _order(fault: Fault) -> tuple[tuple[bool, int], str]:
+    return fault.size, fault.case
+
+
+def _kinds(fault: Fault, likely: Mapping[str, int]) -> frozenset[str]:
+    """What a fault is about: where several mistakes explain it, one that explains far more of what the target did."""
+    kinds = set(fault.kinds)
+    for output in {cause.output for cause in fault.causes}:
+        fitting = [cause.kind for cause in fault.causes if cause.output == output]
         kinds -= set(fitting)
         other = max(fitting, key=lambda kind: likely[kind])
         kinds.add(other if likely[other] >= 2 * likely[fitting[0]] else fitting[0])
@@ -90,11 +140,11 @@ def _kinds(execution: Execution, likely: Mapping[str, int]) -> frozenset[str]:
     return frozenset(own or kinds)
 
 
-def _merged(groups: Mapping[frozenset[str], list[Execution]]) -> dict[frozenset[str], list[Execution]]:
+def _merged(groups: Mapping[frozenset[str], list[Fault]]) -> dict[frozenset[str], list[Fault]]:
     """Groups that show a part of what another shows, put to the largest such one."""
     parts = [kinds for kinds in groups if any(kinds < other and _OF_CELLS.issuperset(other) for other in groups)]
     whole = [kinds for kinds in groups if kinds not in parts]
-    merged: dict[frozenset[str], list[Execution]] = {kinds: [] for kinds in whole}
+    merged: dict[frozenset[str], list[Fault]] = {kinds: [] for kinds in whole}
     for kinds, group in groups.items():
         around = [other for other in whole if kinds == other or (kinds < other and _OF_CELLS.issuperset(other))]
         cases = {one.case for one in group}
@@ -108,7 +158,7 @@ def _merged(groups: Mapping[frozenset[str], list[Execution]]) -> dict[frozenset[
     return merged
 
 
-def _known(group: Iterable[Execution]) -> tuple[str, ...]:
+def _known(group: Iterable[Fault]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.known for one in group if one.known))
 
 
@@ -158,7 +208,9 @@ class _Read:
     def add(self, one: Execution, names: tuple[str, ...]) -> None:
         self._answers += 1
         self._common &= set(names)
-        if names == (MIXED,) and (self._mixed is None or _size(one) < _size(self._mixed)):
+        if names == (MIXED,) and (
+            self._mixed is None or (_size(one), one.case) < (_size(self._mixed), self._mixed.case)
+        ):
             self._mixed = one
         if self._apart is None and not set(names) & set(self._first[1]):
             self._apart = one, names
@@ -213,9 +265,3 @@ def summary(executions: Iterable[Execution]) -> dict[str, dict[str, int]]:
         of_target = counts.setdefault(execution.target, dict.fromkeys(VERDICTS, 0))
         of_target[execution.verdict] += 1
     return counts
-
-
-def _size(execution: Execution) -> tuple[int, int, str]:
-    # A case with cells to show says more than one without, and the question with Indices more than the one without.
-    cells = math.prod(execution.input.shape) if execution.input else 0
-    return (0 if execution.cells else 1, cells, execution.case)

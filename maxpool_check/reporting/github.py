@@ -14,8 +14,8 @@ MOST_ANNOTATIONS = 10
 def render(record: Record, exit_code: int) -> str:
     """The summary: the state, a table, and every unexpected finding with its smallest case."""
     lines = ["## MaxPool conformance", "", *state(record, exit_code), "", *summary_table(record)]
-    unexpected = [finding for finding in findings(record) if finding.status != "expected"]
-    for finding in unexpected:
+    found = findings(record)
+    for finding in (one for one in found if one.status != "expected"):
         smallest = finding.smallest
         lines += ["", f"### {', '.join(finding.kinds)} on {escaped(finding.target)}", ""]
         lines += [*(f"- {escaped(sentence(kind))}" for kind in finding.kinds), ""]
@@ -23,7 +23,7 @@ def render(record: Record, exit_code: int) -> str:
             lines += [f"{finding.explained[0].upper()}{finding.explained[1:]}.", ""]
         lines += [f"{len(finding.cases)} cases; the smallest is `{smallest.case}` ({smallest.question}):", ""]
         lines += ["```text", *(line.replace("```", "'''") for line in details(smallest)), "```"]
-    known = [finding for finding in findings(record) if finding.status == "expected"]
+    known = [finding for finding in found if finding.status == "expected"]
     if known:
         rows = [
             [", ".join(f"`{name}`" for name in one.known), f"`{one.target}`", ", ".join(one.kinds), str(len(one.cases))]

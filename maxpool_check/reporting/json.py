@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from maxpool_check.reporting.findings import VERDICTS, explained, summary
+from maxpool_check.reporting.streamed import with_list
 from maxpool_check.running.record import Execution, Record
 
 SCHEMA = "maxpool-check/run/1"
@@ -20,7 +21,7 @@ def render(record: Record, exit_code: int) -> str:
 
 
 def parts(record: Record, exit_code: int) -> Iterator[str]:
-    """The document in parts: a run may have more executions than there is room for. Each of them is one line."""
+    """The document in parts: a run may have more executions than there is room for."""
     by_target = summary(record.executions)
     totals = {verdict: sum(counts[verdict] for counts in by_target.values()) for verdict in VERDICTS}
     before = {
@@ -38,12 +39,7 @@ def parts(record: Record, exit_code: int) -> Iterator[str]:
         "known": msgspec.to_builtins(record.footer.known) if record.footer else [],
         "errors": [{"message": message} for message in record.footer.errors] if record.footer else [],
     }
-    yield json.dumps(before, indent=1).removesuffix("\n}") + ',\n "results": ['
-    separator = ""
-    for execution in record.executions:
-        yield f"{separator}\n  {json.dumps(_result(execution))}"
-        separator = ","
-    yield ("\n ]" if separator else "]") + ",\n" + json.dumps(behind, indent=1).removeprefix("{\n")
+    yield from with_list(before, "results", map(_result, record.executions), behind)
 
 
 def failure(exit_code: int, errors: Sequence[dict[str, Any]]) -> str:

@@ -180,7 +180,7 @@ def _known(record: Record, target: str) -> list[str]:
 def _finding(finding: Finding) -> list[str]:
     """One defect: what it is, the smallest case with its proof, and where else it shows."""
     smallest = finding.smallest
-    questions = Counter(execution.question for execution in finding.executions)
+    questions = Counter(fault.question for fault in finding.faults)
     count, asked = len(finding.cases), ", ".join(f"{number} `{question}`" for question, number in questions.items())
     limit = " (a limit)" if finding.limit else ""
     lines = [
@@ -197,9 +197,9 @@ def _finding(finding: Finding) -> list[str]:
     if finding.explained:
         lines[-1] += f" {finding.explained[0].upper()}{finding.explained[1:]}."
     lines += ["", f"The smallest is `{smallest.case}`: {smallest.title}", "", *_asked(smallest)]
-    for execution in finding.executions:
-        if execution.case == smallest.case:
-            lines += ["", *_execution(execution)]
+    for fault in finding.faults:
+        if fault.case == smallest.case:
+            lines += ["", *_execution(finding.execution(fault))]
     if count > 1:
         lines += ["", f"<details><summary>All {count} cases</summary>", "", *_others(finding), "", "</details>"]
     return lines
@@ -207,9 +207,9 @@ def _finding(finding: Finding) -> list[str]:
 
 def _others(finding: Finding) -> list[str]:
     """A line for each answer with its first wrong cell of each output; refusals and the like by file."""
-    with_cells = sorted((one for one in finding.executions if one.cells), key=lambda one: (one.case, one.question))
+    with_cells = sorted((one for one in finding.faults if one.has_cells), key=lambda one: (one.case, one.question))
     lines = []
-    for one in with_cells:
+    for one in map(finding.execution, with_cells):
         first = {cell.output: cell for cell in reversed(one.cells)}
         shown = "; ".join(
             f"{name}{coordinates(cell.at)} is `{cell.got}`, expected `{cell.expected}`" for name, cell in first.items()
@@ -218,9 +218,9 @@ def _others(finding: Finding) -> list[str]:
         lines.append(f"- `{one.case}` (`{one.question}`): {shown}; {total} wrong cell{'s' if total != 1 else ''}")
     # Dicts without values, for sets that keep their order.
     by_file: dict[str, dict[str, None]] = defaultdict(dict)
-    for one in finding.executions:
-        if not one.cells:
-            file, _, name = one.case.partition(":")
+    for fault in finding.faults:
+        if not fault.has_cells:
+            file, _, name = fault.case.partition(":")
             by_file[file][name] = None
     return lines + [f"- `{file}`: {', '.join(names)}" for file, names in sorted(by_file.items())]
 

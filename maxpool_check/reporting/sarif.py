@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from maxpool_check.judging.kinds import DESCRIPTIONS
+from maxpool_check.reporting.streamed import with_list
 from maxpool_check.reporting.text import details
 from maxpool_check.running.record import Execution, Record, Target
 
@@ -18,15 +19,29 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 def render(record: Record) -> str:
     """The log. Known divergences are there, suppressed with their reasons."""
-    return json.dumps(
-        {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(record, target) for target in record.header.targets]},
-        indent=1,
-    )
+    return "".join(parts(record))
+
+
+def parts(record: Record) -> Iterator[str]:
+    """The log in parts: a run may have more executions than there is room for."""
+    yield f'{{\n "$schema": {json.dumps(SCHEMA)},\n "version": "2.1.0",\n "runs": ['
+    for number, target in enumerate(record.header.targets):
+        yield ",\n" if number else "\n"
+        yield from with_list(_run(record, target), "results", _results(record, target))
+    yield "\n]}"
+
+
+def _results(record: Record, target: Target) -> Iterator[dict[str, Any]]:
+    known = record.footer.known if record.footer else ()
+    reasons = {entry.id: entry.reason for entry in known if entry.target == target.name}
+    for execution in _of(record, target):
+        if execution.status:
+            yield from (_result(execution, kind, reasons) for kind in execution.kinds)
 
 
 def _run(record: Record, target: Target) -> dict[str, Any]:
+    """A run but for its results."""
     footer = record.footer
-    reasons = {entry.id: entry.reason for entry in (footer.known if footer else ()) if entry.target == target.name}
     problems = list(footer.errors) if footer else ["the run did not end"]
     problems += [f"{one.case}: {one.message}" for one in _of(record, target) if one.verdict == "error"]
     stale = [entry for entry in (footer.known if footer else ()) if entry.status in ("repaired", "expired")]
@@ -55,12 +70,6 @@ def _run(record: Record, target: Target) -> dict[str, Any]:
             }
         ],
         "columnKind": "unicodeCodePoints",
-        "results": [
-            _result(execution, kind, reasons)
-            for execution in _of(record, target)
-            if execution.status
-            for kind in execution.kinds
-        ],
     }
 
 

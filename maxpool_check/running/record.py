@@ -10,8 +10,10 @@ import contextlib
 import gzip
 import itertools
 import operator
+import os
 import tempfile
 import zlib
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -241,21 +243,21 @@ class Kept(Sequence[Execution]):
     def __init__(self, held: int = 10_000) -> None:
         self._most = held
         self._held: list[Execution] = []
-        self._count = 0
         self._file: IO[bytes] | None = None
+        self._ends = array("Q", [0])
+        """Where in the file the lines end; before the first, where it begins."""
 
     def append(self, execution: Execution) -> None:
         """Add one."""
-        self._count += 1
         if len(self._held) < self._most:
             self._held.append(execution)
             return
         if self._file is None:
             self._file = tempfile.NamedTemporaryFile(suffix=".jsonl")  # noqa: SIM115 (it lives as long as this)
-        self._file.write(_ENCODER.encode(execution) + b"\n")
+        self._ends.append(self._ends[-1] + self._file.write(_ENCODER.encode(execution) + b"\n"))
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._held) + len(self._ends) - 1
 
     def __iter__(self) -> Iterator[Execution]:
         yield from self._held
@@ -268,8 +270,15 @@ class Kept(Sequence[Execution]):
                 yield cast("Execution", _DECODER.decode(line))
 
     def __getitem__(self, at: Any) -> Any:
-        held = isinstance(at, int) and 0 <= at < len(self._held)
-        return self._held[at] if held else list(self)[at]
+        if isinstance(at, slice):
+            return [self[place] for place in range(len(self))[at]]
+        place = range(len(self))[at]
+        if place < len(self._held):
+            return self._held[place]
+        assert self._file is not None
+        self._file.flush()
+        begin, end = self._ends[place - len(self._held) : place - len(self._held) + 2]
+        return _DECODER.decode(os.pread(self._file.fileno(), end - begin, begin))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Kept) and len(self) == len(other) and all(map(operator.eq, self, other))
