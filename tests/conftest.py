@@ -1,5 +1,6 @@
 """What several tests use: the command line, and a small corpus."""
 
+import contextlib
 import json
 import os
 import signal
@@ -68,6 +69,10 @@ def begun():
 
     yield begin
     for process in processes:
+        # It ends what it has started, if it is asked to.
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=10)
         process.kill()
         process.communicate()
 

@@ -88,7 +88,9 @@ def findings(record: Record) -> list[Finding]:
     """The faults of a record: unexpected ones first, then those that touch most cases."""
     of_target: dict[str, list[Fault]] = {target.name: [] for target in record.header.targets}
     for target, fault in _faults(record):
-        of_target.setdefault(target, []).append(fault)
+        # Of a target that the header does not have, there is nothing else to show.
+        if target in of_target:
+            of_target[target].append(fault)
     found = []
     for target, faults in of_target.items():
         likely = Counter(cause.kind for one in faults for cause in one.causes)

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from maxpool_check.reporting import streamed
 from maxpool_check.reporting.findings import VERDICTS, explained, summary
-from maxpool_check.reporting.streamed import with_list
 from maxpool_check.running.record import Execution, Record
 
 SCHEMA = "maxpool-check/run/1"
@@ -24,22 +24,22 @@ def parts(record: Record, exit_code: int) -> Iterator[str]:
     """The document in parts: a run may have more executions than there is room for."""
     by_target = summary(record.executions)
     totals = {verdict: sum(counts[verdict] for counts in by_target.values()) for verdict in VERDICTS}
-    before = {
+    footer = record.footer
+    document = {
         "schema": SCHEMA,
         "exit_code": exit_code,
-        "complete": record.footer is not None,
+        "complete": footer is not None,
         "summary": {"cases": record.header.cases, "executions": len(record.executions), **totals},
         "profile": record.header.profile,
         "targets": [
             {**msgspec.to_builtins(target), "summary": by_target.get(target.name, dict.fromkeys(VERDICTS, 0))}
             for target in record.header.targets
         ],
+        "results": map(_result, record.executions),
+        "known": msgspec.to_builtins(footer.known) if footer else [],
+        "errors": [{"message": message} for message in footer.errors] if footer else [],
     }
-    behind = {
-        "known": msgspec.to_builtins(record.footer.known) if record.footer else [],
-        "errors": [{"message": message} for message in record.footer.errors] if record.footer else [],
-    }
-    yield from with_list(before, "results", map(_result, record.executions), behind)
+    return streamed.parts(document)
 
 
 def failure(exit_code: int, errors: Sequence[dict[str, Any]]) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from maxpool_check.judging.kinds import DESCRIPTIONS
-from maxpool_check.reporting.streamed import with_list
+from maxpool_check.reporting import streamed
 from maxpool_check.reporting.text import details
 from maxpool_check.running.record import Execution, Record, Target
 
@@ -24,28 +23,13 @@ def render(record: Record) -> str:
 
 def parts(record: Record) -> Iterator[str]:
     """The log in parts: a run may have more executions than there is room for."""
-    yield f'{{\n "$schema": {json.dumps(SCHEMA)},\n "version": "2.1.0",\n "runs": ['
-    for number, target in enumerate(record.header.targets):
-        yield ",\n" if number else "\n"
-        yield from with_list(_run(record, target), "results", _results(record, target))
-    yield "\n]}"
-
-
-def _results(record: Record, target: Target) -> Iterator[dict[str, Any]]:
-    known = record.footer.known if record.footer else ()
-    reasons = {entry.id: entry.reason for entry in known if entry.target == target.name}
-    for execution in _of(record, target):
-        if execution.status:
-            yield from (_result(execution, kind, reasons) for kind in execution.kinds)
+    runs = [_run(record, target) for target in record.header.targets]
+    return streamed.parts({"$schema": SCHEMA, "version": "2.1.0", "runs": runs})
 
 
 def _run(record: Record, target: Target) -> dict[str, Any]:
-    """A run but for its results."""
-    footer = record.footer
-    problems = list(footer.errors) if footer else ["the run did not end"]
-    problems += [f"{one.case}: {one.message}" for one in _of(record, target) if one.verdict == "error"]
-    stale = [entry for entry in (footer.known if footer else ()) if entry.status in ("repaired", "expired")]
-    notes = [f"{entry.id} is {entry.status}: {entry.message}" for entry in stale if entry.target == target.name]
+    known = record.footer.known if record.footer else ()
+    stale = [entry for entry in known if entry.target == target.name and entry.status in ("repaired", "expired")]
     return {
         "tool": {
             "driver": {
@@ -64,13 +48,34 @@ def _run(record: Record, target: Target) -> dict[str, Any]:
         "automationDetails": {"id": f"maxpool-check/{target.name}/"},
         "invocations": [
             {
-                "executionSuccessful": not problems,
-                "toolExecutionNotifications": [{"level": "error", "message": {"text": text}} for text in problems],
-                "toolConfigurationNotifications": [{"level": "error", "message": {"text": text}} for text in notes],
+                "executionSuccessful": not any(_problems(record, target)),
+                "toolExecutionNotifications": map(_notification, _problems(record, target)),
+                "toolConfigurationNotifications": [
+                    _notification(f"{entry.id} is {entry.status}: {entry.message}") for entry in stale
+                ],
             }
         ],
         "columnKind": "unicodeCodePoints",
+        "results": _results(record, target),
     }
+
+
+def _problems(record: Record, target: Target) -> Iterator[str]:
+    """What is wrong with the run, and not with the target."""
+    yield from record.footer.errors if record.footer else ["the run did not end"]
+    yield from (f"{one.case}: {one.message}" for one in _of(record, target) if one.verdict == "error")
+
+
+def _notification(text: str) -> dict[str, Any]:
+    return {"level": "error", "message": {"text": text}}
+
+
+def _results(record: Record, target: Target) -> Iterator[dict[str, Any]]:
+    known = record.footer.known if record.footer else ()
+    reasons = {entry.id: entry.reason for entry in known if entry.target == target.name}
+    for execution in _of(record, target):
+        if execution.status:
+            yield from (_result(execution, kind, reasons) for kind in execution.kinds)
 
 
 def _of(record: Record, target: Target) -> Iterator[Execution]:

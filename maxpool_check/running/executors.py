@@ -12,6 +12,7 @@ import platform
 import signal
 import threading
 import uuid
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, wait
@@ -153,6 +154,8 @@ def _on_a_cluster(scheduler: str) -> Iterator[Pool]:
         threads = sum(client.nthreads().values())
         if not threads:
             raise Lost(f"the dask scheduler {scheduler} has no workers; start one with: dask worker {scheduler}")
+        # Advice on how to use dask, not on anything that whoever runs this could do.
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
         # Each call is a task of its own, whatever it is handed.
         executor = client.get_executor(pure=False)
         try:

@@ -1,7 +1,6 @@
 """Measures how fast the tool is, against what it stands on and what others offer, and writes a table.
 
-``python -m tests.bench [--tiny] [--large] [-o FILE]``: ``--large`` measures 100,000 cases as well, ``--tiny`` next to
-nothing, to see that it can be measured.
+``python -m tests.bench [--tiny] [-o FILE]``: ``--tiny`` measures next to nothing, to see that it can be measured.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import platform
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from tests.bench.rows import TINY, Row, Size, measured
@@ -26,23 +24,21 @@ PACKAGES = ("click", "jsonschema-rs", "ml_dtypes", "numpy", "onnx", "onnxruntime
 def main(words: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure, and write a table.")
     parser.add_argument("--tiny", action="store_true", help="next to nothing, to see that it can be measured")
-    parser.add_argument("--large", action="store_true", help="100,000 cases as well")
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "reports" / "benchmark.md")
     given = parser.parse_args(words)
     size = TINY if given.tiny else Size()
-    if given.large:
-        size = replace(size, growth=(*size.growth, 100_000))
+    busy = os.getloadavg()[0]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for row in measured(size, Path(folder)):
             rows.append(row)
             print(line(row), flush=True)
-    given.output.write_text(page(rows, size))
+    given.output.write_text(page(rows, size, busy))
     print(given.output, file=sys.stderr)
 
 
-def page(rows: Sequence[Row], size: Size) -> str:
-    """The report."""
+def page(rows: Sequence[Row], size: Size, busy: float) -> str:
+    """The report; so many cores were ``busy`` when it began."""
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
     day = datetime.datetime.now(datetime.timezone.utc).date()
     return f"""\
@@ -50,7 +46,7 @@ def page(rows: Sequence[Row], size: Size) -> str:
 
 Made by `make bench` on {day}, never edited by hand. [CONTRIBUTING.md](../CONTRIBUTING.md#the-benchmark) says how to read it.
 
-- Machine: {_processor()}, {os.cpu_count()} cores, shared with other work while this was measured
+- Machine: {_processor()}, {os.cpu_count()} cores; {busy:.1f} of them busy when it began
 - {platform.system()} {platform.machine()}, Python {platform.python_version()}, {versions}
 - Repetitions: {size.repetitions}; of what is short five times as many, of what is long fewer
 

@@ -70,7 +70,7 @@ class Finished:
 
     seconds: float
     processor: float
-    mebibytes: float
+    megabytes: float
     stdout: str
 
 
@@ -87,7 +87,7 @@ def process(command: Sequence[object], allowed: Sequence[int] = (0,)) -> Finishe
         code, seconds, processor, memory = json.load(figures)
     if code not in allowed:
         raise RuntimeError(f"{' '.join(map(str, command))} ended with {code}:\n{done.stdout[-2000:]}")
-    return Finished(seconds, processor, _mebibytes(memory), done.stdout)
+    return Finished(seconds, processor, _megabytes(memory), done.stdout)
 
 
 def python(*words: object) -> tuple[object, ...]:
@@ -100,6 +100,6 @@ def _environment() -> Mapping[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
-def _mebibytes(memory: int) -> float:
+def _megabytes(memory: int) -> float:
     # Linux counts it in KiB, macOS in bytes.
-    return memory / (2**20 if sys.platform == "darwin" else 2**10)
+    return memory * (1 if sys.platform == "darwin" else 2**10) / 1e6

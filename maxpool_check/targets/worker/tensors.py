@@ -67,5 +67,5 @@ def _read(name: str) -> tuple[Any, Any]:
     if name == "bfloat16":
         dtype = np.dtype("uint16") if ml_dtypes is None else np.dtype(ml_dtypes.bfloat16)
     else:
-        dtype = np.dtype(name)
+        dtype = np.dtype(name).base
     return dtype.newbyteorder("<"), dtype.newbyteorder("=")
