@@ -4,11 +4,14 @@ The record is a real run over a small corpus, its times and machine replaced. Af
 ``python -m tests.reporting.test_golden`` writes the reports again, to be read before they are committed.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from maxpool_check.reporting import github, json, junit, markdown, sarif, text
+from maxpool_check.reporting.findings import findings
 from maxpool_check.running.record import read
 
 GOLDEN = Path(__file__).parents[1] / "data/golden"
@@ -38,6 +41,14 @@ NAMES = (
 @pytest.mark.parametrize("name", NAMES)
 def test_report(name):
     assert rendered(name) == (GOLDEN / name).read_text()
+
+
+def test_what_belongs_to_no_target_of_the_header_is_no_finding():
+    whole = read(GOLDEN / "record.jsonl")
+    first, _ = whole.header.targets
+    record = replace(whole, header=msgspec.structs.replace(whole.header, targets=(first,)))
+    assert {one.target for one in findings(whole)} == {target.name for target in whole.header.targets}
+    assert {one.target for one in findings(record)} == {first.name}
 
 
 if __name__ == "__main__":

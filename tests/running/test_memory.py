@@ -64,6 +64,10 @@ def test_adding_goes_on_after_reading():
     kept.close()
 
 
+def could_not_be_asked(number):
+    return line(number, target=read(GOLDEN).header.targets[0].name, verdict="error", message="It was not there. " * 10)
+
+
 def peak(count):
     """The memory, in bytes, that so many executions take with all reports made of them."""
     header = read(GOLDEN).header
@@ -107,6 +111,17 @@ def test_the_proof_of_a_fault_stays_in_the_record_until_it_is_shown():
     held(10)
     # A line of the record takes several times as much, and what is read from it more than that.
     assert (held(1_000) - held(200)) / 800 < len(msgspec.json.encode(wrong(0))) / 3
+
+
+@pytest.mark.parametrize("found", [wrong, could_not_be_asked])
+def test_what_is_written_as_a_stream_is_one_whatever_was_found(found):
+    kept = Kept(held=10)
+    for number in range(1_000):
+        kept.append(found(number))
+    record = Record(read(GOLDEN).header, kept, None)
+    for part in itertools.chain(json.parts(record, 0), sarif.parts(record), junit.parts(record)):
+        assert len(part) < 2**14
+    kept.close()
 
 
 @pytest.mark.parametrize("name", ["record.jsonl", "record.jsonl.gz"])
