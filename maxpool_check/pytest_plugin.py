@@ -16,7 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
     from maxpool_check.judging.known import KnownDivergence
-    from maxpool_check.running.record import Execution
+    from maxpool_check.results.record import Execution
     from maxpool_check.running.slot import Slot
 
 
@@ -28,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Ask this target the case files among the paths, as onnxruntime==1.23.2. Repeatable.",
     )  # fmt: skip
     group.addoption(
-        "--maxpool-check-timeout", type=float, default=10.0, metavar="SECONDS", help="The time for one question."
+        "--maxpool-check-timeout", type=float, default=10.0, metavar="SECONDS", help="The time for one variant."
     )
 
 
@@ -131,7 +131,7 @@ class CaseItem(pytest.Item):
         from maxpool_check.reporting.text import details
         from maxpool_check.running.asker import judged, meaning_of
         from maxpool_check.running.execution import Asked
-        from maxpool_check.running.runner import covers, held_to_known
+        from maxpool_check.running.runner import apply_known, covers
         from maxpool_check.running.slot import settled
 
         targets: Any = self.config.pluginmanager.get_plugin("maxpool-check-targets")
@@ -142,7 +142,7 @@ class CaseItem(pytest.Item):
         entries = [entry for entry in self.known if covers(entry, target.description)]
         ledger = Ledger(entries, date.today())
         lines = judged(Asked(case, target.description.name, meaning_of(case), replies))
-        executions = [held_to_known(line, ledger) for line in lines]
+        executions = [apply_known(line, ledger) for line in lines]
         wrong = [one for one in executions if one.unexpected]
         if wrong:
             raise Wrong("\n\n".join("\n".join([_heading(one), *details(one)]) for one in wrong))
@@ -151,7 +151,7 @@ class CaseItem(pytest.Item):
             for entry, status, why in ledger.audit(
                 {pattern: pattern == case.id for e in entries for pattern in e.cases}
             )
-            if status in (Status.REPAIRED, Status.EXPIRED)
+            if status in (Status.STALE, Status.EXPIRED)
         ]
         if stale:
             raise Wrong("\n".join(stale))
@@ -179,4 +179,4 @@ class CaseItem(pytest.Item):
 
 def _heading(execution: Execution) -> str:
     status = execution.status.upper() or "ERROR"
-    return f"{status}  {', '.join(execution.kinds) or execution.verdict}  ({execution.question})"
+    return f"{status}  {', '.join(execution.kinds) or execution.verdict}  ({execution.variant})"

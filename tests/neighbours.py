@@ -54,8 +54,8 @@ def talks_too_much():
     """Says every answer twice."""
     ready()
     while True:
-        question = hear()["id"]
-        print(f'{{"id": {question}, "type": "unable", "message": "no"}}\n' * 2, end="", flush=True)
+        variant = hear()["id"]
+        print(f'{{"id": {variant}, "type": "unable", "message": "no"}}\n' * 2, end="", flush=True)
 
 
 def dies_later():
@@ -131,7 +131,7 @@ def no_object():
 
 
 def another_id():
-    """Answers another question."""
+    """Answers another variant."""
     ready()
     while hear():
         say(id=99, type="unable", message="")
@@ -180,7 +180,7 @@ def sleeper():
 
 
 def dies():
-    """Dies of every question."""
+    """Dies of every variant."""
     ready()
     hear()
     sys.exit(9)

@@ -74,7 +74,7 @@ def dies_of_a_signal(X, attributes):
 
 
 def dies_always(X, attributes):
-    """Never survives a question."""
+    """Never survives a variant."""
     os._exit(7)
 
 

@@ -86,7 +86,7 @@ def test_every_known_divergence_names_cases():
 
 
 def results(done):
-    return {(result["case"], result["question"]): result for result in done.json["results"]}
+    return {(result["case"], result["variant"]): result for result in done.json["results"]}
 
 
 def shown(result):
@@ -94,7 +94,7 @@ def shown(result):
 
 
 def test_the_installed_release_is_as_expected(cli):
-    done = cli("run", CASES, "-j", "2", "--questions", "all")
+    done = cli("run", CASES, "-j", "2", "--variants", "all")
     assert done.code == 0, done.out
 
 
@@ -141,9 +141,9 @@ def test_1_23_2_shows_the_defects_that_sonnx_prints(cli):
 def test_the_installed_release_shows_what_is_still_wrong(cli):
     done = cli("run", CASES, "--no-known", "--format", "json")
     kinds = {}
-    for (case, question), result in results(done).items():
+    for (case, variant), result in results(done).items():
         for kind in result["kinds"]:
-            kinds.setdefault((kind, question), set()).add(case)
+            kinds.setdefault((kind, variant), set()).add(case)
     # -FLT_MAX without Indices, SAME with dilation, no window at all, NaN.
     assert any(case.startswith("edge/neg-inf:") for case in kinds["y-lowest-for-neg-inf", "y-only"])
     assert any(case.startswith("edge/auto-pad:dilated") for case in kinds["same-ignores-dilation", "indices"])

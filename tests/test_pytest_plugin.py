@@ -25,7 +25,7 @@ known:
     when: python
     cases: ["small:neg-inf"]
     kinds: [indices-sentinel, y-lowest-for-neg-inf]
-    questions: [indices, y-only]
+    variants: [indices, y-only]
     reason: It keeps the seed of its scan.
 """
 

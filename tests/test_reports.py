@@ -10,8 +10,8 @@ import pytest
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.reporting import markdown, matrix
+from maxpool_check.results.record import read
 from maxpool_check.running.frame import header
-from maxpool_check.running.record import read
 from tests.conftest import CASES, ROOT
 
 REPORTS = ROOT / "reports"

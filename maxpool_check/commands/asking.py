@@ -16,8 +16,8 @@ from maxpool_check.commands import options
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
     from maxpool_check.corpus.collection import Corpus
-    from maxpool_check.question import Question
-    from maxpool_check.running.record import Execution, Footer, Header, Line, Record, Writer
+    from maxpool_check.results.record import Execution, Footer, Header, Line, Record, Writer
+    from maxpool_check.results.variants import Variant
     from maxpool_check.targets.name import TargetName
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -37,14 +37,14 @@ class _Seconds(click.ParamType):  # type: ignore[type-arg]
         return seconds
 
 
-class _Questions(click.ParamType):  # type: ignore[type-arg]
-    name = "QUESTIONS"
+class _Variants(click.ParamType):  # type: ignore[type-arg]
+    name = "VARIANTS"
 
     def convert(
-        self, value: str | frozenset[Question], param: click.Parameter | None, ctx: click.Context | None
-    ) -> frozenset[Question]:
-        """The questions of a list."""
-        from maxpool_check.question import parse
+        self, value: str | frozenset[Variant], param: click.Parameter | None, ctx: click.Context | None
+    ) -> frozenset[Variant]:
+        """The variants of a list."""
+        from maxpool_check.results.variants import parse
 
         try:
             return parse(value) if isinstance(value, str) else value
@@ -52,13 +52,13 @@ class _Questions(click.ParamType):  # type: ignore[type-arg]
             self.fail(str(error), param, ctx)
 
 
-def questions(command: _Command) -> _Command:
-    """``--questions``."""
+def variants(command: _Command) -> _Command:
+    """``--variants``."""
     return click.option(
-        "--questions",
-        type=_Questions(),
+        "--variants",
+        type=_Variants(),
         default="default",
-        metavar="QUESTIONS",
+        metavar="VARIANTS",
         help="How to ask: default (with Indices, and for Y alone), all, or a list of optimization-off, oldest-opset, "
         "default-threads, twice, batch-split, channels-permuted.",
     )(command)
@@ -85,7 +85,7 @@ def dask(command: _Command) -> _Command:
     )(command)
 
 
-def hold_apart(jobs: int, scheduler: str | None) -> None:
+def check_exclusive(jobs: int, scheduler: str | None) -> None:
     """Refuse processes of this machine and a cluster's together."""
     if scheduler is not None and jobs > 1:
         raise click.UsageError("-j is for this machine; with --dask the cluster's workers are asked")
@@ -94,7 +94,7 @@ def hold_apart(jobs: int, scheduler: str | None) -> None:
 def timeout(command: _Command) -> _Command:
     """``--timeout``."""
     return click.option(
-        "--timeout", type=_Seconds(), default=10.0, metavar="SECONDS", help="The time for one question.  [default: 10]"
+        "--timeout", type=_Seconds(), default=10.0, metavar="SECONDS", help="The time for one variant.  [default: 10]"
     )(command)
 
 
@@ -115,7 +115,7 @@ def ask(
 
     targets = parsed(names)
     corpus = options.collect(paths, cells)
-    hold_to_reference(corpus.cases)
+    validate_against_reference(corpus.cases)
     cases = select(corpus.cases, selected)
     if not cases:
         click.echo(f"none of the {len(corpus.cases)} cases is selected by {' '.join(selected)}", err=True)
@@ -135,7 +135,7 @@ def of_version(
     corpus: Corpus, cases: Sequence[Case], runtime: TargetName, version: str, *, timeout: float, jobs: int = 1
 ) -> Record:
     """Ask one release of a runtime some cases, expecting nothing."""
-    from maxpool_check.running.record import gather
+    from maxpool_check.results.record import gather
     from maxpool_check.running.session import Plan, perform
 
     lines: list[Line] = []
@@ -154,7 +154,7 @@ def could_not(form: str, command: str, errors: Sequence[str], code: int) -> int:
     return code
 
 
-def hold_to_reference(cases: Sequence[Case]) -> None:
+def validate_against_reference(cases: Sequence[Case]) -> None:
     """Refuse to judge by a reference that a case contradicts."""
     from maxpool_check.corpus.expectations import contradictions
 
@@ -180,7 +180,7 @@ class Recorder:
     """Takes the lines of a record: into a file as they come, where one is wanted, and for the reports."""
 
     def __init__(self, path: Path | None) -> None:
-        from maxpool_check.running.record import Kept
+        from maxpool_check.results.record import Kept
 
         self.executions = Kept()
         self._path = path
@@ -191,7 +191,7 @@ class Recorder:
 
     def take(self, line: Line) -> None:
         """Take the next line."""
-        from maxpool_check.running.record import Execution, Footer, Writer, opened
+        from maxpool_check.results.record import Execution, Footer, Writer, opened
 
         if self._path is not None and self._writer is None:
             # Opened for its first line: an interruption before it leaves what was there.
@@ -208,7 +208,7 @@ class Recorder:
     @property
     def record(self) -> Record | None:
         """The record so far; None before its first line."""
-        from maxpool_check.running.record import Record
+        from maxpool_check.results.record import Record
 
         return Record(self._header, self.executions, self._footer) if self._header is not None else None
 

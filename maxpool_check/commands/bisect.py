@@ -45,7 +45,7 @@ class Shown:
 @click.option("--from", "first", metavar="V", help="The oldest release to ask.  [default: the oldest there is]")
 @click.option("--to", "last", metavar="V", help="The newest release to ask.  [default: the newest there is]")
 @click.option("--kind", metavar="KIND", help="Look for this kind alone.  [default: for any change of verdict or kinds]")
-@click.option("--question", metavar="QUESTION", help="indices or y-only.  [default: the first that the case is asked]")
+@click.option("--variant", metavar="QUESTION", help="indices or y-only.  [default: the first that the case is asked]")
 @click.option("--pre", is_flag=True, help="Ask pre-releases too.")
 @click.option("--write-known", is_flag=True, help="Narrow the 'when' of the known divergence to what was found.")
 @asking.timeout
@@ -62,7 +62,7 @@ def command(
     first: str | None,
     last: str | None,
     kind: str | None,
-    question: str | None,
+    variant: str | None,
     pre: bool,
     write_known: bool,
     timeout: float,
@@ -79,10 +79,10 @@ def command(
     """
     from maxpool_check.comparing.bisection import Bisection
 
-    options.hold_writable([output] if output else [])
+    options.check_writable([output] if output else [])
     corpus = options.collect(paths, max_cells)
     case = options.one_of(corpus.cases, name, str(paths[0]))
-    asked = _question(case, question)
+    asked = _variant(case, variant)
     _known_kind(kind)
     runtime = isolated(target)
     versions = releases(runtime, first, last, pre)
@@ -138,20 +138,20 @@ def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool
     return found
 
 
-def _question(case: Case, wanted: str | None) -> str:
-    from maxpool_check.question import questions
+def _variant(case: Case, wanted: str | None) -> str:
+    from maxpool_check.results.variants import variants
 
-    asked = [question.value for question in questions(case.outputs, case.specification.domain)]
+    asked = [variant.value for variant in variants(case.outputs, case.specification.domain)]
     if wanted is not None and wanted not in asked:
         raise click.UsageError(f"{case.id} is not asked '{wanted}', but {', '.join(asked)}")
     return wanted or asked[0]
 
 
 def _known_kind(kind: str | None) -> None:
-    from maxpool_check.judging.kinds import Kind
+    from maxpool_check.judging.kinds import DivergenceKind
     from maxpool_check.specifications.attributes import nearest
 
-    names = [one.value for one in Kind]
+    names = [one.value for one in DivergenceKind]
     if kind is not None and kind not in names:
         raise click.UsageError(f"there is no kind '{kind}'{nearest(kind, names)}; there are {', '.join(names)}")
 
@@ -165,14 +165,14 @@ def isolated(target: str) -> TargetName:
 
 
 def _shown(
-    corpus: Corpus, case: Case, question: str, kind: str | None, runtime: TargetName, version: str, timeout: float
+    corpus: Corpus, case: Case, variant: str, kind: str | None, runtime: TargetName, version: str, timeout: float
 ) -> Shown | str:
     """What a release shows, or why it cannot be asked."""
     record = asking.of_version(corpus, [case], runtime, version, timeout=timeout)
     assert record.footer is not None
     if record.footer.errors:
         return " ".join(record.footer.errors[0].split())
-    (execution,) = [one for one in record.executions if one.question == question]
+    (execution,) = [one for one in record.executions if one.variant == variant]
     if execution.verdict in ("not-expressible", "error"):
         return f"{execution.verdict}: {execution.message}"
     provider = record.header.targets[0].provider
@@ -206,7 +206,7 @@ def _lines(
 def _document(
     case: Case,
     target: str,
-    question: str,
+    variant: str,
     kind: str | None,
     versions: Sequence[Version],
     search: Bisection[Shown],
@@ -241,7 +241,7 @@ def _document(
             "case": case.id,
             "case_sha256": case.sha256,
             "target": target,
-            "question": question,
+            "variant": variant,
             "kind": kind,
             "releases": [str(version) for version in versions],
             "asked": asked,
@@ -257,7 +257,7 @@ def _document(
 def _narrow(
     corpus: Corpus,
     case: Case,
-    question: str,
+    variant: str,
     runtime: TargetName,
     versions: Sequence[Version],
     found: Sequence[Boundary[Shown]],
@@ -265,8 +265,8 @@ def _narrow(
     """Narrow the entries that are about the case to the releases that show them."""
     from maxpool_check.corpus.known_file import Shown as Seen
     from maxpool_check.corpus.known_file import narrow
-    from maxpool_check.judging.kinds import Kind
-    from maxpool_check.question import Question
+    from maxpool_check.judging.kinds import DivergenceKind
+    from maxpool_check.results.variants import Variant
     from maxpool_check.targets.runtimes import RUNTIMES
 
     if len(found) != 1:
@@ -280,7 +280,7 @@ def _narrow(
         (boundary.before, older, newer, f"<{first}"), (boundary.after, newer, older, f">={first}"),
     ):  # fmt: skip
         seen = Seen(
-            case.id, Question(question), tuple(map(Kind, shown.all_kinds)), RUNTIMES[runtime.runtime].distribution,
+            case.id, Variant(variant), tuple(map(DivergenceKind, shown.all_kinds)), RUNTIMES[runtime.runtime].distribution,
             shown.provider, releases, others, within,
         )  # fmt: skip
         said += [words for path in corpus.known_files for words in narrow(path, seen)]

@@ -13,7 +13,7 @@ from maxpool_check.commands import options, records
 if TYPE_CHECKING:
     from maxpool_check.comparing.transitions import Change
     from maxpool_check.reporting.changes import Changes
-    from maxpool_check.running.record import Record
+    from maxpool_check.results.record import Record
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -72,7 +72,7 @@ def outputs(command: _Command) -> _Command:
 @click.argument("new", type=click.Path(path_type=Path))
 @click.option("--old-target", metavar="TARGET", help="Which target of the old record.  [default: the only one]")
 @click.option("--new-target", metavar="TARGET", help="Which target of the new record.  [default: the only one]")
-@click.option("--intersection", is_flag=True, help="Leave out cases that are not the same question in both records.")
+@click.option("--intersection", is_flag=True, help="Leave out cases that are not the same variant in both records.")
 @fail_on
 @outputs
 def command(
@@ -90,11 +90,11 @@ def command(
     """Compare two records, OLD and NEW: what is the same, fixed, regressed, refused, accepted, or otherwise changed.
 
     Ends with SAFE, REVIEW or BLOCK. Exits with 0, or with 1 on BLOCK; 2 where the records do not answer the same
-    questions, 3 where one of them is incomplete, 4 where nothing can be compared.
+    variants, 3 where one of them is incomplete, 4 where nothing can be compared.
     """
     from maxpool_check.comparing.transitions import Incomparable, paired
 
-    options.hold_writable([path for _, path in reports])
+    options.check_writable([path for _, path in reports])
     before, after = records.read(old), records.read(new)
     try:
         pairs = paired(before, after, (old_target, new_target))

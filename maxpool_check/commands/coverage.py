@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
     from maxpool_check.corpus.coverage import Group
     from maxpool_check.corpus.space import Together
-    from maxpool_check.running.record import Execution, Record, Target
+    from maxpool_check.results.record import Execution, Record, Target
 
 _NAMED_BINS, _NAMED_PAIRS, _NAMED_GROUPS = 20, 5, 10
 
@@ -148,7 +148,7 @@ def _counted(record: Record, target: Target | None, cases: Sequence[Case]) -> li
     """The executions of these cases that were compared. Cases that have changed since are not."""
     from maxpool_check.corpus.bins import OUTPUTS, asked_for, bins
     from maxpool_check.judging.verdicts import COMPARED
-    from maxpool_check.question import Question
+    from maxpool_check.results.variants import Variant
 
     known = {case.id: case for case in cases}
     compared = {verdict.value for verdict in COMPARED}
@@ -167,7 +167,7 @@ def _counted(record: Record, target: Target | None, cases: Sequence[Case]) -> li
         if not own[case.id]:
             # Its document excludes it: there is nothing to execute.
             continue
-        found.append(_Executed(case, {**own[case.id], OUTPUTS: asked_for(Question(one.question))}))
+        found.append(_Executed(case, {**own[case.id], OUTPUTS: asked_for(Variant(one.variant))}))
     if changed:
         count = len({one.case for one in changed})
         click.echo(

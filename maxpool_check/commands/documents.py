@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from maxpool_check.corpus.case import Case
-    from maxpool_check.judging.expected import Expected
+    from maxpool_check.judging.oracle import Oracle
     from maxpool_check.reporting.documents import Answer, Erratum
 
 TAG = "documents"
@@ -24,7 +24,7 @@ POINTS = {
     "same-stride": "same_clamp",
     "large-pads": "large_pads",
 }
-"""The open point that a question is about."""
+"""The open point that a variant is about."""
 
 
 @click.command("documents")
@@ -47,16 +47,16 @@ def command(paths: tuple[Path, ...], max_cells: int) -> int:
             asked.setdefault(case.id.rpartition(":")[2], []).append(case)
     if not asked:
         raise click.UsageError(f"none of the {len(cases)} cases has the tag {TAG}")
-    questions = [(name, [row for case in of for row in _answers(case, name)]) for name, of in asked.items()]
+    variants = [(name, [row for case in of for row in _answers(case, name)]) for name, of in asked.items()]
     errata = [_erratum(case, case.erratum) for case in cases if case.erratum]
-    click.echo(render(questions, errata), nl=False)
+    click.echo(render(variants, errata), nl=False)
     return 0
 
 
 def _answers(case: Case, name: str) -> Iterator[Answer]:
-    """The answers of a document under every reading it allows, those that are the same in one row."""
-    from maxpool_check.commands.reference import reading
-    from maxpool_check.judging.expected import Expected
+    """The answers of a document under every interpretation it allows, those that are the same in one row."""
+    from maxpool_check.commands.reference import interpretation
+    from maxpool_check.judging.oracle import Oracle
     from maxpool_check.reference.pooling import Pooling
     from maxpool_check.reporting.documents import Answer
 
@@ -67,9 +67,9 @@ def _answers(case: Case, name: str) -> Iterator[Answer]:
         yield Answer(title, case.id, "", "", "", "", f"{case.meaning.reason.value}: {case.meaning}")
         return
     rows: dict[tuple[str, ...], list[str]] = {}
-    meanings = Expected(case.X, case.meaning).meanings
+    meanings = Oracle(case.X, case.meaning).meanings
     for one in meanings:
-        label = reading(one, meanings)
+        label = interpretation(one, meanings)
         for nan, cells in _by_nan(one):
             rows.setdefault(cells, []).append(nan or label)
     for (shape, Y, Indices), labels in rows.items():
@@ -78,25 +78,25 @@ def _answers(case: Case, name: str) -> Iterator[Answer]:
 
 def _grouped(labels: Sequence[str]) -> str:
     """``nan: ignored`` and ``nan: as-neg-inf`` as one."""
-    readings: dict[str, list[str]] = {}
+    interpretations: dict[str, list[str]] = {}
     for label in labels:
         for part in filter(None, label.split(", ")):
-            point, _, reading = part.partition(": ")
-            of_point = readings.setdefault(point, [])
-            if reading not in of_point:
-                of_point.append(reading)
-    return "; ".join(f"`{point}`: {', '.join(of_point)}" for point, of_point in readings.items())
+            point, _, interpretation = part.partition(": ")
+            of_point = interpretations.setdefault(point, [])
+            if interpretation not in of_point:
+                of_point.append(interpretation)
+    return "; ".join(f"`{point}`: {', '.join(of_point)}" for point, of_point in interpretations.items())
 
 
-def _by_nan(one: Expected) -> Iterator[tuple[str, tuple[str, str, str]]]:
-    """Shape, Y and Indices as text, once for every reading of NaN that there is a choice of."""
+def _by_nan(one: Oracle) -> Iterator[tuple[str, tuple[str, str, str]]]:
+    """Shape, Y and Indices as text, once for every interpretation of NaN that there is a choice of."""
     import numpy as np
 
-    from maxpool_check.judging.expected import ALL_READINGS
+    from maxpool_check.judging.oracle import ALL_INTERPRETATIONS
 
-    labels = [f"nan: {nan.value}" for nan in ALL_READINGS] if len(one.readings) > 1 else [""]
+    labels = [f"nan: {nan.value}" for nan in ALL_INTERPRETATIONS] if len(one.interpretations) > 1 else [""]
     layout = one.pooling.layout
-    for label, pooled in zip(labels, one.readings, strict=True):
+    for label, pooled in zip(labels, one.interpretations, strict=True):
         arranged = pooled.arranged(layout)
 
         def text(values: np.ndarray | None, empty: np.ndarray = arranged.empty) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from maxpool_check.corpus.case import Case
-    from maxpool_check.question import Question
+    from maxpool_check.results.variants import Variant
 
 MOST_WINDOWS = 3
 """How many windows of a case are drawn where nobody says which."""
@@ -29,7 +29,7 @@ MOST_WINDOWS = 3
     help="Where to look for the case.  [default: cases]",
 )  # fmt: skip
 @click.option("--at", metavar="CELL", help="The cell of Y to draw the window of, as 0,0,1,2.")
-@asking.questions
+@asking.variants
 @asking.timeout
 @click.option(
     "--format", "form", type=click.Choice(["text", "markdown"]), default="text",
@@ -42,7 +42,7 @@ def command(
     names: tuple[str, ...],
     path: Path,
     at: str | None,
-    questions: frozenset[Question],
+    variants: frozenset[Variant],
     timeout: float,
     form: str,
     max_cells: int,
@@ -54,9 +54,9 @@ def command(
     either, all kinds are listed.
     """
     from maxpool_check.explaining import kinds
-    from maxpool_check.judging.kinds import Kind
+    from maxpool_check.judging.kinds import DivergenceKind
 
-    known = {kind.value: kind for kind in Kind}
+    known = {kind.value: kind for kind in DivergenceKind}
     if form == "markdown" and subject is not None:
         raise click.UsageError("--format markdown is for the page of all kinds")
     if subject is None:
@@ -76,7 +76,7 @@ def command(
     if not names:
         _show([*_heading(case), *_reference(case, at)], color)
         return 0
-    return _asked(case, names, questions, timeout, at, color)
+    return _asked(case, names, variants, timeout, at, color)
 
 
 def _show(lines: Iterable[object], color: str) -> None:
@@ -93,7 +93,7 @@ def _show(lines: Iterable[object], color: str) -> None:
 
 def _heading(case: Case) -> list[str]:
     settings = ", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
-    policies = ", ".join(f"{point}: {reading}" for point, reading in case.policies.names().items())
+    policies = ", ".join(f"{point}: {interpretation}" for point, interpretation in case.policies.names().items())
     lines = [
         f"{case.id}  {case.title}",
         f"{case.specification.title}; {policies or 'nothing left open'}",
@@ -107,12 +107,12 @@ def _reference(case: Case, at: str | None) -> list[object]:
     import numpy as np
 
     from maxpool_check.explaining import drawing
-    from maxpool_check.judging.expected import Expected
+    from maxpool_check.judging.oracle import Oracle
     from maxpool_check.reference.pooling import Pooling
 
     if not isinstance(case.meaning, Pooling):
         return [f"{case.specification.title} excludes it ({case.meaning.reason.value}): {case.meaning}"]
-    expected = Expected(case.X, case.meaning)
+    expected = Oracle(case.X, case.meaning)
     every = [tuple(int(i) for i in cell) for cell in np.ndindex(expected.shape)]
     cells = every[:MOST_WINDOWS] if at is None else [_cell(at, expected.shape)]
     lines: list[object] = [drawing.LEGEND] if cells else ["Y has no cell"]
@@ -136,7 +136,7 @@ def _cell(text: str, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _asked(
-    case: Case, names: tuple[str, ...], wanted: frozenset[Question], timeout: float, at: str | None, color: str
+    case: Case, names: tuple[str, ...], wanted: frozenset[Variant], timeout: float, at: str | None, color: str
 ) -> int:
     from maxpool_check.explaining import drawing
     from maxpool_check.judging.verdicts import Verdict
@@ -160,8 +160,8 @@ def _asked(
             except CannotStart as error:
                 raise asking.CannotAsk(str(error)) from error
         lines: list[object] = ["", f"{said.name}: {said.distribution} {said.version}, {said.provider}"]
-        for question, judgement in inquiry.judgements.items():
-            lines += ["", *drawing.judged(inquiry.meaning, question, inquiry.steps[question], judgement)]
+        for variant, judgement in inquiry.judgements.items():
+            lines += ["", *drawing.judged(inquiry.meaning, variant, inquiry.steps[variant], judgement)]
             code = 3 if judgement.verdict is Verdict.ERROR else code
         if any(judgement.kinds for judgement in inquiry.judgements.values()):
             place = f"{case.origin.path}:{case.id.rpartition(':')[2]}"

@@ -70,10 +70,10 @@ def command(
 ) -> int:
     """Draw cases at random, ask targets, and keep what is new.
 
-    A divergence is new if its question was not seen to show exactly its kinds on its target: not by an earlier case of
+    A divergence is new if its variant was not seen to show exactly its kinds on its target: not by an earlier case of
     this search, not by a case in DIR (these are asked first), and not by a known divergence. A known divergence is
     bound to cases, which drawn ones are not: here an entry that covers the target stands for all cases that show the
-    same kinds under the questions it names.
+    same kinds under the variants it names.
 
     What is new is made small and written to DIR as a case file, with its origin. The same seed draws the same cases.
 
@@ -92,7 +92,7 @@ def command(
         raise click.UsageError(str(error)) from error
     if known_files and no_known:
         raise click.UsageError("--known and --no-known contradict each other")
-    of_seeds.hold_divisible(seeds, jobs, dask)
+    of_seeds.check_divisible(seeds, jobs, dask)
     parsed = asking.parsed(names)
     known = _known(folder, known_files, no_known)
     earlier = _earlier(folder)
@@ -268,7 +268,7 @@ def _write(finding: Finding, said: Description, folder: Path, how: str) -> Path:
     kinds = ", ".join(kind.value for kind in finding.kinds)
     about = (
         f"Found by maxpool-check {__version__} fuzz {how}, on {finding.target} ({said.distribution} {said.version}, "
-        f"{said.provider}, Python {said.python}, numpy {said.numpy}): {kinds}, asked {finding.question.value}."
+        f"{said.provider}, Python {said.python}, numpy {said.numpy}): {kinds}, asked {finding.variant.value}."
     )
     runtime = f"{said.distribution}-{said.version}"
     stem = re.sub(r"[^A-Za-z0-9.+_-]+", "-", f"{finding.name}-{runtime}")[:180]
@@ -290,6 +290,6 @@ def _say(finding: Finding, path: Path) -> None:
     case = finding.case
     kinds = ", ".join(kind.value for kind in finding.kinds)
     attributes = ", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
-    click.echo(f"NEW  {kinds} on {finding.target} ({finding.question.value})")
+    click.echo(f"NEW  {kinds} on {finding.target} ({finding.variant.value})")
     click.echo(f"  {case.X.dtype.name} X{coordinates(case.X.shape)}  {attributes}")
     click.echo(f"  {path}")

@@ -13,7 +13,7 @@ from maxpool_check.commands import asking, compare, options, records
 
 if TYPE_CHECKING:
     from maxpool_check.comparing.transitions import Change
-    from maxpool_check.running.record import Record
+    from maxpool_check.results.record import Record
 
 
 @click.command("gate")
@@ -55,7 +55,7 @@ def command(
     from maxpool_check.comparing.transitions import Incomparable
     from maxpool_check.running.frame import ExitCode
 
-    options.hold_writable([*[path for _, path in reports], *([output] if output else [])])
+    options.check_writable([*[path for _, path in reports], *([output] if output else [])])
     if base == head:
         raise click.UsageError(f"the base and the head are the same, {base}")
     if output is not None and str(output) == base:

@@ -35,11 +35,11 @@ def command(spec: str, strength: int, seeds: int | range, jobs: int, dask: str |
     """
     from maxpool_check.corpus.generating import written
 
-    of_seeds.hold_divisible(seeds, jobs, dask)
+    of_seeds.check_divisible(seeds, jobs, dask)
     if isinstance(seeds, range):
         return _files(spec, strength, seeds, jobs, dask, output)
     if output is not None:
-        options.hold_writable([output])
+        options.check_writable([output])
     text = written(spec, strength, seeds)
     if output is None:
         click.echo(text, nl=False)
@@ -59,7 +59,7 @@ def _files(spec: str, strength: int, seeds: range, jobs: int, dask: str | None, 
     def path(seed: int) -> Path:
         return folder / f"{spec}-strength-{strength}-seed-{seed}.yaml"
 
-    options.hold_writable([path(seeds.start)])
+    options.check_writable([path(seeds.start)])
     with of_seeds.pool(jobs, dask) as pool:
         done: list[int] = []
         try:

@@ -61,9 +61,9 @@ def command(
     from maxpool_check.corpus.collection import select
     from maxpool_check.reporting import history
 
-    options.hold_writable([path for _, path in reports])
+    options.check_writable([path for _, path in reports])
     corpus = options.collect(paths, max_cells)
-    asking.hold_to_reference(corpus.cases)
+    asking.validate_against_reference(corpus.cases)
     cases = select(corpus.cases, selected)
     if not cases:
         raise click.UsageError(f"none of the {len(corpus.cases)} cases is selected by {' '.join(selected)}")

@@ -29,15 +29,15 @@ def command() -> None:
 def add(record: Path, reason: str, kind: str | None, file: Path | None) -> int:
     """Write the narrowest entries for what RECORD shows and no entry expects.
 
-    Exact cases, exact kinds, the questions that show them, the version that was asked. Widen 'when' by hand, or with
+    Exact cases, exact kinds, the variants that show them, the version that was asked. Widen 'when' by hand, or with
     bisect --write-known, once you know since when and until when.
     """
     from maxpool_check.comparing.entries import entries_for
     from maxpool_check.corpus.known_file import append
-    from maxpool_check.judging.kinds import Kind
+    from maxpool_check.judging.kinds import DivergenceKind
     from maxpool_check.specifications.attributes import nearest
 
-    names = [one.value for one in Kind]
+    names = [one.value for one in DivergenceKind]
     if kind is not None and kind not in names:
         raise click.UsageError(f"there is no kind '{kind}'{nearest(kind, names)}; there are {', '.join(names)}")
     if not reason.strip():

@@ -186,7 +186,7 @@ def width() -> int:
     return max(40, shutil.get_terminal_size((100, 24)).columns)
 
 
-def hold_writable(paths: Sequence[Path]) -> None:
+def check_writable(paths: Sequence[Path]) -> None:
     """Refuse an output that cannot be written before anything is asked, not after."""
     for path in paths:
         new = not path.exists()

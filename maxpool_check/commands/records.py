@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from maxpool_check.running.record import Record
+    from maxpool_check.results.record import Record
 
 
 class Truncated(click.ClickException):
@@ -23,8 +23,8 @@ class Truncated(click.ClickException):
 
 def read(path: Path) -> Record:
     """The record of a file, or an error with the right exit code."""
-    from maxpool_check.running.record import BadRecord, CutOff
-    from maxpool_check.running.record import read as read_record
+    from maxpool_check.results.record import BadRecord, CutOff
+    from maxpool_check.results.record import read as read_record
 
     try:
         return read_record(path)

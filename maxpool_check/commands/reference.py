@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from maxpool_check.corpus.case import Case
-    from maxpool_check.judging.expected import Expected
+    from maxpool_check.judging.oracle import Oracle
     from maxpool_check.reference.layout import Layout
 
 MOST_WINDOWS = 36
@@ -39,7 +39,7 @@ def command(case: str, path: Path, form: str, everything: bool, max_cells: int) 
 
     CASE is a full id, as sonnx/float:float-example-3, or FILE.yaml:ID.
     """
-    from maxpool_check.judging.expected import Expected
+    from maxpool_check.judging.oracle import Oracle
     from maxpool_check.reference.pooling import Pooling
 
     found = options.find(case, path, max_cells)
@@ -53,7 +53,7 @@ def command(case: str, path: Path, form: str, everything: bool, max_cells: int) 
                 f"{found.id}  {found.title}\n{found.specification.title} excludes it ({meaning.reason.value}): {meaning}"
             )
         return 0
-    meanings = Expected(found.X, meaning).meanings
+    meanings = Oracle(found.X, meaning).meanings
     if form == "json":
         click.echo(_json(found, meanings))
         return 0
@@ -65,7 +65,7 @@ def command(case: str, path: Path, form: str, everything: bool, max_cells: int) 
     return 0
 
 
-def _windows(expected: Expected, everything: bool) -> None:
+def _windows(expected: Oracle, everything: bool) -> None:
     from maxpool_check.reference import definition
     from maxpool_check.reporting.tensors import coordinates, window_text
 
@@ -90,12 +90,15 @@ def _cells(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [tuple(int(i) for i in at) for at in np.ndindex(shape)]
 
 
-def _text(case: Case, meanings: Sequence[Expected], everything: bool) -> None:
+def _text(case: Case, meanings: Sequence[Oracle], everything: bool) -> None:
     layout = meanings[0].pooling.layout
     click.echo(f"{case.id}  {case.title}")
     click.echo(
         f"{case.specification.title}, "
-        + (", ".join(f"{point}: {reading}" for point, reading in case.policies.names().items()) or "nothing left open")
+        + (
+            ", ".join(f"{point}: {interpretation}" for point, interpretation in case.policies.names().items())
+            or "nothing left open"
+        )
     )
     click.echo(", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes")
     if case.erratum:
@@ -104,7 +107,7 @@ def _text(case: Case, meanings: Sequence[Expected], everything: bool) -> None:
     shown = None
     for one in meanings:
         if len(meanings) > 1:
-            click.echo(f"read as {reading(one, meanings)}:")
+            click.echo(f"read as {interpretation(one, meanings)}:")
         pooled = one.pooled.arranged(layout)
         if one.pooling.geometry != shown:
             shown = one.pooling.geometry
@@ -118,8 +121,8 @@ def _text(case: Case, meanings: Sequence[Expected], everything: bool) -> None:
             click.echo(f"empty windows, where Y and Indices mean nothing: {of}")
 
 
-def reading(one: Expected, meanings: Sequence[Expected]) -> str:
-    """The points, and their readings, in which the meanings differ."""
+def interpretation(one: Oracle, meanings: Sequence[Oracle]) -> str:
+    """The points, and their interpretations, in which the meanings differ."""
     every = [meaning.pooling.policies.names() for meaning in meanings]
     names = one.pooling.policies.names()
     return ", ".join(f"{point}: {names[point]}" for point in names if len({other[point] for other in every}) > 1)
@@ -136,14 +139,14 @@ def _show(name: str, tensor: np.ndarray, layout: Layout, everything: bool) -> No
         click.echo(f"  {line}")
 
 
-def _json(case: Case, meanings: Sequence[Expected]) -> str:
+def _json(case: Case, meanings: Sequence[Oracle]) -> str:
     import numpy as np
 
     def nested(array: np.ndarray) -> object:
         # Values as text: JSON has no infinities, no NaN and no -0.
         return np.array([str(value) for value in array.reshape(-1)], object).reshape(array.shape).tolist()
 
-    def answer(one: Expected) -> dict[str, object]:
+    def answer(one: Oracle) -> dict[str, object]:
         pooled = one.pooled.arranged(one.pooling.layout)
         has_indices = one.pooling.indices and pooled.Indices is not None
         return {

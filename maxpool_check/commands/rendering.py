@@ -11,7 +11,7 @@ import click
 from maxpool_check.commands import options
 
 if TYPE_CHECKING:
-    from maxpool_check.running.record import Record
+    from maxpool_check.results.record import Record
 
 FORMATS = ("text", "markdown", "json", "junit", "github", "sarif")
 

@@ -12,9 +12,9 @@ from maxpool_check.commands import asking, options
 
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
-    from maxpool_check.question import Question
     from maxpool_check.reproducing.bundle import Written
     from maxpool_check.reproducing.script import Reproduced
+    from maxpool_check.results.variants import Variant
     from maxpool_check.running.inquiry import Inquirer, Inquiry
 
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     "-p", "--path", type=click.Path(path_type=Path), default=Path("cases"), metavar="PATH",
     help="Where to look for the case.  [default: cases]",
 )  # fmt: skip
-@click.option("--question", metavar="QUESTION", help="indices or y-only.  [default: the first that diverges]")
+@click.option("--variant", metavar="QUESTION", help="indices or y-only.  [default: the first that diverges]")
 @click.option("--no-shrink", is_flag=True, help="Reproduce the case as it is, not a smaller one.")
 @asking.timeout
 @options.max_cells
@@ -41,7 +41,7 @@ def command(
     name: str,
     folder: Path,
     path: Path,
-    question: str | None,
+    variant: str | None,
     no_shrink: bool,
     timeout: float,
     max_cells: int,
@@ -58,7 +58,7 @@ def command(
     Exit codes: 0 written, 1 not reproduced and nothing written, 2 usage, 3 could not complete.
     """
     from maxpool_check.reproducing import bundle
-    from maxpool_check.reproducing.runtimes import CannotWrite, hold_writable, runtime
+    from maxpool_check.reproducing.runtimes import CannotWrite, check_writable, runtime
     from maxpool_check.reproducing.script import Reproduced
     from maxpool_check.running.inquiry import Inquirer
     from maxpool_check.targets.environments import CannotMake
@@ -67,18 +67,18 @@ def command(
 
     (parsed,) = asking.parsed([name])
     try:
-        hold_writable(parsed)
+        check_writable(parsed)
     except CannotWrite as error:
         raise click.UsageError(str(error)) from error
     if not bundle.is_free(folder):
         raise click.UsageError(f"{folder} holds something else than a reproduction; name a new folder")
     found = options.find(case, path, max_cells)
-    asking.hold_to_reference([found])
+    asking.validate_against_reference([found])
     try:
         target = Target(parsed, timeout)
         with contextlib.closing(Inquirer(target)) as inquirer:
             inquiry = inquirer.ask(found)
-            chosen = _chosen(inquiry, question)
+            chosen = _chosen(inquiry, variant)
             if chosen is None:
                 click.echo(f"not reproduced: {found.id} on {name}: {_came_to(inquiry)}")
                 return 3 if any(one.verdict.value == "error" for one in inquiry.judgements.values()) else 1
@@ -98,9 +98,9 @@ def command(
     return 0
 
 
-def _chosen(inquiry: Inquiry, wanted: str | None) -> Question | None:
-    """The question to reproduce."""
-    asked = {question.value: question for question in inquiry.judgements}
+def _chosen(inquiry: Inquiry, wanted: str | None) -> Variant | None:
+    """The variant to reproduce."""
+    asked = {variant.value: variant for variant in inquiry.judgements}
     if wanted is not None and wanted not in asked:
         raise click.UsageError(f"{inquiry.case.id} is not asked '{wanted}', but {', '.join(asked)}")
     diverging = [one for one in inquiry.diverging if wanted in (None, one.value) and one in inquiry.requests]
@@ -109,20 +109,20 @@ def _chosen(inquiry: Inquiry, wanted: str | None) -> Question | None:
 
 def _came_to(inquiry: Inquiry) -> str:
     words = [
-        f"{question.value} {judgement.verdict.value}" + (f" ({judgement.message})" if judgement.message else "")
-        for question, judgement in inquiry.judgements.items()
+        f"{variant.value} {judgement.verdict.value}" + (f" ({judgement.message})" if judgement.message else "")
+        for variant, judgement in inquiry.judgements.items()
     ]
     return "; ".join(" ".join(one.split()) for one in words)
 
 
-def _shrunk(inquirer: Inquirer, inquiry: Inquiry, question: Question, name: str) -> Case:
+def _shrunk(inquirer: Inquirer, inquiry: Inquiry, variant: Variant, name: str) -> Case:
     from dataclasses import replace
 
     from maxpool_check.running.shrinking import shrink, tries
 
-    wanted = inquiry.shows(question)
-    small = shrink(inquiry.case, lambda one: inquirer.ask(one).shows(question) == wanted, tries(inquiry, question))
-    kinds = ", ".join(kind.value for kind in inquiry.judgements[question].kinds)
+    wanted = inquiry.shows(variant)
+    small = shrink(inquiry.case, lambda one: inquirer.ask(one).shows(variant) == wanted, tries(inquiry, variant))
+    kinds = ", ".join(kind.value for kind in inquiry.judgements[variant].kinds)
     file, _, short = inquiry.case.id.rpartition(":")
     return replace(small, id=f"{file}:{short}", title=f"{kinds} on {name}")
 
@@ -138,7 +138,7 @@ def _say(case: Case, shown: Reproduced, name: str, folder: Path, written: Writte
 
     small = shown.inquiry.case
     kinds = ", ".join(kind.value for kind in shown.kinds)
-    click.echo(f"{kinds} of {case.id} on {name} ({shown.question.value})")
+    click.echo(f"{kinds} of {case.id} on {name} ({shown.variant.value})")
     attributes = ", ".join(f"{key}={value}" for key, value in small.attributes.items()) or "no attributes"
     before = f", from X{coordinates(case.X.shape)}" if small.X.shape != case.X.shape else ""
     click.echo(f"  {small.X.dtype.name} X{coordinates(small.X.shape)}  {attributes}{before}")

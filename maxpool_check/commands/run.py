@@ -14,8 +14,8 @@ from maxpool_check.commands import asking, options, rendering
 if TYPE_CHECKING:
     from maxpool_check.corpus.collection import Corpus
     from maxpool_check.judging.known import KnownDivergence
-    from maxpool_check.question import Question
-    from maxpool_check.running.record import Record
+    from maxpool_check.results.record import Record
+    from maxpool_check.results.variants import Variant
 
 
 @click.command("run")
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     help="Whom to ask, as onnxruntime==1.23.2. Repeatable.  [default: onnxruntime, the installed one]",
 )  # fmt: skip
 @options.selection
-@asking.questions
+@asking.variants
 @asking.jobs
 @asking.dask
 @asking.timeout
@@ -56,7 +56,7 @@ def command(
     paths: tuple[Path, ...],
     names: tuple[str, ...],
     selected: tuple[str, ...],
-    questions: frozenset[Question],
+    variants: frozenset[Variant],
     jobs: int,
     dask: str | None,
     timeout: float,
@@ -84,23 +84,23 @@ def command(
     from maxpool_check.running.frame import ExitCode
     from maxpool_check.running.session import Plan, perform, started_early
 
-    _hold_apart(known_files, no_known)
-    asking.hold_apart(jobs, dask)
+    _check_apart(known_files, no_known)
+    asking.check_exclusive(jobs, dask)
     written = [*reports, *([("record", output)] if output else [])]
-    options.hold_writable([path for _, path in written])
+    options.check_writable([path for _, path in written])
     limit = memory * 2**20 if memory else None
     targets = asking.parsed(names)
     asker = None
     if jobs == 1 and dask is None and all(target.version is None for target in targets):
-        asker = started_early(targets, timeout, limit, questions)
+        asker = started_early(targets, timeout, limit, variants)
         click.get_current_context().call_on_close(asker.close)
     corpus = options.collect(paths, max_cells)
     known, files = _known(corpus, known_files, no_known)
-    asking.hold_to_reference(corpus.cases)
+    asking.validate_against_reference(corpus.cases)
     cases = select(corpus.cases, selected)
     if not cases:
         click.echo(f"none of the {len(corpus.cases)} cases is selected by {' '.join(selected)}", err=True)
-    plan = Plan(corpus, cases, targets, known, files, timeout, limit, jobs, exit_first, strict, questions, dask)
+    plan = Plan(corpus, cases, targets, known, files, timeout, limit, jobs, exit_first, strict, variants, dask)
     recorder = asking.Recorder(output)
     try:
         with recorder:
@@ -131,7 +131,7 @@ def command(
     return code
 
 
-def _hold_apart(known_files: Sequence[Path], no_known: bool) -> None:
+def _check_apart(known_files: Sequence[Path], no_known: bool) -> None:
     if known_files and no_known:
         raise click.UsageError("--known and --no-known contradict each other")
 

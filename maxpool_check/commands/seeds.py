@@ -52,9 +52,9 @@ def option(about: str) -> Callable[[_Command], _Command]:
     return decorated
 
 
-def hold_divisible(seeds: int | range, jobs: int, dask: str | None) -> None:
+def check_divisible(seeds: int | range, jobs: int, dask: str | None) -> None:
     """Refuse several processes for one seed."""
-    asking.hold_apart(jobs, dask)
+    asking.check_exclusive(jobs, dask)
     if isinstance(seeds, int) and (jobs > 1 or dask is not None):
         raise click.UsageError(
             f"-j and --dask divide seeds, and --seed {seeds} is one; write {seeds}..{seeds + 3}, say"

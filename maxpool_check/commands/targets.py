@@ -78,12 +78,12 @@ def _checked(target: Any) -> dict[str, Any]:
     import contextlib
 
     from maxpool_check.corpus.smallest import smallest
-    from maxpool_check.question import Question
+    from maxpool_check.results.variants import Variant
     from maxpool_check.running.inquiry import Inquirer
 
     case = smallest(target.description.speaks)
     with contextlib.closing(Inquirer(target)) as inquirer:
-        judgement = inquirer.ask(case, (Question.Y_ONLY,)).judgements[Question.Y_ONLY]
+        judgement = inquirer.ask(case, (Variant.Y_ONLY,)).judgements[Variant.Y_ONLY]
     answers = judgement.verdict.value in ("conforms", "diverges")
     return {"answers": answers, "verdict": judgement.verdict.value, "why": judgement.message}
 

@@ -1,4 +1,4 @@
-"""The release where something changes, in as few questions as can be."""
+"""The release where something changes, in as few variants as can be."""
 
 from __future__ import annotations
 

@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from maxpool_check.judging.kinds import Kind
+from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.known import KnownDivergence, shows
-from maxpool_check.judging.when import DEFAULT_PROVIDERS, When
-from maxpool_check.question import Question
-from maxpool_check.running.record import Execution, Record, Target
+from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS, TargetSelector
+from maxpool_check.results.record import Execution, Record, Target
+from maxpool_check.results.variants import Variant
 
 _FAULTS = ("diverges", "refuses", "crashes", "times-out", "unstable")
 
 
 @dataclass(frozen=True)
 class _Case:
-    """The faults of one case on one target, by question."""
+    """The faults of one case on one target, by variant."""
 
     target: Target
     name: str
-    kinds: dict[Question, frozenset[Kind]]
+    kinds: dict[Variant, frozenset[DivergenceKind]]
 
 
 def entries_for(
@@ -31,23 +31,23 @@ def entries_for(
 ) -> list[KnownDivergence]:
     """An entry for every group of cases that diverge alike on a target, as far as no entry expects them already.
 
-    Each binds exact cases, exact kinds, the questions that show them, and the one version that was asked. ``kind``: only
+    Each binds exact cases, exact kinds, the variants that show them, and the one version that was asked. ``kind``: only
     those that show it.
     """
-    groups: dict[tuple[str, frozenset[Kind], tuple[Question, ...]], list[str]] = {}
+    groups: dict[tuple[str, frozenset[DivergenceKind], tuple[Variant, ...]], list[str]] = {}
     targets = {target.name: target for target in record.header.targets}
     for one in _cases(record, known):
-        for kinds, questions in _alike(one):
-            if kind is None or Kind(kind) in kinds:
-                groups.setdefault((one.target.name, kinds, questions), []).append(one.name)
+        for kinds, variants in _alike(one):
+            if kind is None or DivergenceKind(kind) in kinds:
+                groups.setdefault((one.target.name, kinds, variants), []).append(one.name)
     taken = {entry.id for entry in known}
     found: list[KnownDivergence] = []
-    for (name, kinds, questions), cases in groups.items():
+    for (name, kinds, variants), cases in groups.items():
         when = _when(targets[name])
         base = "-".join([when.distribution, *sorted(one.value for one in kinds)])
         entry = KnownDivergence(
             id=_unused(base, taken), when=when, cases=tuple(cases), kinds=kinds, reason=reason,
-            questions=frozenset(questions),
+            variants=frozenset(variants),
         )  # fmt: skip
         taken.add(entry.id)
         found.append(entry)
@@ -75,29 +75,29 @@ def _cases(record: Record, known: Sequence[KnownDivergence]) -> Iterable[_Case]:
             if one.target != target.name or one.verdict not in _FAULTS or any(_expects(e, one) for e in entries):
                 continue
             case = found.setdefault((target.name, one.case), _Case(target, one.case, {}))
-            case.kinds[Question(one.question)] = frozenset(map(Kind, one.kinds))
+            case.kinds[Variant(one.variant)] = frozenset(map(DivergenceKind, one.kinds))
     return found.values()
 
 
 def _expects(entry: KnownDivergence, execution: Execution) -> bool:
-    return entry.expects(execution.case, Question(execution.question), map(Kind, execution.kinds))
+    return entry.expects(execution.case, Variant(execution.variant), map(DivergenceKind, execution.kinds))
 
 
-def _alike(case: _Case) -> Iterable[tuple[frozenset[Kind], tuple[Question, ...]]]:
-    """The kinds and questions of one entry, if one can say it; else of one entry for each question."""
+def _alike(case: _Case) -> Iterable[tuple[frozenset[DivergenceKind], tuple[Variant, ...]]]:
+    """The kinds and variants of one entry, if one can say it; else of one entry for each variant."""
     union = frozenset(kind for kinds in case.kinds.values() for kind in kinds)
-    if all(kinds == {kind for kind in union if shows(question, kind)} for question, kinds in case.kinds.items()):
+    if all(kinds == {kind for kind in union if shows(variant, kind)} for variant, kinds in case.kinds.items()):
         return [(union, tuple(case.kinds))]
-    return [(kinds, (question,)) for question, kinds in case.kinds.items()]
+    return [(kinds, (variant,)) for variant, kinds in case.kinds.items()]
 
 
-def _when(target: Target) -> When:
+def _when(target: Target) -> TargetSelector:
     provider = "" if target.provider in DEFAULT_PROVIDERS else f" @{target.provider}"
     try:
         Version(target.version)
     except InvalidVersion:
-        return When.parse(f"{canonicalize_name(target.distribution)}{provider}")
-    return When.parse(f"{canonicalize_name(target.distribution)} =={target.version}{provider}")
+        return TargetSelector.parse(f"{canonicalize_name(target.distribution)}{provider}")
+    return TargetSelector.parse(f"{canonicalize_name(target.distribution)} =={target.version}{provider}")
 
 
 def _unused(base: str, taken: set[str]) -> str:

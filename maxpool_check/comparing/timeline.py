@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from maxpool_check.comparing.transitions import Group, Transition, groups, transitions
-from maxpool_check.running.record import Record
+from maxpool_check.results.record import Record
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from maxpool_check.running.record import Execution, Header, Record
+from maxpool_check.results.record import Execution, Header, Record
 
 
 class Change(str, Enum):
     """What became of one execution. In the order reports show them, the worst first."""
 
     REGRESSED = "regressed"
-    """It was right, refused, or died of the question, and is wrong."""
+    """It was right, refused, or died of the variant, and is wrong."""
     NEWLY_REFUSED = "newly-refused"
     """It was answered and is refused, though the document allows the graph."""
     CRASH_NEW = "crash-new"
@@ -39,7 +39,7 @@ class Change(str, Enum):
 
 
 class Incomparable(ValueError):
-    """Two records that do not answer the same questions."""
+    """Two records that do not answer the same variants."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def transitions(
 ) -> list[Transition]:
     """Every execution of either target, in the order of the records.
 
-    Raises :class:`Incomparable` where cases of one id are not the same question, or documents are not read alike;
+    Raises :class:`Incomparable` where cases of one id are not the same variant, or documents are not read alike;
     ``intersection`` leaves those out: see :func:`left_out`.
     """
     before, after = _of(old, old_target), _of(new, new_target)
@@ -81,7 +81,7 @@ def transitions(
 
 
 def left_out(old: Record, new: Record, old_target: str, new_target: str) -> list[str]:
-    """The cases that are not the same question in both records, or not read alike."""
+    """The cases that are not the same variant in both records, or not read alike."""
     differing = _differences(old.header, new.header, _of(old, old_target), _of(new, new_target))
     return list(dict.fromkeys(case for case, _ in differing))
 
@@ -133,7 +133,7 @@ def _state(execution: Execution | None) -> str | None:
 
 
 def _key(execution: Execution) -> tuple[str, str]:
-    return execution.case, execution.question
+    return execution.case, execution.variant
 
 
 _Executions = Mapping[tuple[str, str], Execution]

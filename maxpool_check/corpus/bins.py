@@ -16,13 +16,13 @@ import ml_dtypes
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.question import Question
 from maxpool_check.reference import dtypes
 from maxpool_check.reference.activation import Function
 from maxpool_check.reference.dtypes import highest, is_float, lowest
 from maxpool_check.reference.geometry import Axis, Geometry, effective_kernel
 from maxpool_check.reference.numbering import StorageOrder
 from maxpool_check.reference.pooling import Pooling
+from maxpool_check.results.variants import Variant
 
 Bins = dict[str, str]
 """The bin of each factor, by name."""
@@ -188,9 +188,9 @@ def bins(case: Case) -> Bins:
     return {name: found[name] for name, factor in FACTORS.items() if found.get(name) in factor.bins}
 
 
-def asked_for(question: Question) -> str:
+def asked_for(variant: Variant) -> str:
     """The bin of ``outputs`` for one way of asking a case."""
-    return "y-and-indices" if "Indices" in question.outputs else "y-alone"
+    return "y-and-indices" if "Indices" in variant.outputs else "y-alone"
 
 
 def geometric(axes: Geometry, attributes: Mapping[str, Any]) -> Bins:

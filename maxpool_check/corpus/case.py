@@ -1,4 +1,4 @@
-"""One question, complete."""
+"""One variant, complete."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One question: a document, its attributes, an input, and what is asked for.
+    """One variant: a document, its attributes, an input, and what is asked for.
 
     ``id`` is the full one, ``sonnx/float:float-example-3``. ``X`` has the document's layout. ``policies`` are the
     document's, with those the case overrides. ``provenance`` says where a case of another suite comes from: the suite,

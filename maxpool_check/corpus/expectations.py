@@ -6,7 +6,7 @@ from maxpool_check.corpus.case import Case, Refusal, Shape, Undefined, Values
 from maxpool_check.corpus.problems import Problem
 from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.evidence import cells
-from maxpool_check.judging.expected import Expected
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.pooling import Pooling
 
 _OTHERS = (".onnx", ".json")
@@ -28,7 +28,7 @@ def disagreements(case: Case) -> list[str]:
         return []
     if not isinstance(meaning, Pooling):
         return [f"expects an answer, but the graph is refused as {meaning.reason.value}: {meaning}"]
-    answer = Expected(case.X, meaning)
+    answer = Oracle(case.X, meaning)
     if isinstance(expect, Undefined):
         return [] if answer.pooled.empty.any() else ["expects empty windows, but every window holds a cell of X"]
     if isinstance(expect, Shape):
@@ -38,7 +38,7 @@ def disagreements(case: Case) -> list[str]:
     return _values(answer, expect)
 
 
-def _values(answer: Expected, expect: Values) -> list[str]:
+def _values(answer: Oracle, expect: Values) -> list[str]:
     printed = {name: value for name, value in (("Y", expect.Y), ("Indices", expect.Indices)) if value is not None}
     if expect.Indices is not None:
         # A document prints numbers; whether they are of 32 bits or 64 is said by its attributes.

@@ -18,10 +18,10 @@ from maxpool_check.corpus.document import read
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.schema import KNOWN_FILE
 from maxpool_check.corpus.structure import Structure
-from maxpool_check.judging.kinds import Kind
+from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.known import KnownDivergence
-from maxpool_check.judging.when import When
-from maxpool_check.question import Question
+from maxpool_check.judging.target_selector import TargetSelector
+from maxpool_check.results.variants import Variant
 from maxpool_check.specifications.attributes import nearest
 
 _STRUCTURE = Structure(KNOWN_FILE)
@@ -80,12 +80,12 @@ def read_all_known(paths: Sequence[Path]) -> list[KnownDivergence]:
     return entries
 
 
-def _kinds(words: list[str]) -> frozenset[Kind]:
-    known = [kind.value for kind in Kind]
+def _kinds(words: list[str]) -> frozenset[DivergenceKind]:
+    known = [kind.value for kind in DivergenceKind]
     unknown = [f"unknown kind '{word}'{nearest(word, known)}" for word in words if word not in known]
     if unknown:
         raise ValueError("; ".join(unknown))
-    return frozenset(map(Kind, words))
+    return frozenset(map(DivergenceKind, words))
 
 
 def _date(text: str) -> date:
@@ -96,10 +96,10 @@ def _date(text: str) -> date:
 
 
 _MAKERS: dict[str, Callable[[Any], Any]] = {
-    "when": When.parse,
+    "when": TargetSelector.parse,
     "cases": tuple,
     "kinds": _kinds,
-    "questions": lambda words: frozenset(map(Question, words)),
+    "variants": lambda words: frozenset(map(Variant, words)),
     "expires": _date,
 }
 """What becomes of the text of a field."""
@@ -124,8 +124,8 @@ class Shown:
     """
 
     case: str
-    question: Question
-    kinds: tuple[Kind, ...]
+    variant: Variant
+    kinds: tuple[DivergenceKind, ...]
     distribution: str
     provider: str
     releases: tuple[str, ...]
@@ -136,7 +136,7 @@ class Shown:
         """Whether an entry expects it of the release next to the change."""
         nearest = self.releases[-1] if self.within.startswith("<") else self.releases[0]
         covered = entry.when.covers(self.distribution, nearest, self.provider)
-        return covered and bool(self.kinds) and entry.expects(self.case, self.question, self.kinds)
+        return covered and bool(self.kinds) and entry.expects(self.case, self.variant, self.kinds)
 
 
 def narrow(path: Path, shown: Shown) -> list[str]:
@@ -149,7 +149,7 @@ def narrow(path: Path, shown: Shown) -> list[str]:
         text = file.read()
     entries, nodes = read_known(path), _whens(text)
     said: list[str] = []
-    changes: dict[int, When] = {}
+    changes: dict[int, TargetSelector] = {}
     for number, entry in enumerate(entries):
         if not shown.is_known_as(entry):
             continue
@@ -169,7 +169,11 @@ def narrow(path: Path, shown: Shown) -> list[str]:
 
 
 def _rewritten(
-    path: Path, text: str, entries: Sequence[KnownDivergence], nodes: Sequence[Any], changes: Mapping[int, When]
+    path: Path,
+    text: str,
+    entries: Sequence[KnownDivergence],
+    nodes: Sequence[Any],
+    changes: Mapping[int, TargetSelector],
 ) -> bool:
     """Write the new ``when`` of some entries in place of the old; False if anything else would change by it."""
     for number in sorted(changes, reverse=True):
@@ -228,7 +232,7 @@ def _written(entry: KnownDivergence) -> str:
     lines = [f"  {'-' if key == 'id' else ' '} {key}: {json.dumps(value)}" for key, value in quoted.items()]
     lines += ["    cases:", *(f"      - {json.dumps(case)}" for case in entry.cases)]
     lines.append(f"    kinds: [{', '.join(sorted(kind.value for kind in entry.kinds))}]")
-    if entry.questions is not None:
-        asked = [question.value for question in Question if question in entry.questions]
-        lines.append(f"    questions: [{', '.join(asked)}]")
+    if entry.variants is not None:
+        asked = [variant.value for variant in Variant if variant in entry.variants]
+        lines.append(f"    variants: [{', '.join(asked)}]")
     return "\n".join([*lines, f"    reason: {json.dumps(entry.reason, ensure_ascii=False)}"]) + "\n"

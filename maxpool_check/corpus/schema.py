@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from maxpool_check.question import Question
 from maxpool_check.reference import dtypes
-from maxpool_check.reference.policies import READINGS
+from maxpool_check.reference.policies import INTERPRETATIONS
+from maxpool_check.results.variants import Variant
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.refused import Reason
 
@@ -90,7 +90,10 @@ _FIELDS: dict[str, Any] = {
     ),
     "erratum": {**_TEXT, "description": "which printed value is wrong, and why"},
     "policies": _map(
-        {point: {"enum": [reading.value for reading in readings]} for point, readings in READINGS.items()}
+        {
+            point: {"enum": [interpretation.value for interpretation in interpretations]}
+            for point, interpretations in INTERPRETATIONS.items()
+        }
     ),
 }
 
@@ -128,10 +131,10 @@ KNOWN_FILE = _map(
                         "items": {"type": "string", "pattern": ".", "description": "a glob"},
                     },
                     "kinds": {**_WORDS, "minItems": 1},
-                    "questions": {
+                    "variants": {
                         "type": "array",
                         "minItems": 1,
-                        "items": {"enum": [question.value for question in Question]},
+                        "items": {"enum": [variant.value for variant in Variant]},
                         "description": "the ways of asking it is about, each of which must show it",
                     },
                     "reason": {"type": "string", "pattern": r"\S", "description": "the reason, in words"},

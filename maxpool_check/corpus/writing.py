@@ -28,7 +28,11 @@ def case_file(case: Case, about: str) -> str:
         lines.append(f"    attributes: {_flow(case.attributes)}")
     lines.append(f"    outputs: [{', '.join(case.outputs)}]")
     usual = case.specification.policies.names()
-    changed = {point: reading for point, reading in case.policies.names().items() if reading != usual[point]}
+    changed = {
+        point: interpretation
+        for point, interpretation in case.policies.names().items()
+        if interpretation != usual[point]
+    }
     if changed:
         lines.append(f"    policies: {_flow(changed)}")
     if isinstance(case.meaning, Refused):

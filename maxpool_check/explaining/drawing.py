@@ -10,13 +10,13 @@ import numpy as np
 from rich.text import Text
 
 from maxpool_check.judging.evidence import Cell
-from maxpool_check.judging.expected import Expected
 from maxpool_check.judging.kinds import DESCRIPTIONS
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import Judgement, Meaning, Verdict
-from maxpool_check.question import Question
 from maxpool_check.reference.geometry import Axis
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reporting.tensors import coordinates, window_text
+from maxpool_check.results.variants import Variant
 
 WHOLE = 12
 """An axis of up to so many cells is shown from end to end."""
@@ -36,13 +36,13 @@ _Position = tuple[int, ...]
 class View:
     """A window of one output cell, in N x C x D1 x ... x Dn; ``chosen`` and ``named`` are cells of X, if there is one."""
 
-    expected: Expected
+    expected: Oracle
     at: _Position
     chosen: _Position | None
     named: _Position | None
 
 
-def view(expected: Expected, cell: Cell) -> View:
+def view(expected: Oracle, cell: Cell) -> View:
     """What there is to see of a wrong cell."""
     layout = expected.pooling.layout
     at = core(cell.at, layout)
@@ -134,7 +134,7 @@ def _range(axis: Axis, i: int, spots: Sequence[int]) -> range:
     return range(max(first, min(0, taps[0])), min(last, max(axis.size - 1, taps[-1])) + 1)
 
 
-def answer(expected: Expected, at: Sequence[int]) -> Iterator[Text]:
+def answer(expected: Oracle, at: Sequence[int]) -> Iterator[Text]:
     """The window of one cell of the outputs, in the document's layout, and what the reference has there."""
     where = core(at, expected.pooling.layout)
     chosen = _chosen(expected, where)
@@ -148,28 +148,26 @@ def answer(expected: Expected, at: Sequence[int]) -> Iterator[Text]:
     yield Text(f"Y is {expected.pooled.Y[where]}, from X{from_cell}{index if expected.pooling.indices else ''}")
 
 
-def judged(meaning: Meaning, question: Question, steps: Sequence[str], judgement: Judgement) -> Iterator[Text]:
-    """What came of one question, with the proof."""
+def judged(meaning: Meaning, variant: Variant, steps: Sequence[str], judgement: Judgement) -> Iterator[Text]:
+    """What came of one variant, with the proof."""
     kinds = ", ".join(kind.value for kind in judgement.kinds)
     style = "green" if judgement.verdict is Verdict.CONFORMS else "red"
-    yield Text.assemble(
-        (f"{question.value}: ", "bold"), (judgement.verdict.value, style), f"  {kinds}" if kinds else ""
-    )
+    yield Text.assemble((f"{variant.value}: ", "bold"), (judgement.verdict.value, style), f"  {kinds}" if kinds else "")
     if steps:
         yield Text(f"  asked: {'; '.join(steps)}")
     for kind in judgement.kinds:
         yield Text(f"  {kind.value}: {DESCRIPTIONS[kind].sentence}")
     for cause in judgement.causes:
         yield Text(f"  {str(cause)[0].upper()}{str(cause)[1:]}.")
-    for point, names in judgement.readings.items():
+    for point, names in judgement.interpretations.items():
         yield Text(f"  reads {point} as {' or '.join(names)}")
-    if judgement.cells and isinstance(meaning, Expected):
+    if judgement.cells and isinstance(meaning, Oracle):
         yield from _proof(meaning, judgement)
     elif judgement.message:
         yield Text(f"  {' '.join(judgement.message.split())}")
 
 
-def _proof(meaning: Expected, judgement: Judgement) -> Iterator[Text]:
+def _proof(meaning: Oracle, judgement: Judgement) -> Iterator[Text]:
     """The wrong cells, those of one place in Y and Indices together."""
     yield Text(f"  {LEGEND}", style="dim")
     by_place: dict[tuple[int, ...], list[Cell]] = {}
@@ -189,7 +187,7 @@ def _proof(meaning: Expected, judgement: Judgement) -> Iterator[Text]:
         yield Text(f"  {total} wrong cells in all")
 
 
-def _sides(expected: Expected, cell: Cell) -> str:
+def _sides(expected: Oracle, cell: Cell) -> str:
     if cell.output != "Indices":
         return f"Y: expected {cell.expected}, got {cell.got}"
     layout = expected.pooling.layout
@@ -199,11 +197,11 @@ def _sides(expected: Expected, cell: Cell) -> str:
     return f"Indices: expected {cell.expected}{due}, got {cell.got}{came}"
 
 
-def _window(expected: Expected, at: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+def _window(expected: Oracle, at: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     spatial = core(at, expected.pooling.layout)[2:]
     return tuple(tuple(axis.window(i)) for axis, i in zip(expected.pooling.geometry, spatial, strict=True))
 
 
-def _chosen(expected: Expected, at: _Position) -> _Position | None:
+def _chosen(expected: Oracle, at: _Position) -> _Position | None:
     number = int(expected.choices[0][at])
     return tuple(int(i) for i in np.unravel_index(number, expected.core.shape)) if number >= 0 else None

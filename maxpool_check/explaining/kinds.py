@@ -5,32 +5,32 @@ from __future__ import annotations
 import numpy as np
 
 from maxpool_check.judging.examples import EXAMPLES, Example
-from maxpool_check.judging.expected import Expected
-from maxpool_check.judging.kinds import DESCRIPTIONS, Kind
-from maxpool_check.outcome import Answered, Crashed, RefusedByTarget, TimedOut
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reporting.tensors import planes
+from maxpool_check.results.outcomes import Crashed, RefusedByTarget, Returned, TimedOut
 
 _GROUPS = (
-    ("Cells of Y", Kind.Y_LOWEST_FOR_NEG_INF),
-    ("Cells of Indices", Kind.INDICES_SENTINEL),
-    ("All Indices", Kind.INDICES_PLANE_RELATIVE),
-    ("The whole answer", Kind.PADS_BEGIN_END_EXCHANGED),
-    ("Outputs, refusals and deaths", Kind.SHAPE),
-    ("Answers that are not always the same", Kind.Y_DEPENDS_ON_INDICES),
+    ("Cells of Y", DivergenceKind.Y_LOWEST_FOR_NEG_INF),
+    ("Cells of Indices", DivergenceKind.INDICES_SENTINEL),
+    ("All Indices", DivergenceKind.INDICES_PLANE_RELATIVE),
+    ("The whole answer", DivergenceKind.PADS_BEGIN_END_EXCHANGED),
+    ("Outputs, refusals and deaths", DivergenceKind.SHAPE),
+    ("Answers that are not always the same", DivergenceKind.Y_DEPENDS_ON_INDICES),
 )
 """Each group begins with a kind, in the order of the list."""
 
 
 def listed() -> str:
     """All kinds, a line each."""
-    width = max(len(kind.value) for kind in Kind)
+    width = max(len(kind.value) for kind in DivergenceKind)
     lines = []
     for heading, kinds in _grouped():
         lines += ["", heading, *[f"  {kind.value:{width}}  {DESCRIPTIONS[kind].sentence}" for kind in kinds]]
     return "\n".join([*lines[1:], "", "maxpool-check explain KIND shows an example."]) + "\n"
 
 
-def explained(kind: Kind) -> str:
+def explained(kind: DivergenceKind) -> str:
     """One kind: the sentence, the clause, and an example."""
     about = DESCRIPTIONS[kind]
     lines = [kind.value, f"  {about.sentence}", f"  Clause: {about.clause}."]
@@ -59,8 +59,8 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _grouped() -> list[tuple[str, list[Kind]]]:
-    every = list(Kind)
+def _grouped() -> list[tuple[str, list[DivergenceKind]]]:
+    every = list(DivergenceKind)
     starts = [every.index(first) for _, first in _GROUPS]
     return [
         (heading, every[start:end])
@@ -71,25 +71,25 @@ def _grouped() -> list[tuple[str, list[Kind]]]:
 def _example(example: Example) -> list[str]:
     meaning, outcome = example.meaning, example.came
     settings = ", ".join(f"{name}={value}" for name, value in example.attributes.items())
-    readings = "".join(f"  {point}: {reading}" for point, reading in example.policies.items())
-    lines = [f"{example.spec}, {example.question.value}: {settings}{readings}", *_tensor("X", example.tensor)]
-    if isinstance(meaning, Expected):
-        for name in example.question.outputs:
+    interpretations = "".join(f"  {point}: {interpretation}" for point, interpretation in example.policies.items())
+    lines = [f"{example.spec}, {example.variant.value}: {settings}{interpretations}", *_tensor("X", example.tensor)]
+    if isinstance(meaning, Oracle):
+        for name in example.variant.outputs:
             due = meaning.pooled.Y if name == "Y" else meaning.pooled.Indices
             assert due is not None
             lines += _tensor(f"{name} expected", due)
     else:
         lines.append(f"to be refused: {meaning.message}")
     if example.base is not None:
-        of = example.question.base.value if example.question.variation else "indices"
-        for name in example.question.outputs:
+        of = example.variant.base.value if example.variant.variation else "indices"
+        for name in example.variant.outputs:
             values = np.array(example.base[name])
             lines += _tensor(f"{name} came of {of}", values.reshape((1,) * (4 - values.ndim) + values.shape))
     match outcome:
-        case Answered(outputs):
+        case Returned(outputs):
             for name, value in outputs.items():
                 lines += _tensor(f"{name} came", value)
-            lines += [f"{name} did not come" for name in example.question.outputs if name not in outputs]
+            lines += [f"{name} did not come" for name in example.variant.outputs if name not in outputs]
         case RefusedByTarget(status, message):
             lines.append(f"refused: {status}: {message}")
         case Crashed(how, _):

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.kinds import Kind
+from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.known import KnownDivergence, shows
 from maxpool_check.judging.verdicts import COMPARED
-from maxpool_check.outcome import Crashed, Failed, TimedOut
-from maxpool_check.question import Question
+from maxpool_check.results.outcomes import Crashed, Failed, TimedOut
+from maxpool_check.results.variants import Variant
 from maxpool_check.running.asker import DEATHS_IN_A_ROW
 from maxpool_check.running.inquiry import Inquirer, Inquiry
 from maxpool_check.running.runner import covers
 from maxpool_check.running.shrinking import shrink, tries
 
-Shown = tuple[Question, frozenset[Kind]]
-"""A question, and exactly the kinds that it shows."""
+Shown = tuple[Variant, frozenset[DivergenceKind]]
+"""A variant, and exactly the kinds that it shows."""
 
 
 class GivenUp(RuntimeError):
@@ -30,19 +30,19 @@ class Finding:
     """Kinds that a target was not seen to show: the smallest case of them that was found."""
 
     target: str
-    question: Question
-    kinds: tuple[Kind, ...]
+    variant: Variant
+    kinds: tuple[DivergenceKind, ...]
     case: Case
 
     @property
     def name(self) -> str:
         """What the case is called."""
-        return f"{'+'.join(kind.value for kind in self.kinds)}-{self.question.value}"
+        return f"{'+'.join(kind.value for kind in self.kinds)}-{self.variant.value}"
 
     @property
     def shown(self) -> Shown:
         """What makes it new, or not."""
-        return self.question, frozenset(self.kinds)
+        return self.variant, frozenset(self.kinds)
 
 
 @dataclass
@@ -74,9 +74,9 @@ class Search:
         """A search that takes as known what an entry that covers the target has the same kinds for."""
         entries = [one for one in known if covers(one, inquirer.target.description) and not one.expired(date.today())]
         explained = {
-            (question, frozenset(kind for kind in entry.kinds if shows(question, kind)))
+            (variant, frozenset(kind for kind in entry.kinds if shows(variant, kind)))
             for entry in entries
-            for question in (Question if entry.questions is None else entry.questions)
+            for variant in (Variant if entry.variants is None else entry.variants)
         }
         return cls(inquirer, explained)
 
@@ -94,19 +94,19 @@ class Search:
         self.tally.diverged += bool(inquiry.diverging)
         self._survived(inquiry)
         found = []
-        for question in inquiry.diverging:
-            kinds = inquiry.judgements[question].kinds
-            if (question, frozenset(kinds)) not in self.explained:
-                self.explained.add((question, frozenset(kinds)))
-                found.append(Finding(str(self.inquirer.target.name), question, kinds, self._small(inquiry, question)))
+        for variant in inquiry.diverging:
+            kinds = inquiry.judgements[variant].kinds
+            if (variant, frozenset(kinds)) not in self.explained:
+                self.explained.add((variant, frozenset(kinds)))
+                found.append(Finding(str(self.inquirer.target.name), variant, kinds, self._small(inquiry, variant)))
         return found
 
-    def _small(self, inquiry: Inquiry, question: Question) -> Case:
-        wanted = inquiry.shows(question)
+    def _small(self, inquiry: Inquiry, variant: Variant) -> Case:
+        wanted = inquiry.shows(variant)
         return shrink(
             inquiry.case,
-            lambda one: self.inquirer.ask(one).shows(question) == wanted,
-            tries(inquiry, question),
+            lambda one: self.inquirer.ask(one).shows(variant) == wanted,
+            tries(inquiry, variant),
         )
 
     def _survived(self, inquiry: Inquiry) -> None:

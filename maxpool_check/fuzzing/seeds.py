@@ -17,8 +17,8 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.fuzzing.generation import generate
 from maxpool_check.fuzzing.search import Finding, GivenUp, Search, Shown, Tally
 from maxpool_check.judging.known import KnownDivergence
-from maxpool_check.question import BASES, Question
-from maxpool_check.running.elsewhere import hold_alike
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
+from maxpool_check.running.elsewhere import check_same_targets
 from maxpool_check.running.executors import kept
 from maxpool_check.running.inquiry import Inquirer, Inquiry
 from maxpool_check.targets.description import Description
@@ -110,7 +110,7 @@ class _Inquirer(Inquirer):
         super().__init__(target)
         self._over = over
 
-    def ask(self, case: Case, wanted: Collection[Question] = BASES) -> Inquiry:
+    def ask(self, case: Case, wanted: Collection[Variant] = DEFAULT_VARIANTS) -> Inquiry:
         self._go_on()
         try:
             return super().ask(case, wanted)
@@ -144,7 +144,9 @@ class _Searcher:
         error, whole = None, True
         try:
             with self._asking() as inquirers:
-                hold_alike([one.target.description for one in inquirers], [prior.description for prior in priors])
+                check_same_targets(
+                    [one.target.description for one in inquirers], [prior.description for prior in priors]
+                )
                 searches += [
                     Search(inquirer, set(prior.explained)) for inquirer, prior in zip(inquirers, priors, strict=True)
                 ]

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from maxpool_check.judging.expected import Expected
 from maxpool_check.judging.hypotheses import Cause, causes
 from maxpool_check.judging.indices import index_kinds, tie_kinds
-from maxpool_check.judging.kinds import Kind
-from maxpool_check.judging.readings import readings_of
+from maxpool_check.judging.interpretations import interpretations_of
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.values import value_kinds
 
 
@@ -21,7 +21,7 @@ class Wrong:
     """One output with its cells at fault, each under one kind; None: the output as a whole."""
 
     output: str
-    kind: Kind
+    kind: DivergenceKind
     cells: np.ndarray | None
     """Boolean, of the shape of the output, N x C x D1 x ... x Dn."""
 
@@ -31,16 +31,16 @@ class Comparison:
     """What came out of holding an answer to the reference.
 
     ``meaning`` is the one it was held to: of several that the document can be read to mean, the first that it agrees
-    with, or the nearest. ``causes`` are the mistakes that explain the whole answer, or an output; ``readings`` gives, by
-    point that the document leaves open, every reading that the answer agrees with. ``own``: the answer is the reference's
+    with, or the nearest. ``causes`` are the mistakes that explain the whole answer, or an output; ``interpretations`` gives, by
+    point that the document leaves open, every interpretation that the answer agrees with. ``own``: the answer is the reference's
     own, bit by bit, and there is nothing else to say of it.
     """
 
-    meaning: Expected
+    meaning: Oracle
     wrong: tuple[Wrong, ...]
     information: tuple[Wrong, ...]
-    """Differences from the first reading that the document allows."""
-    readings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Differences from the first interpretation that the document allows."""
+    interpretations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     causes: tuple[Cause, ...] = ()
     own: bool = False
 
@@ -50,7 +50,7 @@ class Comparison:
         return sum(math.inf if one.cells is None else int(one.cells.sum()) for one in self.wrong)
 
 
-def compare(expected: Expected, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...]) -> Comparison:
+def compare(expected: Oracle, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...]) -> Comparison:
     """Hold the outputs that came, in the document's layout, to those that were asked for, under every meaning of it."""
     # A NaN among values that are compared is no mistake here; bfloat16 complains of it.
     with np.errstate(invalid="ignore"):
@@ -66,54 +66,58 @@ def compare(expected: Expected, outputs: Mapping[str, np.ndarray], asked: tuple[
         if len({names[point] for names in every}) > 1 and len({names[point] for names in fitting}) == 1
     }
     differs = tuple(one for one in compared[0].wrong if one.cells is None) if fitting else ()
-    return replace(nearest, information=(*differs, *nearest.information), readings={**nearest.readings, **shown})
+    return replace(
+        nearest, information=(*differs, *nearest.information), interpretations={**nearest.interpretations, **shown}
+    )
 
 
-def _compare(expected: Expected, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...]) -> Comparison:
+def _compare(expected: Oracle, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...]) -> Comparison:
     if expected.is_own(outputs, asked):
         # Which of equal maxima is chosen shows in Indices alone.
-        readings = {p: names for p, names in expected.own_readings.items() if p != "tie" or "Indices" in asked}
-        return Comparison(expected, (), (), readings, own=True)
+        interpretations = {
+            p: names for p, names in expected.own_interpretations.items() if p != "tie" or "Indices" in asked
+        }
+        return Comparison(expected, (), (), interpretations, own=True)
     layout = expected.pooling.layout
     whole = [one for name in asked if (one := _whole(expected, name, outputs.get(name))) is not None]
-    if any(one.kind is not Kind.SHAPE for one in whole):
+    if any(one.kind is not DivergenceKind.SHAPE for one in whole):
         return Comparison(expected, tuple(whole), ())
     if whole:
         return _misshapen(expected, outputs, asked, whole)
     got = {name: layout.to_core(outputs[name]) for name in asked}
     # A document may print Indices alone; they are held to the Y that they belong to.
     Y, numbers = got.get("Y", expected.pooled.Y), got.get("Indices")
-    readings = readings_of(expected, {**got, "Y": Y}) if "Y" in got else {}
+    interpretations = interpretations_of(expected, {**got, "Y": Y}) if "Y" in got else {}
     wrong_Y = ~expected.acceptable(Y)
     signs = (Y == 0) & (expected.pooled.Y == 0) & ~expected.same_values(Y, expected.pooled.Y) & ~wrong_Y
-    information = _found("Y", {Kind.Y_SIGNED_ZERO: signs})
+    information = _found("Y", {DivergenceKind.Y_SIGNED_ZERO: signs})
     named = None
     if numbers is not None and expected.core.size:
         named = expected.named(numbers, got.get("Y"))
         information += _found("Indices", tie_kinds(expected, numbers, named.ties & named.right))
     if not wrong_Y.any() and (named is None or named.right.all()):
-        return Comparison(expected, (), tuple(information), readings)
+        return Comparison(expected, (), tuple(information), interpretations)
     found = causes(expected, {**got, "Y": Y})
     if any(cause.output is None for cause in found):
-        # With other windows, or another X, the answer is one to another question.
-        readings = {}
+        # With other windows, or another X, the answer is one to another variant.
+        interpretations = {}
     kinds = _explained(found, "Y", wrong_Y) or value_kinds(expected, Y, wrong_Y)
     wrong = _found("Y", kinds)
     if numbers is not None and named is not None:
-        leaks = kinds.get(Kind.Y_PAD_VALUE_LEAK, np.zeros(Y.shape, bool))
+        leaks = kinds.get(DivergenceKind.Y_PAD_VALUE_LEAK, np.zeros(Y.shape, bool))
         of_numbers = _explained(found, "Indices", ~named.right)
         wrong += _found("Indices", of_numbers or index_kinds(expected, numbers, named, ~named.right, leaks))
-    return Comparison(expected, tuple(wrong), tuple(information), readings, tuple(found))
+    return Comparison(expected, tuple(wrong), tuple(information), interpretations, tuple(found))
 
 
-def _explained(found: Sequence[Cause], output: str, wrong: np.ndarray) -> dict[Kind, np.ndarray]:
+def _explained(found: Sequence[Cause], output: str, wrong: np.ndarray) -> dict[DivergenceKind, np.ndarray]:
     """The wrong cells of an output under the first mistake that explains them, if there is one."""
     kinds = [one.kind for one in found if one.output in (None, output)]
     return {kinds[0]: wrong} if kinds else {}
 
 
 def _misshapen(
-    expected: Expected, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...], wrong: list[Wrong]
+    expected: Oracle, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...], wrong: list[Wrong]
 ) -> Comparison:
     """An answer of another shape: that of a mistake, if there is one that gives all of it."""
     found: list[Cause] = []
@@ -125,14 +129,14 @@ def _misshapen(
     return Comparison(expected, tuple(wrong), (), causes=tuple(found))
 
 
-def _whole(expected: Expected, name: str, got: np.ndarray | None) -> Wrong | None:
+def _whole(expected: Oracle, name: str, got: np.ndarray | None) -> Wrong | None:
     """What is wrong with an output as a whole."""
     if got is None:
-        return Wrong(name, Kind.MISSING_OUTPUT, None)
+        return Wrong(name, DivergenceKind.MISSING_OUTPUT, None)
     if got.dtype != expected.dtype(name):
-        return Wrong(name, Kind.DTYPE, None)
-    return Wrong(name, Kind.SHAPE, None) if got.shape != expected.shape else None
+        return Wrong(name, DivergenceKind.DTYPE, None)
+    return Wrong(name, DivergenceKind.SHAPE, None) if got.shape != expected.shape else None
 
 
-def _found(output: str, kinds: Mapping[Kind, np.ndarray]) -> list[Wrong]:
+def _found(output: str, kinds: Mapping[DivergenceKind, np.ndarray]) -> list[Wrong]:
     return [Wrong(output, kind, cells) for kind, cells in kinds.items() if cells.any()]

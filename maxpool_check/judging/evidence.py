@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxpool_check.judging.comparison import Wrong
-from maxpool_check.judging.expected import Expected
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.definition import cells as window_cells
 from maxpool_check.reference.dtypes import bits
 
@@ -42,7 +42,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Variant:
+class AllowedDifference:
     """One cell in which an answer that conforms has other bits than the reference's: what a user of the runtime sees.
 
     The texts are exact, a NaN with its bits; ``reference`` is ``-`` where the window holds no cell of X.
@@ -54,7 +54,7 @@ class Variant:
     got: str
 
 
-def variants(meaning: Expected, outputs: Mapping[str, np.ndarray]) -> tuple[Variant, ...]:
+def differences(meaning: Oracle, outputs: Mapping[str, np.ndarray]) -> tuple[AllowedDifference, ...]:
     """The first cells of each output, of the right shape and dtype, that differ from the reference's in any bit."""
     layout, pooled = meaning.pooling.layout, meaning.pooled
     found = []
@@ -64,7 +64,9 @@ def variants(meaning: Expected, outputs: Mapping[str, np.ndarray]) -> tuple[Vari
         got = layout.to_core(outputs[name])
         differ = (bits(got) != bits(reference)).reshape(got.shape) | pooled.empty
         found += [
-            Variant(layout.arranged(at), name, "-" if pooled.empty[at] else _exact(reference[at]), _exact(got[at]))
+            AllowedDifference(
+                layout.arranged(at), name, "-" if pooled.empty[at] else _exact(reference[at]), _exact(got[at])
+            )
             for at in [tuple(int(i) for i in at) for at in np.argwhere(differ)[:MOST]]
         ]
     return tuple(found)
@@ -76,7 +78,7 @@ def _exact(value: np.generic) -> str:
 
 
 def cells(
-    meaning: Expected,
+    meaning: Oracle,
     wrong: Sequence[Wrong],
     outputs: Mapping[str, np.ndarray],
     instead: Mapping[str, np.ndarray] | None = None,
@@ -99,7 +101,7 @@ def cells(
 
 
 def _cell(
-    meaning: Expected,
+    meaning: Oracle,
     at: tuple[int, ...],
     wrong: Wrong,
     outputs: Mapping[str, np.ndarray],
@@ -124,7 +126,7 @@ def _cell(
     )
 
 
-def _named(meaning: Expected, at: tuple[int, ...], numbers: np.ndarray) -> tuple[int, ...] | None:
+def _named(meaning: Oracle, at: tuple[int, ...], numbers: np.ndarray) -> tuple[int, ...] | None:
     """The cell of X that an index names, if it names one and no other."""
     shape = meaning.core.shape
     named = [cells[at] for found, cells in meaning.pooling.numbering.cells(numbers, shape) if found[at]]

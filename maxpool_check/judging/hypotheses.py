@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from maxpool_check.judging.expected import Expected
-from maxpool_check.judging.kinds import DESCRIPTIONS, Kind
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.numberings import mistakes
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.values import NARROWER, ROUNDED, rounded, subnormal
 from maxpool_check.judging.windows import reaches_padding
 from maxpool_check.reference import geometry as rules
@@ -30,7 +30,7 @@ class Cause:
     ``cells`` is the number of cells of one output, each of which it explains.
     """
 
-    kind: Kind
+    kind: DivergenceKind
     output: str | None
     cells: int
 
@@ -40,7 +40,7 @@ class Cause:
         return f"{name} equals {DESCRIPTIONS[self.kind].hypothesis} in {self.cells} of {self.cells} cells"
 
 
-def causes(expected: Expected, got: Mapping[str, np.ndarray]) -> list[Cause]:
+def causes(expected: Oracle, got: Mapping[str, np.ndarray]) -> list[Cause]:
     """The mistakes that explain an answer that is not right, or one output of it; those of one output the likeliest first.
 
     ``got`` holds Y and maybe Indices, N x C x D1 x ... x Dn, of the right dtypes.
@@ -73,7 +73,7 @@ def is_truncated_division(refused: Refused, shape: tuple[int, ...]) -> bool:
     return any(span < 0 and span % s for span, s in spans) and outputs in (shape[2:], shape[1:-1])
 
 
-def _geometries(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -> list[Cause]:
+def _geometries(expected: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> list[Cause]:
     """Mistakes in where the windows are; also together with one in how Indices count."""
     found: list[Cause] = []
     pooling, spatial = expected.pooling, Y.shape[2:]
@@ -82,7 +82,7 @@ def _geometries(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -
     for kind, geometry in geometries(pooling):
         if tuple(axis.output for axis in geometry) != spatial or any(cause.kind is kind for cause in found):
             continue
-        other = Expected(expected.X, replace(pooling, geometry=geometry, alternatives=()))
+        other = Oracle(expected.X, replace(pooling, geometry=geometry, alternatives=()))
         # A window without a cell may hold anything: that explains little.
         empty = other.pooled.empty
         little = empty.all() if right is None else (empty & ~right).sum() > (~empty & ~right).sum()
@@ -97,7 +97,7 @@ def _geometries(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -
     return found or together
 
 
-def _right(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -> np.ndarray | None:
+def _right(expected: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> np.ndarray | None:
     """Which cells of an answer are right; None, where it has another shape."""
     if Y.shape != expected.pooled.Y.shape:
         return None
@@ -105,7 +105,7 @@ def _right(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -> np.
     return right if numbers is None else right & expected.named(numbers, Y).right
 
 
-def geometries(pooling: Pooling) -> Iterator[tuple[Kind, Geometry]]:
+def geometries(pooling: Pooling) -> Iterator[tuple[DivergenceKind, Geometry]]:
     """The geometries of a pooling with one mistake each, that differ from its own."""
     seen = set()
     for kind, geometry in _mistakes(pooling.geometry, pooling.placement):
@@ -120,21 +120,21 @@ def _windows(geometry: Geometry) -> tuple[tuple[object, ...], ...]:
     return tuple((type(one), one.kernel, one.stride, one.dilation, one.begin, one.output) for one in geometry)
 
 
-def _mistakes(axes: Geometry, placement: Placement | None) -> Iterator[tuple[Kind, Geometry]]:
+def _mistakes(axes: Geometry, placement: Placement | None) -> Iterator[tuple[DivergenceKind, Geometry]]:
     if placement is not None and placement.is_same:
         yield from _same_mistakes(axes, placement)
     elif placement is not None:
         yield from _pad_mistakes(axes, placement)
         yield from _rounding_mistakes(axes, placement)
-    yield from _each(Kind.DILATION_IGNORED, axes, placement, "dilation", [(1,) * len(axes)])
+    yield from _each(DivergenceKind.DILATION_IGNORED, axes, placement, "dilation", [(1,) * len(axes)])
     for kind, name in (
-        (Kind.DILATION_AXES_EXCHANGED, "dilation"),
-        (Kind.STRIDES_AXES_EXCHANGED, "stride"),
-        (Kind.KERNEL_AXES_EXCHANGED, "kernel"),
+        (DivergenceKind.DILATION_AXES_EXCHANGED, "dilation"),
+        (DivergenceKind.STRIDES_AXES_EXCHANGED, "stride"),
+        (DivergenceKind.KERNEL_AXES_EXCHANGED, "kernel"),
     ):
         yield from _each(kind, axes, placement, name, _exchanged([getattr(axis, name) for axis in axes]))
     yield (
-        Kind.DILATION_PHASE_LOST,
+        DivergenceKind.DILATION_PHASE_LOST,
         tuple(_FromTheBorder(**vars(axis)) if axis.dilation > 1 and axis.begin > 0 else axis for axis in axes),
     )
 
@@ -146,8 +146,8 @@ def _exchanged(values: Sequence[int]) -> list[tuple[int, ...]]:
 
 
 def _each(
-    kind: Kind, axes: Geometry, placement: Placement | None, name: str, values: Sequence[Sequence[int]]
-) -> Iterator[tuple[Kind, Geometry]]:
+    kind: DivergenceKind, axes: Geometry, placement: Placement | None, name: str, values: Sequence[Sequence[int]]
+) -> Iterator[tuple[DivergenceKind, Geometry]]:
     """With other values of one attribute: for the windows alone, and for the output size and the padding as well."""
     for of_axes in values:
         changed = tuple(replace(axis, **{name: value}) for axis, value in zip(axes, of_axes, strict=True))
@@ -156,49 +156,52 @@ def _each(
         yield kind, changed
 
 
-def _made(kind: Kind, axes: Geometry, placement: Placement) -> Iterator[tuple[Kind, Geometry]]:
+def _made(kind: DivergenceKind, axes: Geometry, placement: Placement) -> Iterator[tuple[DivergenceKind, Geometry]]:
     try:
         yield kind, tuple(placement.axis(a.size, a.kernel, a.stride, a.dilation, a.begin, a.end) for a in axes)
     except NoWindow:
         return
 
 
-def _pad_mistakes(axes: Geometry, placement: Placement) -> Iterator[tuple[Kind, Geometry]]:
+def _pad_mistakes(axes: Geometry, placement: Placement) -> Iterator[tuple[DivergenceKind, Geometry]]:
     if placement.auto_pad is not AutoPad.EXPLICIT:
         return
     begins, ends = [axis.begin for axis in axes], [axis.end for axis in axes]
     pads = [*begins, *ends]
-    mistakes = [(Kind.PADS_BEGIN_END_EXCHANGED, ends, begins), (Kind.PADS_INTERLEAVED, pads[::2], pads[1::2])]
+    mistakes = [
+        (DivergenceKind.PADS_BEGIN_END_EXCHANGED, ends, begins),
+        (DivergenceKind.PADS_INTERLEAVED, pads[::2], pads[1::2]),
+    ]
     for order in _exchanged(range(len(axes))):
-        mistakes.append((Kind.PADS_AXES_EXCHANGED, [begins[i] for i in order], [ends[i] for i in order]))
+        mistakes.append((DivergenceKind.PADS_AXES_EXCHANGED, [begins[i] for i in order], [ends[i] for i in order]))
     for kind, begin, end in mistakes:
         changed = tuple(replace(axis, begin=b, end=e) for axis, b, e in zip(axes, begin, end, strict=True))
         yield from _made(kind, changed, placement)
         yield kind, changed
 
 
-def _rounding_mistakes(axes: Geometry, placement: Placement) -> Iterator[tuple[Kind, Geometry]]:
+def _rounding_mistakes(axes: Geometry, placement: Placement) -> Iterator[tuple[DivergenceKind, Geometry]]:
     # Where rounding down and dropping the last window come to the same, the smaller mistake comes first.
     for rounding in (rules.clipped_ceil_output, rules.ceil_output, rules.floor_output):
         if rounding is not placement.rounding:
             floor = rules.floor_output in (rounding, placement.rounding)
-            kind = Kind.CEIL_FLOOR_EXCHANGED if floor else Kind.CEIL_CLIP_EXCHANGED
+            kind = DivergenceKind.CEIL_FLOOR_EXCHANGED if floor else DivergenceKind.CEIL_CLIP_EXCHANGED
             yield from _made(kind, axes, replace(placement, rounding=rounding))
 
 
-def _same_mistakes(axes: Geometry, placement: Placement) -> Iterator[tuple[Kind, Geometry]]:
+def _same_mistakes(axes: Geometry, placement: Placement) -> Iterator[tuple[DivergenceKind, Geometry]]:
     dilated = any(axis.dilation > 1 for axis in axes)
     for clamps in (True, False) if dilated else ():
         plain = [replace(placement, clamps=clamps).axis(axis.size, axis.kernel, axis.stride, 1, 0, 0) for axis in axes]
         short = tuple(replace(axis, begin=one.begin, end=one.end) for axis, one in zip(axes, plain, strict=True))
         # With the output size of SAME, and with the one that follows from the pads.
-        yield Kind.SAME_IGNORES_DILATION, short
-        yield from _made(Kind.SAME_IGNORES_DILATION, short, Placement())
+        yield DivergenceKind.SAME_IGNORES_DILATION, short
+        yield from _made(DivergenceKind.SAME_IGNORES_DILATION, short, Placement())
     upper = placement.auto_pad is AutoPad.SAME_UPPER
     other = AutoPad.SAME_LOWER if upper else AutoPad.SAME_UPPER
-    yield from _made(Kind.SAME_UPPER_LOWER_EXCHANGED, axes, replace(placement, auto_pad=other))
+    yield from _made(DivergenceKind.SAME_UPPER_LOWER_EXCHANGED, axes, replace(placement, auto_pad=other))
     if placement.clamps:
-        yield from _made(Kind.SAME_UNCLAMPED, axes, replace(placement, clamps=False))
+        yield from _made(DivergenceKind.SAME_UNCLAMPED, axes, replace(placement, clamps=False))
 
 
 class _FromTheBorder(Axis):
@@ -215,32 +218,32 @@ class _FromTheBorder(Axis):
         return first, np.array([len(window) for window in windows], np.int64)
 
 
-def _values(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -> list[Cause]:
+def _values(expected: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> list[Cause]:
     """Mistakes in the values that are compared: of X, and of the padding."""
     found: list[Cause] = []
     for kind, X in _inputs(expected.core):
         if any(cause.kind is kind for cause in found):
             continue
-        other = Expected(expected.pooling.layout.from_core(X), expected.pooling)
+        other = Oracle(expected.pooling.layout.from_core(X), expected.pooling)
         if other.acceptable(Y).all():
             whole = numbers is None or other.named(numbers, Y).right.all()
             found.append(Cause(kind, None if whole else "Y", Y.size))
     if not found and any(_padded(expected, value).acceptable(Y).all() for value in _constants(expected, Y)):
-        found.append(Cause(Kind.Y_PAD_VALUE_LEAK, "Y", Y.size))
+        found.append(Cause(DivergenceKind.Y_PAD_VALUE_LEAK, "Y", Y.size))
     return found
 
 
-def _inputs(X: np.ndarray) -> Iterator[tuple[Kind, np.ndarray]]:
+def _inputs(X: np.ndarray) -> Iterator[tuple[DivergenceKind, np.ndarray]]:
     if not is_float(X.dtype):
         return
     small = subnormal(X)
     mistakes = [
-        (Kind.Y_FLUSHED_SUBNORMAL, np.where(small, np.copysign(np.zeros_like(X), X), X)),
-        (Kind.Y_FLUSHED_SUBNORMAL, np.where(small, np.zeros_like(X), X)),
+        (DivergenceKind.Y_FLUSHED_SUBNORMAL, np.where(small, np.copysign(np.zeros_like(X), X), X)),
+        (DivergenceKind.Y_FLUSHED_SUBNORMAL, np.where(small, np.zeros_like(X), X)),
     ]
     if (X == np.inf).any():
         finite = np.where(X == np.inf, highest(X.dtype), np.where(X == -np.inf, lowest(X.dtype), X))
-        mistakes.append((Kind.Y_SATURATED_INFINITY, finite))
+        mistakes.append((DivergenceKind.Y_SATURATED_INFINITY, finite))
     for name in NARROWER.get(X.dtype.name, ()):
         mistakes += [(ROUNDED[name], rounded(X, name)), (ROUNDED[name], rounded(X, name, saturates=True))]
     for kind, changed in mistakes:
@@ -248,7 +251,7 @@ def _inputs(X: np.ndarray) -> Iterator[tuple[Kind, np.ndarray]]:
             yield kind, changed
 
 
-def _constants(expected: Expected, Y: np.ndarray) -> list[np.generic]:
+def _constants(expected: Oracle, Y: np.ndarray) -> list[np.generic]:
     """What the padding may have been filled with: 0, or one of few values that X does not hold."""
     if not reaches_padding(expected.pooling.geometry).any() or expected.pooling.activation is not None:
         return []
@@ -261,7 +264,7 @@ def _constants(expected: Expected, Y: np.ndarray) -> list[np.generic]:
     return [Y.dtype.type(0), *(foreign if len(foreign) == 1 and wrong.sum() > 1 else [])]
 
 
-def _padded(expected: Expected, value: np.generic) -> Expected:
+def _padded(expected: Oracle, value: np.generic) -> Oracle:
     """The answer where the padding is made of cells of X with a value."""
     X, pooling = expected.core, expected.pooling
     pads = [(max(0, axis.begin), max(0, axis.reach - axis.size)) for axis in pooling.geometry]
@@ -270,9 +273,9 @@ def _padded(expected: Expected, value: np.generic) -> Expected:
         replace(axis, size=axis.size + begin + end, begin=axis.begin - begin, end=axis.end - end)
         for axis, (begin, end) in zip(pooling.geometry, pads, strict=True)
     )
-    return Expected(pooling.layout.from_core(filled), replace(pooling, geometry=geometry, alternatives=()))
+    return Oracle(pooling.layout.from_core(filled), replace(pooling, geometry=geometry, alternatives=()))
 
 
-def _numberings(expected: Expected, numbers: np.ndarray | None) -> list[Cause]:
+def _numberings(expected: Oracle, numbers: np.ndarray | None) -> list[Cause]:
     """The mistakes in how Indices count that explain all of them."""
     return [] if numbers is None else [Cause(kind, "Indices", numbers.size) for kind in mistakes(expected, numbers)]

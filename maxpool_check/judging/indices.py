@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from maxpool_check.judging.expected import Expected, Named
-from maxpool_check.judging.kinds import Kind
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.oracle import Named, Oracle
 from maxpool_check.judging.values import first_that_fits
 from maxpool_check.reference.dtypes import is_float
 from maxpool_check.reference.layout import Layout
@@ -18,8 +18,8 @@ _MOST_TAPS = 4096
 
 
 def index_kinds(
-    expected: Expected, numbers: np.ndarray, named: Named, wrong: np.ndarray, leaks: np.ndarray
-) -> dict[Kind, np.ndarray]:
+    expected: Oracle, numbers: np.ndarray, named: Named, wrong: np.ndarray, leaks: np.ndarray
+) -> dict[DivergenceKind, np.ndarray]:
     """The wrong cells of Indices (boolean, N x C x D1 x ... x Dn), each under the first kind that fits it.
 
     ``leaks`` marks the cells whose Y is the padding's value.
@@ -36,35 +36,35 @@ def index_kinds(
     could_win = keeps_seed | (expected.pooled.maxima == 0)
     won = (at_padding | ~lost).all() and len(np.unique(numbers[lost])) > 1
     kinds = {
-        Kind.INDICES_AT_PADDING: at_padding & (leaks | (won & could_win & ~kept)),
-        Kind.INDICES_AT_NAN: named.inside & ~named.maximum & _at_nan(expected, numbers),
-        Kind.INDICES_PLANE_ORIGIN: (numbers == origin) & (~named.inside | (keeps_seed & ~named.ties)),
-        Kind.INDICES_SENTINEL: negative | kept,
-        Kind.INDICES_OUT_OF_RANGE: numbers >= numbering.bound(X.shape),
-        Kind.INDICES_OUTSIDE_WINDOW: ~named.inside,
+        DivergenceKind.INDICES_AT_PADDING: at_padding & (leaks | (won & could_win & ~kept)),
+        DivergenceKind.INDICES_AT_NAN: named.inside & ~named.maximum & _at_nan(expected, numbers),
+        DivergenceKind.INDICES_PLANE_ORIGIN: (numbers == origin) & (~named.inside | (keeps_seed & ~named.ties)),
+        DivergenceKind.INDICES_SENTINEL: negative | kept,
+        DivergenceKind.INDICES_OUT_OF_RANGE: numbers >= numbering.bound(X.shape),
+        DivergenceKind.INDICES_OUTSIDE_WINDOW: ~named.inside,
     }
     kinds.update(tie_kinds(expected, numbers, wrong & named.ties))
-    kinds[Kind.INDICES_DISAGREES_WITH_Y] = named.maximum
-    return first_that_fits(wrong, kinds, Kind.INDICES_IN_WINDOW_NOT_MAXIMUM)
+    kinds[DivergenceKind.INDICES_DISAGREES_WITH_Y] = named.maximum
+    return first_that_fits(wrong, kinds, DivergenceKind.INDICES_IN_WINDOW_NOT_MAXIMUM)
 
 
-def tie_kinds(expected: Expected, numbers: np.ndarray, ties: np.ndarray) -> dict[Kind, np.ndarray]:
+def tie_kinds(expected: Oracle, numbers: np.ndarray, ties: np.ndarray) -> dict[DivergenceKind, np.ndarray]:
     """Which of several equal maxima are named, where another is than the first: by one rule for all, if there is one."""
     if not ties.any():
         return {}
     rules = {
-        Kind.INDICES_TIE_LAST: expected.last,
-        Kind.INDICES_TIE_COLUMN_FIRST: expected.column_first,
+        DivergenceKind.INDICES_TIE_LAST: expected.last,
+        DivergenceKind.INDICES_TIE_COLUMN_FIRST: expected.column_first,
     }
     numbering, shape = expected.pooling.numbering, expected.core.shape
     by_rule = {kind: ties & (numbers == numbering.number(cells, shape)) for kind, cells in rules.items()}
     for kind, cells in by_rule.items():
         if (cells == ties).all():
             return {kind: ties}
-    return first_that_fits(ties, by_rule, Kind.INDICES_TIE_OTHER)
+    return first_that_fits(ties, by_rule, DivergenceKind.INDICES_TIE_OTHER)
 
 
-def _at_nan(expected: Expected, numbers: np.ndarray) -> np.ndarray:
+def _at_nan(expected: Oracle, numbers: np.ndarray) -> np.ndarray:
     found = np.zeros(numbers.shape, bool)
     if not is_float(expected.X.dtype):
         return found
@@ -73,7 +73,7 @@ def _at_nan(expected: Expected, numbers: np.ndarray) -> np.ndarray:
     return found
 
 
-def _at_padding(expected: Expected, numbers: np.ndarray, where: np.ndarray) -> np.ndarray:
+def _at_padding(expected: Oracle, numbers: np.ndarray, where: np.ndarray) -> np.ndarray:
     """Where, of some output cells, the number is that of a tap in the padding, worked out as if it were a cell of X."""
     found = np.zeros(numbers.shape, bool)
     geometry, numbering, shape = expected.pooling.geometry, expected.pooling.numbering, expected.core.shape

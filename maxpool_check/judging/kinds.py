@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 MIXED = "mixed"
-"""What an answer shows of an open point where no one reading is that of all its cells."""
+"""What an answer shows of an open point where no one interpretation is that of all its cells."""
 
 
-class Kind(str, Enum):
+class DivergenceKind(str, Enum):
     """One way to be wrong."""
 
     Y_LOWEST_FOR_NEG_INF = "y-lowest-for-neg-inf"
@@ -85,7 +85,7 @@ class Kind(str, Enum):
 
 
 @dataclass(frozen=True)
-class Description:
+class KindDescription:
     """A kind for people: one sentence, and the clause it rests on.
 
     ``hypothesis`` is there where the kind is a mistake in the whole answer, found by computing with it: what the answer
@@ -112,200 +112,206 @@ _CONSTRAINTS = "The document's constraints on attributes, types and shapes"
 _ANSWER = "An answer or a refusal is expected of every graph"
 _FUNCTION = "MaxPool is a function of its input and its attributes"
 
-DESCRIPTIONS: dict[Kind, Description] = {
-    Kind.Y_LOWEST_FOR_NEG_INF: Description(
+DESCRIPTIONS: dict[DivergenceKind, KindDescription] = {
+    DivergenceKind.Y_LOWEST_FOR_NEG_INF: KindDescription(
         "Y is the lowest finite value of the dtype where every cell of the window is -inf, or counts as it.", _MAXIMUM
     ),
-    Kind.Y_ALL_NAN_TO_LOWEST: Description(
+    DivergenceKind.Y_ALL_NAN_TO_LOWEST: KindDescription(
         "Y is the lowest finite value of the dtype where every cell of the window is NaN.", _NAN
     ),
-    Kind.Y_NAN_DROPPED: Description("Y is a number where NaN is due.", _NAN),
-    Kind.Y_NAN_INTRODUCED: Description("Y is NaN where a number is due.", _NAN),
-    Kind.Y_NAN_ORDER_DEPENDENT: Description(
+    DivergenceKind.Y_NAN_DROPPED: KindDescription("Y is a number where NaN is due.", _NAN),
+    DivergenceKind.Y_NAN_INTRODUCED: KindDescription("Y is NaN where a number is due.", _NAN),
+    DivergenceKind.Y_NAN_ORDER_DEPENDENT: KindDescription(
         "What comes out beside a NaN depends on where the NaN is in the window: another of its numbers than the maximum, as "
         "when a scan forgets at a NaN what it had found, or different ones in windows of the same values.",
         _NAN,
         "a scan that forgets at a NaN what it had found",
     ),
-    Kind.Y_SIGNED_ZERO: Description("Y is a zero of the other sign than the cell that was chosen.", _COPIED),
-    Kind.Y_PAD_VALUE_LEAK: Description(
+    DivergenceKind.Y_SIGNED_ZERO: KindDescription(
+        "Y is a zero of the other sign than the cell that was chosen.", _COPIED
+    ),
+    DivergenceKind.Y_PAD_VALUE_LEAK: KindDescription(
         "Y is a constant greater than the window's maximum, where the window reaches into the padding: the padding "
         "was given a value, and it won.",
         _MAXIMUM,
         "a MaxPool whose padding has a value",
     ),
-    Kind.Y_ROUNDED_TO_FLOAT32: Description(
+    DivergenceKind.Y_ROUNDED_TO_FLOAT32: KindDescription(
         "Y is the maximum rounded to float32, or to the largest value of it.",
         _COPIED,
         "a MaxPool of X rounded to float32",
     ),
-    Kind.Y_ROUNDED_TO_FLOAT16: Description(
+    DivergenceKind.Y_ROUNDED_TO_FLOAT16: KindDescription(
         "Y is the maximum rounded to float16, or to the largest value of it.",
         _COPIED,
         "a MaxPool of X rounded to float16",
     ),
-    Kind.Y_ROUNDED_TO_BFLOAT16: Description(
+    DivergenceKind.Y_ROUNDED_TO_BFLOAT16: KindDescription(
         "Y is the maximum rounded to bfloat16, or to the largest value of it.",
         _COPIED,
         "a MaxPool of X rounded to bfloat16",
     ),
-    Kind.Y_FLUSHED_SUBNORMAL: Description(
+    DivergenceKind.Y_FLUSHED_SUBNORMAL: KindDescription(
         "Y is zero where the maximum is subnormal.", _COPIED, "a MaxPool of X with its subnormal values made zero"
     ),
-    Kind.Y_SATURATED_INFINITY: Description(
+    DivergenceKind.Y_SATURATED_INFINITY: KindDescription(
         "Y is the largest finite value of the dtype where the maximum is infinite.",
         _COPIED,
         "a MaxPool of X with its infinities made finite",
     ),
-    Kind.Y_IN_WINDOW_NOT_MAXIMUM: Description(
+    DivergenceKind.Y_IN_WINDOW_NOT_MAXIMUM: KindDescription(
         "Y is the value of a cell of the window that is not its maximum.", _MAXIMUM
     ),
-    Kind.Y_FROM_OUTSIDE_WINDOW: Description("Y is the value of a cell of X, but of none in the window.", _MAXIMUM),
-    Kind.Y_NOT_IN_INPUT: Description("Y is the value of no cell of X.", _COPIED),
-    Kind.INDICES_SENTINEL: Description(
+    DivergenceKind.Y_FROM_OUTSIDE_WINDOW: KindDescription(
+        "Y is the value of a cell of X, but of none in the window.", _MAXIMUM
+    ),
+    DivergenceKind.Y_NOT_IN_INPUT: KindDescription("Y is the value of no cell of X.", _COPIED),
+    DivergenceKind.INDICES_SENTINEL: KindDescription(
         "The index names no cell: it is negative, or, where nothing in the window exceeds the lowest finite value, the "
         "number that the coordinates (-1, ..., -1) of the plane would have, which is in range after the first plane.",
         _IN_WINDOW,
     ),
-    Kind.INDICES_PLANE_ORIGIN: Description(
+    DivergenceKind.INDICES_PLANE_ORIGIN: KindDescription(
         "The index is that of the first cell of the plane, which is not in the window, or where the scan found nothing.",
         _IN_WINDOW,
     ),
-    Kind.INDICES_OUT_OF_RANGE: Description(
+    DivergenceKind.INDICES_OUT_OF_RANGE: KindDescription(
         "The index is not smaller than the number of cells of X.", "Indices are in [0, N x C x D1 x ... x Dn)"
     ),
-    Kind.INDICES_OUTSIDE_WINDOW: Description("The index names a cell of X that is not in the window.", _IN_WINDOW),
-    Kind.INDICES_AT_PADDING: Description(
+    DivergenceKind.INDICES_OUTSIDE_WINDOW: KindDescription(
+        "The index names a cell of X that is not in the window.", _IN_WINDOW
+    ),
+    DivergenceKind.INDICES_AT_PADDING: KindDescription(
         "The index is the number that a tap of the window in the padding would have.", _IN_WINDOW
     ),
-    Kind.INDICES_AT_NAN: Description(
+    DivergenceKind.INDICES_AT_NAN: KindDescription(
         "The index names a NaN of the window, where a number is its maximum.", _TAKEN_FROM
     ),
-    Kind.INDICES_IN_WINDOW_NOT_MAXIMUM: Description(
+    DivergenceKind.INDICES_IN_WINDOW_NOT_MAXIMUM: KindDescription(
         "The index names a cell of the window that does not hold its maximum.", _TAKEN_FROM
     ),
-    Kind.INDICES_TIE_LAST: Description("The index names the last of several equal maxima.", _TIE),
-    Kind.INDICES_TIE_COLUMN_FIRST: Description(
+    DivergenceKind.INDICES_TIE_LAST: KindDescription("The index names the last of several equal maxima.", _TIE),
+    DivergenceKind.INDICES_TIE_COLUMN_FIRST: KindDescription(
         "The index names the first of several equal maxima in column-major order.", _TIE
     ),
-    Kind.INDICES_TIE_OTHER: Description(
+    DivergenceKind.INDICES_TIE_OTHER: KindDescription(
         "The index names another of several equal maxima than the first, and neither the last nor the first by columns.",
         _TIE,
     ),
-    Kind.INDICES_DISAGREES_WITH_Y: Description(
+    DivergenceKind.INDICES_DISAGREES_WITH_Y: KindDescription(
         "The index names a cell that could be the maximum, but not for the Y that came with it.", _TAKEN_FROM
     ),
-    Kind.INDICES_PLANE_RELATIVE: Description(
+    DivergenceKind.INDICES_PLANE_RELATIVE: KindDescription(
         "The indices count the cells of each plane from 0.",
         _NUMBER,
         "Indices that count the cells of each plane from 0",
     ),
-    Kind.INDICES_STORAGE_ORDER: Description(
+    DivergenceKind.INDICES_STORAGE_ORDER: KindDescription(
         "The indices count in the other storage_order.", _NUMBER, "Indices that count in the other storage_order"
     ),
-    Kind.INDICES_AXES_SWAPPED: Description(
+    DivergenceKind.INDICES_AXES_SWAPPED: KindDescription(
         "The indices are computed with the sizes or the coordinates of other axes.",
         _NUMBER,
         "Indices computed with the sizes or the coordinates of other axes",
     ),
-    Kind.INDICES_NHWC_FLAT: Description(
+    DivergenceKind.INDICES_NHWC_FLAT: KindDescription(
         "The indices are positions in the tensor with its channels last.",
         _NUMBER,
         "Indices that count in the tensor with its channels last",
     ),
-    Kind.INDICES_IN_PADDED_TENSOR: Description(
+    DivergenceKind.INDICES_IN_PADDED_TENSOR: KindDescription(
         "The indices are positions in the padded tensor.", _NUMBER, "Indices that count in the padded tensor"
     ),
-    Kind.INDICES_MODULO_AXIS: Description(
+    DivergenceKind.INDICES_MODULO_AXIS: KindDescription(
         "The indices count anew from another axis than they should.",
         _NUMBER,
         "Indices that count anew from another axis",
     ),
-    Kind.PADS_BEGIN_END_EXCHANGED: Description(
+    DivergenceKind.PADS_BEGIN_END_EXCHANGED: KindDescription(
         "The pads at the beginning and at the end of each axis are exchanged.",
         _PADS,
         "a MaxPool with the pads at the beginning and the end exchanged",
     ),
-    Kind.PADS_INTERLEAVED: Description(
+    DivergenceKind.PADS_INTERLEAVED: KindDescription(
         "The pads are read as [x1_begin, x1_end, x2_begin, x2_end, ...].",
         _PADS,
         "a MaxPool with the pads read as [x1_begin, x1_end, x2_begin, x2_end, ...]",
     ),
-    Kind.PADS_AXES_EXCHANGED: Description(
+    DivergenceKind.PADS_AXES_EXCHANGED: KindDescription(
         "The pads are those of another axis.", _PADS, "a MaxPool with the pads of another axis"
     ),
-    Kind.SAME_UPPER_LOWER_EXCHANGED: Description(
+    DivergenceKind.SAME_UPPER_LOWER_EXCHANGED: KindDescription(
         "SAME_UPPER and SAME_LOWER are exchanged: the odd cell of the padding is on the other side.",
         _SAME,
         "the other of SAME_UPPER and SAME_LOWER",
     ),
-    Kind.SAME_IGNORES_DILATION: Description(
+    DivergenceKind.SAME_IGNORES_DILATION: KindDescription(
         "The padding of SAME_* is computed with k instead of K, the dilated kernel.",
         _SAME,
         "a SAME computed with k instead of K",
     ),
-    Kind.SAME_UNCLAMPED: Description(
+    DivergenceKind.SAME_UNCLAMPED: KindDescription(
         "SAME_* crops X where its padding would be negative, instead of not padding.",
         _SAME,
         "a SAME whose padding may be negative",
     ),
-    Kind.CEIL_FLOOR_EXCHANGED: Description(
+    DivergenceKind.CEIL_FLOOR_EXCHANGED: KindDescription(
         "The output size is rounded up instead of down, or down instead of up.",
         _SIZE,
         "a MaxPool with the other ceil_mode",
     ),
-    Kind.CEIL_CLIP_EXCHANGED: Description(
+    DivergenceKind.CEIL_CLIP_EXCHANGED: KindDescription(
         "With ceil_mode, a last window that starts in the end padding is kept where it must be dropped, or dropped where it "
         "must be kept.",
         "ONNX-22, OpenVINO ceil_torch: such a window is dropped; ONNX before 22, OpenVINO ceil: it is kept",
         "a MaxPool with the other treatment of a last window in the end padding",
     ),
-    Kind.DILATION_IGNORED: Description(
+    DivergenceKind.DILATION_IGNORED: KindDescription(
         "The taps of the window follow each other without gaps.", _ATTRIBUTES, "a MaxPool with dilation 1"
     ),
-    Kind.DILATION_AXES_EXCHANGED: Description(
+    DivergenceKind.DILATION_AXES_EXCHANGED: KindDescription(
         "The dilations are those of other axes.", _ATTRIBUTES, "a MaxPool with the dilations of other axes"
     ),
-    Kind.DILATION_PHASE_LOST: Description(
+    DivergenceKind.DILATION_PHASE_LOST: KindDescription(
         "Where the window begins in the padding, its taps are counted from the border of X instead of from its start.",
         _ATTRIBUTES,
         "a MaxPool whose dilated taps are counted from the border of X",
     ),
-    Kind.STRIDES_AXES_EXCHANGED: Description(
+    DivergenceKind.STRIDES_AXES_EXCHANGED: KindDescription(
         "The strides are those of other axes.", _ATTRIBUTES, "a MaxPool with the strides of other axes"
     ),
-    Kind.KERNEL_AXES_EXCHANGED: Description(
+    DivergenceKind.KERNEL_AXES_EXCHANGED: KindDescription(
         "The kernel sizes are those of other axes.", _ATTRIBUTES, "a MaxPool with the kernel sizes of other axes"
     ),
-    Kind.TRUNCATED_DIVISION: Description(
+    DivergenceKind.TRUNCATED_DIVISION: KindDescription(
         "A window larger than the padded input gives an output: its negative size was divided towards zero.",
         _SIZE,
         "a MaxPool whose output size is divided towards zero",
     ),
-    Kind.SHAPE: Description(
+    DivergenceKind.SHAPE: KindDescription(
         "An output has another shape than the document gives it.",
         "The output shape follows from the input shape and the attributes",
     ),
-    Kind.DTYPE: Description(
+    DivergenceKind.DTYPE: KindDescription(
         "An output has another dtype: Y that of X, Indices int64.", "Y has the type of X, Indices are int64"
     ),
-    Kind.MISSING_OUTPUT: Description(
+    DivergenceKind.MISSING_OUTPUT: KindDescription(
         "An output that was asked for did not come.", "The operator has the outputs Y and, where asked for, Indices"
     ),
-    Kind.ACCEPTS_INVALID: Description("A graph that the document excludes was run.", _CONSTRAINTS),
-    Kind.REFUSES_VALID: Description(
+    DivergenceKind.ACCEPTS_INVALID: KindDescription("A graph that the document excludes was run.", _CONSTRAINTS),
+    DivergenceKind.REFUSES_VALID: KindDescription(
         "A graph that the document allows was refused; a limit, where the runtime says that it does not implement it or the "
         "padding is not smaller than the kernel.",
         _CONSTRAINTS,
     ),
-    Kind.CRASH: Description("The process of the runtime died.", _ANSWER),
-    Kind.TIMEOUT: Description("The runtime did not answer in time.", _ANSWER),
-    Kind.Y_DEPENDS_ON_INDICES: Description(
+    DivergenceKind.CRASH: KindDescription("The process of the runtime died.", _ANSWER),
+    DivergenceKind.TIMEOUT: KindDescription("The runtime did not answer in time.", _ANSWER),
+    DivergenceKind.Y_DEPENDS_ON_INDICES: KindDescription(
         "Y has other bits when Indices are asked for than when they are not, though either value may be defended.",
         "An output does not depend on which other outputs are wanted",
     ),
     **{
-        kind: Description(sentence, _FUNCTION)
+        kind: KindDescription(sentence, _FUNCTION)
         for of, words in (
             ("optimization", "with the graph optimisations off"),
             ("opset", "in an older operator set that means the same"),
@@ -314,9 +320,9 @@ DESCRIPTIONS: dict[Kind, Description] = {
             ("channels", "when the channels come in another order"),
         )
         for kind, sentence in (
-            (Kind(f"y-depends-on-{of}"), f"Y is another {words}."),
-            (Kind(f"indices-depend-on-{of}"), f"Indices are others {words}."),
+            (DivergenceKind(f"y-depends-on-{of}"), f"Y is another {words}."),
+            (DivergenceKind(f"indices-depend-on-{of}"), f"Indices are others {words}."),
         )
     },
-    Kind.UNSTABLE: Description("The same question, asked again, has another answer.", _FUNCTION),
+    DivergenceKind.UNSTABLE: KindDescription("The same variant, asked again, has another answer.", _FUNCTION),
 }

@@ -10,11 +10,11 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from maxpool_check.judging.kinds import Kind
-from maxpool_check.question import Question
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.results.variants import Variant
 
 if TYPE_CHECKING:
-    from maxpool_check.judging.when import When
+    from maxpool_check.judging.target_selector import TargetSelector
 
 
 class Status(str, Enum):
@@ -22,11 +22,11 @@ class Status(str, Enum):
 
     EXPECTED = "expected"
     """It was seen, exactly as written."""
-    REPAIRED = "repaired"
+    STALE = "stale"
     """It no longer occurs and must be removed."""
     EXPIRED = "expired"
     """Its date has passed; it excuses nothing any more."""
-    NOT_ASKED = "not-asked"
+    NOT_EXECUTED = "not-executed"
     """None of its cases was compared, or not all that it could be held to."""
 
 
@@ -34,17 +34,17 @@ class Status(str, Enum):
 class KnownDivergence:
     """One reviewed entry: these cases, on these targets, diverge in exactly these kinds.
 
-    ``questions`` names the ways of asking that it is about, each of which must show it; None: any of them may.
+    ``variants`` names the ways of asking that it is about, each of which must show it; None: any of them may.
     """
 
     id: str
-    when: When
+    when: TargetSelector
     cases: tuple[str, ...]
-    kinds: frozenset[Kind]
+    kinds: frozenset[DivergenceKind]
     reason: str
     issue: str | None = None
     expires: date | None = None
-    questions: frozenset[Question] | None = None
+    variants: frozenset[Variant] | None = None
 
     def expired(self, today: date) -> bool:
         """Whether its date has passed."""
@@ -67,11 +67,11 @@ class KnownDivergence:
     def _globs(self) -> tuple[str, ...]:
         return tuple(pattern for pattern in self.cases if is_glob(pattern))
 
-    def expects(self, case: str, question: Question, kinds: Iterable[Kind]) -> bool:
-        """Whether these are exactly its kinds, as far as the question can show them."""
-        # What it says of a question it says of its variations.
-        asked = self.questions is None or bool({question, question.base} & self.questions)
-        return asked and self.binds(case) and frozenset(kinds) == {kind for kind in self.kinds if shows(question, kind)}
+    def expects(self, case: str, variant: Variant, kinds: Iterable[DivergenceKind]) -> bool:
+        """Whether these are exactly its kinds, as far as the variant can show them."""
+        # What it says of a variant it says of its variations.
+        asked = self.variants is None or bool({variant, variant.base} & self.variants)
+        return asked and self.binds(case) and frozenset(kinds) == {kind for kind in self.kinds if shows(variant, kind)}
 
 
 def is_glob(pattern: str) -> bool:
@@ -82,18 +82,16 @@ def is_glob(pattern: str) -> bool:
 _OF_VARIATIONS = ("y-depends-on-", "indices-depend-on-", "unstable")
 
 
-def shows(question: Question, kind: Kind) -> bool:
-    """Whether a kind can come of a question at all.
+def shows(variant: Variant, kind: DivergenceKind) -> bool:
+    """Whether a kind can come of a variant at all.
 
-    Y alone has no Indices, only it is held to the other Y, and only a variation to the question that it varies.
+    Y alone has no Indices, only it is held to the other Y, and only a variation to the variant that it varies.
     """
-    if kind is Kind.Y_DEPENDS_ON_INDICES:
-        return question.variation is None and "Indices" not in question.outputs
+    if kind is DivergenceKind.Y_DEPENDS_ON_INDICES:
+        return variant.variation is None and "Indices" not in variant.outputs
     if kind.value.startswith(_OF_VARIATIONS):
-        return question.variation is not None and (
-            "Indices" in question.outputs or not kind.value.startswith("indices")
-        )
-    return "Indices" in question.outputs or not kind.value.startswith("indices-")
+        return variant.variation is not None and ("Indices" in variant.outputs or not kind.value.startswith("indices"))
+    return "Indices" in variant.outputs or not kind.value.startswith("indices-")
 
 
 @dataclass
@@ -102,31 +100,31 @@ class Ledger:
 
     entries: Sequence[KnownDivergence]
     today: date
-    _asked: dict[str, set[Question]] = field(default_factory=dict)
-    _seen: set[tuple[str, str, Question]] = field(default_factory=set)
+    _asked: dict[str, set[Variant]] = field(default_factory=dict)
+    _seen: set[tuple[str, str, Variant]] = field(default_factory=set)
     _needed: set[str] = field(default_factory=set)
 
-    def compared(self, case: str, question: Question) -> None:
+    def compared(self, case: str, variant: Variant) -> None:
         """Remember that an execution was held to its document: only then can an entry be said not to occur."""
         if self.entries:
-            self._asked.setdefault(case, set()).add(question)
+            self._asked.setdefault(case, set()).add(variant)
 
-    def known(self, case: str, question: Question, kinds: Iterable[Kind]) -> KnownDivergence | None:
+    def known(self, case: str, variant: Variant, kinds: Iterable[DivergenceKind]) -> KnownDivergence | None:
         """The first entry that expects exactly these kinds of an execution; remembers all that do."""
         found = frozenset(kinds)
-        expecting = [entry for entry in self.entries if entry.expects(case, question, found)]
+        expecting = [entry for entry in self.entries if entry.expects(case, variant, found)]
         valid = [entry for entry in expecting if not entry.expired(self.today)]
         self._needed.update(entry.id for entry in expecting if entry.expired(self.today))
-        self._seen.update((entry.id, pattern, question) for entry in valid for pattern in entry.binding(case))
+        self._seen.update((entry.id, pattern, variant) for entry in valid for pattern in entry.binding(case))
         return valid[0] if valid else None
 
-    def others(self, case: str, question: Question) -> list[KnownDivergence]:
+    def others(self, case: str, variant: Variant) -> list[KnownDivergence]:
         """The entries about an execution, whatever their kinds: it was known to diverge otherwise."""
         return [
             entry
             for entry in self.entries
             if entry.binds(case)
-            and (entry.questions is None or question in entry.questions)
+            and (entry.variants is None or variant in entry.variants)
             and not entry.expired(self.today)
         ]
 
@@ -139,15 +137,15 @@ class Ledger:
         if entry.id in self._needed or (entry.expired(self.today) and stale):
             return Status.EXPIRED, f"since {entry.expires}; review it, then remove it or set a new date"
         if stale:
-            return Status.REPAIRED, f"{', '.join(stale)} no longer diverges so; remove it from the entry"
+            return Status.STALE, f"{', '.join(stale)} no longer diverges so; remove it from the entry"
         seen = any(name == entry.id for name, _, _ in self._seen)
-        return (Status.EXPECTED, "") if seen else (Status.NOT_ASKED, "none of its cases was compared")
+        return (Status.EXPECTED, "") if seen else (Status.NOT_EXECUTED, "none of its cases was compared")
 
     def _unseen(self, entry: KnownDivergence, pattern: str) -> list[str]:
-        """The pattern, or the questions of it, that were compared and did not show the entry's kinds."""
+        """The pattern, or the variants of it, that were compared and did not show the entry's kinds."""
         named = [case for case in self._asked if fnmatchcase(case, pattern)] if is_glob(pattern) else [pattern]
-        asked = {question for case in named for question in self._asked.get(case, ())}
-        seen = {question for name, one, question in self._seen if (name, one) == (entry.id, pattern)}
-        if entry.questions is None:
+        asked = {variant for case in named for variant in self._asked.get(case, ())}
+        seen = {variant for name, one, variant in self._seen if (name, one) == (entry.id, pattern)}
+        if entry.variants is None:
             return [pattern] if asked and not seen else []
-        return [f"{pattern} ({question.value})" for question in sorted((entry.questions & asked) - seen)]
+        return [f"{pattern} ({variant.value})" for variant in sorted((entry.variants & asked) - seen)]

@@ -9,8 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from maxpool_check.judging.expected import Expected
-from maxpool_check.judging.kinds import Kind
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.geometry import Geometry
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.numbering import Numbering, StorageOrder
@@ -18,7 +18,7 @@ from maxpool_check.reference.policies import Tie
 from maxpool_check.reference.pooling import Pooling
 
 
-def mistakes(expected: Expected, numbers: np.ndarray) -> list[Kind]:
+def mistakes(expected: Oracle, numbers: np.ndarray) -> list[DivergenceKind]:
     """Those that explain every number, N x C x D1 x ... x Dn; none, where the Indices are right."""
     named = expected.named(numbers, None)
     wrong = ~named.right
@@ -28,7 +28,7 @@ def mistakes(expected: Expected, numbers: np.ndarray) -> list[Kind]:
     chosen = list(expected.choices)
     if expected.pooling.policies.tie is Tie.ANY:
         chosen += [expected.last, expected.column_first]
-    found: list[Kind] = []
+    found: list[DivergenceKind] = []
     for kind, number in _counts(expected.core.shape, expected.pooling, several=wrong.sum() > 1):
         if kind not in found:
             explained = expected.pooled.empty.copy()
@@ -40,7 +40,7 @@ def mistakes(expected: Expected, numbers: np.ndarray) -> list[Kind]:
 
 def _counts(
     shape: tuple[int, ...], pooling: Pooling, *, several: bool
-) -> Iterator[tuple[Kind, Callable[[np.ndarray], np.ndarray]]]:
+) -> Iterator[tuple[DivergenceKind, Callable[[np.ndarray], np.ndarray]]]:
     """Mistaken ways to number the row-major positions of cells in N x C x D1 x ... x Dn."""
     numbering, rank = pooling.numbering, len(shape)
 
@@ -50,23 +50,23 @@ def _counts(
 
     by_columns = numbering.storage_order is StorageOrder.COLUMN_MAJOR
     if numbering.axis != 2:
-        yield Kind.INDICES_PLANE_RELATIVE, by(axis=2)
+        yield DivergenceKind.INDICES_PLANE_RELATIVE, by(axis=2)
     yield (
-        Kind.INDICES_STORAGE_ORDER,
+        DivergenceKind.INDICES_STORAGE_ORDER,
         by(storage_order=StorageOrder.ROW_MAJOR if by_columns else StorageOrder.COLUMN_MAJOR),
     )
     if numbering.layout is Layout.CHANNELS_FIRST:
-        yield Kind.INDICES_NHWC_FLAT, by(layout=Layout.CHANNELS_LAST)
+        yield DivergenceKind.INDICES_NHWC_FLAT, by(layout=Layout.CHANNELS_LAST)
     # From an axis inside the plane on there are few numbers: one cell agrees by chance.
     for axis in range(rank if several else 2):
         if axis not in (2, numbering.axis):
-            yield Kind.INDICES_MODULO_AXIS, by(axis=axis)
+            yield DivergenceKind.INDICES_MODULO_AXIS, by(axis=axis)
     yield from _flattened(shape, pooling.geometry, numbering)
 
 
 def _flattened(
     shape: tuple[int, ...], geometry: Geometry, numbering: Numbering
-) -> Iterator[tuple[Kind, Callable[[np.ndarray], np.ndarray]]]:
+) -> Iterator[tuple[DivergenceKind, Callable[[np.ndarray], np.ndarray]]]:
     """Positions computed with other sizes: those of the padded tensor, or of other axes."""
     spatial = range(len(geometry))
     own = tuple(reversed(spatial)) if numbering.storage_order is StorageOrder.COLUMN_MAJOR else tuple(spatial)
@@ -88,8 +88,8 @@ def _flattened(
     none = [0] * len(geometry)
     for shifts, of_plane in itertools.product((begins, none), (padded, plane, 0)):
         if padded != plane:
-            yield Kind.INDICES_IN_PADDED_TENSOR, partial(number, own, in_order, shifts, of_plane)
+            yield DivergenceKind.INDICES_IN_PADDED_TENSOR, partial(number, own, in_order, shifts, of_plane)
     for order, sizes in itertools.product(itertools.permutations(spatial), repeat=2):
         if len(geometry) <= 3 and (order != sizes or order not in (own, own[::-1])):
             values = [shape[2 + axis] for axis in sizes]
-            yield Kind.INDICES_AXES_SWAPPED, partial(number, order, values, none, plane)
+            yield DivergenceKind.INDICES_AXES_SWAPPED, partial(number, order, values, none, plane)

@@ -6,46 +6,50 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from maxpool_check.judging.expected import Expected
-from maxpool_check.judging.kinds import Kind
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.windows import reaches_padding
 from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest, same, smallest_normal
 
 NARROWER = {"float64": ("float32", "float16", "bfloat16"), "float32": ("float16", "bfloat16")}
 """The float types that values of another can be rounded to, the finest first."""
 
-ROUNDED = {name: Kind(f"y-rounded-to-{name}") for name in ("float32", "float16", "bfloat16")}
+ROUNDED = {name: DivergenceKind(f"y-rounded-to-{name}") for name in ("float32", "float16", "bfloat16")}
 
 _MOST_WINDOWS = 4096
 
 
-def value_kinds(expected: Expected, Y: np.ndarray, wrong: np.ndarray) -> dict[Kind, np.ndarray]:
+def value_kinds(expected: Oracle, Y: np.ndarray, wrong: np.ndarray) -> dict[DivergenceKind, np.ndarray]:
     """The wrong cells of Y (boolean, N x C x D1 x ... x Dn), each under the first kind that fits it."""
     due, dtype = expected.pooled.Y, expected.X.dtype
-    kinds: dict[Kind, np.ndarray] = {Kind.Y_SIGNED_ZERO: (Y == 0) & (due == 0)}
+    kinds: dict[DivergenceKind, np.ndarray] = {DivergenceKind.Y_SIGNED_ZERO: (Y == 0) & (due == 0)}
     if is_float(dtype):
         low = _after(expected, np.array([lowest(dtype)]))[0]
-        kinds[Kind.Y_ALL_NAN_TO_LOWEST] = expected.only_nan & (Y == low)
-        kinds[Kind.Y_LOWEST_FOR_NEG_INF] = (expected.nan_as_neg_inf.maxima == -np.inf) & (Y == low)
-        kinds[Kind.Y_NAN_ORDER_DEPENDENT] = _order_dependent(expected, Y, wrong)
-        kinds[Kind.Y_NAN_INTRODUCED] = np.isnan(Y)
-        kinds[Kind.Y_NAN_DROPPED] = np.all([np.isnan(reading.Y) for reading in expected.readings], axis=0)
-        kinds[Kind.Y_SATURATED_INFINITY] = (due == np.inf) & (Y == highest(dtype))
-        kinds[Kind.Y_FLUSHED_SUBNORMAL] = subnormal(due) & (Y == 0)
+        kinds[DivergenceKind.Y_ALL_NAN_TO_LOWEST] = expected.only_nan & (Y == low)
+        kinds[DivergenceKind.Y_LOWEST_FOR_NEG_INF] = (expected.nan_as_neg_inf.maxima == -np.inf) & (Y == low)
+        kinds[DivergenceKind.Y_NAN_ORDER_DEPENDENT] = _order_dependent(expected, Y, wrong)
+        kinds[DivergenceKind.Y_NAN_INTRODUCED] = np.isnan(Y)
+        kinds[DivergenceKind.Y_NAN_DROPPED] = np.all(
+            [np.isnan(interpretation.Y) for interpretation in expected.interpretations], axis=0
+        )
+        kinds[DivergenceKind.Y_SATURATED_INFINITY] = (due == np.inf) & (Y == highest(dtype))
+        kinds[DivergenceKind.Y_FLUSHED_SUBNORMAL] = subnormal(due) & (Y == 0)
         for name in NARROWER.get(dtype.name, ()):
             kinds[ROUNDED[name]] = same(Y, rounded(due, name)) | same(Y, rounded(due, name, saturates=True))
     inside = _from_window(expected, Y, wrong)
     elsewhere = np.isin(Y, _after(expected, expected.core.reshape(-1)))
-    kinds[Kind.Y_IN_WINDOW_NOT_MAXIMUM] = inside
-    kinds[Kind.Y_PAD_VALUE_LEAK] = _leaks(expected, Y, wrong & ~inside, elsewhere)
-    kinds[Kind.Y_FROM_OUTSIDE_WINDOW] = elsewhere
-    return first_that_fits(wrong, kinds, Kind.Y_NOT_IN_INPUT)
+    kinds[DivergenceKind.Y_IN_WINDOW_NOT_MAXIMUM] = inside
+    kinds[DivergenceKind.Y_PAD_VALUE_LEAK] = _leaks(expected, Y, wrong & ~inside, elsewhere)
+    kinds[DivergenceKind.Y_FROM_OUTSIDE_WINDOW] = elsewhere
+    return first_that_fits(wrong, kinds, DivergenceKind.Y_NOT_IN_INPUT)
 
 
-def first_that_fits(wrong: np.ndarray, kinds: Mapping[Kind, np.ndarray], otherwise: Kind) -> dict[Kind, np.ndarray]:
+def first_that_fits(
+    wrong: np.ndarray, kinds: Mapping[DivergenceKind, np.ndarray], otherwise: DivergenceKind
+) -> dict[DivergenceKind, np.ndarray]:
     """Each wrong cell under the first kind that fits it; kinds of no cell are left out."""
     left = wrong.copy()
-    found: dict[Kind, np.ndarray] = {}
+    found: dict[DivergenceKind, np.ndarray] = {}
     for kind, fits in kinds.items():
         found[kind] = left & fits
         left = left & ~fits
@@ -69,13 +73,13 @@ def subnormal(values: np.ndarray) -> np.ndarray:
     return small & (values != 0)
 
 
-def _after(expected: Expected, values: np.ndarray) -> np.ndarray:
+def _after(expected: Oracle, values: np.ndarray) -> np.ndarray:
     """What comes out where these are the maxima."""
     activation = expected.pooling.activation
     return values if activation is None else activation.of(values)
 
 
-def _from_window(expected: Expected, Y: np.ndarray, where: np.ndarray) -> np.ndarray:
+def _from_window(expected: Oracle, Y: np.ndarray, where: np.ndarray) -> np.ndarray:
     """Where, of some output cells, Y is the value of a cell of the window."""
     found = np.zeros(Y.shape, bool)
     for at, window in _windows(expected, where):
@@ -83,7 +87,7 @@ def _from_window(expected: Expected, Y: np.ndarray, where: np.ndarray) -> np.nda
     return found
 
 
-def _windows(expected: Expected, where: np.ndarray) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+def _windows(expected: Oracle, where: np.ndarray) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
     """The output cells that are marked, each with the values of its window in row-major order."""
     if not where.any():
         return
@@ -93,7 +97,7 @@ def _windows(expected: Expected, where: np.ndarray) -> Iterator[tuple[tuple[int,
         yield at, expected.core[at[:2]][taps].reshape(-1)
 
 
-def _leaks(expected: Expected, Y: np.ndarray, where: np.ndarray, elsewhere: np.ndarray) -> np.ndarray:
+def _leaks(expected: Oracle, Y: np.ndarray, where: np.ndarray, elsewhere: np.ndarray) -> np.ndarray:
     """Where Y may be a value of the padding: 0, or one and the same constant that X does not hold."""
     greater: np.ndarray = ~(Y <= expected.pooled.Y) & (Y == Y)
     leaks = where & reaches_padding(expected.pooling.geometry) & greater
@@ -103,7 +107,7 @@ def _leaks(expected: Expected, Y: np.ndarray, where: np.ndarray, elsewhere: np.n
     return leaks & ((Y == 0) | (foreign if constant else False))
 
 
-def _order_dependent(expected: Expected, Y: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+def _order_dependent(expected: Oracle, Y: np.ndarray, wrong: np.ndarray) -> np.ndarray:
     """Where the place of a NaN in the window is seen to matter.
 
     That is proved by an answer that a scan which forgets gives in every window with a NaN, and otherwise by windows of the
@@ -139,7 +143,7 @@ def _explains(scan: _Scan, windows: Sequence[tuple[tuple[int, ...], np.ndarray]]
     return all(bool(same(np.array([scan(at, window)], Y.dtype), Y[at].reshape(1))[0]) for at, window in windows)
 
 
-def _scans(expected: Expected) -> Iterator[_Scan]:
+def _scans(expected: Oracle) -> Iterator[_Scan]:
     """Scans that compare with a NaN in a way that loses what they had: row by row, by columns, each way round."""
     geometry = expected.pooling.geometry
 

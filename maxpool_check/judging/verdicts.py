@@ -9,13 +9,13 @@ from enum import Enum
 import numpy as np
 
 from maxpool_check.judging.comparison import Comparison, Wrong, compare
-from maxpool_check.judging.evidence import MOST, Cell, Variant, cells, variants
-from maxpool_check.judging.expected import Expected
+from maxpool_check.judging.evidence import MOST, AllowedDifference, Cell, cells, differences
 from maxpool_check.judging.hypotheses import Cause, is_truncated_division
-from maxpool_check.judging.kinds import Kind
-from maxpool_check.outcome import Answered, Crashed, Failed, NotAsked, Outcome, RefusedByTarget, TimedOut
-from maxpool_check.question import PAIRS, Question, Variation
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import identical, same
+from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, Outcome, RefusedByTarget, Returned, TimedOut
+from maxpool_check.results.variants import PAIRS, Variant, Variation
 from maxpool_check.specifications.refused import Refused
 
 
@@ -37,7 +37,7 @@ class Verdict(str, Enum):
     NOT_EXPRESSIBLE = "not-expressible"
     """The target speaks nothing that means the same: not asked."""
     UNSTABLE = "unstable"
-    """The same question was answered in two ways."""
+    """The same variant was answered in two ways."""
     ERROR = "error"
     """The asking went wrong; nothing is known about the target."""
 
@@ -57,24 +57,24 @@ class Judgement:
 
     ``counts`` holds the number of cells of each kind that is about cells, ``cells`` the evidence on some of them.
     ``information`` names differences that the document allows. ``limit``: the refusal is one of a kind that runtimes
-    declare or commonly have. ``readings`` gives, by point that the document leaves open, the readings that the answer agrees
-    with; ``variants`` are cells in which a conforming answer is not the reference's. ``causes`` are the mistakes that
+    declare or commonly have. ``interpretations`` gives, by point that the document leaves open, the interpretations that the answer agrees
+    with; ``differences`` are cells in which a conforming answer is not the reference's. ``causes`` are the mistakes that
     explain the whole answer, or one output.
     """
 
     verdict: Verdict
-    kinds: tuple[Kind, ...] = ()
+    kinds: tuple[DivergenceKind, ...] = ()
     message: str = ""
-    counts: Mapping[Kind, int] | None = None
+    counts: Mapping[DivergenceKind, int] | None = None
     cells: tuple[Cell, ...] = ()
-    information: tuple[Kind, ...] = ()
+    information: tuple[DivergenceKind, ...] = ()
     limit: bool = False
-    readings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    variants: tuple[Variant, ...] = ()
+    interpretations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    differences: tuple[AllowedDifference, ...] = ()
     causes: tuple[Cause, ...] = ()
 
 
-Meaning = Expected | Refused
+Meaning = Oracle | Refused
 """What a document makes of a case: an answer, or a refusal."""
 
 
@@ -87,43 +87,43 @@ _DEPENDS_ON = {
 }
 
 
-def judge(meaning: Meaning, outcomes: Mapping[Question, Outcome]) -> dict[Question, Judgement]:
+def judge(meaning: Meaning, outcomes: Mapping[Variant, Outcome]) -> dict[Variant, Judgement]:
     """Judge one case on one target, however often it was asked."""
-    judgements = {question: _judged(meaning, question, outcome) for question, outcome in outcomes.items()}
-    if not isinstance(meaning, Expected):
+    judgements = {variant: _judged(meaning, variant, outcome) for variant, outcome in outcomes.items()}
+    if not isinstance(meaning, Oracle):
         return judgements
-    for question, other in PAIRS:
-        with_indices, alone = outcomes.get(question), outcomes.get(other)
-        if isinstance(with_indices, Answered) and isinstance(alone, Answered):
+    for variant, other in PAIRS:
+        with_indices, alone = outcomes.get(variant), outcomes.get(other)
+        if isinstance(with_indices, Returned) and isinstance(alone, Returned):
             dependent = _dependent(meaning, with_indices.outputs.get("Y"), alone.outputs.get("Y"))
             if dependent is not None:
                 judgements[other] = _with(meaning, judgements[other], (dependent,), with_indices, alone)
-    for question in outcomes:
-        base, varied = outcomes.get(question.base), outcomes[question]
-        if question.variation is not None and isinstance(base, Answered) and isinstance(varied, Answered):
-            differences = _varying(meaning, question, base.outputs, varied.outputs)
+    for variant in outcomes:
+        base, varied = outcomes.get(variant.base), outcomes[variant]
+        if variant.variation is not None and isinstance(base, Returned) and isinstance(varied, Returned):
+            differences = _varying(meaning, variant, base.outputs, varied.outputs)
             if differences:
-                judgements[question] = _with(meaning, judgements[question], differences, base, varied)
+                judgements[variant] = _with(meaning, judgements[variant], differences, base, varied)
     return judgements
 
 
-def _judged(meaning: Meaning, question: Question, outcome: Outcome) -> Judgement:
+def _judged(meaning: Meaning, variant: Variant, outcome: Outcome) -> Judgement:
     match outcome:
         case Crashed(how, stderr):
-            return Judgement(Verdict.CRASHES, (Kind.CRASH,), f"{how}{': ' if stderr else ''}{stderr}")
+            return Judgement(Verdict.CRASHES, (DivergenceKind.CRASH,), f"{how}{': ' if stderr else ''}{stderr}")
         case TimedOut(seconds):
-            return Judgement(Verdict.TIMES_OUT, (Kind.TIMEOUT,), f"no answer within {seconds:g} s")
-        case NotAsked(why):
+            return Judgement(Verdict.TIMES_OUT, (DivergenceKind.TIMEOUT,), f"no answer within {seconds:g} s")
+        case NotExecuted(why):
             return Judgement(Verdict.NOT_EXPRESSIBLE, message=why)
         case Failed(why, _):
             return Judgement(Verdict.ERROR, message=why)
         case RefusedByTarget(status, message):
-            return _refused(meaning, question, status, message)
-        case Answered(outputs):
-            return _answered(meaning, question, outputs)
+            return _refused(meaning, variant, status, message)
+        case Returned(outputs):
+            return _answered(meaning, variant, outputs)
 
 
-def _refused(meaning: Meaning, question: Question, status: str, message: str) -> Judgement:
+def _refused(meaning: Meaning, variant: Variant, status: str, message: str) -> Judgement:
     said = f"{status}: {message}"
     if isinstance(meaning, Refused):
         return Judgement(Verdict.CONFORMS, message=said)
@@ -132,27 +132,29 @@ def _refused(meaning: Meaning, question: Question, status: str, message: str) ->
     if meaning.has_empty:
         return Judgement(Verdict.UNDEFINED, message=said)
     # The domain is a matter of the runtime's own; nobody is promised it.
-    limit = status == "NOT_IMPLEMENTED" or meaning.pooling.has_large_pads or question.in_domain
-    return Judgement(Verdict.REFUSES, (Kind.REFUSES_VALID,), said, limit=limit)
+    limit = status == "NOT_IMPLEMENTED" or meaning.pooling.has_large_pads or variant.in_domain
+    return Judgement(Verdict.REFUSES, (DivergenceKind.REFUSES_VALID,), said, limit=limit)
 
 
-def _answered(meaning: Meaning, question: Question, outputs: Mapping[str, np.ndarray]) -> Judgement:
+def _answered(meaning: Meaning, variant: Variant, outputs: Mapping[str, np.ndarray]) -> Judgement:
     if isinstance(meaning, Refused):
         shapes = ", ".join(f"{name} {list(value.shape)}" for name, value in outputs.items())
         divided = "Y" in outputs and is_truncated_division(meaning, outputs["Y"].shape)
         return Judgement(
             Verdict.DIVERGES,
-            (Kind.ACCEPTS_INVALID, *((Kind.TRUNCATED_DIVISION,) if divided else ())),
+            (DivergenceKind.ACCEPTS_INVALID, *((DivergenceKind.TRUNCATED_DIVISION,) if divided else ())),
             f"answered {shapes}; the document excludes the graph ({meaning.reason.value}): {meaning}",
         )
-    compared = compare(meaning, outputs, question.outputs)
-    judgement = Judgement(Verdict.CONFORMS, information=_kinds(compared.information), readings=compared.readings)
+    compared = compare(meaning, outputs, variant.outputs)
+    judgement = Judgement(
+        Verdict.CONFORMS, information=_kinds(compared.information), interpretations=compared.interpretations
+    )
     if compared.own:
         return judgement
     if compared.wrong:
         return _diverges(judgement, compared, outputs)
-    asked = {name: outputs[name] for name in question.outputs}
-    judgement = replace(judgement, variants=variants(compared.meaning, asked))
+    asked = {name: outputs[name] for name in variant.outputs}
+    judgement = replace(judgement, differences=differences(compared.meaning, asked))
     if compared.meaning.has_empty:
         empty = compared.meaning.pooled.empty
         count, size = int(empty.sum()), empty.size
@@ -179,15 +181,15 @@ def _diverges(judgement: Judgement, compared: Comparison, outputs: Mapping[str, 
     )
 
 
-def _whole_message(meaning: Expected, wrong: Wrong, got: np.ndarray | None) -> str:
+def _whole_message(meaning: Oracle, wrong: Wrong, got: np.ndarray | None) -> str:
     if got is None:
         return f"{wrong.output} did not come"
-    if wrong.kind is Kind.DTYPE:
+    if wrong.kind is DivergenceKind.DTYPE:
         return f"{wrong.output} is {got.dtype.name}, expected {meaning.dtype(wrong.output).name}"
     return f"{wrong.output} has the shape {list(got.shape)}, expected {list(meaning.shape)}"
 
 
-def _dependent(meaning: Expected, asked: np.ndarray | None, alone: np.ndarray | None) -> Wrong | None:
+def _dependent(meaning: Oracle, asked: np.ndarray | None, alone: np.ndarray | None) -> Wrong | None:
     """How two answers differ that can both be defended: in their shape, or in some cells."""
     if asked is None or alone is None or identical(asked, alone):
         return None
@@ -197,28 +199,28 @@ def _dependent(meaning: Expected, asked: np.ndarray | None, alone: np.ndarray | 
     if asked.shape not in shapes or alone.shape not in shapes:
         return None
     if asked.shape != alone.shape:
-        return Wrong("Y", Kind.Y_DEPENDS_ON_INDICES, None)
+        return Wrong("Y", DivergenceKind.Y_DEPENDS_ON_INDICES, None)
     one = shapes[asked.shape]
     asked, alone = one.pooling.layout.to_core(asked), one.pooling.layout.to_core(alone)
     # Also in windows without a cell, for which the document gives no result: it is to be one.
     differ = ~same(asked, alone)
     if differ.any():
         differ &= one.acceptable(asked) & one.acceptable(alone)
-    return Wrong("Y", Kind.Y_DEPENDS_ON_INDICES, differ) if differ.any() else None
+    return Wrong("Y", DivergenceKind.Y_DEPENDS_ON_INDICES, differ) if differ.any() else None
 
 
 def _varying(
-    meaning: Expected, question: Question, base: Mapping[str, np.ndarray], varied: Mapping[str, np.ndarray]
+    meaning: Oracle, variant: Variant, base: Mapping[str, np.ndarray], varied: Mapping[str, np.ndarray]
 ) -> tuple[Wrong, ...]:
-    """In what an answer differs from the one to the question that is varied, whether either is right or not."""
+    """In what an answer differs from the one to the variant that is varied, whether either is right or not."""
     found = []
-    for name in question.outputs:
+    for name in variant.outputs:
         one, other = base.get(name), varied.get(name)
         if one is None or other is None or identical(one, other):
             continue
-        of = _DEPENDS_ON.get(question.variation) if question.variation else None
+        of = _DEPENDS_ON.get(variant.variation) if variant.variation else None
         words = "y-depends-on" if name == "Y" else "indices-depend-on"
-        kind = Kind.UNSTABLE if of is None else Kind(f"{words}-{of}")
+        kind = DivergenceKind.UNSTABLE if of is None else DivergenceKind(f"{words}-{of}")
         if one.shape != other.shape or one.dtype != other.dtype or one.ndim != len(meaning.shape):
             found.append(Wrong(name, kind, None))
             continue
@@ -230,7 +232,7 @@ def _varying(
 
 
 def _with(
-    meaning: Expected, before: Judgement, differences: tuple[Wrong, ...], base: Answered, varied: Answered
+    meaning: Oracle, before: Judgement, differences: tuple[Wrong, ...], base: Returned, varied: Returned
 ) -> Judgement:
     """A judgement with the differences from another answer of the same target."""
     one = next((one for one in meaning.meanings if one.shape == base.outputs["Y"].shape), meaning)
@@ -239,7 +241,7 @@ def _with(
         f"{wrong.output} is {_shown(varied, wrong.output)}, and otherwise {_shown(base, wrong.output)}"
         for wrong in differences
     )
-    unstable = any(wrong.kind is Kind.UNSTABLE for wrong in differences)
+    unstable = any(wrong.kind is DivergenceKind.UNSTABLE for wrong in differences)
     return replace(
         before,
         verdict=Verdict.UNSTABLE if unstable else Verdict.DIVERGES,
@@ -251,14 +253,14 @@ def _with(
     )
 
 
-def _shown(answer: Answered, output: str) -> str:
+def _shown(answer: Returned, output: str) -> str:
     tensor = answer.outputs[output]
     return f"{tensor.dtype.name}{list(tensor.shape)}"
 
 
-def _kinds(wrong: Sequence[Wrong]) -> tuple[Kind, ...]:
+def _kinds(wrong: Sequence[Wrong]) -> tuple[DivergenceKind, ...]:
     return tuple(sorted({found.kind for found in wrong}))
 
 
-def _counts(wrong: Sequence[Wrong]) -> dict[Kind, int]:
+def _counts(wrong: Sequence[Wrong]) -> dict[DivergenceKind, int]:
     return {found.kind: int(found.cells.sum()) for found in wrong if found.cells is not None}

@@ -131,7 +131,7 @@ def _at(values: np.ndarray, positions: slice | np.ndarray, dimension: int) -> np
 
 
 def _keys(X: np.ndarray, nan: Nan) -> np.ndarray:
-    """Values that compare with ``>`` as the cells of X do under a reading of NaN."""
+    """Values that compare with ``>`` as the cells of X do under a interpretation of NaN."""
     if not is_float(X.dtype):
         return X
     nans = np.isnan(X)

@@ -1,7 +1,7 @@
 """The points the documents leave open, and the ways to read each.
 
 A policy is never chosen silently: a specification states its policies, a case may override them, and every report prints
-them. ``unspecified``, ``any`` and ``either`` say that the document does not choose; then every reading conforms, and the
+them. ``unspecified``, ``any`` and ``either`` say that the document does not choose; then every interpretation conforms, and the
 reference computes one of them.
 """
 
@@ -25,7 +25,7 @@ class Nan(str, Enum):
     PROPAGATES_LAST = "propagates-last"
     """A NaN in the window gives NaN and the index of the last one."""
     UNSPECIFIED = "unspecified"
-    """The document does not say. The reference passes over NaN; every reading conforms."""
+    """The document does not say. The reference passes over NaN; every interpretation conforms."""
 
 
 class Tie(str, Enum):
@@ -88,7 +88,7 @@ class NhwcIndexBase(str, Enum):
 
 @dataclass(frozen=True)
 class Policies:
-    """One reading for each open point.
+    """One interpretation for each open point.
 
     ``inapplicable`` names the points that the document does not have: where it has no ``auto_pad``, say.
     """
@@ -104,10 +104,10 @@ class Policies:
 
     def names(self) -> dict[str, str]:
         """The policies as plain text, by name."""
-        return {point: getattr(self, point).value for point in READINGS if point not in self.inapplicable}
+        return {point: getattr(self, point).value for point in INTERPRETATIONS if point not in self.inapplicable}
 
 
-READINGS: dict[str, type[Enum]] = {
+INTERPRETATIONS: dict[str, type[Enum]] = {
     "nan": Nan,
     "tie": Tie,
     "zero_sign": ZeroSign,

@@ -21,7 +21,7 @@ class Pooling:
     computes on N x C x D1 x ... x Dn. ``indices`` says whether the document has a second output, ``numbering`` what its
     numbers mean. ``refusable`` names the clause by which a runtime may as well refuse the graph, where the document
     forbids a combination that runtimes commonly accept. ``alternatives`` are the other poolings that its text can be read
-    to mean, where it contradicts itself or leaves open what concerns the whole answer; each states its reading in its
+    to mean, where it contradicts itself or leaves open what concerns the whole answer; each states its interpretation in its
     policies. ``placement`` is how the document came to the geometry, None where it gives the windows themselves; it is no
     part of what a pooling means.
     """

@@ -18,7 +18,7 @@ from maxpool_check.comparing.gate import BLOCKING, Decision, Outcome
 from maxpool_check.comparing.transitions import Change, Group, Transition, counts, groups
 from maxpool_check.reporting.markdown import escaped, table
 from maxpool_check.reporting.tensors import coordinates
-from maxpool_check.running.record import Execution, Target
+from maxpool_check.results.record import Execution, Target
 
 IN_FULL = 6
 """How many groups are shown in full in the terminal; the others take a line each."""
@@ -87,7 +87,7 @@ def _text(console: Console, changes: Changes, verbose: bool) -> None:
         console.print(f"[bold {style}]{group.change.value}[/]  {escape(_kinds(group))}  {cases}")
         if number < IN_FULL or verbose:
             one = group.smallest
-            about = f"{one.execution.case} ({one.execution.question}): {one.execution.title}"
+            about = f"{one.execution.case} ({one.execution.variant}): {one.execution.title}"
             console.print(Padding(escape(about), (0, 0, 0, 2), expand=False))
             for line in details(one):
                 console.print(f"    {escape(line)}", soft_wrap=True)
@@ -124,7 +124,7 @@ def details(one: Transition) -> list[str]:
         ]
         lines += [
             f"  {cell.output}{coordinates(cell.at)}: the reference has {cell.reference}, it gives {cell.got}"
-            for cell in execution.variants
+            for cell in execution.differences
         ]
     return lines
 
@@ -166,7 +166,7 @@ def markdown(changes: Sequence[Changes]) -> str:
                 f"{len(cases)} cases. The smallest:",
             ]
             execution = group.smallest.execution
-            lines += ["", f"`{execution.case}` ({execution.question}): {escaped(execution.title)}", ""]
+            lines += ["", f"`{execution.case}` ({execution.variant}): {escaped(execution.title)}", ""]
             lines += ["```text", *(line.replace("```", "'''") for line in details(group.smallest)), "```"]
             if len(cases) > 1:
                 listed = ", ".join(f"`{case}`" for case in cases)
@@ -202,7 +202,7 @@ def _transition(one: Transition) -> dict[str, Any]:
     execution = one.execution
     return {
         "case": execution.case,
-        "question": execution.question,
+        "variant": execution.variant,
         "change": one.change.value,
         "title": execution.title,
         "origin": execution.origin,
@@ -220,7 +220,7 @@ def _side(execution: Execution | None) -> Mapping[str, Any] | None:
         "message": execution.message,
         "opset": execution.opset,
         "answer": execution.answer,
-        "readings": execution.readings,
+        "interpretations": execution.interpretations,
         "cells": msgspec.to_builtins(execution.cells),
-        "variants": msgspec.to_builtins(execution.variants),
+        "differences": msgspec.to_builtins(execution.differences),
     }

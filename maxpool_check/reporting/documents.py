@@ -24,12 +24,12 @@ HEADINGS = {
     "empty-window": "A window without a cell",
     "window-larger": "A window larger than the input",
 }
-"""The questions of the page, in its order, by the ids of the cases that ask them."""
+"""The variants of the page, in its order, by the ids of the cases that ask them."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What one document says to one question: ``reading`` is the one it is under, empty where there is no choice.
+    """What one document says to one variant: ``interpretation`` is the one it is under, empty where there is no choice.
 
     Everything is text, worked out by the reference; ``Indices`` is empty where the document has none, and ``refused`` is
     empty where there is an answer.
@@ -37,7 +37,7 @@ class Answer:
 
     document: str
     case: str
-    reading: str
+    interpretation: str
     shape: str
     Y: str
     Indices: str
@@ -54,27 +54,27 @@ class Erratum:
     computed: tuple[str, ...]
 
 
-def render(questions: Sequence[tuple[str, Sequence[Answer]]], errata: Sequence[Erratum]) -> str:
-    """The whole page. ``questions`` are an id that cases share and the answers of their documents."""
+def render(variants: Sequence[tuple[str, Sequence[Answer]]], errata: Sequence[Erratum]) -> str:
+    """The whole page. ``variants`` are an id that cases share and the answers of their documents."""
     lines = [
         "# The documents side by side",
         "",
         (
-            "One question each, asked of every document in its own words. Each cell is computed by the reference from the case "
+            "One variant each, asked of every document in its own words. Each cell is computed by the reference from the case "
             "that is named; a document that has no such notion refuses it. `-` stands for the result of a window without a "
             "cell, which no document defines."
         ),
     ]
     order = list(HEADINGS)
-    for name, answers in sorted(questions, key=lambda one: order.index(one[0]) if one[0] in order else len(order)):
+    for name, answers in sorted(variants, key=lambda one: order.index(one[0]) if one[0] in order else len(order)):
         rows = [
-            [one.document, one.reading, one.shape, one.Y, one.Indices, f"`{one.case}`"]
+            [one.document, one.interpretation, one.shape, one.Y, one.Indices, f"`{one.case}`"]
             if not one.refused
-            else [one.document, one.reading, "refused", escaped(one.refused), "", f"`{one.case}`"]
+            else [one.document, one.interpretation, "refused", escaped(one.refused), "", f"`{one.case}`"]
             for one in answers
         ]
         lines += ["", f"## {HEADINGS.get(name, name)}", ""]
-        lines += table(["document", "reading", "shape", "Y", "Indices", "case"], rows)
+        lines += table(["document", "interpretation", "shape", "Y", "Indices", "case"], rows)
     lines += ["", "## Errata", "", "Where the documents are wrong, and the computation that shows it."]
     for one in errata:
         lines += ["", f"### {one.document}: `{one.case}`", "", " ".join(one.text.split()), ""]

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_args
 
-from maxpool_check.judging.kinds import DESCRIPTIONS, MIXED, Kind
-from maxpool_check.running.record import Cause, Execution, Record, Verdict
+from maxpool_check.judging.kinds import DESCRIPTIONS, MIXED, DivergenceKind
+from maxpool_check.results.record import Cause, Execution, Record, Verdict
 
-_OF_CELLS = frozenset(kind.value for kind in Kind if kind.value.startswith(("y-", "indices-")))
+_OF_CELLS = frozenset(kind.value for kind in DivergenceKind if kind.value.startswith(("y-", "indices-")))
 FAULTS = ("diverges", "refuses", "crashes", "times-out", "unstable")
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 
@@ -24,7 +24,7 @@ class Fault:
     at: int
     """Its place among the executions of the record."""
     case: str
-    question: str
+    variant: str
     kinds: tuple[str, ...]
     causes: tuple[Cause, ...]
     status: str
@@ -117,11 +117,11 @@ def _faults(record: Record) -> Iterator[tuple[str, Fault]]:
         if one.verdict not in FAULTS:
             continue
         case, kinds, causes = (shared.setdefault(value, value) for value in (one.case, one.kinds, one.causes))
-        yield one.target, Fault(at, case, one.question, kinds, causes, one.status, one.known, one.limit, _size(one))
+        yield one.target, Fault(at, case, one.variant, kinds, causes, one.status, one.known, one.limit, _size(one))
 
 
 def _size(execution: Execution) -> tuple[bool, int]:
-    # A case with cells to show says more than one without, and the question with Indices more than the one without.
+    # A case with cells to show says more than one without, and the variant with Indices more than the one without.
     return not execution.cells, math.prod(execution.input.shape) if execution.input else 0
 
 
@@ -165,16 +165,16 @@ def _known(group: Iterable[Fault]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Interpretation:
     """How a target reads a point that documents leave open, asked in one way.
 
-    ``names`` are the readings that all its answers agree with; where there is none, ``witnesses`` are two cases that agree
+    ``names`` are the interpretations that all its answers agree with; where there is none, ``witnesses`` are two cases that agree
     with different ones, or one that agrees with none.
     """
 
     target: str
     point: str
-    question: str
+    variant: str
     translated: bool
     names: tuple[str, ...]
     answers: int
@@ -183,22 +183,22 @@ class Reading:
     def __str__(self) -> str:
         if self.names:
             return " or ".join(self.names)
-        shown = "; ".join(f"{reading} in {case}" for case, reading in self.witnesses)
-        return f"no one reading: {shown}"
+        shown = "; ".join(f"{interpretation} in {case}" for case, interpretation in self.witnesses)
+        return f"no one interpretation: {shown}"
 
 
-def readings(record: Record) -> list[Reading]:
-    """What the answers of a record show, by target, point and question."""
+def interpretations(record: Record) -> list[Interpretation]:
+    """What the answers of a record show, by target, point and variant."""
     groups: dict[tuple[str, str, str, bool], _Read] = {}
     for one in record.executions:
-        for point, names in one.readings.items():
-            key = (one.target, point, one.question, bool(one.translation))
+        for point, names in one.interpretations.items():
+            key = (one.target, point, one.variant, bool(one.translation))
             groups.setdefault(key, _Read(one, names)).add(one, names)
-    return [group.reading(*key) for key, group in sorted(groups.items(), key=lambda pair: pair[0])]
+    return [group.interpretation(*key) for key, group in sorted(groups.items(), key=lambda pair: pair[0])]
 
 
 class _Read:
-    """What has been seen of one point: only what its reading needs is kept."""
+    """What has been seen of one point: only what its interpretation needs is kept."""
 
     def __init__(self, first: Execution, names: tuple[str, ...]) -> None:
         self._first = first, names
@@ -217,7 +217,7 @@ class _Read:
         if self._apart is None and not set(names) & set(self._first[1]):
             self._apart = one, names
 
-    def reading(self, target: str, point: str, question: str, translated: bool) -> Reading:
+    def interpretation(self, target: str, point: str, variant: str, translated: bool) -> Interpretation:
         names = tuple(name for name in self._first[1] if name in self._common)
         witnesses: list[tuple[str, str]] = []
         if not names:
@@ -226,7 +226,7 @@ class _Read:
             witnesses = [
                 (one.case, "it depends on the cell" if of == (MIXED,) else " or ".join(of)) for one, of in shown
             ]
-        return Reading(target, point, question, translated, names, self._answers, tuple(witnesses))
+        return Interpretation(target, point, variant, translated, names, self._answers, tuple(witnesses))
 
 
 def explained(cause: Cause) -> str:
@@ -236,13 +236,15 @@ def explained(cause: Cause) -> str:
 
 def hypothesis(kind: str) -> str:
     """What an answer equals that has a mistake of a kind."""
-    return DESCRIPTIONS[Kind(kind)].hypothesis or "" if kind in {one.value for one in Kind} else kind
+    return (
+        DESCRIPTIONS[DivergenceKind(kind)].hypothesis or "" if kind in {one.value for one in DivergenceKind} else kind
+    )
 
 
 def sentence(kind: str) -> str:
     """What a kind means; a record of another version may have one that is not known here."""
     try:
-        return DESCRIPTIONS[Kind(kind)].sentence
+        return DESCRIPTIONS[DivergenceKind(kind)].sentence
     except ValueError:
         return "A kind that this version does not know."
 

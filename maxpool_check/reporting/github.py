@@ -5,7 +5,7 @@ from __future__ import annotations
 from maxpool_check.reporting.findings import Finding, findings, sentence, summary
 from maxpool_check.reporting.markdown import escaped, state, summary_table, table
 from maxpool_check.reporting.text import details
-from maxpool_check.running.record import Record
+from maxpool_check.results.record import Record
 
 MOST_ANNOTATIONS = 10
 """How many annotations GitHub takes from a step."""
@@ -21,7 +21,7 @@ def render(record: Record, exit_code: int) -> str:
         lines += [*(f"- {escaped(sentence(kind))}" for kind in finding.kinds), ""]
         if finding.explained:
             lines += [f"{finding.explained[0].upper()}{finding.explained[1:]}.", ""]
-        lines += [f"{len(finding.cases)} cases; the smallest is `{smallest.case}` ({smallest.question}):", ""]
+        lines += [f"{len(finding.cases)} cases; the smallest is `{smallest.case}` ({smallest.variant}):", ""]
         lines += ["```text", *(line.replace("```", "'''") for line in details(smallest)), "```"]
     known = [finding for finding in found if finding.status == "expected"]
     if known:
@@ -40,7 +40,7 @@ def workflow_commands(record: Record) -> list[str]:
     lines = [_annotation(finding) for finding in unexpected]
     footer = record.footer
     for entry in footer.known if footer else ():
-        if entry.status in ("repaired", "expired"):
+        if entry.status in ("stale", "expired"):
             lines.append(f"::error title={_property(f'{entry.id} is {entry.status}')}::{_data(entry.message)}")
     lines += [f"::error title=incomplete::{_data(error)}" for error in (footer.errors if footer else ())]
     for target, counts in summary(record.executions).items():

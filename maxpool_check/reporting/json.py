@@ -10,7 +10,7 @@ import msgspec
 
 from maxpool_check.reporting import streamed
 from maxpool_check.reporting.findings import VERDICTS, explained, summary
-from maxpool_check.running.record import Execution, Record
+from maxpool_check.results.record import Execution, Record
 
 SCHEMA = "maxpool-check/run/1"
 
@@ -62,7 +62,7 @@ def _result(execution: Execution) -> dict[str, Any]:
     return {
         "case": execution.case,
         "target": execution.target,
-        "question": execution.question,
+        "variant": execution.variant,
         "verdict": execution.verdict,
         "kinds": list(execution.kinds),
         "known": execution.known,
@@ -91,7 +91,7 @@ def _result(execution: Execution) -> dict[str, Any]:
         "opset": execution.opset,
         "translation": list(execution.translation),
         "layout": execution.layout,
-        "readings": execution.readings,
+        "interpretations": execution.interpretations,
         "title": execution.title,
         "origin": execution.origin,
     }

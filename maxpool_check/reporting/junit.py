@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from maxpool_check.reporting.text import details
-from maxpool_check.running.record import Execution, Record, Target
+from maxpool_check.results.record import Execution, Record, Target
 
 _NO_CHAR = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -74,7 +74,7 @@ def _tests(record: Record, target: Target) -> Iterator[TestCase]:
         if execution.target == target.name:
             yield _test(execution, reasons.get(execution.known or "", ""))
     for entry in entries:
-        if entry.status in ("repaired", "expired"):
+        if entry.status in ("stale", "expired"):
             stale = TestCase(_clean(entry.id), "known-divergences")
             stale.result = [Failure(_clean(entry.message), entry.status)]
             yield stale
@@ -82,7 +82,7 @@ def _tests(record: Record, target: Target) -> Iterator[TestCase]:
 
 def _test(execution: Execution, reason: str) -> TestCase:
     file, _, name = execution.case.rpartition(":")
-    test = TestCase(_clean(f"{name} [{execution.question}]"), _clean(file.replace("/", ".")))
+    test = TestCase(_clean(f"{name} [{execution.variant}]"), _clean(file.replace("/", ".")))
     path, _, line = execution.origin.rpartition(":")
     for attribute, value in (("file", path), ("line", line)):
         test._elem.set(attribute, _clean(value))

@@ -9,13 +9,13 @@ from maxpool_check.reporting.findings import (
     Finding,
     explained,
     findings,
+    interpretations,
     profiles,
-    readings,
     sentence,
     summary,
 )
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
-from maxpool_check.running.record import Execution, Record, Target
+from maxpool_check.results.record import Execution, Record, Target
 
 _QUESTIONS = {
     "indices": "Asked for Y and Indices",
@@ -55,7 +55,7 @@ def state(record: Record, exit_code: int) -> list[str]:
     stale = [
         f"- **{entry.status}** on {entry.target}: `{entry.id}`, {entry.message}"
         for entry in record.footer.known
-        if entry.status in ("repaired", "expired")
+        if entry.status in ("stale", "expired")
     ]
     errors = [f"- {error}" for error in record.footer.errors]
     return [f"{asked} {words.get(exit_code, '')}".rstrip(), *([""] if stale or errors else []), *errors, *stale]
@@ -96,17 +96,17 @@ def _documents(record: Record) -> list[str]:
                 "graph of the runtime's says is `not-expressible`: counted, and no evidence of anything."
             ),
         ]
-    found = readings(record)
+    found = interpretations(record)
     if found:
         rows = [
             [
-                f"`{one.target}`", f"`{one.point}`", f"`{one.question}`", escaped(str(one)),
+                f"`{one.target}`", f"`{one.point}`", f"`{one.variant}`", escaped(str(one)),
                 "by translation" if one.translated else "as it stands", str(one.answers),
             ]
             for one in found
         ]  # fmt: skip
         lines += ["", "How answers read what their documents leave open, as far as they show it:", ""]
-        lines += table(["target", "point", "question", "reading", "asked", "answers"], rows, right=[5])
+        lines += table(["target", "point", "variant", "interpretation", "asked", "answers"], rows, right=[5])
     return lines
 
 
@@ -122,7 +122,7 @@ def _setting(record: Record) -> list[str]:
         f"- known divergences: {f'SHA-256 `{header.known_sha256}`' if header.known_sha256 else 'none used'}",
         *[line for target in header.targets for line in _target(target)],
         "",
-        "Where the documents leave a point open, these are the readings by which answers were judged:",
+        "Where the documents leave a point open, these are the interpretations by which answers were judged:",
         "",
     ]
     points = list(dict.fromkeys(point for policies in header.profile.values() for point in policies))
@@ -164,7 +164,7 @@ def _overview(found: list[Finding]) -> list[str]:
 def _known(record: Record, target: str) -> list[str]:
     """Why the divergences that are known are there."""
     entries = record.footer.known if record.footer else ()
-    seen = [entry for entry in entries if entry.target == target and entry.status != "not-asked"]
+    seen = [entry for entry in entries if entry.target == target and entry.status != "not-executed"]
     if not seen:
         return []
     lines = ["", "What is known of them:", ""]
@@ -180,8 +180,8 @@ def _known(record: Record, target: str) -> list[str]:
 def _finding(finding: Finding) -> list[str]:
     """One defect: what it is, the smallest case with its proof, and where else it shows."""
     smallest = finding.smallest
-    questions = Counter(fault.question for fault in finding.faults)
-    count, asked = len(finding.cases), ", ".join(f"{number} `{question}`" for question, number in questions.items())
+    variants = Counter(fault.variant for fault in finding.faults)
+    count, asked = len(finding.cases), ", ".join(f"{number} `{variant}`" for variant, number in variants.items())
     limit = " (a limit)" if finding.limit else ""
     lines = [
         "",
@@ -207,7 +207,7 @@ def _finding(finding: Finding) -> list[str]:
 
 def _others(finding: Finding) -> list[str]:
     """A line for each answer with its first wrong cell of each output; refusals and the like by file."""
-    with_cells = sorted((one for one in finding.faults if one.has_cells), key=lambda one: (one.case, one.question))
+    with_cells = sorted((one for one in finding.faults if one.has_cells), key=lambda one: (one.case, one.variant))
     lines = []
     for one in map(finding.execution, with_cells):
         first = {cell.output: cell for cell in reversed(one.cells)}
@@ -215,7 +215,7 @@ def _others(finding: Finding) -> list[str]:
             f"{name}{coordinates(cell.at)} is `{cell.got}`, expected `{cell.expected}`" for name, cell in first.items()
         )
         total = sum(one.counts.values())
-        lines.append(f"- `{one.case}` (`{one.question}`): {shown}; {total} wrong cell{'s' if total != 1 else ''}")
+        lines.append(f"- `{one.case}` (`{one.variant}`): {shown}; {total} wrong cell{'s' if total != 1 else ''}")
     # Dicts without values, for sets that keep their order.
     by_file: dict[str, dict[str, None]] = defaultdict(dict)
     for fault in finding.faults:
@@ -232,7 +232,10 @@ def _asked(execution: Execution) -> list[str]:
     settings = ", ".join(f"`{name}={value}`" for name, value in asked.attributes.items()) or "no attributes"
     lines = [f"`{execution.spec}`, X {asked.dtype} {coordinates(asked.shape)}, {settings}."]
     if asked.policies:
-        lines += ["", "Read as " + ", ".join(f"`{p}: {reading}`" for p, reading in asked.policies.items()) + "."]
+        lines += [
+            "",
+            "Read as " + ", ".join(f"`{p}: {interpretation}`" for p, interpretation in asked.policies.items()) + ".",
+        ]
     if asked.values:
         first = execution.cells[:1]
         marked = [at for cell in first for at in window_cells(cell.at, cell.window, execution.layout)]
@@ -250,7 +253,7 @@ def _cell_name(execution: Execution) -> str:
 
 
 def _execution(execution: Execution) -> list[str]:
-    how = _QUESTIONS.get(execution.question, f"Asked `{execution.question}`")
+    how = _QUESTIONS.get(execution.variant, f"Asked `{execution.variant}`")
     opset = f" in operator set {execution.opset}" if execution.opset is not None else ""
     known = f" ({execution.status}: `{execution.known}`)" if execution.known else f" (**{execution.status}**)"
     kinds = ", ".join(f"`{kind}`" for kind in execution.kinds)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from maxpool_check.reporting.markdown import escaped, table
-from maxpool_check.running.record import Execution, Record
+from maxpool_check.results.record import Execution, Record
 
 _GROUPS = {
     "conforms": "conforms",

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reporting import streamed
 from maxpool_check.reporting.text import details
-from maxpool_check.running.record import Execution, Record, Target
+from maxpool_check.results.record import Execution, Record, Target
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -29,7 +29,7 @@ def parts(record: Record) -> Iterator[str]:
 
 def _run(record: Record, target: Target) -> dict[str, Any]:
     known = record.footer.known if record.footer else ()
-    stale = [entry for entry in known if entry.target == target.name and entry.status in ("repaired", "expired")]
+    stale = [entry for entry in known if entry.target == target.name and entry.status in ("stale", "expired")]
     return {
         "tool": {
             "driver": {
@@ -84,8 +84,8 @@ def _of(record: Record, target: Target) -> Iterator[Execution]:
 
 def _result(execution: Execution, kind: str, reasons: dict[str, str]) -> dict[str, Any]:
     path, _, line = execution.origin.rpartition(":")
-    digest = hashlib.sha256(f"{execution.target} {execution.case} {execution.question} {kind}".encode())
-    lines = [f"{execution.case} ({execution.question}): {execution.title}", *details(execution)]
+    digest = hashlib.sha256(f"{execution.target} {execution.case} {execution.variant} {kind}".encode())
+    lines = [f"{execution.case} ({execution.variant}): {execution.title}", *details(execution)]
     result: dict[str, Any] = {
         "ruleId": kind,
         "level": "note" if execution.status == "expected" else "error",
@@ -101,7 +101,7 @@ def _result(execution: Execution, kind: str, reasons: dict[str, str]) -> dict[st
             }
         ],
         "partialFingerprints": {"maxpoolCheck/v1": digest.hexdigest()},
-        "properties": {"verdict": execution.verdict, "question": execution.question, "case": execution.case},
+        "properties": {"verdict": execution.verdict, "variant": execution.variant, "case": execution.case},
     }
     if execution.status == "expected":
         reason = f"{execution.known}: {' '.join(reasons.get(execution.known or '', '').split())}"

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 
-from maxpool_check.running.record import Layout
+from maxpool_check.results.record import Layout
 
 Cell = tuple[int, ...]
 

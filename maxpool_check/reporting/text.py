@@ -15,13 +15,13 @@ from maxpool_check.reporting.findings import (
     Finding,
     explained,
     findings,
+    interpretations,
     profiles,
-    readings,
     sentence,
     summary,
 )
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
-from maxpool_check.running.record import Execution, KnownEntry, Record
+from maxpool_check.results.record import Execution, KnownEntry, Record
 
 IN_FULL = 4
 """How many findings are shown in full; the others take a line each."""
@@ -46,8 +46,10 @@ def _render(console: Console, record: Record, exit_code: int, verbose: bool) -> 
             about.append(f"operator sets to {target.newest_opset}")
         console.print(f"[bold]{escape(target.name)}[/]  {escape(', '.join(about))}", soft_wrap=True)
     for specs, policies in profiles(record):
-        readings = ", ".join(f"{point} {reading}" for point, reading in policies.items()) or "nothing left open"
-        console.print(f"[dim]{escape(' '.join(specs))}: {escape(readings)}[/]", soft_wrap=True)
+        interpretations = (
+            ", ".join(f"{point} {interpretation}" for point, interpretation in policies.items()) or "nothing left open"
+        )
+        console.print(f"[dim]{escape(' '.join(specs))}: {escape(interpretations)}[/]", soft_wrap=True)
     console.print()
     found = findings(record)
     unexpected = [finding for finding in found if finding.status != "expected"]
@@ -82,7 +84,7 @@ def _finding(console: Console, finding: Finding, with_known: bool) -> None:
     for kind in finding.kinds:
         console.print(Padding(escape(sentence(kind)), (0, 0, 0, 2), expand=False))
     console.print(
-        Padding(f"{escape(smallest.case)} ({smallest.question}): {escape(smallest.title)}", (0, 0, 0, 2), expand=False)
+        Padding(f"{escape(smallest.case)} ({smallest.variant}): {escape(smallest.title)}", (0, 0, 0, 2), expand=False)
     )
     for line in details(smallest):
         console.print(f"    {escape(line)}", soft_wrap=True)
@@ -98,7 +100,7 @@ def details(execution: Execution) -> list[str]:
     asked = execution.input
     if asked is not None:
         settings = ", ".join(f"{name}={value}" for name, value in asked.attributes.items())
-        policies = "".join(f"  {point}: {reading}" for point, reading in asked.policies.items())
+        policies = "".join(f"  {point}: {interpretation}" for point, interpretation in asked.policies.items())
         lines.append(f"{asked.dtype} X{coordinates(asked.shape)}  {settings}{policies}")
         if execution.translation:
             lines.append(f"asked: {'; '.join(execution.translation)}")
@@ -145,7 +147,7 @@ def _others(console: Console, found: list[Finding], heading: str, *, expected: b
 
 def _stale(console: Console, entries: tuple[KnownEntry, ...]) -> None:
     for entry in entries:
-        if entry.status in ("repaired", "expired"):
+        if entry.status in ("stale", "expired"):
             console.print(
                 f"[bold red]{entry.status.upper()}[/]  {escape(entry.id)} on {escape(entry.target)}: "
                 f"{escape(entry.message)}"
@@ -183,9 +185,9 @@ def _table(record: Record) -> Table:
 def _readings(console: Console, record: Record) -> None:
     """What the answers show of points that documents leave open, a line for each target and point."""
     lines: dict[tuple[str, str], list[str]] = {}
-    for one in readings(record):
+    for one in interpretations(record):
         if not one.translated:
-            lines.setdefault((one.target, one.point), []).append(f"{one} ({one.question})")
+            lines.setdefault((one.target, one.point), []).append(f"{one} ({one.variant})")
     for (target, point), found in lines.items():
         console.print(f"[dim]{escape(target)} reads {point} as {escape(', '.join(found))}[/]")
     if lines:
@@ -208,7 +210,7 @@ def _verdict(console: Console, record: Record, exit_code: int, unexpected: list[
     elif exit_code == 4:
         console.print(f"[bold red]NOTHING COMPARED[/]  {asked}; none of them held a target to a document")
     elif exit_code == 1:
-        stale = sum(1 for entry in footer.known if entry.status in ("repaired", "expired"))
+        stale = sum(1 for entry in footer.known if entry.status in ("stale", "expired"))
         informative = sum(1 for execution in record.executions if execution.information)
         wrong = len({case for finding in unexpected for case in finding.cases})
         parts = [f"{wrong} case{'s diverge' if wrong != 1 else ' diverges'} unexpectedly"] if wrong else []

@@ -15,8 +15,8 @@ import numpy as np
 from onnx import numpy_helper
 
 from maxpool_check.corpus.writing import case_file
-from maxpool_check.judging.expected import Expected
-from maxpool_check.judging.kinds import Kind
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reproducing.accepted import expected
 from maxpool_check.reproducing.issue import issue
 from maxpool_check.reproducing.runtimes import Runtime, requires_python
@@ -95,8 +95,8 @@ def _test_data(one: Reproduced, folder: Path) -> None:
     data = folder / "test_data_set_0"
     data.mkdir()
     values: dict[str, np.ndarray] = {}
-    if isinstance(meaning, Expected):
-        values = expected(meaning, one.question, one.layout)
+    if isinstance(meaning, Oracle):
+        values = expected(meaning, one.variant, one.layout)
     (data / "input_0.pb").write_bytes(numpy_helper.from_array(request.X, "X").SerializeToString())
     for number, name in enumerate(request.outputs if values else ()):
         (data / f"output_{number}.pb").write_bytes(numpy_helper.from_array(values[name], name).SerializeToString())
@@ -114,7 +114,7 @@ def _try(one: Reproduced, target: Target, runtime: Runtime, folder: Path) -> tup
     else:
         # What a kernel needs only its owner knows: it is tried where it was asked.
         python, tried_with = sys.executable, "the environment of maxpool-check"
-    seconds = SECONDS + (target.seconds if {Kind.CRASH, Kind.TIMEOUT} & {*one.kinds} else 0)
+    seconds = SECONDS + (target.seconds if {DivergenceKind.CRASH, DivergenceKind.TIMEOUT} & {*one.kinds} else 0)
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, folder / "environment", ignore_errors=True)
         try:

@@ -34,7 +34,7 @@ def issue(one: Reproduced, runtime: Runtime, said: Description, script: str, pri
                 "",
                 *(f"- `{kind.value}`: {DESCRIPTIONS[kind].sentence}" for kind in one.kinds),
                 "",
-                *(f"Expected: {clause}." for clause in sorted(clauses)),
+                *(f"Oracle: {clause}." for clause in sorted(clauses)),
                 "",
                 f"```\n{printed.strip()}\n```",
             ]

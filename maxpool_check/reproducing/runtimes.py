@@ -46,7 +46,7 @@ class Runtime:
         return f"{self.title} {self.version}".rstrip()
 
 
-def hold_writable(name: TargetName) -> None:
+def check_writable(name: TargetName) -> None:
     """Refuse a target that no script is written for. Raises :class:`CannotWrite`."""
     writable = [one for one, runtime in RUNTIMES.items() if runtime.adapter in ("onnxruntime", "onnx_reference")]
     if name.program is not None or (name.is_released and name.runtime not in writable):

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
-from maxpool_check.judging.expected import Expected
-from maxpool_check.judging.kinds import Kind
-from maxpool_check.question import PAIRS, Question
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import bits, is_float
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reproducing.accepted import Accepted, accepted, windows
 from maxpool_check.reproducing.runtimes import CannotWrite, Runtime
+from maxpool_check.results.variants import PAIRS, Variant
 from maxpool_check.running.inquiry import Inquiry
 from maxpool_check.targets.protocol import Request
 
@@ -28,37 +28,37 @@ MOST_CELLS = 1024
 MOST_LINES = 40
 """How many lines a script has at most, so far as its provider needs none of its own."""
 
-_DIES = {Kind.CRASH, Kind.TIMEOUT}
+_DIES = {DivergenceKind.CRASH, DivergenceKind.TIMEOUT}
 
 
 @dataclass(frozen=True, eq=False)
 class Reproduced:
-    """What a script reproduces: one question of an inquiry, as its runtime was handed it."""
+    """What a script reproduces: one variant of an inquiry, as its runtime was handed it."""
 
     inquiry: Inquiry
-    question: Question
+    variant: Variant
 
     @property
     def request(self) -> Request:
-        """The question as it was handed over."""
-        return self.inquiry.requests[self.question]
+        """The variant as it was handed over."""
+        return self.inquiry.requests[self.variant]
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:
+    def kinds(self) -> tuple[DivergenceKind, ...]:
         """What it shows."""
-        return self.inquiry.judgements[self.question].kinds
+        return self.inquiry.judgements[self.variant].kinds
 
     @property
     def layout(self) -> Layout:
         """What the runtime answers in."""
-        return self.inquiry.case.specification.layout if self.question.in_domain else Layout.CHANNELS_FIRST
+        return self.inquiry.case.specification.layout if self.variant.in_domain else Layout.CHANNELS_FIRST
 
     @property
     def other(self) -> Request | None:
-        """The question whose Y it is held to, where its own is another."""
-        if Kind.Y_DEPENDS_ON_INDICES not in self.kinds:
+        """The variant whose Y it is held to, where its own is another."""
+        if DivergenceKind.Y_DEPENDS_ON_INDICES not in self.kinds:
             return None
-        (other,) = (one for pair in PAIRS for one in pair if self.question in pair and one is not self.question)
+        (other,) = (one for pair in PAIRS for one in pair if self.variant in pair and one is not self.variant)
         return self.inquiry.requests[other]
 
 
@@ -68,7 +68,7 @@ def script(one: Reproduced, runtime: Runtime, python: str, seconds: float) -> st
     Raises :class:`CannotWrite`.
     """
     meaning, request, other = one.inquiry.meaning, one.request, one.other
-    cells = max(request.X.size, meaning.pooled.Y.size if isinstance(meaning, Expected) else 0)
+    cells = max(request.X.size, meaning.pooled.Y.size if isinstance(meaning, Oracle) else 0)
     if cells > MOST_CELLS:
         raise CannotWrite(f"a script would have to spell out {cells} cells; {MOST_CELLS} are the most")
     kinds = ", ".join(kind.value for kind in one.kinds)
@@ -131,7 +131,7 @@ def _smallest(model: bytes) -> str:
 
 def _has_control(one: Reproduced) -> bool:
     """Whether the smallest MaxPool is asked first: without it a refusal would be no evidence about this one."""
-    return bool(one.request.model) and not one.question.in_domain
+    return bool(one.request.model) and not one.variant.in_domain
 
 
 def _text(model: bytes) -> str:
@@ -151,7 +151,7 @@ def _text(model: bytes) -> str:
 
 def _child(seconds: float) -> list[str]:
     return [
-        'if sys.argv[1:] != ["child"]:  # It may not survive the question: a process of its own asks it.',
+        'if sys.argv[1:] != ["child"]:  # It may not survive the variant: a process of its own asks it.',
         '    code = subprocess.run([sys.executable, __file__, "child"]).returncode',
         '    sys.exit(code if code in (0, 1, 125) else print("expected an answer or a refusal, got", code) or 1)',
         f"signal.alarm({int(seconds) + 1})  # -14 is no answer in time",
@@ -161,11 +161,11 @@ def _child(seconds: float) -> list[str]:
 def _data(one: Reproduced) -> list[str]:
     X, meaning = one.request.X, one.inquiry.meaning
     lines = [f"X = {_array(X)}"]
-    if not isinstance(meaning, Expected):
+    if not isinstance(meaning, Oracle):
         return [*lines, f"# It must be refused: {' '.join(str(meaning).split())}"]
     # Answers of one shape are told apart by nothing else.
     right = list(
-        {answer["Y"].shape: answer for answer in reversed(accepted(meaning, one.question, one.layout))}.values()
+        {answer["Y"].shape: answer for answer in reversed(accepted(meaning, one.variant, one.layout))}.values()
     )
     forms = [{name: (output.dtype, output.shape) for name, output in answer.items()} for answer in right]
     cells = [
@@ -184,14 +184,14 @@ def _cells(output: Accepted) -> str:
 
 
 def _refused(one: Reproduced) -> list[str]:
-    if not isinstance(one.inquiry.meaning, Expected):
+    if not isinstance(one.inquiry.meaning, Oracle):
         return ['    sys.exit(print("refused, as it must be:", error) or 0)']
-    code = 1 if Kind.REFUSES_VALID in one.kinds else 125
+    code = 1 if DivergenceKind.REFUSES_VALID in one.kinds else 125
     return [f'    sys.exit(print("expected an answer, got a refusal:", error) or {code})']
 
 
 def _compared(one: Reproduced) -> list[str]:
-    if not isinstance(one.inquiry.meaning, Expected):
+    if not isinstance(one.inquiry.meaning, Oracle):
         return ['sys.exit(print("expected a refusal, got", got) or 1)']
     lines = [
         "form = {name: (value.dtype.name, value.shape) for name, value in got.items()}",

@@ -1,1 +1,1 @@
-"""Asking many questions at once, surviving crashes and time-outs, and the record of it."""
+"""Asking many variants at once, surviving crashes and time-outs, and the record of it."""

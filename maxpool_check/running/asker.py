@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.expected import Expected
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import Meaning, judge
-from maxpool_check.outcome import Failed
-from maxpool_check.question import BASES, Question
 from maxpool_check.reference.pooling import Pooling
+from maxpool_check.results.outcomes import Failed
+from maxpool_check.results.record import Execution
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.execution import Asked, execution
-from maxpool_check.running.record import Execution
 from maxpool_check.running.slot import Pending, Slot, settled
 from maxpool_check.targets.description import Description
 from maxpool_check.targets.dialogue import Reply
@@ -38,14 +38,14 @@ class Order:
     targets: tuple[TargetName, ...]
     seconds: float = 10.0
     memory: int | None = None
-    questions: Collection[Question] = BASES
+    variants: Collection[Variant] = DEFAULT_VARIANTS
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What one case came to on one target: a line for each question, not yet held to what is known.
+    """What one case came to on one target: a line for each variant, not yet held to what is known.
 
-    There are none if the target was given up. ``final`` are the questions after which nothing more can be asked of it.
+    There are none if the target was given up. ``final`` are the variants after which nothing more can be asked of it.
     """
 
     lines: tuple[Execution, ...] = ()
@@ -115,10 +115,10 @@ class Asker:
         patience = {target.description.name: Patience() for target in self.targets}
         for name in given_up():
             patience[name].lost = "given up"
-        waiting: deque[tuple[Case, dict[str, dict[Question, Pending]]]] = deque()
+        waiting: deque[tuple[Case, dict[str, dict[Variant, Pending]]]] = deque()
         for case in cases:
             asked = {
-                name: self._slots[name].begin(case, self._order.questions)
+                name: self._slots[name].begin(case, self._order.variants)
                 for name, one in patience.items()
                 if one.lost is None
             }
@@ -160,11 +160,11 @@ class Asker:
         future.set_result(target)
 
     def _judged(
-        self, case: Case, asked: Mapping[str, Mapping[Question, Pending]], patience: Mapping[str, Patience]
+        self, case: Case, asked: Mapping[str, Mapping[Variant, Pending]], patience: Mapping[str, Patience]
     ) -> dict[str, Answer]:
         # Once for all targets, and while they are asked.
         meaning = meaning_of(case)
-        if isinstance(meaning, Expected):
+        if isinstance(meaning, Oracle):
             _ = meaning.pooled
         answers = {name: Answer() for name in patience}
         for name, pending in asked.items():
@@ -174,7 +174,7 @@ class Asker:
             lines = tuple(judged(Asked(case, name, meaning, replies)))
             answers[name] = Answer(lines, tuple(q.value for q, reply in replies.items() if is_final(reply)))
             for line in lines:
-                patience[name].count(line, final=line.question in answers[name].final)
+                patience[name].count(line, final=line.variant in answers[name].final)
             if patience[name].lost is not None:
                 self._slots[name].drop()
         return answers
@@ -182,7 +182,7 @@ class Asker:
 
 def meaning_of(case: Case) -> Meaning:
     """What the document makes of a case, ready to hold answers to it."""
-    return Expected(case.X, case.meaning) if isinstance(case.meaning, Pooling) else case.meaning
+    return Oracle(case.X, case.meaning) if isinstance(case.meaning, Pooling) else case.meaning
 
 
 def is_final(reply: Reply) -> bool:
@@ -192,5 +192,5 @@ def is_final(reply: Reply) -> bool:
 
 def judged(asked: Asked) -> list[Execution]:
     """The lines of one case on one target, judged, and not yet held to what is known."""
-    outcomes = {question: reply.outcome for question, reply in asked.replies.items()}
-    return [execution(asked, question, judgement) for question, judgement in judge(asked.meaning, outcomes).items()]
+    outcomes = {variant: reply.outcome for variant, reply in asked.replies.items()}
+    return [execution(asked, variant, judgement) for variant, judgement in judge(asked.meaning, outcomes).items()]

@@ -63,11 +63,11 @@ def ask(
     asker = kept(run, lambda: Asker(order))
     if len(asker.descriptions) != len(expected):
         raise Lost(f"on {platform.node()} not the same targets can be started: {'; '.join(asker.errors)}")
-    hold_alike(asker.descriptions, expected)
+    check_same_targets(asker.descriptions, expected)
     return list(asker.answers(cases, lambda: given_up))
 
 
-def hold_alike(described: Sequence[Description], expected: Sequence[Description]) -> None:
+def check_same_targets(described: Sequence[Description], expected: Sequence[Description]) -> None:
     """Refuse targets that are not those that were described where the run began. Raises :class:`Lost`."""
     for found, wanted in zip(described, expected, strict=True):
         if found != wanted:

@@ -1,4 +1,4 @@
-"""From one question, its outcome and its judgement to a line of the record."""
+"""From one variant, its outcome and its judgement to a line of the record."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.verdicts import FAULTS, Judgement, Meaning, Verdict
-from maxpool_check.outcome import Answered, Outcome
-from maxpool_check.question import Question
 from maxpool_check.reference.dtypes import name_of
-from maxpool_check.running import record
+from maxpool_check.results import record
+from maxpool_check.results.outcomes import Outcome, Returned
+from maxpool_check.results.variants import Variant
 from maxpool_check.targets.dialogue import Reply
 
 MOST_VALUES = 100
@@ -25,17 +25,17 @@ class Asked:
     case: Case
     target: str
     meaning: Meaning
-    replies: Mapping[Question, Reply]
+    replies: Mapping[Variant, Reply]
 
 
-def execution(asked: Asked, question: Question, judgement: Judgement) -> record.Execution:
+def execution(asked: Asked, variant: Variant, judgement: Judgement) -> record.Execution:
     """The line, not yet held to what is known."""
-    case, reply = asked.case, asked.replies[question]
+    case, reply = asked.case, asked.replies[variant]
     explained = judgement.verdict in FAULTS or judgement.verdict in (Verdict.UNDEFINED, Verdict.ERROR)
     return record.Execution(
         target=asked.target,
         case=case.id,
-        question=question.value,
+        variant=variant.value,
         verdict=judgement.verdict.value,
         title=case.title,
         spec=case.spec,
@@ -48,7 +48,7 @@ def execution(asked: Asked, question: Question, judgement: Judgement) -> record.
         opset=reply.opset,
         translation=reply.steps,
         layout=case.specification.layout.value,
-        readings=dict(judgement.readings),
+        interpretations=dict(judgement.interpretations),
         causes=tuple(record.Cause(kind=one.kind.value, output=one.output, cells=one.cells) for one in judgement.causes),
         answer=_digests(reply.outcome),
         counts={kind.value: count for kind, count in (judgement.counts or {}).items()},
@@ -65,9 +65,9 @@ def execution(asked: Asked, question: Question, judgement: Judgement) -> record.
             )
             for cell in judgement.cells
         ),
-        variants=tuple(
-            record.Variant(at=one.at, output=one.output, reference=one.reference, got=one.got)
-            for one in judgement.variants
+        differences=tuple(
+            record.AllowedDifference(at=one.at, output=one.output, reference=one.reference, got=one.got)
+            for one in judgement.differences
         ),
         size=case.X.size,
         input=_input(case) if explained else None,
@@ -79,7 +79,11 @@ def execution(asked: Asked, question: Question, judgement: Judgement) -> record.
 def _input(case: Case) -> record.Input:
     values = tuple(str(value) for value in case.X.reshape(-1)) if case.X.size <= MOST_VALUES else None
     usual = case.specification.policies.names()
-    changed = {point: reading for point, reading in case.policies.names().items() if reading != usual[point]}
+    changed = {
+        point: interpretation
+        for point, interpretation in case.policies.names().items()
+        if interpretation != usual[point]
+    }
     return record.Input(
         dtype=name_of(case.X.dtype),
         shape=case.X.shape,
@@ -90,7 +94,7 @@ def _input(case: Case) -> record.Input:
 
 
 def _digests(outcome: Outcome) -> dict[str, str]:
-    if not isinstance(outcome, Answered):
+    if not isinstance(outcome, Returned):
         return {}
     return {
         name: hashlib.sha256(

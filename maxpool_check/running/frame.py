@@ -13,8 +13,8 @@ from pathlib import Path
 import maxpool_check
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.verdicts import COMPARED, Verdict
+from maxpool_check.results.record import Execution, Footer, Header, KnownEntry, Target
 from maxpool_check.running import machine
-from maxpool_check.running.record import Execution, Footer, Header, KnownEntry, Target
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.targets.description import Description
 
@@ -88,7 +88,7 @@ def _exit_code(tally: Tally, known: Sequence[KnownEntry], errors: Sequence[str],
     if not verdicts or any(not found.keys() & compared for found in verdicts):
         # One target that was held to nothing is not made green by another.
         return ExitCode.NOTHING_COMPARED
-    stale = any(entry.status in ("repaired", "expired") for entry in known)
+    stale = any(entry.status in ("stale", "expired") for entry in known)
     if stale or (strict and tally.informative) or tally.unexpected:
         return ExitCode.UNEXPECTED
     return ExitCode.AS_EXPECTED

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.expected import Expected
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import Judgement, Meaning, judge
-from maxpool_check.outcome import Crashed, Outcome, RefusedByTarget
-from maxpool_check.question import BASES, Question
 from maxpool_check.reference.pooling import Pooling
+from maxpool_check.results.outcomes import Crashed, Outcome, RefusedByTarget
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.slot import Slot, settled
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.targets.protocol import Request
@@ -21,29 +21,29 @@ from maxpool_check.targets.target import Target
 class Inquiry:
     """One case, asked of one target in every way it is asked, and judged.
 
-    ``requests`` are the questions as the target was handed them; one that could not be asked has none. ``steps`` say how
+    ``requests`` are the variants as the target was handed them; one that could not be asked has none. ``steps`` say how
     each was translated, in words.
     """
 
     case: Case
     meaning: Meaning
-    outcomes: Mapping[Question, Outcome]
-    judgements: Mapping[Question, Judgement]
-    requests: Mapping[Question, Request]
-    steps: Mapping[Question, tuple[str, ...]]
+    outcomes: Mapping[Variant, Outcome]
+    judgements: Mapping[Variant, Judgement]
+    requests: Mapping[Variant, Request]
+    steps: Mapping[Variant, tuple[str, ...]]
 
     @property
-    def diverging(self) -> list[Question]:
-        """The questions that show a kind, in order."""
-        return [question for question, judgement in self.judgements.items() if judgement.kinds]
+    def diverging(self) -> list[Variant]:
+        """The variants that show a kind, in order."""
+        return [variant for variant, judgement in self.judgements.items() if judgement.kinds]
 
-    def shows(self, question: Question) -> tuple[object, ...]:
-        """What the question shows, as far as a smaller case must show it too to be a case of the same fault.
+    def shows(self, variant: Variant) -> tuple[object, ...]:
+        """What the variant shows, as far as a smaller case must show it too to be a case of the same fault.
 
         Beside the kinds: why the document excludes the graph, whether it leaves windows without a result, how the target
         refused it, or what its process died of.
         """
-        judgement, outcome = self.judgements.get(question), self.outcomes.get(question)
+        judgement, outcome = self.judgements.get(variant), self.outcomes.get(variant)
         meaning = self.meaning
         return (
             judgement.verdict if judgement else None,
@@ -61,21 +61,21 @@ class Inquirer:
         self.target = target
         self._slot = Slot(target)
 
-    def ask(self, case: Case, wanted: Collection[Question] = BASES) -> Inquiry:
-        """Ask every question of a case that is wanted. Raises ``CannotStart`` where a dead worker cannot be replaced."""
+    def ask(self, case: Case, wanted: Collection[Variant] = DEFAULT_VARIANTS) -> Inquiry:
+        """Ask every variant of a case that is wanted. Raises ``CannotStart`` where a dead worker cannot be replaced."""
         pending = self._slot.begin(case, wanted)
-        meaning = Expected(case.X, case.meaning) if isinstance(case.meaning, Pooling) else case.meaning
+        meaning = Oracle(case.X, case.meaning) if isinstance(case.meaning, Pooling) else case.meaning
         replies = settled(pending, [self._slot])
         if self._slot.failure is not None:
             raise self._slot.failure
-        outcomes = {question: reply.outcome for question, reply in replies.items()}
+        outcomes = {variant: reply.outcome for variant, reply in replies.items()}
         return Inquiry(
             case,
             meaning,
             outcomes,
             judge(meaning, outcomes),
-            {question: one.request for question, one in pending.items() if one.request is not None},
-            {question: reply.steps for question, reply in replies.items()},
+            {variant: one.request for variant, one in pending.items() if one.request is not None},
+            {variant: reply.steps for variant, reply in replies.items()},
         )
 
     def end(self) -> None:

@@ -9,12 +9,12 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.kinds import Kind
+from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.known import KnownDivergence, Ledger, is_glob
 from maxpool_check.judging.verdicts import COMPARED, FAULTS, Verdict
-from maxpool_check.outcome import Failed
-from maxpool_check.question import BASES, Question, questions
-from maxpool_check.running import record
+from maxpool_check.results import record
+from maxpool_check.results.outcomes import Failed
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variants
 from maxpool_check.running.asker import Answer, Patience, judged, meaning_of
 from maxpool_check.running.execution import Asked
 from maxpool_check.targets.description import Description
@@ -25,7 +25,7 @@ class Run:
     """One run: its executions as they come, then how the known divergences fared and what went wrong.
 
     ``known`` are all entries; ``complete`` tells whether a pattern of theirs can be held to this run, that is, whether
-    every case it could name is asked. ``wanted`` are the questions to ask of each case, as far as it has them.
+    every case it could name is asked. ``wanted`` are the variants to ask of each case, as far as it has them.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Run:
         known: Sequence[KnownDivergence],
         complete: Callable[[str], bool],
         today: date | None = None,
-        wanted: Collection[Question] = BASES,
+        wanted: Collection[Variant] = DEFAULT_VARIANTS,
     ) -> None:
         self.errors: list[str] = []
         self._wanted, self._complete = wanted, complete
@@ -61,8 +61,8 @@ class Run:
                 if patience.lost is not None:
                     lines = self._not_asked(case, name, patience.lost)
                 for line in lines:
-                    yield held_to_known(line, ledger)
-                    self._count(name, line, final=line.question in answer[name].final)
+                    yield apply_known(line, ledger)
+                    self._count(name, line, final=line.variant in answer[name].final)
 
     def known(self, ended_early: bool) -> list[record.KnownEntry]:
         """How each entry fared, by target; none can be called repaired if the run ended early."""
@@ -89,8 +89,8 @@ class Run:
 
     def _not_asked(self, case: Case, name: str, lost: str) -> list[record.Execution]:
         why = Failed(f"not asked: the target was given up ({lost})")
-        asked = questions(case.outputs, case.specification.domain, self._wanted)
-        return judged(Asked(case, name, meaning_of(case), {question: Reply(why) for question in asked}))
+        asked = variants(case.outputs, case.specification.domain, self._wanted)
+        return judged(Asked(case, name, meaning_of(case), {variant: Reply(why) for variant in asked}))
 
     def _count(self, name: str, line: record.Execution, *, final: bool) -> None:
         patience = self._patience[name]
@@ -100,15 +100,15 @@ class Run:
                 self.errors.append(f"{name} was given up: {patience.lost}")
 
 
-def held_to_known(line: record.Execution, ledger: Ledger) -> record.Execution:
+def apply_known(line: record.Execution, ledger: Ledger) -> record.Execution:
     """A line with what the known divergences say of it."""
-    question, verdict = Question(line.question), Verdict(line.verdict)
+    variant, verdict = Variant(line.variant), Verdict(line.verdict)
     if verdict in COMPARED:
-        ledger.compared(line.case, question)
+        ledger.compared(line.case, variant)
     if verdict not in FAULTS:
         return line
-    known = ledger.known(line.case, question, map(Kind, line.kinds))
-    status = "expected" if known else "changed" if ledger.others(line.case, question) else "new"
+    known = ledger.known(line.case, variant, map(DivergenceKind, line.kinds))
+    status = "expected" if known else "changed" if ledger.others(line.case, variant) else "new"
     return msgspec.structs.replace(line, known=known.id if known else None, status=status)
 
 

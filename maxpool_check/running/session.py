@@ -11,12 +11,12 @@ from pathlib import Path
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.judging.known import KnownDivergence
-from maxpool_check.question import BASES, Question
+from maxpool_check.results.record import Execution, Line
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.asker import Asker, Order
 from maxpool_check.running.elsewhere import Elsewhere, elsewhere
 from maxpool_check.running.executors import Lost
 from maxpool_check.running.frame import Tally, footer, header
-from maxpool_check.running.record import Execution, Line
 from maxpool_check.running.runner import Run, decidable
 from maxpool_check.targets.name import TargetName
 
@@ -39,7 +39,7 @@ class Plan:
     jobs: int = 1
     exit_first: bool = False
     strict: bool = False
-    questions: Collection[Question] = BASES
+    variants: Collection[Variant] = DEFAULT_VARIANTS
     dask: str | None = None
 
 
@@ -59,7 +59,7 @@ def perform(
     with _asking(plan, asker) as asking:
         sink(header(plan.cases, asking.descriptions, plan.known_files))
         complete = decidable(plan.corpus.cases, plan.cases, plan.corpus.whole)
-        run = Run(asking.descriptions, plan.known, complete, wanted=plan.questions)
+        run = Run(asking.descriptions, plan.known, complete, wanted=plan.variants)
         tally = Tally()
         errors = list(asking.errors)
         stopped = False
@@ -78,15 +78,15 @@ def perform(
 
 
 def started_early(
-    targets: Sequence[TargetName], seconds: float, memory: int | None, questions: Collection[Question]
+    targets: Sequence[TargetName], seconds: float, memory: int | None, variants: Collection[Variant]
 ) -> Asker:
     """The targets that are installed already, on their way while the cases are read; close it, used or not."""
-    return Asker(Order(tuple(targets), seconds, memory, frozenset(questions)))
+    return Asker(Order(tuple(targets), seconds, memory, frozenset(variants)))
 
 
 def _asking(plan: Plan, asker: Asker | None) -> AbstractContextManager[Asker | Elsewhere]:
     """Those who ask: in this process, in several, or on other machines."""
-    order = Order(tuple(plan.targets) if plan.cases else (), plan.seconds, plan.memory, frozenset(plan.questions))
+    order = Order(tuple(plan.targets) if plan.cases else (), plan.seconds, plan.memory, frozenset(plan.variants))
     if asker is not None and plan.cases:
         return contextlib.closing(asker)
     if plan.dask is not None or plan.jobs > 1:

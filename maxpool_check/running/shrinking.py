@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.outcome import TimedOut
-from maxpool_check.question import Question
 from maxpool_check.reference.dtypes import bits, is_float
 from maxpool_check.reference.layout import Layout
+from maxpool_check.results.outcomes import TimedOut
+from maxpool_check.results.variants import Variant
 from maxpool_check.running.inquiry import Inquiry
 
 MOST = 600
 """How many cases are tried."""
 
 MOST_HANGS = 20
-"""How many are tried where each may take all the time a question has."""
+"""How many are tried where each may take all the time a variant has."""
 
 _PLAINEST = {"kernel": 1, "stride": 1, "dilation": 1, "pad": 0}
 _ROLES = {
@@ -37,9 +37,9 @@ _ROLES = {
 _KERNELS = ("kernel_shape", "kernel", "window_shape")
 
 
-def tries(inquiry: Inquiry, question: Question) -> int:
+def tries(inquiry: Inquiry, variant: Variant) -> int:
     """How many smaller cases to try of one that a target was asked."""
-    return MOST_HANGS if isinstance(inquiry.outcomes.get(question), TimedOut) else MOST
+    return MOST_HANGS if isinstance(inquiry.outcomes.get(variant), TimedOut) else MOST
 
 
 def shrink(case: Case, keeps: Callable[[Case], bool], most: int = MOST) -> Case:

@@ -1,4 +1,4 @@
-"""The worker process of one target, made again when it has died, and the questions that are on their way to it."""
+"""The worker process of one target, made again when it has died, and the variants that are on their way to it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.outcome import Answered, Crashed, Failed, Outcome, TimedOut
-from maxpool_check.question import BASES, Question, questions
+from maxpool_check.results.outcomes import Crashed, Failed, Outcome, Returned, TimedOut
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variants
 from maxpool_check.targets.dialogue import Dialogue, Reply, dialogue
 from maxpool_check.targets.process import CannotStart, Worker, listen
 from maxpool_check.targets.protocol import Request
@@ -19,14 +19,14 @@ _BACKLOG = 2**16
 
 
 class Pending:
-    """A question on its way."""
+    """A variant on its way."""
 
     def __init__(self, dialogue: Dialogue) -> None:
         self._dialogue = dialogue
         self.request: Request | None = None
         """What the target was handed last, or is to be handed next."""
         self.reply: Reply | None = None
-        """What came of the question, once it is known."""
+        """What came of the variant, once it is known."""
         self.suspected: Crashed | None = None
         """The death of a process that may have died of this request, or of what it had answered before."""
         self.proceed(None)
@@ -43,7 +43,7 @@ class Pending:
         suspected, self.suspected = self.suspected, None
         if suspected is None or isinstance(outcome, (Crashed, TimedOut, Failed)):
             return outcome
-        return Crashed(f"{suspected.how} after other questions; asked alone, it does not die", suspected.stderr)
+        return Crashed(f"{suspected.how} after other variants; asked alone, it does not die", suspected.stderr)
 
     @property
     def excluded(self) -> bool:
@@ -75,18 +75,18 @@ class Slot:
         """Why no other worker can be had, if that is so; what is put then has this reply."""
         self._closed = False
 
-    def begin(self, case: Case, wanted: Collection[Question] = BASES) -> dict[Question, Pending]:
-        """Put those questions of a case that are wanted. Their replies come in :func:`settled`.
+    def begin(self, case: Case, wanted: Collection[Variant] = DEFAULT_VARIANTS) -> dict[Variant, Pending]:
+        """Put those variants of a case that are wanted. Their replies come in :func:`settled`.
 
         An exception leaves nothing of what was put.
         """
-        asked = questions(case.outputs, case.specification.domain, wanted)
-        pending = {question: Pending(dialogue(self.target, case, question)) for question in asked}
+        asked = variants(case.outputs, case.specification.domain, wanted)
+        pending = {variant: Pending(dialogue(self.target, case, variant)) for variant in asked}
         self.put(pending.values())
         return pending
 
     def put(self, pending: Iterable[Pending]) -> None:
-        """Put questions behind those that are there."""
+        """Put variants behind those that are there."""
         with _nothing_left_of([self]):
             self._waiting += [one for one in pending if one.reply is None]
             self.attend()
@@ -139,7 +139,7 @@ class Slot:
 
     def _proceed(self, worker: Worker, outcome: Outcome) -> None:
         one = self._handed.popleft()
-        if one.excluded and isinstance(outcome, Answered):
+        if one.excluded and isinstance(outcome, Returned):
             worker.end()
         if isinstance(outcome, Crashed) and worker.has_answered:
             one.suspected = outcome
@@ -171,19 +171,19 @@ class Slot:
         return self.worker
 
 
-def settled(pending: Mapping[Question, Pending], slots: Collection[Slot]) -> dict[Question, Reply]:
-    """The replies to questions, by attending to the slots until they are there.
+def settled(pending: Mapping[Variant, Pending], slots: Collection[Slot]) -> dict[Variant, Reply]:
+    """The replies to variants, by attending to the slots until they are there.
 
     An exception leaves nothing of what was put in the slots.
     """
     replies = {}
     with _nothing_left_of(slots):
-        for question, one in pending.items():
+        for variant, one in pending.items():
             while one.reply is None:
                 listen([slot.worker for slot in slots if slot.worker is not None])
                 for slot in slots:
                     slot.attend()
-            replies[question] = one.reply
+            replies[variant] = one.reply
     return replies
 
 

@@ -11,7 +11,7 @@ from maxpool_check.reference.geometry import NoWindow
 from maxpool_check.specifications.refused import IllTyped, Reason, Refused
 
 
-class Kind(str, Enum):
+class AttributeType(str, Enum):
     """The type of an attribute's value."""
 
     INTEGER = "an integer"
@@ -28,7 +28,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return f" (did you mean '{found[0]}'?)" if found else ""
 
 
-def typed(attributes: Mapping[str, Any], kinds: Mapping[str, Kind], document: str) -> dict[str, Any]:
+def typed(attributes: Mapping[str, Any], kinds: Mapping[str, AttributeType], document: str) -> dict[str, Any]:
     """The attributes as plain Python values, lists as tuples.
 
     Raises :class:`IllTyped` for a name that is not in ``kinds`` and for a value of another type.
@@ -106,19 +106,21 @@ def _is_integer(value: object) -> bool:
     return isinstance(value, (int, Integral)) and not isinstance(value, bool) and -(2**63) <= int(value) < 2**63
 
 
-def _value(name: str, value: Any, kind: Kind, document: str) -> Any:
-    if kind is Kind.INTEGER and _is_integer(value):
+def _value(name: str, value: Any, kind: AttributeType, document: str) -> Any:
+    if kind is AttributeType.INTEGER and _is_integer(value):
         return int(value)
-    if kind is Kind.TEXT and isinstance(value, str):
+    if kind is AttributeType.TEXT and isinstance(value, str):
         return value
-    if kind in (Kind.INTEGERS, Kind.NUMBERS) and not isinstance(value, (str, bytes, Mapping)):
+    if kind in (AttributeType.INTEGERS, AttributeType.NUMBERS) and not isinstance(value, (str, bytes, Mapping)):
         try:
             entries = list(value)
         except TypeError:
             entries = [value, None]
-        if kind is Kind.INTEGERS and all(_is_integer(entry) for entry in entries):
+        if kind is AttributeType.INTEGERS and all(_is_integer(entry) for entry in entries):
             return tuple(int(entry) for entry in entries)
-        if kind is Kind.NUMBERS and all(isinstance(entry, Real) and not isinstance(entry, bool) for entry in entries):
+        if kind is AttributeType.NUMBERS and all(
+            isinstance(entry, Real) and not isinstance(entry, bool) for entry in entries
+        ):
             return tuple(float(entry) for entry in entries)
     raise IllTyped(
         Reason.INVALID_ATTRIBUTE,

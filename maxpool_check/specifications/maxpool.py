@@ -22,7 +22,7 @@ def maxpool(
 
     X has the layout and dtype of the document (N x C x D1 x ... x Dn for ONNX, H x W x C for XMOS), and so has the answer.
     ``attributes`` are the document's own.
-    ``policies`` overrides its reading of open points, by name: ``{"nan": "propagates"}``. Where it leaves a point open,
+    ``policies`` overrides its interpretation of open points, by name: ``{"nan": "propagates"}``. Where it leaves a point open,
     the answer is one of those that conform: NaN is passed over, the first of equal maxima is chosen.
 
     Returns :class:`Pooled`, exact in every bit. Raises :class:`Refused` for what the document excludes, and
@@ -31,6 +31,6 @@ def maxpool(
     document = specification(spec)
     tensor = np.asarray(X)
     tensor = tensor.astype(tensor.dtype.newbyteorder("="), copy=False)
-    readings = override(document.policies, policies or {})
-    pooling = document.pooling(attributes, name_of(tensor.dtype), tensor.shape, readings)
+    interpretations = override(document.policies, policies or {})
+    pooling = document.pooling(attributes, name_of(tensor.dtype), tensor.shape, interpretations)
     return evaluate(pooling.layout.to_core(tensor), pooling).arranged(pooling.layout)

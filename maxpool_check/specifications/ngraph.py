@@ -12,7 +12,7 @@ from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.policies import LargePads, Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.attributes import (
-    Kind,
+    AttributeType,
     invalid,
     missing,
     no_window,
@@ -25,10 +25,10 @@ from maxpool_check.specifications.attributes import (
 from maxpool_check.specifications.refused import Reason, Refused
 
 _ATTRIBUTES = {
-    "window_shape": Kind.INTEGERS,
-    "window_movement_strides": Kind.INTEGERS,
-    "padding_below": Kind.INTEGERS,
-    "padding_above": Kind.INTEGERS,
+    "window_shape": AttributeType.INTEGERS,
+    "window_movement_strides": AttributeType.INTEGERS,
+    "padding_below": AttributeType.INTEGERS,
+    "padding_above": AttributeType.INTEGERS,
 }
 
 
@@ -48,7 +48,7 @@ class NGraph:
     domain: None = None
 
     @property
-    def attributes(self) -> Mapping[str, Kind]:
+    def attributes(self) -> Mapping[str, AttributeType]:
         """Its four."""
         return _ATTRIBUTES
 

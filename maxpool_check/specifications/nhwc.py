@@ -14,11 +14,11 @@ from maxpool_check.reference.activation import Activation, Function
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.policies import NhwcIndexBase, Policies
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.attributes import Kind, invalid, of_length, one_of, typed
+from maxpool_check.specifications.attributes import AttributeType, invalid, of_length, one_of, typed
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
 from maxpool_check.specifications.refused import Refused, said_by
 
-_ACTIVATION = {"activation": Kind.TEXT, "activation_params": Kind.NUMBERS}
+_ACTIVATION = {"activation": AttributeType.TEXT, "activation_params": AttributeType.NUMBERS}
 _PARAMETERS = {Function.RELU: 0, Function.CLIP: 2, Function.LEAKY_RELU: 1}
 _FLATTENED = {
     NhwcIndexBase.NCHW_FLAT: Layout.CHANNELS_FIRST,
@@ -39,7 +39,7 @@ class Nhwc:
     domain: str | None = "com.ms.internal.nhwc"
 
     @property
-    def attributes(self) -> Mapping[str, Kind]:
+    def attributes(self) -> Mapping[str, AttributeType]:
         """Those of ONNX, and the activation."""
         return {**self.onnx.attributes, **_ACTIVATION}
 

@@ -13,7 +13,7 @@ from maxpool_check.reference.numbering import Numbering, StorageOrder
 from maxpool_check.reference.policies import LargePads, Policies, SameClamp, ValidCeil
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.attributes import (
-    Kind,
+    AttributeType,
     invalid,
     missing,
     no_window,
@@ -34,13 +34,13 @@ AUTO_PADS = {
 }
 
 _VERSION_1 = {
-    "kernel_shape": Kind.INTEGERS,
-    "strides": Kind.INTEGERS,
-    "pads": Kind.INTEGERS,
-    "auto_pad": Kind.TEXT,
+    "kernel_shape": AttributeType.INTEGERS,
+    "strides": AttributeType.INTEGERS,
+    "pads": AttributeType.INTEGERS,
+    "auto_pad": AttributeType.TEXT,
 }
-_VERSION_8 = {**_VERSION_1, "storage_order": Kind.INTEGER}
-_VERSION_10 = {**_VERSION_8, "ceil_mode": Kind.INTEGER, "dilations": Kind.INTEGERS}
+_VERSION_8 = {**_VERSION_1, "storage_order": AttributeType.INTEGER}
+_VERSION_10 = {**_VERSION_8, "ceil_mode": AttributeType.INTEGER, "dilations": AttributeType.INTEGERS}
 
 _FLOATS = ("float16", "float32", "float64")
 _WITH_BYTES = (*_FLOATS, "int8", "uint8")
@@ -52,7 +52,7 @@ class Onnx:
     """One version of the operator; ``since`` is the operator set that introduced it."""
 
     since: int
-    attributes: Mapping[str, Kind] = field(compare=False)
+    attributes: Mapping[str, AttributeType] = field(compare=False)
     dtypes: tuple[str, ...]
     indices: bool = True
     round_up: Rounding = geometry.ceil_output
@@ -122,7 +122,8 @@ class Onnx:
             pooling = read(policies)
             if policies.valid_ceil is ValidCeil.EITHER and auto_pad == "VALID" and ceil_mode == 1:
                 honours, formula = (
-                    read(replace(policies, valid_ceil=reading)) for reading in (ValidCeil.HONOURS, ValidCeil.FORMULA)
+                    read(replace(policies, valid_ceil=interpretation))
+                    for interpretation in (ValidCeil.HONOURS, ValidCeil.FORMULA)
                 )
                 pooling = pooling if honours.geometry == formula.geometry else honours.or_else(formula)
         except NoWindow as found:

@@ -15,7 +15,7 @@ from maxpool_check.reference.numbering import Numbering
 from maxpool_check.reference.policies import LargePads, Policies, SameClamp, ValidCeil
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.attributes import (
-    Kind,
+    AttributeType,
     invalid,
     missing,
     no_window,
@@ -29,18 +29,18 @@ from maxpool_check.specifications.attributes import (
 from maxpool_check.specifications.refused import Reason, Refused
 
 _VERSION_1 = {
-    "strides": Kind.INTEGERS,
-    "pads_begin": Kind.INTEGERS,
-    "pads_end": Kind.INTEGERS,
-    "kernel": Kind.INTEGERS,
-    "rounding_type": Kind.TEXT,
-    "auto_pad": Kind.TEXT,
+    "strides": AttributeType.INTEGERS,
+    "pads_begin": AttributeType.INTEGERS,
+    "pads_end": AttributeType.INTEGERS,
+    "kernel": AttributeType.INTEGERS,
+    "rounding_type": AttributeType.TEXT,
+    "auto_pad": AttributeType.TEXT,
 }
 _VERSION_8 = {
     **_VERSION_1,
-    "dilations": Kind.INTEGERS,
-    "index_element_type": Kind.TEXT,
-    "axis": Kind.INTEGER,
+    "dilations": AttributeType.INTEGERS,
+    "index_element_type": AttributeType.TEXT,
+    "axis": AttributeType.INTEGER,
 }
 
 _AUTO_PADS = {
@@ -61,7 +61,7 @@ class OpenVino:
     """One version of the operator; ``rounding`` are its rounding types."""
 
     version: int
-    attributes: Mapping[str, Kind] = field(compare=False)
+    attributes: Mapping[str, AttributeType] = field(compare=False)
     rounding: Mapping[str, Rounding] = field(compare=False)
     indices: bool = True
     policies: Policies = _POLICIES

@@ -13,7 +13,7 @@ from typing import Any
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.policies import Nan, Policies, Tie, ZeroSign
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.attributes import Kind, of_dtype, typed
+from maxpool_check.specifications.attributes import AttributeType, of_dtype, typed
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
 from maxpool_check.specifications.refused import Reason, Refused
 
@@ -41,7 +41,7 @@ class Sonnx:
     domain: str | None = None
 
     @property
-    def attributes(self) -> Mapping[str, Kind]:
+    def attributes(self) -> Mapping[str, AttributeType]:
         """Those of ONNX."""
         return self.onnx.attributes
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from maxpool_check.reference.layout import Layout
-from maxpool_check.reference.policies import READINGS, Policies
+from maxpool_check.reference.policies import INTERPRETATIONS, Policies
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.attributes import Kind, nearest
+from maxpool_check.specifications.attributes import AttributeType, nearest
 from maxpool_check.specifications.onnx import Onnx
 
 
@@ -25,7 +25,7 @@ class Specification(Protocol):
         """The document's own name, for people."""
 
     @property
-    def attributes(self) -> Mapping[str, Kind]:
+    def attributes(self) -> Mapping[str, AttributeType]:
         """Its attributes and their types."""
 
     @property
@@ -52,20 +52,22 @@ class Specification(Protocol):
         """The pooling these attributes mean for an X of this dtype and shape; :class:`Refused` if it excludes it."""
 
 
-def override(policies: Policies, readings: Mapping[str, str]) -> Policies:
-    """The policies with some points read otherwise; ``ValueError`` for an unknown point or reading."""
+def override(policies: Policies, interpretations: Mapping[str, str]) -> Policies:
+    """The policies with some points read otherwise; ``ValueError`` for an unknown point or interpretation."""
     points = policies.names()
-    for point, reading in readings.items():
-        if point not in READINGS:
-            raise ValueError(f"unknown policy '{point}'{nearest(point, READINGS)}; there are {', '.join(points)}")
+    for point, interpretation in interpretations.items():
+        if point not in INTERPRETATIONS:
+            raise ValueError(
+                f"unknown policy '{point}'{nearest(point, INTERPRETATIONS)}; there are {', '.join(points)}"
+            )
         if point not in points:
             raise ValueError(f"the document leaves no such point open as '{point}'; it has {', '.join(points)}")
-        options = [option.value for option in READINGS[point]]
-        if reading not in options:
+        options = [option.value for option in INTERPRETATIONS[point]]
+        if interpretation not in options:
             raise ValueError(
-                f"policy '{point}' has no reading '{reading}'{nearest(str(reading), options)}; "
+                f"policy '{point}' has no interpretation '{interpretation}'{nearest(str(interpretation), options)}; "
                 f"there are {', '.join(options)}"
             )
-        changed: dict[str, Any] = {point: READINGS[point](reading)}
+        changed: dict[str, Any] = {point: INTERPRETATIONS[point](interpretation)}
         policies = replace(policies, **changed)
     return policies

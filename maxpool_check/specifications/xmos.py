@@ -10,7 +10,15 @@ from maxpool_check.reference import geometry
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.attributes import Kind, invalid, missing, not_negative, of_dtype, positive, typed
+from maxpool_check.specifications.attributes import (
+    AttributeType,
+    invalid,
+    missing,
+    not_negative,
+    of_dtype,
+    positive,
+    typed,
+)
 from maxpool_check.specifications.refused import Reason, Refused
 
 _SIZES = ("X_h", "X_w", "X_c")
@@ -37,9 +45,9 @@ class Xmos:
     domain: None = None
 
     @property
-    def attributes(self) -> Mapping[str, Kind]:
+    def attributes(self) -> Mapping[str, AttributeType]:
         """Its hyperparameters."""
-        return dict.fromkeys((*_SIZES, *_COUNTS, *_STARTS), Kind.INTEGER)
+        return dict.fromkeys((*_SIZES, *_COUNTS, *_STARTS), AttributeType.INTEGER)
 
     def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
         """The pooling of an X_h x X_w x X_c tensor. Raises :class:`Refused`."""

@@ -1,4 +1,4 @@
-"""How a question is put to a target: what a worker is asked in turn, and what comes of it."""
+"""How a variant is put to a target: what a worker is asked in turn, and what comes of it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.expected import Expected
-from maxpool_check.outcome import Answered, Failed, NotAsked, Outcome, RefusedByTarget
-from maxpool_check.question import Question, Variation
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.attributes import Kind
+from maxpool_check.results.outcomes import Failed, NotExecuted, Outcome, RefusedByTarget, Returned
+from maxpool_check.results.variants import Variant, Variation
+from maxpool_check.specifications.attributes import AttributeType
 from maxpool_check.specifications.languages import NotExpressible
 from maxpool_check.specifications.opsets import Graph, oldest_opset_for, opset_for
 from maxpool_check.specifications.refused import Refused
@@ -28,7 +28,7 @@ from maxpool_check.targets.target import Target
 
 @dataclass(frozen=True)
 class Reply:
-    """What came of one question: the outcome, the operator set it was asked in, and how it was translated, in words."""
+    """What came of one variant: the outcome, the operator set it was asked in, and how it was translated, in words."""
 
     outcome: Outcome
     opset: int | None = None
@@ -44,28 +44,28 @@ _SETTINGS = (Variation.OPTIMIZATION_OFF, Variation.DEFAULT_THREADS)
 _SMALLEST = np.zeros((1, 1, 1), np.float32)
 
 
-def dialogue(target: Target, case: Case, question: Question) -> Dialogue:
-    """Ask a target one question; whoever has a worker of it carries the requests."""
-    variation = question.variation
+def dialogue(target: Target, case: Case, variant: Variant) -> Dialogue:
+    """Ask a target one variant; whoever has a worker of it carries the requests."""
+    variation = variant.variation
     if variation in (Variation.BATCH_SPLIT, Variation.CHANNELS_PERMUTED):
-        return (yield from _in_parts(target, case, question, variation))
-    if variation in _SETTINGS and _setting(target, question) is None:
-        return Reply(NotAsked(f"it has no setting for {variation.value}"))
-    if question.in_domain:
-        return (yield from _in_domain(target, case, question))
-    return (yield from _as_it_is(target, case, question))
+        return (yield from _in_parts(target, case, variant, variation))
+    if variation in _SETTINGS and _setting(target, variant) is None:
+        return Reply(NotExecuted(f"it has no setting for {variation.value}"))
+    if variant.in_domain:
+        return (yield from _in_domain(target, case, variant))
+    return (yield from _as_it_is(target, case, variant))
 
 
-def _in_parts(target: Target, case: Case, question: Question, variation: Variation) -> Dialogue:
+def _in_parts(target: Target, case: Case, variant: Variant, variation: Variation) -> Dialogue:
     """Ask several cases that together say the same; the first that is not answered is the outcome."""
     try:
         parts = variations.parts(case, variation)
     except NotExpressible as error:
-        return Reply(NotAsked(str(error)))
-    answers: list[Answered] = []
+        return Reply(NotExecuted(str(error)))
+    answers: list[Returned] = []
     for part in parts:
-        reply = yield from _followed(_as_it_is(target, part, question.base))
-        if not isinstance(reply.outcome, Answered):
+        reply = yield from _followed(_as_it_is(target, part, variant.base))
+        if not isinstance(reply.outcome, Returned):
             return reply
         answers.append(reply.outcome)
     outputs = variations.whole(case, variation, [answer.outputs for answer in answers])
@@ -73,7 +73,7 @@ def _in_parts(target: Target, case: Case, question: Question, variation: Variati
 
 
 def _followed(dialogue: Dialogue) -> Dialogue:
-    """The same, and others of the same question may come behind it."""
+    """The same, and others of the same variant may come behind it."""
     try:
         request = next(dialogue)
         while True:
@@ -83,73 +83,75 @@ def _followed(dialogue: Dialogue) -> Dialogue:
         return reply
 
 
-def _as_it_is(target: Target, case: Case, question: Question) -> Dialogue:
+def _as_it_is(target: Target, case: Case, variant: Variant) -> Dialogue:
     """Ask a case in what the target speaks."""
     described, dtype = target.description, name_of(case.X.dtype)
-    indices = "Indices" in question.outputs
+    indices = "Indices" in variant.outputs
     if indices and described.indices is None:
-        return Reply(NotAsked("it gives no Indices"))
+        return Reply(NotExecuted("it gives no Indices"))
     try:
         graph = translate(
             case.specification, case.attributes, dtype, case.X.shape, case.meaning,
             indices=indices, language="onnx" if described.speaks == "attributes" else described.speaks,
         )  # fmt: skip
     except NotExpressible as error:
-        return Reply(NotAsked(str(error)))
+        return Reply(NotExecuted(str(error)))
     excluded = target.limits.exclude(dtype, len(graph.target.sizes(graph.shape)) - 2)
     if excluded is not None and isinstance(case.meaning, Pooling):
-        return Reply(NotAsked(excluded))
+        return Reply(NotExecuted(excluded))
     if described.newest_opset is not None:
-        return (yield from _by_model(target, case, question, graph, described.newest_opset))
-    return (yield from _by_attributes(target, case, question, graph))
+        return (yield from _by_model(target, case, variant, graph, described.newest_opset))
+    return (yield from _by_attributes(target, case, variant, graph))
 
 
-def _by_attributes(target: Target, case: Case, question: Question, graph: Translation) -> Dialogue:
+def _by_attributes(target: Target, case: Case, variant: Variant, graph: Translation) -> Dialogue:
     """Ask with the attributes alone."""
-    if question.variation is Variation.OLDEST_OPSET:
-        return Reply(NotAsked("it is not asked with ONNX models"))
+    if variant.variation is Variation.OLDEST_OPSET:
+        return Reply(NotExecuted("it is not asked with ONNX models"))
     if graph.activation is not None:
-        return Reply(NotAsked("it is asked for MaxPool alone, without an activation"))
+        return Reply(NotExecuted("it is asked for MaxPool alone, without an activation"))
     attributes = graph.attributes
     if target.description.speaks == "attributes":
         attributes = _all_attributes(graph)
         if isinstance(case.meaning, Refused) and isinstance(_filled(case, attributes), Pooling):
-            return Reply(NotAsked("every attribute is handed over, those that the case leaves out by their defaults"))
+            return Reply(
+                NotExecuted("every attribute is handed over, those that the case leaves out by their defaults")
+            )
     excluded = isinstance(case.meaning, Refused) and target.name.is_released
     outcome = yield Request(
-        graph.input(case.X), question.outputs, b"", attributes, _setting(target, question), excluded=excluded
+        graph.input(case.X), variant.outputs, b"", attributes, _setting(target, variant), excluded=excluded
     )
-    return Reply(_back(target, graph, outcome), steps=_steps(target, graph, question))
+    return Reply(_back(target, graph, outcome), steps=_steps(target, graph, variant))
 
 
-def _by_model(target: Target, case: Case, question: Question, graph: Translation, newest: int) -> Dialogue:
+def _by_model(target: Target, case: Case, variant: Variant, graph: Translation, newest: int) -> Dialogue:
     """Ask with the bytes of an ONNX model."""
-    dtype, X, outputs = name_of(case.X.dtype), graph.input(case.X), question.outputs
+    dtype, X, outputs = name_of(case.X.dtype), graph.input(case.X), variant.outputs
     asked = Graph(graph.attributes, dtype, graph.shape, case.policies, "Indices" in outputs)
     opset = opset_for(asked, graph.onnx, newest)
     if opset is None:
-        return Reply(NotAsked(f"no operator set up to {newest}, the newest it loads, means the same"))
-    if question.variation is Variation.OLDEST_OPSET:
+        return Reply(NotExecuted(f"no operator set up to {newest}, the newest it loads, means the same"))
+    if variant.variation is Variation.OLDEST_OPSET:
         usual, opset = opset, oldest_opset_for(asked, graph.onnx, opset)
         if opset is None:
             why = f"no older version of the operator than that of operator set {usual} means the same"
-            return Reply(NotAsked(why))
+            return Reply(NotExecuted(why))
         if graph.activation is not None and opset < onnx_model.SINCE[graph.activation.function]:
             why = f"operator set {opset} has its MaxPool, and another {graph.activation.function.value}"
-            return Reply(NotAsked(why))
+            return Reply(NotExecuted(why))
     model = onnx_model.build(opset, graph.attributes, dtype, graph.shape, outputs, graph.activation)
-    setting, followed = _setting(target, question), graph.activation is not None
+    setting, followed = _setting(target, variant), graph.activation is not None
     request = Request(X, outputs, model, graph.attributes, setting, followed=followed)
     outcome = yield request
     if isinstance(outcome, RefusedByTarget) and graph.activation is not None:
         alone = onnx_model.build(opset, graph.attributes, dtype, graph.shape, outputs)
-        if isinstance((yield replace(request, model=alone)), Answered):
+        if isinstance((yield replace(request, model=alone)), Returned):
             why = f"it refuses the activation, not MaxPool: {outcome.status}: {outcome.message}"
-            return Reply(NotAsked(why))
-    return Reply(_back(target, graph, _by_provider(target, outcome)), opset, _steps(target, graph, question))
+            return Reply(NotExecuted(why))
+    return Reply(_back(target, graph, _by_provider(target, outcome)), opset, _steps(target, graph, variant))
 
 
-def _in_domain(target: Target, case: Case, question: Question) -> Dialogue:
+def _in_domain(target: Target, case: Case, variant: Variant) -> Dialogue:
     """Ask a case in its document's own operator domain, as it stands."""
     document, dtype = case.specification, name_of(case.X.dtype)
     assert document.domain is not None
@@ -157,36 +159,36 @@ def _in_domain(target: Target, case: Case, question: Question) -> Dialogue:
     domain, opset = document.domain, document.onnx.since
     if not target.name.is_released or RUNTIMES[target.name.runtime].adapter != "onnxruntime":
         # Others load such a model as well, and take the node for ONNX's.
-        return Reply(NotAsked(f"{domain} is a domain of ONNX Runtime's own"))
+        return Reply(NotExecuted(f"{domain} is a domain of ONNX Runtime's own"))
     if _may_be_refused(case):
         # A runtime without the operator refuses everything; that is no evidence that it refuses this.
         smallest = onnx_model.build(opset, onnx_model.SMALLEST, "float32", _SMALLEST.shape, ("Y",), domain=domain)
         outcome = yield Request(_SMALLEST, ("Y",), smallest, onnx_model.SMALLEST, followed=True)
         if isinstance(outcome, RefusedByTarget):
-            return Reply(NotAsked(f"it has no MaxPool in {domain}: {outcome.status}: {outcome.message}"))
+            return Reply(NotExecuted(f"it has no MaxPool in {domain}: {outcome.status}: {outcome.message}"))
     attributes = {
         name: [float(entry) for entry in value] if _is_list_of_numbers(document, name, value) else value
         for name, value in case.attributes.items()
     }
-    model = onnx_model.build(opset, attributes, dtype, case.X.shape, question.outputs, domain=domain)
-    outcome = yield Request(case.X, question.outputs, model, attributes)
+    model = onnx_model.build(opset, attributes, dtype, case.X.shape, variant.outputs, domain=domain)
+    outcome = yield Request(case.X, variant.outputs, model, attributes)
     return Reply(_by_provider(target, outcome), opset, (f"in the operator domain {domain}",))
 
 
-def _setting(target: Target, question: Question) -> str | None:
+def _setting(target: Target, variant: Variant) -> str | None:
     """What the program is told to do otherwise, if it knows how."""
-    return question.variation.value if question.variation and question.variation.value in target.settings else None
+    return variant.variation.value if variant.variation and variant.variation.value in target.settings else None
 
 
-def _steps(target: Target, graph: Translation, question: Question) -> tuple[str, ...]:
-    if "Indices" in question.outputs and target.description.indices == "plane":
+def _steps(target: Target, graph: Translation, variant: Variant) -> tuple[str, ...]:
+    if "Indices" in variant.outputs and target.description.indices == "plane":
         return (*graph.steps, "Indices counted in each plane, converted to the whole tensor")
     return graph.steps
 
 
 def _back(target: Target, graph: Translation, outcome: Outcome) -> Outcome:
     """The outcome, an answer's outputs as the case has them."""
-    if not isinstance(outcome, Answered):
+    if not isinstance(outcome, Returned):
         return outcome
     by_plane = target.description.indices == "plane"
     outputs = {name: graph.output(name, value, by_plane=by_plane) for name, value in outcome.outputs.items()}
@@ -196,7 +198,7 @@ def _back(target: Target, graph: Translation, outcome: Outcome) -> Outcome:
 def _by_provider(target: Target, outcome: Outcome) -> Outcome:
     """An answer, if the provider that was asked gave it."""
     wanted = target.description.provider
-    if isinstance(outcome, Answered) and outcome.provider != wanted:
+    if isinstance(outcome, Returned) and outcome.provider != wanted:
         return Failed(f"wrong provider: {outcome.provider} ran the node, not {wanted}")
     return outcome
 
@@ -214,11 +216,11 @@ def _may_be_refused(case: Case) -> bool:
     meaning = case.meaning
     if isinstance(meaning, Refused) or meaning.refusable is not None:
         return True
-    return bool(Expected(case.X, meaning).pooled.empty.any())
+    return bool(Oracle(case.X, meaning).pooled.empty.any())
 
 
 def _is_list_of_numbers(document: Specification, name: str, value: Any) -> bool:
-    wanted = document.attributes.get(name) is Kind.NUMBERS
+    wanted = document.attributes.get(name) is AttributeType.NUMBERS
     return wanted and isinstance(value, list) and all(isinstance(entry, (int, float)) for entry in value)
 
 

@@ -1,4 +1,4 @@
-"""The ONNX model of one question: a graph of one MaxPool node, and an activation where the case has one."""
+"""The ONNX model of one variant: a graph of one MaxPool node, and an activation where the case has one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def build(
 ) -> bytes:
     """The bytes of a model with input X and the outputs asked for, in the oldest file format that has the opset.
 
-    The attributes are written as they are, right or wrong: whether a runtime refuses them is one of the questions.
+    The attributes are written as they are, right or wrong: whether a runtime refuses them is one of the variants.
     ``activation`` is a node behind the MaxPool; ``domain`` is the MaxPool's, and ``opset`` a version of it.
     """
     model = onnx.ModelProto()

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from maxpool_check.outcome import Crashed, Failed, Outcome, TimedOut
-from maxpool_check.targets.protocol import Request, outcome, question
+from maxpool_check.results.outcomes import Crashed, Failed, Outcome, TimedOut
+from maxpool_check.targets.protocol import Request, outcome, variant
 from maxpool_check.targets.worker.__main__ import PROTOCOL
 
 START_SECONDS = 120.0
@@ -66,7 +66,7 @@ def _limited(program: Sequence[str], memory: int | None) -> list[str]:
 
 
 class Worker:
-    """One process that asks one runtime, one question after another. It ends at the first death; start another.
+    """One process that asks one runtime, one variant after another. It ends at the first death; start another.
 
     It may be handed further requests while it works; the outcomes come in their order. A worker that has died has an
     outcome for the first request that it has not answered, and none for those behind it.
@@ -151,7 +151,7 @@ class Worker:
 
         It is on its way with the next :meth:`send`.
         """
-        self._say(question(self._number + 1, request), seconds)
+        self._say(variant(self._number + 1, request), seconds)
         self._number += 1
         # What it said without having been asked is no answer to this.
         self._take_lines()

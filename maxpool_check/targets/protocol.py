@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maxpool_check.outcome import Answered, Failed, NotAsked, Outcome, RefusedByTarget
+from maxpool_check.results.outcomes import Failed, NotExecuted, Outcome, RefusedByTarget, Returned
 from maxpool_check.targets.worker.tensors import decoded, encoded
 
 
@@ -19,7 +19,7 @@ class Request:
 
     ``setting`` is one that the program knows. ``excluded`` says that the document excludes what is asked: a runtime that
     answers may have broken its own memory over it, so that its process is ended then, and asked nothing else before.
-    ``followed`` says that another request of the same question may come next, and nothing else in between.
+    ``followed`` says that another request of the same variant may come next, and nothing else in between.
     """
 
     X: np.ndarray
@@ -31,8 +31,8 @@ class Request:
     followed: bool = False
 
 
-def question(number: int, request: Request) -> dict[str, Any]:
-    """A request as the question of this number."""
+def variant(number: int, request: Request) -> dict[str, Any]:
+    """A request as the variant of this number."""
     return {
         "id": number,
         "model": base64.b64encode(request.model).decode(),
@@ -44,18 +44,18 @@ def question(number: int, request: Request) -> dict[str, Any]:
 
 
 def outcome(reply: Mapping[str, Any], number: int) -> Outcome:
-    """What a reply says of the question of this number. Any exception means that it breaks the protocol."""
+    """What a reply says of the variant of this number. Any exception means that it breaks the protocol."""
     found = reply.get("id")
     # To Python, true is 1.
     if isinstance(found, bool) or found != number:
-        raise ValueError(f"the answer to question {number} has the id {found!r}")
+        raise ValueError(f"the answer to variant {number} has the id {found!r}")
     if reply["type"] == "answer":
         outputs = {name: np.asarray(decoded(tensor)) for name, tensor in reply["outputs"].items()}
-        return Answered(outputs, reply.get("provider"))
+        return Returned(outputs, reply.get("provider"))
     if reply["type"] == "refusal":
         return RefusedByTarget(_text(reply["status"]), _text(reply["message"]))
     if reply["type"] == "unable":
-        return NotAsked(_text(reply["message"]))
+        return NotExecuted(_text(reply["message"]))
     return Failed(_text(reply["message"]))
 
 

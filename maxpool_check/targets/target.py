@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from maxpool_check.outcome import Answered, RefusedByTarget
+from maxpool_check.results.outcomes import RefusedByTarget, Returned
 from maxpool_check.specifications.languages import LANGUAGES
 from maxpool_check.targets import environments, onnx_model
 from maxpool_check.targets.description import Description, Limits
@@ -130,7 +130,7 @@ class Target:
         for opset in range(onnx_model.NEWEST_OPSET, 7, -1):
             model = onnx_model.build(opset, onnx_model.SMALLEST, "float32", X.shape, ("Y",))
             outcome = worker.ask(Request(X, ("Y",), model, onnx_model.SMALLEST), START_SECONDS)
-            if isinstance(outcome, Answered):
+            if isinstance(outcome, Returned):
                 return opset
             if not isinstance(outcome, RefusedByTarget):
                 raise CannotStart(f"{self.name} cannot answer the smallest MaxPool: {outcome}")

@@ -1,4 +1,4 @@
-"""The same question in parts or in another order, and the answer put back together."""
+"""The same variant in parts or in another order, and the answer put back together."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from math import prod
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.question import Variation
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.pooling import Pooling
+from maxpool_check.results.variants import Variation
 from maxpool_check.specifications.languages import NotExpressible
 
 

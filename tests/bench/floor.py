@@ -1,4 +1,4 @@
-"""The floor: ONNX Runtime alone, a session of ready bytes for each question, as the worker makes them, in one process.
+"""The floor: ONNX Runtime alone, a session of ready bytes for each variant, as the worker makes them, in one process.
 
 ``python tests/bench/floor.py FILE``, the file as :func:`tests.bench.work.ready_models` writes it.
 """

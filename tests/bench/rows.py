@@ -92,7 +92,7 @@ def _floor(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
 
     yield Row(
         "run", f"`run` of {size.cases} cases, asked twice each, with a record and JSON / the floor: a bare loop that makes a "
-        "session of ready bytes for each question, and runs it",
+        "session of ready bytes for each variant, and runs it",
         ratio(lambda: ours().seconds, floor, size.repetitions),
         limit=1.25, note="process start and imports on both sides",
     )  # fmt: skip
@@ -220,12 +220,12 @@ def _loading(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     ours = calls(lambda: collect([cases]))
     yield Row(
-        "loading", f"reading and checking {size.cases} cases / PyYAML's {loader.__name__} alone on the same file",
+        "loading", f"interpretation and checking {size.cases} cases / PyYAML's {loader.__name__} alone on the same file",
         ratio(ours, calls(lambda: [yaml.load(text, loader) for text in texts]), size.repetitions),
     )  # fmt: skip
     # Of the processor: by the clock on the wall, it would be a figure of what else the machine does.
     alone = calls(lambda: collect([cases]), clock=time.process_time)
-    what = f"reading and checking {size.cases} cases, processor time"
+    what = f"interpretation and checking {size.cases} cases, processor time"
     yield Row("loading", what, each(alone, size.repetitions), "s", 0.5)
 
 

@@ -101,7 +101,7 @@ def test_a_gate_where_nothing_can_be_compared(cli, tmp_path, small, subject):
     assert (done.code, done.out.rstrip().splitlines()[-1].split()[:2]) == (4, ["NOTHING", "COMPARED"])
 
 
-def test_records_that_do_not_answer_the_same_questions(cli, small, subject, tmp_path):
+def test_records_that_do_not_answer_the_same_variants(cli, small, subject, tmp_path):
     old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
     cli("run", small, "-t", subject("right"), "-o", old)
     text = (small / "small.yaml").read_text()
@@ -150,7 +150,7 @@ NEG_INF = "sonnx/float:float-example-3"
         (["--case", NEG_INF, "--kind", "indices-sentinel"],
          "last 1.28.0 diverges (indices-sentinel), first 1.29.0 conforms"),
         (["--case", "refusals/attributes:strides-zero-rows"], "last 1.27.0 crashes (crash), first 1.28.0 conforms"),
-        (["--case", "refusals/attributes:dilations-zero", "--question", "y-only"],
+        (["--case", "refusals/attributes:dilations-zero", "--variant", "y-only"],
          "last 1.25.1 diverges (accepts-invalid), first 1.26.0 conforms"),
         (["--case", "onnx/version-10:ceil-last-window-in-padding"],
          "last 1.20.1 undefined, first 1.21.0 diverges (ceil-clip-exchanged)"),
@@ -169,7 +169,7 @@ def test_a_bisection_as_json_and_what_it_writes_into_the_known_divergences(cli, 
     shutil.copy(CASES / "sonnx/float.yaml", corpus / "sonnx")
     entry = (
         "# reviewed\nknown:\n  - id: seed\n    when: onnxruntime   # narrow me\n    cases: ['sonnx/float:float-example-3']\n"
-        "    kinds: [y-lowest-for-neg-inf, indices-sentinel]\n    questions: [indices]\n    reason: It keeps its seed.\n"
+        "    kinds: [y-lowest-for-neg-inf, indices-sentinel]\n    variants: [indices]\n    reason: It keeps its seed.\n"
     )
     (corpus / "known-divergences.yaml").write_text(entry)
     asked = ("bisect", corpus, "--case", NEG_INF, "--from", "1.28", "--to", "1.30.0", "--write-known")
@@ -196,7 +196,7 @@ def test_bad_words_to_bisect(cli):
     for arguments, words in (
         (["--case", "sonnx/float:float-example-9"], "did you mean"),
         (["--case", NEG_INF, "--kind", "y-lowest"], "there is no kind 'y-lowest'"),
-        (["--case", NEG_INF, "--question", "both"], "is not asked 'both', but indices, y-only"),
+        (["--case", NEG_INF, "--variant", "both"], "is not asked 'both', but indices, y-only"),
         (["--case", NEG_INF, "--target", "onnxruntime==1.23.2"], "is one version"),
         (["--case", NEG_INF, "--from", "new"], "Invalid version"),
     ):

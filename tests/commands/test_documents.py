@@ -1,4 +1,4 @@
-"""``documents``, and ``reference`` for documents with another layout or several readings."""
+"""``documents``, and ``reference`` for documents with another layout or several interpretations."""
 
 import pytest
 

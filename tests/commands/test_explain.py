@@ -1,12 +1,14 @@
 """``explain``: kinds, and cases drawn."""
 
-from maxpool_check.judging.kinds import Kind
+from maxpool_check.judging.kinds import DivergenceKind
 
 
 def test_every_kind_is_listed_and_explained(cli):
     done = cli("explain")
     assert done.code == 0
-    assert [line.split()[0] for line in done.out.splitlines() if line.startswith("  ")] == [kind.value for kind in Kind]
+    assert [line.split()[0] for line in done.out.splitlines() if line.startswith("  ")] == [
+        kind.value for kind in DivergenceKind
+    ]
     done = cli("explain", "same-ignores-dilation")
     assert done.code == 0
     assert "K = (k - 1) * d + 1" in done.out

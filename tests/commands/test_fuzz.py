@@ -56,11 +56,11 @@ def test_what_is_known_of_the_target_with_the_same_kinds_is_not_new(cli, subject
     target = ("-t", subject("counts_in_the_plane"))
     assert fuzz(cli, tmp_path / "found", *target).code == 1
     run = cli("run", tmp_path / "found", *target, "--format", "json").json
-    shown = {(result["question"], tuple(result["kinds"])) for result in run["results"] if result["kinds"]}
+    shown = {(result["variant"], tuple(result["kinds"])) for result in run["results"] if result["kinds"]}
     entries = [
-        {"id": f"e{number}", "when": "python", "cases": ["other:case"], "kinds": list(kinds), "questions": [question],
+        {"id": f"e{number}", "when": "python", "cases": ["other:case"], "kinds": list(kinds), "variants": [variant],
          "reason": "reviewed"}
-        for number, (question, kinds) in enumerate(sorted(shown))
+        for number, (variant, kinds) in enumerate(sorted(shown))
     ]  # fmt: skip
     corpus = tmp_path / "corpus"
     corpus.mkdir()

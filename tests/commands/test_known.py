@@ -16,7 +16,7 @@ def test_what_is_added_makes_the_run_as_expected(cli, small, subject, record):
     assert "python-indices-sentinel-y-lowest-for-neg-inf: indices-sentinel, y-lowest-for-neg-inf of 1 case" in added.out
     text = (small / "known-divergences.yaml").read_text()
     assert "small:neg-inf" in text
-    assert "questions: [indices, y-only]" in text
+    assert "variants: [indices, y-only]" in text
     again = cli("run", small, "-t", subject("keeps_the_seed"))
     assert again.code == 0, again.out
     assert "nothing that is not known already" in cli("known", "add", record, "--reason", "x").out

@@ -68,7 +68,7 @@ def test_a_crash(cli, tmp_path):
 
 @network
 @pytest.mark.parametrize(
-    ("case", "question", "words"),
+    ("case", "variant", "words"),
     [
         ("documents/onnx-22:same-upper", "indices", "shape"),
         ("edge/neg-inf:one-cell", "y-only", "expected -inf, got -3.402"),
@@ -78,8 +78,8 @@ def test_a_crash(cli, tmp_path):
         ("edge/bfloat16:neg-inf", "y-only", "expected an answer, got a refusal"),
     ],
 )
-def test_a_divergence_of_the_installed_release(case, question, words, cli, tmp_path):
-    done = cli("repro", case, "-o", tmp_path / "r", "--question", question)
+def test_a_divergence_of_the_installed_release(case, variant, words, cli, tmp_path):
+    done = cli("repro", case, "-o", tmp_path / "r", "--variant", variant)
     assert done.code == 0, done.err
     assert words in done.out
     assert lines(tmp_path / "r") <= MOST_LINES
@@ -207,7 +207,7 @@ def test_a_script_that_does_not_show_it_writes_nothing(cli, small, tmp_path):
 
 def test_without_shrinking_the_case_is_what_it_was(cli, small, subject, tmp_path):
     arguments = ["-t", subject("keeps_the_seed"), "-p", small, "-o", tmp_path / "r", "--no-shrink"]
-    assert cli("repro", "small:neg-inf", *arguments, "--question", "y-only").code == 0
+    assert cli("repro", "small:neg-inf", *arguments, "--variant", "y-only").code == 0
     (written,) = collect([tmp_path / "r/case.yaml"]).cases
     (case,) = [one for one in collect([small]).cases if one.id == "small:neg-inf"]
     assert written.sha256 == case.sha256
@@ -218,7 +218,7 @@ def test_without_shrinking_the_case_is_what_it_was(cli, small, subject, tmp_path
     [
         (["-t", "torch"], "no reproduction can be written for torch; it can for onnxruntime,"),
         (["-t", "command:cat"], "no reproduction can be written for command:cat"),
-        (["-t", f"python:{SUBJECTS}:right", "--question", "twice"], "is not asked 'twice', but indices, y-only"),
+        (["-t", f"python:{SUBJECTS}:right", "--variant", "twice"], "is not asked 'twice', but indices, y-only"),
         (["-t", "nope"], "unknown runtime 'nope'"),
     ],
 )

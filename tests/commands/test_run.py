@@ -45,7 +45,7 @@ def test_json_is_one_document_with_everything_a_script_needs(cli, small, subject
         "cases": 6, "executions": 12, "conforms": 8, "diverges": 2, "undefined": 2,
     }  # fmt: skip
     (first, second) = [result for result in document["results"] if result["verdict"] == "diverges"]
-    assert (first["case"], first["question"], second["question"]) == ("small:neg-inf", "indices", "y-only")
+    assert (first["case"], first["variant"], second["variant"]) == ("small:neg-inf", "indices", "y-only")
     assert first["kinds"] == ["indices-sentinel", "y-lowest-for-neg-inf"]
     assert (first["known"], first["unexpected"]) == (None, True)
     cell = first["cells"][0]
@@ -141,7 +141,7 @@ def test_known_divergences_beside_the_cases(cli, small, subject):
     assert cli("run", small, "-t", seed, "--no-known").code == 1
     repaired = cli("run", small, "-t", subject("right"))
     assert repaired.code == 1
-    assert "REPAIRED" in repaired.out
+    assert "STALE" in repaired.out
     results = cli("run", small, "-t", seed, "--format", "json").json["results"]
     assert {(r["known"], r["unexpected"]) for r in results if r["kinds"]} == {("seed", False)}
 

@@ -27,7 +27,7 @@ def plainly(history):
 
 
 @given(st.integers(1, 60), st.data())
-def test_one_change_is_found_in_few_questions(size, data):
+def test_one_change_is_found_in_few_variants(size, data):
     at = data.draw(st.integers(1, size))
     history = ["wrong"] * at + ["right"] * (size - at + 1)
     bisection, found, asked = search(history)

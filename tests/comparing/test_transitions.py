@@ -4,14 +4,14 @@ import pytest
 
 from maxpool_check.comparing.gate import Decision, decide
 from maxpool_check.comparing.transitions import Change, Incomparable, change, groups, paired, transitions
-from maxpool_check.running.record import Execution, Footer, Header, Record, Target
+from maxpool_check.results.record import Execution, Footer, Header, Record, Target
 
 A, B = {"Y": "a"}, {"Y": "b"}
 
 
-def execution(verdict="conforms", answer=A, *kinds, case="x:a", question="y-only", target="t", sha="1", size=1):
+def execution(verdict="conforms", answer=A, *kinds, case="x:a", variant="y-only", target="t", sha="1", size=1):
     return Execution(
-        target=target, case=case, question=question, verdict=verdict, title="", spec="onnx-22", case_sha256=sha,
+        target=target, case=case, variant=variant, verdict=verdict, title="", spec="onnx-22", case_sha256=sha,
         origin="x.yaml:1", kinds=kinds, answer=answer, size=size,
     )  # fmt: skip
 
@@ -98,8 +98,8 @@ def record(*executions, profile=None, targets=("t",), footer=True):
 
 
 def test_questions_are_compared_one_by_one():
-    old = record(RIGHT, execution("conforms", A, question="indices"))
-    new = record(WRONG, execution("conforms", B, question="indices"))
+    old = record(RIGHT, execution("conforms", A, variant="indices"))
+    new = record(WRONG, execution("conforms", B, variant="indices"))
     assert [one.change.value for one in transitions(old, new, "t", "t")] == ["regressed", "conforming-but-different"]
 
 

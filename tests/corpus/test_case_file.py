@@ -199,7 +199,7 @@ BROKEN = {
     "ragged Y": (CASE + "    expect: {Y: [[1], 2]}\n", "x.yaml:5:23: ragged"),
     "fractional Indices": (CASE + "    expect: {Indices: [[[[0.5]]]]}\n", "x.yaml:5:27: int64 cannot hold 0.5"),
     "an unknown policy": (CASE + "    policies: {nans: x}\n", "x.yaml:5:16: unknown key 'nans' (did you mean 'nan'?)"),
-    "an unknown reading": (CASE + "    policies: {nan: ignore}\n", "x.yaml:5:21: expected one of as-neg-inf"),
+    "an unknown interpretation": (CASE + "    policies: {nan: ignore}\n", "x.yaml:5:21: expected one of as-neg-inf"),
     "tags that are text": (CASE + "    tags: neg-inf\n", "x.yaml:5:11: expected a list, found the text 'neg-inf'"),
     "a matrix that is a list": (CASE + "    matrix: [1]\n", "x.yaml:5:13: expected a map, found a list"),
     "a matrix axis without values": (CASE + "    matrix: {n: []}\n", "x.yaml:5:17: expected at least 1 entry"),

@@ -204,7 +204,7 @@ def test_random_values_are_of_their_dtype_and_the_same_each_time(name, values):
 
 
 def test_random_values_never_change():
-    # A case is a promise: the same seed must ask the same question with every release.
+    # A case is a promise: the same seed must ask the same variant with every release.
     digest = hashlib.sha256()
     for name in NAMES:
         for values in ("distinct", "normal", "ties", "special"):

@@ -6,24 +6,24 @@ import pytest
 
 from maxpool_check.corpus.known_file import Shown, append, narrow, read_known
 from maxpool_check.corpus.problems import CorpusError
-from maxpool_check.judging.kinds import Kind
-from maxpool_check.judging.when import When
-from maxpool_check.question import Question
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.target_selector import TargetSelector
+from maxpool_check.results.variants import Variant
 
 RELEASES = ("1.27.0", "1.28.0", "1.29.0", "1.30.0")
-BOTH = (Kind.INDICES_SENTINEL, Kind.Y_LOWEST_FOR_NEG_INF)
+BOTH = (DivergenceKind.INDICES_SENTINEL, DivergenceKind.Y_LOWEST_FOR_NEG_INF)
 
 
-def shown(within="<1.29.0", kinds=BOTH, provider="CPUExecutionProvider", question=Question.INDICES):
+def shown(within="<1.29.0", kinds=BOTH, provider="CPUExecutionProvider", variant=Variant.INDICES):
     older, newer = RELEASES[:2], RELEASES[2:]
     releases, others = (older, newer) if within.startswith("<") else (newer, older)
-    return Shown("a:b", question, kinds, "onnxruntime", provider, releases, others, within)
+    return Shown("a:b", variant, kinds, "onnxruntime", provider, releases, others, within)
 
 
 def entry(when, name="seed", cases='["a:b"]'):
     return (
         f"  - id: {name}\n    when: {when}\n    cases: {cases}\n    kinds: [y-lowest-for-neg-inf, indices-sentinel]\n"
-        "    questions: [indices]\n    reason: It keeps its seed.  # seen\n"
+        "    variants: [indices]\n    reason: It keeps its seed.  # seen\n"
     )
 
 
@@ -82,8 +82,8 @@ def test_an_entry_of_several_cases_is_narrowed_with_a_word_of_warning(write):
 
 def test_other_kinds_and_other_questions_are_left_alone(write):
     path = write(entry("onnxruntime"))
-    assert narrow(path, shown(kinds=(Kind.INDICES_SENTINEL,))) == []
-    assert narrow(path, shown(question=Question.Y_ONLY)) == []
+    assert narrow(path, shown(kinds=(DivergenceKind.INDICES_SENTINEL,))) == []
+    assert narrow(path, shown(variant=Variant.Y_ONLY)) == []
     assert narrow(path, shown(provider="CUDAExecutionProvider")) == []
     assert narrow(path, shown(kinds=())) == []
 
@@ -105,9 +105,11 @@ def test_what_cannot_be_changed_safely_is_left_for_a_hand(write, entries):
 
 
 def test_bounds_that_make_no_difference_are_dropped_and_others_kept():
-    assert str(When.parse("onnxruntime <1.31").narrowed("<1.29.0", RELEASES)) == "onnxruntime <1.29.0"
-    assert str(When.parse("onnxruntime <1.28").narrowed("<1.29.0", RELEASES)) == "onnxruntime <1.28, <1.29.0"
-    assert str(When.parse("onnxruntime >=1.21").narrowed("<1.29.0", RELEASES)) == "onnxruntime <1.29.0, >=1.21"
+    assert str(TargetSelector.parse("onnxruntime <1.31").narrowed("<1.29.0", RELEASES)) == "onnxruntime <1.29.0"
+    assert str(TargetSelector.parse("onnxruntime <1.28").narrowed("<1.29.0", RELEASES)) == "onnxruntime <1.28, <1.29.0"
+    assert (
+        str(TargetSelector.parse("onnxruntime >=1.21").narrowed("<1.29.0", RELEASES)) == "onnxruntime <1.29.0, >=1.21"
+    )
 
 
 def test_entries_are_added_at_the_end_and_what_stands_there_is_kept(write):

@@ -1,7 +1,7 @@
 """Our own judging, wrong on purpose: a pytest plugin that replaces one public function of it.
 
 ``MUTANT=NAME pytest -p tests.judging.mutants``. Each mutant makes a wrong function of the right one that it replaces:
-``compare`` holds the outputs to an Expected, ``judge`` makes verdicts of outcomes, ``same_values`` says where two Y
+``compare`` holds the outputs to an Oracle, ``judge`` makes verdicts of outcomes, ``same_values`` says where two Y
 agree, ``known`` looks for a known divergence.
 """
 
@@ -222,20 +222,20 @@ def any_of_equal_maxima_always(compare):
 
     def compared(expected, outputs, asked):
         policies = expected.pooling.policies
-        readings = replace(policies, tie=type(policies.tie)("any"))
-        return compare(type(expected)(expected.X, replace(expected.pooling, policies=readings)), outputs, asked)
+        interpretations = replace(policies, tie=type(policies.tie)("any"))
+        return compare(type(expected)(expected.X, replace(expected.pooling, policies=interpretations)), outputs, asked)
 
     return compared
 
 
 @mutant("compare")
 def any_reading_of_nan_always(compare):
-    """Accepts every reading of NaN whatever the policy."""
+    """Accepts every interpretation of NaN whatever the policy."""
 
     def compared(expected, outputs, asked):
         policies = expected.pooling.policies
-        readings = replace(policies, nan=type(policies.nan)("unspecified"))
-        return compare(type(expected)(expected.X, replace(expected.pooling, policies=readings)), outputs, asked)
+        interpretations = replace(policies, nan=type(policies.nan)("unspecified"))
+        return compare(type(expected)(expected.X, replace(expected.pooling, policies=interpretations)), outputs, asked)
 
     return compared
 
@@ -247,10 +247,10 @@ def conforming(fits):
         def judged(meaning, outcomes):
             found = judge(meaning, outcomes)
             return {
-                question: replace(one, verdict=type(one.verdict)("conforms"), kinds=())
+                variant: replace(one, verdict=type(one.verdict)("conforms"), kinds=())
                 if fits(meaning, one.verdict.value)
                 else one
-                for question, one in found.items()
+                for variant, one in found.items()
             }
 
         return judged
@@ -305,7 +305,7 @@ def questions_are_judged_alone(judge):
     """Never holds two answers to each other."""
 
     def judged(meaning, outcomes):
-        return {question: judge(meaning, {question: outcome})[question] for question, outcome in outcomes.items()}
+        return {variant: judge(meaning, {variant: outcome})[variant] for variant, outcome in outcomes.items()}
 
     return judged
 
@@ -314,9 +314,9 @@ def questions_are_judged_alone(judge):
 def known_in_any_kinds(known):
     """Lets an entry expect whatever kinds a case shows."""
 
-    def found(self, case, question, kinds):
+    def found(self, case, variant, kinds):
         others = [entry for entry in self.entries if entry.binds(case)]
-        return known(self, case, question, kinds) or (others[0] if others else None)
+        return known(self, case, variant, kinds) or (others[0] if others else None)
 
     return found
 
@@ -325,23 +325,23 @@ def known_in_any_kinds(known):
 def expired_entries_are_known(known):
     """Forgets the date of an entry."""
 
-    def found(self, case, question, kinds):
-        late = [entry for entry in self.entries if entry.expects(case, question, frozenset(kinds))]
-        return known(self, case, question, kinds) or (late[0] if late else None)
+    def found(self, case, variant, kinds):
+        late = [entry for entry in self.entries if entry.expects(case, variant, frozenset(kinds))]
+        return known(self, case, variant, kinds) or (late[0] if late else None)
 
     return found
 
 
 def targets():
-    """Where each function is: its holder and its name there. ``compare`` is a function or a method of Expected."""
+    """Where each function is: its holder and its name there. ``compare`` is a function or a method of Oracle."""
     from maxpool_check.judging import comparison, verdicts
     from maxpool_check.judging.known import Ledger
 
-    holder = comparison if hasattr(comparison, "compare") else comparison.Expected
+    holder = comparison if hasattr(comparison, "compare") else comparison.Oracle
     return {
         "compare": (holder, "compare"),
         "judge": (verdicts, "judge"),
-        "same_values": (comparison.Expected, "same_values"),
+        "same_values": (comparison.Oracle, "same_values"),
         "known": (Ledger, "known"),
     }
 

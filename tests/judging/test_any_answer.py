@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.judging.comparison import compare
-from maxpool_check.judging.expected import Expected
-from maxpool_check.judging.kinds import Kind
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import judge
-from maxpool_check.outcome import Answered
-from maxpool_check.question import Question
 from maxpool_check.reference.dtypes import is_float, lowest
 from maxpool_check.reference.pooling import Pooling
+from maxpool_check.results.outcomes import Returned
+from maxpool_check.results.variants import Variant
 from tests.conftest import CASES
 
 FOLDERS = ("edge/nan.yaml", "edge/neg-inf.yaml", "edge/storage-order.yaml", "edge/auto-pad.yaml", "edge/dilations.yaml",
@@ -29,7 +29,7 @@ READY = [
 def answers(draw):
     """A case, and an answer of the right dtypes to it: some of its cells, or all, made others."""
     case = draw(st.sampled_from(READY))
-    expected = Expected(case.X, case.meaning)
+    expected = Oracle(case.X, case.meaning)
     pooled = expected.pooled.arranged(case.meaning.layout)
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     values = [case.X.reshape(-1), np.zeros(1, case.X.dtype), np.array([lowest(case.X.dtype)], case.X.dtype)]
@@ -76,7 +76,7 @@ def test_no_answer_of_any_shape_stops_the_judge(drawn, data):
     changed = {name: np.resize(value, shape) for name, value in outputs.items()}
     name = data.draw(st.sampled_from([None, *outputs]))
     changed = changed if name is None else {**outputs, name: changed[name]}
-    judgements = judge(expected, {Question.INDICES if "Indices" in outputs else Question.Y_ONLY: Answered(changed)})
+    judgements = judge(expected, {Variant.INDICES if "Indices" in outputs else Variant.Y_ONLY: Returned(changed)})
     for judgement in judgements.values():
-        assert all(isinstance(kind, Kind) for kind in judgement.kinds)
+        assert all(isinstance(kind, DivergenceKind) for kind in judgement.kinds)
         assert judgement.kinds or judgement.verdict.value in ("conforms", "undefined")

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxpool_check.judging.comparison import compare
-from maxpool_check.judging.expected import Expected
-from maxpool_check.judging.kinds import DESCRIPTIONS, Kind
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import NUMPY, lowest
 from maxpool_check.reference.policies import Nan, Policies, Tie, ZeroSign
 from maxpool_check.specifications import specification
@@ -21,7 +21,7 @@ BOTH = ("Y", "Indices")
 def expected(X, policies=STRICT, **attributes):
     X = np.asarray(X)
     attributes = {"kernel_shape": [2] * (X.ndim - 2), **attributes}
-    return Expected(X, specification("onnx-22").pooling(attributes, X.dtype.name, X.shape, policies))
+    return Oracle(X, specification("onnx-22").pooling(attributes, X.dtype.name, X.shape, policies))
 
 
 def right(reference):
@@ -94,7 +94,7 @@ def test_the_sign_of_zero_by_policy():
     outputs["Y"][:] = 0.0
     compared = compare(reference, outputs, BOTH)
     assert compared.wrong == ()
-    assert [found.kind for found in compared.information] == [Kind.Y_SIGNED_ZERO]
+    assert [found.kind for found in compared.information] == [DivergenceKind.Y_SIGNED_ZERO]
 
 
 @pytest.mark.parametrize(
@@ -170,9 +170,9 @@ def test_any_zero_may_be_the_chosen_one_where_any_of_equal_maxima_may():
     assert compare(reference, outputs, BOTH).wrong == ()
 
 
-@pytest.mark.parametrize(("reading", "right_index"), [("propagates-first", 0), ("propagates-last", 1)])
-def test_which_nan_is_named_by_the_stricter_readings(reading, right_index):
-    reference = expected(np.array([[[np.nan, np.nan]]]), override(OPEN, {"nan": reading}))
+@pytest.mark.parametrize(("interpretation", "right_index"), [("propagates-first", 0), ("propagates-last", 1)])
+def test_which_nan_is_named_by_the_stricter_readings(interpretation, right_index):
+    reference = expected(np.array([[[np.nan, np.nan]]]), override(OPEN, {"nan": interpretation}))
     for index in (0, 1):
         outputs = {"Y": np.array([[[np.nan]]]), "Indices": np.array([[[index]]])}
         assert (compare(reference, outputs, BOTH).wrong == ()) is (index == right_index)
@@ -201,7 +201,7 @@ def test_another_of_equal_maxima_by_policy():
     outputs["Indices"][:] = 3
     compared = compare(reference, outputs, BOTH)
     assert compared.wrong == ()
-    assert [found.kind for found in compared.information] == [Kind.INDICES_TIE_LAST]
+    assert [found.kind for found in compared.information] == [DivergenceKind.INDICES_TIE_LAST]
 
 
 def test_where_nan_is_open_the_index_must_go_with_the_value():
@@ -215,7 +215,7 @@ def test_where_nan_is_open_the_index_must_go_with_the_value():
     assert found(3.0, 1) == found(np.nan, 0) == found(np.nan, 2) == []
     assert found(3.0, 0) == ["indices-disagrees-with-y"]
     assert found(np.nan, 1) == ["indices-disagrees-with-y"]
-    # A value that no reading gives is one mistake; an index that some reading gives is not another.
+    # A value that no interpretation gives is one mistake; an index that some interpretation gives is not another.
     assert found(-np.inf, 0) == ["y-not-in-input"]
     assert found(-np.inf, 5) == ["y-not-in-input", "indices-out-of-range"]
 
@@ -274,12 +274,12 @@ def test_the_other_size_of_valid_with_ceil_is_information():
     printed = {"Y": np.array([[[[4]]]], np.float32), "Indices": np.array([[[[4]]]])}
     compared = compare(reference, printed, BOTH)
     assert compared.wrong == ()
-    assert {found.kind for found in compared.information} == {Kind.CEIL_FLOOR_EXCHANGED}
+    assert {found.kind for found in compared.information} == {DivergenceKind.CEIL_FLOOR_EXCHANGED}
     printed["Y"][:] = 3
     # Wrong in the terms of the size it has, not for having it.
-    assert {wrong.kind for wrong in compare(reference, printed, BOTH).wrong} == {Kind.Y_IN_WINDOW_NOT_MAXIMUM}
+    assert {wrong.kind for wrong in compare(reference, printed, BOTH).wrong} == {DivergenceKind.Y_IN_WINDOW_NOT_MAXIMUM}
     honours = expected(X, override(OPEN, {"valid_ceil": "honours"}), strides=[2, 2], ceil_mode=1, auto_pad="VALID")
-    assert {wrong.kind for wrong in compare(honours, printed, BOTH).wrong} == {Kind.SHAPE}
+    assert {wrong.kind for wrong in compare(honours, printed, BOTH).wrong} == {DivergenceKind.SHAPE}
 
 
 @settings(max_examples=200, deadline=None)
@@ -310,4 +310,4 @@ def test_any_single_change_of_an_answer_is_seen(data):
 
 
 def test_every_kind_is_described():
-    assert set(DESCRIPTIONS) == set(Kind)
+    assert set(DESCRIPTIONS) == set(DivergenceKind)

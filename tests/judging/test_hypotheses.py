@@ -6,9 +6,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from maxpool_check.judging.comparison import compare
-from maxpool_check.judging.expected import Expected
 from maxpool_check.judging.hypotheses import geometries
-from maxpool_check.judging.kinds import Kind
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.policies import Nan, Policies, Tie, ZeroSign
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import Refused
@@ -18,7 +18,7 @@ STRICT = Policies(nan=Nan.AS_NEG_INF, tie=Tie.FIRST, zero_sign=ZeroSign.CHOSEN)
 
 
 def meaning(X, attributes, spec="onnx-22"):
-    return Expected(X, specification(spec).pooling(attributes, X.dtype.name, X.shape, STRICT))
+    return Oracle(X, specification(spec).pooling(attributes, X.dtype.name, X.shape, STRICT))
 
 
 def answer(X, attributes, spec="onnx-22"):
@@ -47,14 +47,14 @@ def pads_of_the_other_axis(attributes):
 
 
 MISTAKES = {
-    Kind.PADS_INTERLEAVED: interleaved,
-    Kind.PADS_BEGIN_END_EXCHANGED: exchanged_pads,
-    Kind.PADS_AXES_EXCHANGED: pads_of_the_other_axis,
-    Kind.STRIDES_AXES_EXCHANGED: turned("strides"),
-    Kind.KERNEL_AXES_EXCHANGED: turned("kernel_shape"),
-    Kind.DILATION_AXES_EXCHANGED: turned("dilations"),
-    Kind.DILATION_IGNORED: lambda attributes: {**attributes, "dilations": [1, 1]},
-    Kind.CEIL_FLOOR_EXCHANGED: lambda attributes: {**attributes, "ceil_mode": 1 - attributes["ceil_mode"]},
+    DivergenceKind.PADS_INTERLEAVED: interleaved,
+    DivergenceKind.PADS_BEGIN_END_EXCHANGED: exchanged_pads,
+    DivergenceKind.PADS_AXES_EXCHANGED: pads_of_the_other_axis,
+    DivergenceKind.STRIDES_AXES_EXCHANGED: turned("strides"),
+    DivergenceKind.KERNEL_AXES_EXCHANGED: turned("kernel_shape"),
+    DivergenceKind.DILATION_AXES_EXCHANGED: turned("dilations"),
+    DivergenceKind.DILATION_IGNORED: lambda attributes: {**attributes, "dilations": [1, 1]},
+    DivergenceKind.CEIL_FLOOR_EXCHANGED: lambda attributes: {**attributes, "ceil_mode": 1 - attributes["ceil_mode"]},
 }
 
 
@@ -137,8 +137,8 @@ def test_no_mistake_is_the_geometry_itself(case):
 @pytest.mark.parametrize(
     ("auto_pad", "other", "kind"),
     [
-        ("SAME_UPPER", "SAME_LOWER", Kind.SAME_UPPER_LOWER_EXCHANGED),
-        ("SAME_LOWER", "SAME_UPPER", Kind.SAME_UPPER_LOWER_EXCHANGED),
+        ("SAME_UPPER", "SAME_LOWER", DivergenceKind.SAME_UPPER_LOWER_EXCHANGED),
+        ("SAME_LOWER", "SAME_UPPER", DivergenceKind.SAME_UPPER_LOWER_EXCHANGED),
     ],
 )
 def test_the_other_same(auto_pad, other, kind):
@@ -155,7 +155,7 @@ def test_a_document_that_keeps_the_last_window_and_one_that_drops_it():
     assert kept["Y"].shape != dropped["Y"].shape
     for spec, other in (("onnx-12", dropped), ("onnx-22", kept)):
         compared = compare(meaning(X, attributes, spec), other, BOTH)
-        assert {one.kind for one in compared.wrong} == {Kind.CEIL_CLIP_EXCHANGED}
+        assert {one.kind for one in compared.wrong} == {DivergenceKind.CEIL_CLIP_EXCHANGED}
 
 
 def test_two_mistakes_one_in_the_windows_and_one_in_the_numbers():
@@ -165,7 +165,7 @@ def test_two_mistakes_one_in_the_windows_and_one_in_the_numbers():
     wrong["Indices"] = wrong["Indices"] % 30
     compared = compare(meaning(X, attributes), wrong, BOTH)
     found = [(cause.kind, cause.output) for cause in compared.causes]
-    assert found == [(Kind.STRIDES_AXES_EXCHANGED, "Y"), (Kind.INDICES_PLANE_RELATIVE, "Indices")]
+    assert found == [(DivergenceKind.STRIDES_AXES_EXCHANGED, "Y"), (DivergenceKind.INDICES_PLANE_RELATIVE, "Indices")]
 
 
 def test_three_axes_in_any_order():
@@ -173,7 +173,7 @@ def test_three_axes_in_any_order():
     attributes = {"kernel_shape": [1, 2, 3]}
     for order in ([2, 1, 3], [3, 1, 2], [3, 2, 1]):
         compared = compare(meaning(X, attributes), answer(X, {"kernel_shape": order}), BOTH)
-        assert [cause.kind for cause in compared.causes] == [Kind.KERNEL_AXES_EXCHANGED]
+        assert [cause.kind for cause in compared.causes] == [DivergenceKind.KERNEL_AXES_EXCHANGED]
 
 
 @settings(max_examples=100, deadline=None)
@@ -190,7 +190,7 @@ def test_rounding_of_x_explains_the_index_of_another_maximum_as_well(case, name)
         assume(False)
     compared = compare(right, wrong, BOTH)
     assume(any(one.output == "Y" for one in compared.wrong))
-    assert Kind(f"y-rounded-to-{name}") in {cause.kind for cause in compared.causes if cause.output is None}
+    assert DivergenceKind(f"y-rounded-to-{name}") in {cause.kind for cause in compared.causes if cause.output is None}
 
 
 def test_a_zero_of_the_wrong_sign_is_no_mistake_in_the_windows():
@@ -200,11 +200,11 @@ def test_a_zero_of_the_wrong_sign_is_no_mistake_in_the_windows():
     Y = np.zeros_like(right.pooled.Y)
     compared = compare(right, {"Y": Y}, ("Y",))
     assert compared.causes == ()
-    assert {one.kind for one in compared.wrong} == {Kind.Y_SIGNED_ZERO}
+    assert {one.kind for one in compared.wrong} == {DivergenceKind.Y_SIGNED_ZERO}
 
 
 def test_an_answer_of_another_batch_has_a_shape_and_no_cause():
     X = np.arange(18, dtype=np.float32).reshape(2, 1, 3, 3)
     right = meaning(X, {"kernel_shape": [2, 2]})
     compared = compare(right, {"Y": right.pooled.Y[:1], "Indices": right.pooled.Indices[:1]}, BOTH)
-    assert {one.kind for one in compared.wrong} == {Kind.SHAPE}
+    assert {one.kind for one in compared.wrong} == {DivergenceKind.SHAPE}

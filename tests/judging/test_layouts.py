@@ -5,10 +5,10 @@ import pytest
 
 from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.evidence import cells
-from maxpool_check.judging.expected import Expected
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import judge
-from maxpool_check.outcome import Answered, RefusedByTarget
-from maxpool_check.question import Question, questions
+from maxpool_check.results.outcomes import RefusedByTarget, Returned
+from maxpool_check.results.variants import Variant, variants
 from maxpool_check.specifications import specification
 
 BOTH = ("Y", "Indices")
@@ -17,7 +17,7 @@ LAST = np.random.default_rng(5).permutation(72).astype(np.float32).reshape(2, 3,
 
 def expected(spec, X, **attributes):
     document = specification(spec)
-    return Expected(X, document.pooling(attributes, X.dtype.name, X.shape, document.policies))
+    return Oracle(X, document.pooling(attributes, X.dtype.name, X.shape, document.policies))
 
 
 NHWC = expected("ort-nhwc-11", LAST, kernel_shape=[2, 2])
@@ -33,7 +33,7 @@ def answers(reference):
 def test_either_base_conforms_and_the_one_found_is_named(number, base):
     compared = compare(NHWC, answers(NHWC.meanings[number]), BOTH)
     assert compared.wrong == ()
-    assert compared.readings == {"nhwc_index_base": (base,)}
+    assert compared.interpretations == {"nhwc_index_base": (base,)}
 
 
 def test_a_mixture_of_bases_is_wrong_and_judged_by_the_nearer_one():
@@ -42,16 +42,16 @@ def test_a_mixture_of_bases_is_wrong_and_judged_by_the_nearer_one():
     compared = compare(NHWC, second, BOTH)
     assert compared.meaning.pooling.policies.nhwc_index_base.value == "NHWC-flat"
     assert sum(int(wrong.cells.sum()) for wrong in compared.wrong) == 1
-    assert compared.readings == {}
+    assert compared.interpretations == {}
 
 
 def test_with_y_alone_no_base_is_found():
-    assert compare(NHWC, {"Y": answers(NHWC)["Y"]}, ("Y",)).readings == {}
+    assert compare(NHWC, {"Y": answers(NHWC)["Y"]}, ("Y",)).interpretations == {}
 
 
 def test_with_one_channel_the_bases_are_the_same():
     one = expected("ort-nhwc-11", LAST[..., :1], kernel_shape=[2, 2])
-    assert compare(one, answers(one), BOTH).readings == {}
+    assert compare(one, answers(one), BOTH).interpretations == {}
 
 
 def test_a_wrong_cell_is_named_in_the_layout_of_the_document():
@@ -122,7 +122,7 @@ def test_indices_of_the_wrong_width():
     outputs = answers(reference)
     assert compare(reference, outputs, BOTH).wrong == ()
     outputs["Indices"] = outputs["Indices"].astype(np.int64)
-    judgement = judge(reference, {Question.INDICES: Answered(outputs)})[Question.INDICES]
+    judgement = judge(reference, {Variant.INDICES: Returned(outputs)})[Variant.INDICES]
     assert judgement.message == "Indices is int64, expected int32"
 
 
@@ -138,15 +138,15 @@ def test_an_activation_is_part_of_the_answer():
 
 
 def test_a_document_with_a_domain_is_asked_there_too():
-    assert [question.value for question in questions(BOTH, "com.ms.internal.nhwc")] == [
+    assert [variant.value for variant in variants(BOTH, "com.ms.internal.nhwc")] == [
         "indices", "y-only", "indices-in-domain", "y-only-in-domain",
     ]  # fmt: skip
-    assert questions(("Y",), "com.ms.internal.nhwc") == (Question.Y_ONLY, Question.Y_ONLY_IN_DOMAIN)
+    assert variants(("Y",), "com.ms.internal.nhwc") == (Variant.Y_ONLY, Variant.Y_ONLY_IN_DOMAIN)
 
 
 def test_a_refusal_in_the_domain_is_a_limit():
-    outcomes = {Question.Y_ONLY_IN_DOMAIN: RefusedByTarget("FAIL", "no such operator")}
-    judgement = judge(NHWC, outcomes)[Question.Y_ONLY_IN_DOMAIN]
+    outcomes = {Variant.Y_ONLY_IN_DOMAIN: RefusedByTarget("FAIL", "no such operator")}
+    judgement = judge(NHWC, outcomes)[Variant.Y_ONLY_IN_DOMAIN]
     assert (judgement.verdict.value, judgement.limit) == ("refuses", True)
 
 
@@ -158,16 +158,16 @@ def test_two_answers_in_the_domain_are_held_against_each_other():
     other[0, 0, 0] = -other[0, 0, 0]
     judgements = judge(
         reference,
-        {Question.INDICES_IN_DOMAIN: Answered(outputs), Question.Y_ONLY_IN_DOMAIN: Answered({"Y": other})},
+        {Variant.INDICES_IN_DOMAIN: Returned(outputs), Variant.Y_ONLY_IN_DOMAIN: Returned({"Y": other})},
     )
-    assert [kind.value for kind in judgements[Question.Y_ONLY_IN_DOMAIN].kinds] == ["y-depends-on-indices"]
+    assert [kind.value for kind in judgements[Variant.Y_ONLY_IN_DOMAIN].kinds] == ["y-depends-on-indices"]
 
 
 def test_a_refusal_where_only_one_window_is_empty_says_nothing():
     X = np.array([[[5.0, 6.0]]], np.float32)
     reference = expected("openvino-8", X, kernel=[1], strides=[1], pads_begin=[1], pads_end=[0])
     assert reference.pooled.empty.tolist() == [[[True, False, False]]]
-    judgement = judge(reference, {Question.INDICES: RefusedByTarget("FAIL", "no")})[Question.INDICES]
+    judgement = judge(reference, {Variant.INDICES: RefusedByTarget("FAIL", "no")})[Variant.INDICES]
     assert judgement.verdict.value == "undefined"
 
 

@@ -13,7 +13,8 @@ from tests.judging.mutants import MUTANTS
 
 HERE = Path(__file__).parent
 QUICK = [
-    str(HERE / f"test_{name}.py") for name in ("comparison", "examples", "verdicts", "layouts", "known", "readings")
+    str(HERE / f"test_{name}.py")
+    for name in ("comparison", "examples", "verdicts", "layouts", "known", "interpretations")
 ]
 """Those that draw many examples notice as well, but take longer for each mutant."""
 

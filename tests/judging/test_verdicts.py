@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from maxpool_check.judging.expected import Expected
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import Verdict, judge
-from maxpool_check.outcome import Answered, Crashed, Failed, NotAsked, RefusedByTarget, TimedOut
-from maxpool_check.question import Question, questions
 from maxpool_check.reference.policies import Policies
+from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, RefusedByTarget, Returned, TimedOut
+from maxpool_check.results.variants import Variant, variants
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import Refused
 
@@ -18,18 +18,18 @@ X = np.arange(9, dtype=np.float32).reshape(1, 1, 3, 3)
 def meaning(x=X, **attributes):
     attributes = {"kernel_shape": [2] * (x.ndim - 2), **attributes}
     try:
-        return Expected(x, ONNX.pooling(attributes, x.dtype.name, x.shape, Policies()))
+        return Oracle(x, ONNX.pooling(attributes, x.dtype.name, x.shape, Policies()))
     except Refused as refused:
         return refused
 
 
-def judged(asked, outcome, question=Question.INDICES):
-    judgement = judge(asked, {question: outcome})[question]
+def judged(asked, outcome, variant=Variant.INDICES):
+    judgement = judge(asked, {variant: outcome})[variant]
     return judgement.verdict.value, [kind.value for kind in judgement.kinds], judgement.message
 
 
 def answer(asked, **changes):
-    return Answered({"Y": asked.pooled.Y, "Indices": asked.pooled.Indices, **changes})
+    return Returned({"Y": asked.pooled.Y, "Indices": asked.pooled.Indices, **changes})
 
 
 VALID = meaning()
@@ -48,7 +48,7 @@ REFUSAL = RefusedByTarget("INVALID_GRAPH", "no")
         (VALID, REFUSAL, "refuses", ["refuses-valid"]),
         (VALID, Crashed("killed by SIGFPE", ""), "crashes", ["crash"]),
         (VALID, TimedOut(1), "times-out", ["timeout"]),
-        (VALID, NotAsked("no words"), "not-expressible", []),
+        (VALID, NotExecuted("no words"), "not-expressible", []),
         (VALID, Failed("broken"), "error", []),
         (INVALID, REFUSAL, "conforms", []),
         (INVALID, answer(VALID), "diverges", ["accepts-invalid"]),
@@ -68,7 +68,7 @@ def test_verdicts(asked, outcome, verdict, kinds):
 
 def test_a_refusal_is_a_limit_where_the_runtime_says_so_or_most_do():
     def limit(asked, status):
-        return judge(asked, {Question.INDICES: RefusedByTarget(status, "no")})[Question.INDICES].limit
+        return judge(asked, {Variant.INDICES: RefusedByTarget(status, "no")})[Variant.INDICES].limit
 
     assert limit(VALID, "NOT_IMPLEMENTED")
     assert not limit(VALID, "INVALID_GRAPH")
@@ -84,10 +84,10 @@ def test_the_words_of_an_outcome_are_kept():
 
 def both(asked, first, second):
     outcomes = {
-        Question.INDICES: Answered({"Y": np.array(first, asked.X.dtype), "Indices": asked.pooled.Indices}),
-        Question.Y_ONLY: Answered({"Y": np.array(second, asked.X.dtype)}),
+        Variant.INDICES: Returned({"Y": np.array(first, asked.X.dtype), "Indices": asked.pooled.Indices}),
+        Variant.Y_ONLY: Returned({"Y": np.array(second, asked.X.dtype)}),
     }
-    return {question.value: [kind.value for kind in one.kinds] for question, one in judge(asked, outcomes).items()}
+    return {variant.value: [kind.value for kind in one.kinds] for variant, one in judge(asked, outcomes).items()}
 
 
 def test_y_that_depends_on_indices_where_either_can_be_defended():
@@ -107,8 +107,8 @@ def test_sizes_that_depend_on_indices_are_seen_as_well():
     large = {"Y": np.array([[[2.0, 3.0]]]), "Indices": np.array([[[1, 2]]])}
 
     def kinds(first, second):
-        outcomes = {Question.INDICES: Answered(first), Question.Y_ONLY: Answered({"Y": second["Y"]})}
-        return [kind.value for kind in judge(asked, outcomes)[Question.Y_ONLY].kinds]
+        outcomes = {Variant.INDICES: Returned(first), Variant.Y_ONLY: Returned({"Y": second["Y"]})}
+        return [kind.value for kind in judge(asked, outcomes)[Variant.Y_ONLY].kinds]
 
     assert kinds(small, small) == kinds(large, large) == []
     assert kinds(small, large) == kinds(large, small) == ["y-depends-on-indices"]
@@ -125,7 +125,7 @@ def test_cells_are_the_first_of_the_output_and_at_least_one_of_every_kind():
     asked = meaning(values, kernel_shape=[1])
     Y = asked.pooled.Y + np.float32(0.5)
     Y[0, 0, 39] = np.finfo(np.float32).min
-    judgement = judge(asked, {Question.Y_ONLY: Answered({"Y": Y})})[Question.Y_ONLY]
+    judgement = judge(asked, {Variant.Y_ONLY: Returned({"Y": Y})})[Variant.Y_ONLY]
     assert [cell.at[2] for cell in judgement.cells] == [0, 1, 2, 3, 39]
     assert judgement.counts == {"y-not-in-input": 38, "y-lowest-for-neg-inf": 1}
     last = judgement.cells[-1]
@@ -137,14 +137,14 @@ def test_the_cell_a_wrong_index_names():
     numbers = asked.pooled.Indices.copy()
     numbers[0, 1, 0, 0] = 12 + 2 * 3 + 1
     outcome = answer(asked, Indices=numbers)
-    (cell,) = judge(asked, {Question.INDICES: outcome})[Question.INDICES].cells
+    (cell,) = judge(asked, {Variant.INDICES: outcome})[Variant.INDICES].cells
     assert cell.got_cell == (0, 1, 1, 2)
     assert cell.window == ((0, 1), (0, 1))
 
 
 def test_a_case_with_both_outputs_is_asked_twice():
-    assert questions(("Y", "Indices")) == (Question.INDICES, Question.Y_ONLY)
-    assert questions(("Y",)) == (Question.Y_ONLY,)
+    assert variants(("Y", "Indices")) == (Variant.INDICES, Variant.Y_ONLY)
+    assert variants(("Y",)) == (Variant.Y_ONLY,)
 
 
 def test_no_verdict_is_both_compared_and_not():

@@ -22,7 +22,7 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import collect
 from maxpool_check.judging.verdicts import FAULTS
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.running.record import read
+from maxpool_check.results.record import read
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
@@ -128,14 +128,14 @@ def measure(chosen: Sequence[Kernel], jobs: int = 2) -> Matrix:
     faults = {kernel: cases for one in found for kernel, cases in one.items()}
     cases = tuple(case.id for case in collect([CASES]).cases)
     kills = {
-        kernel: tuple(dict.fromkeys(case for case, question in faults[kernel] if (case, question) not in excused))
+        kernel: tuple(dict.fromkeys(case for case, variant in faults[kernel] if (case, variant) not in excused))
         for kernel in dict.fromkeys(chosen)
     }
     return Matrix(cases, kills)
 
 
 Faults = dict[tuple[str, str], None]
-"""Cases and questions, in the order they were asked."""
+"""Cases and variants, in the order they were asked."""
 
 
 def _faults(batch: Sequence[Kernel], record: Path) -> dict[Kernel, Faults]:
@@ -171,7 +171,7 @@ def _faults(batch: Sequence[Kernel], record: Path) -> dict[Kernel, Faults]:
         if execution.verdict in ("error", "times-out"):
             raise RuntimeError(f"{execution.target}: {execution.case}: {execution.message}")
         if execution.verdict in verdicts:
-            faults[by_target[execution.target]][execution.case, execution.question] = None
+            faults[by_target[execution.target]][execution.case, execution.variant] = None
     return faults
 
 

@@ -12,9 +12,9 @@ import yaml
 from junitparser import Error, Failure, JUnitXml, Skipped
 from sarif_pydantic import Sarif
 
-from maxpool_check.judging.kinds import Kind
+from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.reporting import github, junit, sarif
-from maxpool_check.running.record import KnownEntry, read
+from maxpool_check.results.record import KnownEntry, read
 from tests.conftest import ROOT
 
 RECORD = read(Path(__file__).parents[1] / "data/golden/record.jsonl")
@@ -35,14 +35,14 @@ def results(record):
 
 def test_junit_counts_every_execution_once():
     found = results(RECORD)
-    stale = [entry for entry in RECORD.footer.known if entry.status == "repaired"]
+    stale = [entry for entry in RECORD.footer.known if entry.status == "stale"]
     assert stale
     assert len(found) == len(RECORD.executions) + len(stale)
     kinds = {one.status or one.verdict for one in RECORD.executions}
     assert {"conforms", "new"} <= kinds
     for one in RECORD.executions:
         file, _, name = one.case.rpartition(":")
-        result = found[one.target, f"{file.replace('/', '.')}:{name} [{one.question}]"]
+        result = found[one.target, f"{file.replace('/', '.')}:{name} [{one.variant}]"]
         passed = one.verdict == "conforms"
         expected = [] if passed else [Skipped] if one.status in ("", "expected") else [Failure]
         assert result == expected, one.case
@@ -53,7 +53,7 @@ def test_junit_counts_every_execution_once():
 
 def test_junit_says_what_a_known_divergence_is_known_as_and_fails_a_stale_one():
     expected = with_executions(status="expected", known="some-entry", verdict="diverges")
-    entry = KnownEntry(id="some-entry", target=RECORD.header.targets[0].name, status="repaired", kinds=(), reason="r")
+    entry = KnownEntry(id="some-entry", target=RECORD.header.targets[0].name, status="stale", kinds=(), reason="r")
     footer = msgspec.structs.replace(RECORD.footer, known=(entry,), errors=("it was given up",))
     found = results(changed(expected, footer=footer))
     assert [Skipped] in found.values()
@@ -88,8 +88,8 @@ def test_sarif_is_sarif():
     run = log.runs[0]
     faults = [one for one in RECORD.executions if one.status and one.target == RECORD.header.targets[0].name]
     assert len(run.results) == sum(len(one.kinds) for one in faults)
-    assert {rule.id for rule in run.tool.driver.rules} == {kind.value for kind in Kind}
-    assert {result.rule_id for result in run.results} <= {kind.value for kind in Kind}
+    assert {rule.id for rule in run.tool.driver.rules} == {kind.value for kind in DivergenceKind}
+    assert {result.rule_id for result in run.results} <= {kind.value for kind in DivergenceKind}
     first = run.results[0].locations[0].physical_location
     path, _, line = faults[0].origin.rpartition(":")
     assert (first.artifact_location.uri, first.region.start_line) == (path, int(line))

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from maxpool_check.corpus.collection import collect
-from maxpool_check.judging.expected import Expected
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import Verdict, judge
-from maxpool_check.outcome import Answered
-from maxpool_check.question import Question
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.reproducing.accepted import accepted, expected, windows
+from maxpool_check.results.outcomes import Returned
+from maxpool_check.results.variants import Variant
 from tests.conftest import CASES
 
 SMALL = [
@@ -22,19 +22,19 @@ SMALL = [
     and case.X.size <= 16
     and not case.meaning.alternatives
     and case.specification.layout is Layout.CHANNELS_FIRST
-    and 0 < Expected(case.X, case.meaning).pooled.Y.size <= 8
+    and 0 < Oracle(case.X, case.meaning).pooled.Y.size <= 8
 ]
 
 
-def conforms(meaning, question, outputs):
-    verdict = judge(meaning, {question: Answered(outputs)})[question].verdict
+def conforms(meaning, variant, outputs):
+    verdict = judge(meaning, {variant: Returned(outputs)})[variant].verdict
     return verdict in (Verdict.CONFORMS, Verdict.UNDEFINED)
 
 
 @pytest.mark.parametrize("case", SMALL, ids=lambda case: case.id)
 def test_of_all_values_of_the_input_those_that_the_judge_takes(case):
-    meaning, question = Expected(case.X, case.meaning), Question.Y_ONLY
-    (right,) = accepted(meaning, question, Layout.CHANNELS_FIRST)
+    meaning, variant = Oracle(case.X, case.meaning), Variant.Y_ONLY
+    (right,) = accepted(meaning, variant, Layout.CHANNELS_FIRST)
     Y = right["Y"]
     assert Y.shape == meaning.shape
     for number, at in enumerate(np.ndindex(Y.shape)):
@@ -48,14 +48,14 @@ def test_of_all_values_of_the_input_those_that_the_judge_takes(case):
             listed = any(
                 changed[at].tobytes() == one.tobytes() or (one != one and value != value) for one in Y.cells[number]
             )
-            assert listed == conforms(meaning, question, {"Y": changed}), (at, value)
+            assert listed == conforms(meaning, variant, {"Y": changed}), (at, value)
 
 
 def test_ties_and_nan_leave_several_and_sonnx_one():
     by_id = {case.id: case for case in collect([CASES]).cases}
     for name, several in (("edge/ties:one-axis", True), ("edge/ties-sonnx:" + _first(by_id, "edge/ties-sonnx"), False)):
         case = by_id[name]
-        (right,) = accepted(Expected(case.X, case.meaning), Question.INDICES, Layout.CHANNELS_FIRST)
+        (right,) = accepted(Oracle(case.X, case.meaning), Variant.INDICES, Layout.CHANNELS_FIRST)
         assert any(len(values) > 1 for values in right["Indices"].cells) == several, name
 
 
@@ -68,10 +68,10 @@ def test_the_terms_of_the_runtime_are_channels_first():
         one for one in collect([CASES / "nhwc"]).cases
         if isinstance(one.meaning, Pooling) and one.X.shape[-1] > 1 and one.X.ndim == 4
     )  # fmt: skip
-    meaning = Expected(case.X, case.meaning)
-    Y = expected(meaning, Question.INDICES, Layout.CHANNELS_FIRST)["Y"]
+    meaning = Oracle(case.X, case.meaning)
+    Y = expected(meaning, Variant.INDICES, Layout.CHANNELS_FIRST)["Y"]
     assert (Y == np.moveaxis(meaning.pooling.layout.from_core(meaning.pooled.Y), -1, 1)).all()
-    right = accepted(meaning, Question.Y_ONLY, Layout.CHANNELS_LAST)[0]["Y"]
+    right = accepted(meaning, Variant.Y_ONLY, Layout.CHANNELS_LAST)[0]["Y"]
     own = meaning.pooling.layout.from_core(meaning.pooled.Y)
     assert right.shape == own.shape
     for values, cell in itertools.zip_longest(right.cells, own.reshape(-1)):

@@ -9,8 +9,8 @@ import pytest
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.reporting import findings, github, json, junit, markdown, sarif, text
+from maxpool_check.results.record import Cell, Execution, Kept, Record, Writer, opened, read
 from maxpool_check.running.asker import Asker, Order
-from maxpool_check.running.record import Cell, Execution, Kept, Record, Writer, opened, read
 from maxpool_check.targets.name import parse
 from tests.conftest import ROOT
 from tests.running.test_runner import many as many_cases
@@ -21,7 +21,7 @@ GOLDEN = ROOT / "tests/data/golden/record.jsonl"
 def line(number, **changed):
     return Execution(
         **{
-            "target": "t", "case": f"x:{number}", "question": "indices", "verdict": "conforms", "title": "",
+            "target": "t", "case": f"x:{number}", "variant": "indices", "verdict": "conforms", "title": "",
             "spec": "onnx-22", "case_sha256": "", "origin": "x.yaml:1", **changed,
         }
     )  # fmt: skip

@@ -5,10 +5,10 @@ from collections import Counter
 import pytest
 
 from maxpool_check.corpus.collection import collect
-from maxpool_check.judging.kinds import Kind
+from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.known import KnownDivergence
-from maxpool_check.judging.when import When
-from maxpool_check.running.record import gather
+from maxpool_check.judging.target_selector import TargetSelector
+from maxpool_check.results.record import gather
 from maxpool_check.running.runner import decidable
 from maxpool_check.running.session import Plan, perform
 from maxpool_check.targets.name import parse
@@ -22,9 +22,9 @@ def record(folder, *targets, **options):
 
 
 def found(run):
-    """What is wrong, by case and question, without the corpus's name."""
+    """What is wrong, by case and variant, without the corpus's name."""
     return {
-        (execution.case.partition(":")[2], execution.question): (execution.verdict, execution.kinds)
+        (execution.case.partition(":")[2], execution.variant): (execution.verdict, execution.kinds)
         for execution in run.executions
         if execution.verdict not in ("conforms", "undefined")
     }
@@ -56,25 +56,25 @@ def test_the_right_kernel_conforms_everywhere(small, subject):
         ),
         (
             "pads_with_zero",
-            {("padded", question): ("diverges", ("y-pad-value-leak",)) for question in ("indices", "y-only")},
+            {("padded", variant): ("diverges", ("y-pad-value-leak",)) for variant in ("indices", "y-only")},
         ),
         (
             "accepts_everything",
-            {("stride-0", question): ("diverges", ("accepts-invalid",)) for question in ("indices", "y-only")},
+            {("stride-0", variant): ("diverges", ("accepts-invalid",)) for variant in ("indices", "y-only")},
         ),
         (
             "refuses_everything",
             {
-                (case, question): ("refuses", ("refuses-valid",))
+                (case, variant): ("refuses", ("refuses-valid",))
                 for case in ("ordinary", "padded", "neg-inf", "one-column")
-                for question in ("indices", "y-only")
+                for variant in ("indices", "y-only")
             },
         ),
         (
             "dies_of_a_signal",
-            {("stride-0", question): ("crashes", ("crash",)) for question in ("indices", "y-only")},
+            {("stride-0", variant): ("crashes", ("crash",)) for variant in ("indices", "y-only")},
         ),
-        ("hangs", {("one-column", question): ("times-out", ("timeout",)) for question in ("indices", "y-only")}),
+        ("hangs", {("one-column", variant): ("times-out", ("timeout",)) for variant in ("indices", "y-only")}),
         (
             "y_alone",
             {(case, "indices"): ("not-expressible", ()) for case in ("ordinary", "padded", "neg-inf", "one-column", "empty")},
@@ -136,7 +136,7 @@ def test_one_target_held_to_nothing_is_not_made_green_by_another(tmp_path, subje
     assert run.footer.exit_code == 4
     assert run.footer.summary["onnxruntime==1.20.1"] == {"not-expressible": 2}
     # What was never compared is not repaired either.
-    assert [found.status for found in run.footer.known] == ["not-asked"]
+    assert [found.status for found in run.footer.known] == ["not-executed"]
 
 
 @pytest.mark.parametrize("name", ["right", "dies_always", "keeps_the_seed"])
@@ -177,7 +177,7 @@ def test_nothing_compared(tmp_path, subject):
 
 
 def entry(kinds, cases=("small:neg-inf",), when="python"):
-    return KnownDivergence("e", When.parse(when), cases, frozenset(map(Kind, kinds)), "why")
+    return KnownDivergence("e", TargetSelector.parse(when), cases, frozenset(map(DivergenceKind, kinds)), "why")
 
 
 SEED = ["indices-sentinel", "y-lowest-for-neg-inf"]
@@ -195,7 +195,7 @@ def test_a_known_divergence_is_expected(small, subject):
 
 def test_each_question_is_held_to_the_kinds_it_can_show(small, subject):
     run = record(small, subject("keeps_the_seed"), known=[entry(["y-lowest-for-neg-inf"])])
-    statuses = {execution.question: execution.status for execution in run.executions if execution.kinds}
+    statuses = {execution.variant: execution.status for execution in run.executions if execution.kinds}
     assert statuses == {"indices": "changed", "y-only": "expected"}
     assert run.footer.exit_code == 1
 
@@ -205,14 +205,14 @@ def test_other_kinds_than_the_known_ones_are_a_change(small, subject, kinds):
     run = record(small, subject("keeps_the_seed"), known=[entry(kinds)])
     assert run.footer.exit_code == 1
     assert {execution.status for execution in run.executions if execution.kinds} == {"changed"}
-    assert [known.status for known in run.footer.known] == ["repaired"]
+    assert [known.status for known in run.footer.known] == ["stale"]
 
 
 def test_a_repaired_divergence_must_be_removed(small, subject):
     run = record(small, subject("right"), known=[entry(SEED)])
     assert run.footer.exit_code == 1
     (known,) = run.footer.known
-    assert (known.status, known.id) == ("repaired", "e")
+    assert (known.status, known.id) == ("stale", "e")
     assert "small:neg-inf" in known.message
 
 
@@ -230,7 +230,7 @@ def test_the_first_unexpected_verdict_can_end_the_run(small, subject):
     run = record(small, subject("keeps_the_seed"), exit_first=True, known=[entry(SEED, ("small:one-column",))])
     assert run.executions[-1].case == "small:neg-inf"
     assert run.footer.exit_code == 1
-    assert [known.status for known in run.footer.known] == ["not-asked"]
+    assert [known.status for known in run.footer.known] == ["not-executed"]
 
 
 def test_which_patterns_a_part_of_a_corpus_can_be_held_to(small):

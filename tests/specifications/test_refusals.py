@@ -157,7 +157,7 @@ def test_unknown_documents_and_policies():
         maxpool_check.maxpool(X, spec="onnx22", kernel_shape=[2, 2])
     with pytest.raises(ValueError, match="unknown policy 'nans'"):
         maxpool_check.maxpool(X, policies={"nans": "ignored"}, kernel_shape=[2, 2])
-    with pytest.raises(ValueError, match="no reading 'ignore'"):
+    with pytest.raises(ValueError, match="no interpretation 'ignore'"):
         maxpool_check.maxpool(X, policies={"nan": "ignore"}, kernel_shape=[2, 2])
     with pytest.raises(ValueError, match="unknown specification"):
         specification("openvino")

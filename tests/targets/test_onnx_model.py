@@ -58,11 +58,11 @@ def test_a_model_is_the_one_that_is_made_whole(opset, attributes, dtype, shape, 
 
 def test_models_of_other_questions_differ():
     clip = Activation(Function.CLIP, (0.0, 6.0))
-    questions = itertools.product(
+    variants = itertools.product(
         (12, 22), ({}, {"kernel_shape": [2]}), ("float32", "float16"), ((1, 1, 4), (1, 1, 5)), (("Y",), ("Y", "Indices")),
         (None, clip, Activation(Function.CLIP, (-0.0, 6.0))), ("", "d"),
     )  # fmt: skip
-    models = [build(*question) for question in questions]
+    models = [build(*variant) for variant in variants]
     assert len(set(models)) == len(models) == 192
 
 

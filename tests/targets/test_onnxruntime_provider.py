@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 import pytest
 
-from maxpool_check.outcome import Answered, RefusedByTarget
+from maxpool_check.results.outcomes import RefusedByTarget, Returned
 from maxpool_check.targets import onnx_model
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.process import CannotStart
@@ -27,7 +27,7 @@ def test_what_a_provider_does_not_take_is_refused_and_not_answered_by_the_cpu():
     assert (target.description.distribution, target.description.version) == ("onnxruntime-openvino", "1.24.1")
     assert target.description.session_options["device_type"] == "CPU"
     answer = ask(target, "float32")
-    assert isinstance(answer, Answered)
+    assert isinstance(answer, Returned)
     assert answer.provider == "OpenVINOExecutionProvider"
     refused = ask(target, "float64")
     assert isinstance(refused, RefusedByTarget)
@@ -41,7 +41,7 @@ def test_a_plugin_beside_onnx_runtime():
     assert (said.distribution, said.version, said.provider) == ("onnxruntime-qnn", "2.7.0", "QNNExecutionProvider")
     assert said.session_options["onnxruntime"] == "1.31.1"
     answer = ask(target, "float32")
-    assert isinstance(answer, Answered)
+    assert isinstance(answer, Returned)
     assert answer.provider == "QNNExecutionProvider"
 
 

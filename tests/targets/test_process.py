@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from maxpool_check.corpus.collection import collect
-from maxpool_check.outcome import Answered, Crashed, Failed, NotAsked, RefusedByTarget, TimedOut
-from maxpool_check.question import Question
+from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, RefusedByTarget, Returned, TimedOut
+from maxpool_check.results.variants import Variant
 from maxpool_check.running.inquiry import Inquirer
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.onnx_model import build
@@ -47,7 +47,7 @@ def ask(worker, x=X, seconds=20.0, **attributes):
 
 
 def assert_answered(outcome):
-    assert isinstance(outcome, Answered), outcome
+    assert isinstance(outcome, Returned), outcome
     assert outcome.outputs["Y"].tolist() == [[[[3.0]]]]
     assert outcome.outputs["Indices"].tolist() == [[[[3]]]]
 
@@ -65,7 +65,7 @@ def test_tensors_travel_bit_by_bit(subject, name):
     pattern = np.arange(256, dtype=f"u{NUMPY[name].itemsize}") << (8 * NUMPY[name].itemsize - 8)
     x = pattern.view(NUMPY[name]).reshape(1, 1, 16, 16)
     outcome = ask(subject("right"), x, kernel_shape=[1, 1])
-    assert isinstance(outcome, Answered)
+    assert isinstance(outcome, Returned)
     number = ~np.isnan(x) if name not in ("int8", "uint8") else np.ones(x.shape, bool)
     assert (bits(outcome.outputs["Y"]) == bits(x))[number].all()
     assert outcome.outputs["Y"].dtype == x.dtype
@@ -73,7 +73,7 @@ def test_tensors_travel_bit_by_bit(subject, name):
 
 def test_empty_tensors_travel(subject):
     outcome = ask(subject("right"), np.zeros((0, 1, 2, 2), np.float32))
-    assert isinstance(outcome, Answered)
+    assert isinstance(outcome, Returned)
     assert outcome.outputs["Y"].shape == (0, 1, 1, 1)
 
 
@@ -113,7 +113,7 @@ def test_a_kernel_that_writes_into_its_input_harms_nobody(subject):
 
 
 def test_one_output_where_two_were_asked(subject):
-    assert ask(subject("y_alone")) == NotAsked("the function gives Y alone")
+    assert ask(subject("y_alone")) == NotExecuted("the function gives Y alone")
 
 
 def test_what_cannot_be_started():
@@ -172,7 +172,7 @@ def test_a_child_that_holds_the_pipes_open_holds_up_nobody(subject, name):
 def test_an_answer_that_is_no_tensor_is_one_of_another_type(subject, name):
     worker = subject(name)
     outcome = worker.ask(Request(X, ("Y",), b"", ATTRIBUTES), 20)
-    assert isinstance(outcome, Answered)
+    assert isinstance(outcome, Returned)
     assert outcome.outputs["Y"].dtype == object
 
 
@@ -211,5 +211,5 @@ def test_an_answer_of_another_provider_is_an_error_and_no_verdict(monkeypatch, t
     target = Target(parse("onnxruntime"))
     target.description = replace(target.description, provider="CUDAExecutionProvider")
     with contextlib.closing(Inquirer(target)) as inquirer:
-        outcome = inquirer.ask(case, [Question.Y_ONLY]).outcomes[Question.Y_ONLY]
+        outcome = inquirer.ask(case, [Variant.Y_ONLY]).outcomes[Variant.Y_ONLY]
     assert outcome == Failed("wrong provider: CPUExecutionProvider ran the node, not CUDAExecutionProvider")

@@ -16,7 +16,7 @@ def asked(cli, target, *paths, **changed):
 
 
 def kinds(document):
-    return {(result["case"], result["question"]): result["kinds"] for result in document["results"]}
+    return {(result["case"], result["variant"]): result["kinds"] for result in document["results"]}
 
 
 def counts(document):
@@ -59,7 +59,7 @@ def test_onnxs_own_evaluator_leaves_out_the_channel_offset(cli):
 
 def test_the_domain_of_onnx_runtime_is_asked_of_nobody_else(cli):
     document = asked(cli, "onnx-reference", "nhwc/examples.yaml")
-    in_domain = [one for one in document["results"] if one["question"].endswith("in-domain")]
+    in_domain = [one for one in document["results"] if one["variant"].endswith("in-domain")]
     assert in_domain
     assert {one["verdict"] for one in in_domain} == {"not-expressible"}
 
@@ -115,7 +115,7 @@ def test_pytorch_counts_in_each_plane_and_is_right_when_converted(cli):
     document = asked(cli, f"torch?python={os.environ['TORCH_PYTHON']}", "edge/batches-channels.yaml")
     assert document["targets"][0]["indices"] == "plane"
     assert_right(document)
-    converted = [one for one in document["results"] if one["question"] == "indices" and one["verdict"] == "conforms"]
+    converted = [one for one in document["results"] if one["variant"] == "indices" and one["verdict"] == "conforms"]
     assert all(
         "Indices counted in each plane, converted to the whole tensor" in one["translation"] for one in converted
     )

@@ -1,4 +1,4 @@
-"""What comes of reading another suite: cases, what is left out, and what cannot be read."""
+"""What comes of interpretation another suite: cases, what is left out, and what cannot be read."""
 
 from __future__ import annotations
 

@@ -86,7 +86,11 @@ def _entry(case: Case, shared: dict[str, str], path: Path) -> dict[str, Any]:
         "input": _input(case.X, path, f"{name}.X"),
         "attributes": dict(case.attributes),
         "outputs": list(case.outputs) if len(case.outputs) == 1 and document.indices else [],
-        "policies": {point: reading for point, reading in case.policies.names().items() if own[point] != reading},
+        "policies": {
+            point: interpretation
+            for point, interpretation in case.policies.names().items()
+            if own[point] != interpretation
+        },
     }
     if case.expect is not None:
         assert isinstance(case.expect, Values), "only printed values are written"

@@ -1,6 +1,6 @@
 """The worker's loop: one JSON line in, one out, until stdin ends.
 
-Started as ``python -m worker ADAPTER``. The first line out is ``ready`` or ``failed``; every question is answered with one
+Started as ``python -m worker ADAPTER``. The first line out is ``ready`` or ``failed``; every request is answered with one
 ``answer``, ``refusal``, ``unable`` or ``failed`` of the same id, in the order in which they came.
 """
 
@@ -18,7 +18,7 @@ PROTOCOL = 1
 
 
 def main() -> None:
-    """Answer questions until there are no more."""
+    """Answer requests until there are no more."""
     # What the runtime prints must not end up between the lines of the protocol: they take a private copy of stdout,
     # and file descriptor 1 goes to stderr from here on.
     out = os.fdopen(os.dup(1), "wb", buffering=0)

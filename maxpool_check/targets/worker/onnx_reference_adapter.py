@@ -18,7 +18,7 @@ _DTYPES = (*_BFLOAT16, "float16", "float32", "float64", *_INTEGERS)
 
 
 class OnnxReference:
-    """The evaluator of one release of onnx; each question is an evaluator of its own."""
+    """The evaluator of one release of onnx; each request is an evaluator of its own."""
 
     wants = "model"
 

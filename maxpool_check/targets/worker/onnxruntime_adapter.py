@@ -18,7 +18,7 @@ _RECORD = "session.record_ep_graph_assignment_info"
 
 
 class OnnxRuntime:
-    """One provider of one ONNX Runtime; each question is a session of its own."""
+    """One provider of one ONNX Runtime; each request is a session of its own."""
 
     wants = "model"
 

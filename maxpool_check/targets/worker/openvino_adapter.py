@@ -26,7 +26,7 @@ _DTYPES = (*_BFLOAT16, "float16", "float32", "float64", *_INTEGERS)
 
 
 class OpenVino:
-    """One operator set of one OpenVINO; each question is a model of its own: a Parameter, a MaxPool and its Results."""
+    """One operator set of one OpenVINO; each request is a model of its own: a Parameter, a MaxPool and its Results."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         given = dict(options.get("provider_options") or {})
@@ -82,7 +82,7 @@ class OpenVino:
         """
         parameter = Parameter(X.element_type, openvino.PartialShape(list(X.shape)))
         if self.opset != "1":
-            # Its own functions require them. Left out, 2026.4 answers garbage and may die of the next question.
+            # Its own functions require them. Left out, 2026.4 answers garbage and may die of the next request.
             attributes = {"dilations": [1] * max(len(X.shape) - 2, 0), **attributes}
         node = self.factory.create("MaxPool", [parameter], attributes)
         model = openvino.Model([node.output(number) for number in range(results)], [parameter], "maxpool")

@@ -16,7 +16,7 @@ _DTYPES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "
 
 
 class Tract:
-    """One release of tract; each question is a model of its own, optimized as tract does by itself."""
+    """One release of tract; each request is a model of its own, optimized as tract does by itself."""
 
     wants = "model"
 

@@ -13,7 +13,7 @@ FORMATS = {"float32": "f", "float64": "d", "int8": "b", "uint8": "B"}
 
 
 def unfit(attributes, X):
-    """Why a question cannot be asked here, if so."""
+    """Why a variant cannot be asked here, if so."""
     if attributes["auto_pad"] != "NOTSET" or attributes["ceil_mode"] or attributes["storage_order"]:
         return "explicit pads, rounded down, counted row by row, and nothing else"
     return None if X["dtype"] in FORMATS else f"there is no {X['dtype']} here"
@@ -34,7 +34,7 @@ def sizes(shape, kernel, strides, dilations, pads):
 
 
 def answer(request):
-    """What to say to one question."""
+    """What to say to one variant."""
     attributes, X = request["attributes"], request["inputs"]["X"]
     why = unfit(attributes, X)
     if why:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from maxpool_check.judging.when import When
+from maxpool_check.judging.target_selector import TargetSelector
 
 CPU = "CPUExecutionProvider"
 
@@ -25,10 +25,10 @@ CPU = "CPUExecutionProvider"
     ],
 )
 def test_which_targets_an_entry_is_about(when, target, covered):
-    assert When.parse(when).covers(*target) is covered
+    assert TargetSelector.parse(when).covers(*target) is covered
 
 
 @pytest.mark.parametrize("text", ["", "< 1.29", "onnxruntime 1.29", "onnxruntime << 1", "onnxruntime[x] <1", "a @b; c"])
 def test_what_is_not_a_when(text):
     with pytest.raises(ValueError, match="expected a distribution"):
-        When.parse(text)
+        TargetSelector.parse(text)

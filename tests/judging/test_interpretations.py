@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from maxpool_check.judging.comparison import compare
-from maxpool_check.judging.expected import Expected
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference import definition
 from maxpool_check.reference.numbering import Numbering
 from maxpool_check.reference.policies import Policies
@@ -20,11 +20,11 @@ FAMILY = np.array([[[NAN, 3], [2, 0.5]], [[3, NAN], [2, 0.5]], [[3, 2], [NAN, 0.
 
 def read(X, Y, Indices=None, **attributes):
     attributes = {"kernel_shape": list(X.shape[2:]), **attributes}
-    expected = Expected(X, specification("onnx-22").pooling(attributes, X.dtype.name, X.shape, Policies()))
+    expected = Oracle(X, specification("onnx-22").pooling(attributes, X.dtype.name, X.shape, Policies()))
     outputs = {"Y": np.array(Y, X.dtype).reshape(expected.shape)}
     if Indices is not None:
         outputs["Indices"] = np.array(Indices, np.int64).reshape(expected.shape)
-    return compare(expected, outputs, tuple(outputs)).readings
+    return compare(expected, outputs, tuple(outputs)).interpretations
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_every_way_to_tie_reads_as_each_window_says(pads, axis):
         pooling = specification("onnx-22").pooling(attributes, X.dtype.name, X.shape, Policies())
         # From the last axis on several cells of a window have the same number.
         numbering = Numbering(axis=axis)
-        expected = Expected(X, replace(pooling, numbering=numbering))
+        expected = Oracle(X, replace(pooling, numbering=numbering))
         named = {name: np.zeros(expected.shape, np.int64) for name in RULES}
         tied = np.zeros(expected.shape, bool)
         for at in np.ndindex(expected.shape):
@@ -79,7 +79,7 @@ def test_every_way_to_tie_reads_as_each_window_says(pads, axis):
         numbers = {name: numbering.number(cells, X.shape) for name, cells in named.items()}
         for answer in numbers.values():
             fits = tuple(name for name, due in numbers.items() if (due == answer)[tied].all())
-            read = compare(expected, {"Y": expected.pooled.Y, "Indices": answer}, ("Y", "Indices")).readings
+            read = compare(expected, {"Y": expected.pooled.Y, "Indices": answer}, ("Y", "Indices")).interpretations
             assert read == ({"tie": fits} if tied.any() else {}), (X, answer)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class Answered:
+class Returned:
     """It gave outputs, by name. ``provider`` is the one that ran the node, where the runtime says."""
 
     outputs: Mapping[str, np.ndarray]
@@ -40,7 +40,7 @@ class TimedOut:
 
 
 @dataclass(frozen=True)
-class NotAsked:
+class NotExecuted:
     """It could not be asked: nothing it speaks says the same as the case."""
 
     why: str
@@ -57,4 +57,4 @@ class Failed:
     final: bool = False
 
 
-Outcome = Answered | RefusedByTarget | Crashed | TimedOut | NotAsked | Failed
+Outcome = Returned | RefusedByTarget | Crashed | TimedOut | NotExecuted | Failed

@@ -1,10 +1,10 @@
-"""What is asked beside the two questions that every case is asked."""
+"""What is asked beside the two variants that every case is asked."""
 
 import pytest
 
 from maxpool_check.corpus.collection import collect
-from maxpool_check.question import BASES, Question, Variation, parse, questions
-from maxpool_check.running.record import gather
+from maxpool_check.results.record import gather
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, Variation, parse, variants
 from maxpool_check.running.session import Plan, perform
 from maxpool_check.targets.name import parse as target
 from tests.conftest import CASES
@@ -34,28 +34,28 @@ def asked(tmp_path, subject):
         corpus = collect([tmp_path])
         lines = []
         name = name if "=" in name or name == "onnxruntime" else subject(name)
-        perform(Plan(corpus, corpus.cases, [target(name)], questions=parse(wanted)), lines.append)
+        perform(Plan(corpus, corpus.cases, [target(name)], variants=parse(wanted)), lines.append)
         record = gather(lines)
-        return {(one.case.partition(":")[2], one.question): one for one in record.executions}
+        return {(one.case.partition(":")[2], one.variant): one for one in record.executions}
 
     return run
 
 
 def test_a_list_names_questions_and_variations_and_brings_what_they_are_held_to():
-    assert parse("default") == set(BASES)
-    assert parse("all") == set(Question)
-    assert parse("twice") == {Question.INDICES_TWICE, Question.Y_ONLY_TWICE, Question.INDICES, Question.Y_ONLY}
-    assert parse("y-only-batch-split, indices") == {Question.Y_ONLY_BATCH_SPLIT, Question.Y_ONLY, Question.INDICES}
-    with pytest.raises(ValueError, match="no question 'thrice'; there are all, default, optimization-off"):
+    assert parse("default") == set(DEFAULT_VARIANTS)
+    assert parse("all") == set(Variant)
+    assert parse("twice") == {Variant.INDICES_TWICE, Variant.Y_ONLY_TWICE, Variant.INDICES, Variant.Y_ONLY}
+    assert parse("y-only-batch-split, indices") == {Variant.Y_ONLY_BATCH_SPLIT, Variant.Y_ONLY, Variant.INDICES}
+    with pytest.raises(ValueError, match="no variant 'thrice'; there are all, default, optimization-off"):
         parse("twice,thrice")
 
 
 def test_every_variation_is_asked_of_both_and_held_to_its_own():
     for variation in Variation:
-        varied = [question for question in Question if question.variation is variation]
-        assert [question.outputs for question in varied] == [("Y", "Indices"), ("Y",)]
-        assert [question.base for question in varied] == [Question.INDICES, Question.Y_ONLY]
-    assert questions(("Y",), wanted=parse("twice")) == (Question.Y_ONLY, Question.Y_ONLY_TWICE)
+        varied = [variant for variant in Variant if variant.variation is variation]
+        assert [variant.outputs for variant in varied] == [("Y", "Indices"), ("Y",)]
+        assert [variant.base for variant in varied] == [Variant.INDICES, Variant.Y_ONLY]
+    assert variants(("Y",), wanted=parse("twice")) == (Variant.Y_ONLY, Variant.Y_ONLY_TWICE)
 
 
 def test_the_right_kernel_gives_the_same_however_it_is_asked(asked):
@@ -114,10 +114,10 @@ def test_what_depends_on_the_graph_optimisations_is_found():
     cases = [case for case in corpus.cases if case.id.endswith(":neg-inf-one-cell")]
     lines = []
     wanted = parse("y-only-optimization-off")
-    perform(Plan(corpus, cases, [target("onnxruntime==1.31.1")], questions=wanted), lines.append)
+    perform(Plan(corpus, cases, [target("onnxruntime==1.31.1")], variants=wanted), lines.append)
     base, varied = gather(lines).executions
-    assert (base.question, base.kinds) == ("y-only", ("y-lowest-for-neg-inf",))
-    assert (varied.question, varied.kinds) == ("y-only-optimization-off", ("y-depends-on-optimization",))
+    assert (base.variant, base.kinds) == ("y-only", ("y-lowest-for-neg-inf",))
+    assert (varied.variant, varied.kinds) == ("y-only-optimization-off", ("y-depends-on-optimization",))
     assert (varied.cells[0].expected, varied.cells[0].got) == ("-3.4028235e+38", "-inf")
 
 
@@ -125,9 +125,9 @@ def test_an_older_operator_set_is_asked_with_its_own_nodes_or_not_at_all():
     """Clip had attributes for its bounds before operator set 11: a model of today's form is no valid one there."""
     corpus = collect([CASES / "nhwc/activation.yaml"])
     lines = []
-    perform(Plan(corpus, corpus.cases, [target("onnxruntime")], questions=parse("oldest-opset")), lines.append)
+    perform(Plan(corpus, corpus.cases, [target("onnxruntime")], variants=parse("oldest-opset")), lines.append)
     clips = {case.id for case in corpus.cases if case.attributes.get("activation") == "Clip"}
-    oldest = [one for one in gather(lines).executions if one.question == "y-only-oldest-opset"]
+    oldest = [one for one in gather(lines).executions if one.variant == "y-only-oldest-opset"]
     assert clips
     assert not [one for one in oldest if "INVALID_GRAPH" in one.message]
     messages = {one.message for one in oldest if one.case in clips and one.verdict == "not-expressible"}

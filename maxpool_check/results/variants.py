@@ -24,7 +24,7 @@ class Variation(str, Enum):
     """The channels come in the reverse order, and the answer is put back."""
 
 
-class Question(str, Enum):
+class Variant(str, Enum):
     """One way to ask. Runtimes have other kernels for Y and Indices than for Y alone, so each case is asked both.
 
     A document with an operator domain of its own is also asked about there, beside ONNX's. The others vary one of the
@@ -60,7 +60,7 @@ class Question(str, Enum):
     @cached_property
     def in_domain(self) -> bool:
         """Whether it is asked in the document's own operator domain."""
-        return self in (Question.INDICES_IN_DOMAIN, Question.Y_ONLY_IN_DOMAIN)
+        return self in (Variant.INDICES_IN_DOMAIN, Variant.Y_ONLY_IN_DOMAIN)
 
     @cached_property
     def variation(self) -> Variation | None:
@@ -68,47 +68,47 @@ class Question(str, Enum):
         return next((one for one in Variation if self.value.endswith(one.value)), None)
 
     @cached_property
-    def base(self) -> Question:
-        """The question that is varied; itself, if none is."""
+    def base(self) -> Variant:
+        """The variant that is varied; itself, if none is."""
         if self.variation is None:
             return self
-        return Question.INDICES if "Indices" in self.outputs else Question.Y_ONLY
+        return Variant.INDICES if "Indices" in self.outputs else Variant.Y_ONLY
 
 
-BASES = tuple(question for question in Question if question.variation is None)
-"""The questions that are asked if nobody says which."""
+DEFAULT_VARIANTS = tuple(variant for variant in Variant if variant.variation is None)
+"""The variants that are asked if nobody says which."""
 
-PAIRS = ((Question.INDICES, Question.Y_ONLY), (Question.INDICES_IN_DOMAIN, Question.Y_ONLY_IN_DOMAIN))
-"""Questions that differ in nothing but Indices: their Y are held against each other."""
+PAIRS = ((Variant.INDICES, Variant.Y_ONLY), (Variant.INDICES_IN_DOMAIN, Variant.Y_ONLY_IN_DOMAIN))
+"""Variants that differ in nothing but Indices: their Y are held against each other."""
 
 
-def questions(
-    outputs: tuple[str, ...], domain: str | None = None, wanted: Collection[Question] = BASES
-) -> tuple[Question, ...]:
-    """The wanted questions that a case with these outputs is asked, in order; ``domain`` is its document's own, if any."""
+def variants(
+    outputs: tuple[str, ...], domain: str | None = None, wanted: Collection[Variant] = DEFAULT_VARIANTS
+) -> tuple[Variant, ...]:
+    """The wanted variants that a case with these outputs is asked, in order; ``domain`` is its document's own, if any."""
     return tuple(
-        question
-        for question in Question
-        if question in wanted
-        and (domain or not question.in_domain)
-        and ("Indices" in outputs or question.outputs == ("Y",))
+        variant
+        for variant in Variant
+        if variant in wanted
+        and (domain or not variant.in_domain)
+        and ("Indices" in outputs or variant.outputs == ("Y",))
     )
 
 
-def parse(text: str) -> frozenset[Question]:
-    """The questions of a list, as ``all`` or ``default,twice``: names of questions, and of variations for both of theirs.
+def parse(text: str) -> frozenset[Variant]:
+    """The variants of a list, as ``all`` or ``default,twice``: names of variants, and of variations for both of theirs.
 
     What a variation is held against is asked as well. ``ValueError`` for a name that there is not.
     """
-    found: set[Question] = set()
+    found: set[Variant] = set()
     for name in (part.strip() for part in text.split(",")):
         named = {
-            question
-            for question in Question
-            if name in ("all", question.value, question.variation) or (name == "default" and question in BASES)
+            variant
+            for variant in Variant
+            if name in ("all", variant.value, variant.variation) or (name == "default" and variant in DEFAULT_VARIANTS)
         }
         if not named:
-            known = ["all", "default", *(one.value for one in Variation), *(one.value for one in BASES)]
-            raise ValueError(f"no question '{name}'; there are {', '.join(known)}, and the like of y-only-twice")
+            known = ["all", "default", *(one.value for one in Variation), *(one.value for one in DEFAULT_VARIANTS)]
+            raise ValueError(f"no variant '{name}'; there are {', '.join(known)}, and the like of y-only-twice")
         found |= named
-    return frozenset(found | {question.base for question in found})
+    return frozenset(found | {variant.base for variant in found})

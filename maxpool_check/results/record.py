@@ -53,7 +53,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
-    """What was run, with what, on what, by what reading.
+    """What was run, with what, on what, by what interpretation.
 
     ``profile`` holds the policies of each document that was used, by its name. The digests are SHA-256, of all cases
     asked and of the files of known divergences (None: none were used).
@@ -90,7 +90,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     got_cell: tuple[int, ...] | None
 
 
-class Variant(msgspec.Struct, frozen=True, kw_only=True):
+class AllowedDifference(msgspec.Struct, frozen=True, kw_only=True):
     """One cell in which an answer that conforms has other bits than the reference's (text, exact)."""
 
     at: tuple[int, ...]
@@ -122,19 +122,19 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit_defaults=True):
-    """One question asked of one target.
+    """One variant asked of one target.
 
     ``known`` is the entry that expects its kinds; ``status`` is ``expected``, ``new`` or ``changed`` for a fault, empty
     otherwise. ``counts`` gives the wrong cells of each kind. ``answer`` holds the digest of each output. ``opset`` is the
     operator set it was asked in; ``translation`` says how a case of a document that is not ONNX's was put there.
-    ``layout`` is that of X and of all coordinates. ``readings`` gives, by point that its document leaves open, the readings
-    that the answer agrees with, or ``mixed``; ``causes`` are the mistakes that explain what is wrong; ``variants`` are the first cells in which an answer that conforms is not the reference's. ``size`` is the
+    ``layout`` is that of X and of all coordinates. ``interpretations`` gives, by point that its document leaves open, the interpretations
+    that the answer agrees with, or ``mixed``; ``causes`` are the mistakes that explain what is wrong; ``differences`` are the first cells in which an answer that conforms is not the reference's. ``size`` is the
     number of cells of X.
     """
 
     target: str
     case: str
-    question: str
+    variant: str
     verdict: Verdict
     title: str
     spec: str
@@ -149,12 +149,12 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     opset: int | None = None
     translation: tuple[str, ...] = ()
     layout: Layout = "channels-first"
-    readings: dict[str, tuple[str, ...]] = {}
+    interpretations: dict[str, tuple[str, ...]] = {}
     causes: tuple[Cause, ...] = ()
     answer: dict[str, str] = {}
     counts: dict[str, int] = {}
     cells: tuple[Cell, ...] = ()
-    variants: tuple[Variant, ...] = ()
+    differences: tuple[AllowedDifference, ...] = ()
     size: int = 0
     input: Input | None = None
     clauses: tuple[str, ...] = ()

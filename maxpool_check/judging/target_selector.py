@@ -15,7 +15,7 @@ DEFAULT_PROVIDERS = ("CPUExecutionProvider", "CPU")
 
 
 @dataclass(frozen=True)
-class When:
+class TargetSelector:
     """Which targets an entry is about: a distribution, its versions, a provider (None: the CPU's)."""
 
     distribution: str
@@ -23,7 +23,7 @@ class When:
     provider: str | None
 
     @classmethod
-    def parse(cls, text: str) -> When:
+    def parse(cls, text: str) -> TargetSelector:
         """``onnxruntime < 1.29``, ``onnxruntime >=1.21,<1.29 @Provider``; ``ValueError`` for anything else."""
         requirement, at, provider = text.partition("@")
         try:
@@ -40,7 +40,7 @@ class When:
         versions = ", ".join(sorted(str(one) for one in self.versions))
         return f"{self.distribution} {versions}".strip() + (f" @{self.provider}" if self.provider else "")
 
-    def narrowed(self, bound: str, releases: Sequence[str]) -> When:
+    def narrowed(self, bound: str, releases: Sequence[str]) -> TargetSelector:
         """The same for fewer versions: those within a bound, ``<1.29.0`` or ``>=1.29.0``.
 
         A bound it has in the same direction is dropped where, for all these releases, that makes no difference.
@@ -49,7 +49,7 @@ class When:
         kept = [str(one) for one in self.versions if one.operator[0] != bound[0]]
         shorter = replace(self, versions=SpecifierSet(",".join([*kept, bound])))
 
-        def meant(when: When) -> list[bool]:
+        def meant(when: TargetSelector) -> list[bool]:
             return [when.versions.contains(Version(release), prereleases=True) for release in releases]
 
         return shorter if meant(shorter) == meant(both) else both

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from maxpool_check.judging.readings import readings_of
+from maxpool_check.judging.interpretations import interpretations_of
 from maxpool_check.judging.windows import first_in_columns, holds, in_window
 from maxpool_check.reference.dtypes import identical, is_float, lowest, same
 from maxpool_check.reference.evaluator import chosen, evaluate
@@ -16,8 +16,8 @@ from maxpool_check.reference.numbering import Numbering
 from maxpool_check.reference.policies import Nan, Tie, ZeroSign
 from maxpool_check.reference.pooling import Pooled, Pooling
 
-ALL_READINGS = (Nan.IGNORED, Nan.AS_NEG_INF, Nan.PROPAGATES, Nan.PROPAGATES_LAST)
-"""The readings of NaN that conform where a document leaves it open."""
+ALL_INTERPRETATIONS = (Nan.IGNORED, Nan.AS_NEG_INF, Nan.PROPAGATES, Nan.PROPAGATES_LAST)
+"""The interpretations of NaN that conform where a document leaves it open."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Named:
     """What Indices name, cell by cell; all are boolean, N x C x D1 x ... x Dn.
 
     ``right``: what the document asks for. ``inside``: a cell of the window. ``ties``: another cell than the first that
-    holds the maximum. ``maximum``: a cell that holds the maximum under some reading of NaN, whatever Y came with it.
+    holds the maximum. ``maximum``: a cell that holds the maximum under some interpretation of NaN, whatever Y came with it.
     """
 
     right: np.ndarray
@@ -35,7 +35,7 @@ class Named:
 
 
 @dataclass(frozen=True, eq=False)
-class Expected:
+class Oracle:
     """The reference's answer to one case, ready to hold others to it; worked out once for all targets.
 
     ``X`` and the answers that are held to it have the document's layout; what is worked out is N x C x D1 x ... x Dn.
@@ -61,9 +61,9 @@ class Expected:
         return self.pooling.layout.arranged((*self.core.shape[:2], *self.pooling.output_sizes))
 
     @cached_property
-    def meanings(self) -> tuple[Expected, ...]:
+    def meanings(self) -> tuple[Oracle, ...]:
         """Itself, and the answers under the other poolings that the document can be read to mean."""
-        return (self, *(Expected(self.X, other) for other in self.pooling.alternatives))
+        return (self, *(Oracle(self.X, other) for other in self.pooling.alternatives))
 
     @cached_property
     def holds_nan(self) -> np.ndarray:
@@ -86,9 +86,9 @@ class Expected:
         )
 
     @cached_property
-    def readings(self) -> list[Pooled]:
-        """The answers under every reading of NaN that the policies allow."""
-        return [self._read(nan) for nan in ALL_READINGS] if self.nan_is_open else [self.pooled]
+    def interpretations(self) -> list[Pooled]:
+        """The answers under every interpretation of NaN that the policies allow."""
+        return [self._read(nan) for nan in ALL_INTERPRETATIONS] if self.nan_is_open else [self.pooled]
 
     @cached_property
     def nan_as_neg_inf(self) -> Pooled:
@@ -108,14 +108,14 @@ class Expected:
 
     @cached_property
     def choices(self) -> list[np.ndarray]:
-        """The row-major positions in N x C x D1 x ... x Dn of the cells that are chosen, under each reading of NaN."""
+        """The row-major positions in N x C x D1 x ... x Dn of the cells that are chosen, under each interpretation of NaN."""
         if not self.nan_is_open and self.pooling.numbering == Numbering():
             # The numbers of Indices are these very positions.
             assert self.pooled.Indices is not None
             return [self.pooled.Indices]
         whole, policies = replace(self.pooling, indices=True, numbering=Numbering()), self.pooling.policies
         found = []
-        for nan in ALL_READINGS if self.nan_is_open else (policies.nan,):
+        for nan in ALL_INTERPRETATIONS if self.nan_is_open else (policies.nan,):
             indices = evaluate(self.core, replace(whole, policies=replace(policies, nan=nan))).Indices
             assert indices is not None
             found.append(indices)
@@ -148,20 +148,20 @@ class Expected:
     def acceptable(self, Y: np.ndarray) -> np.ndarray:
         """Where a Y, N x C x D1 x ... x Dn, is one that the policies allow."""
         accepted = self.pooled.empty.copy()
-        for reading in self.readings:
-            accepted |= self.agrees(Y, reading)
+        for interpretation in self.interpretations:
+            accepted |= self.agrees(Y, interpretation)
         return accepted
 
-    def agrees(self, Y: np.ndarray, reading: Pooled) -> np.ndarray:
-        """Where a Y is what one reading of NaN gives."""
-        agrees = self.same_values(Y, reading.Y)
+    def agrees(self, Y: np.ndarray, interpretation: Pooled) -> np.ndarray:
+        """Where a Y is what one interpretation of NaN gives."""
+        agrees = self.same_values(Y, interpretation.Y)
         policies = self.pooling.policies
         if self.pooling.activation is not None:
             # What the function makes of a zero, or a zero of, has a sign that no document gives.
-            return agrees | ((Y == 0) & (reading.Y == 0))
+            return agrees | ((Y == 0) & (interpretation.Y == 0))
         if is_float(Y.dtype) and (policies.zero_sign is ZeroSign.EITHER or policies.tie is Tie.ANY):
             # Zeros of either sign are equal maxima, but the one that comes out must be in the window.
-            agrees |= (Y == 0) & (reading.Y == 0) & np.where(np.signbit(Y), *self.holds_zeros)
+            agrees |= (Y == 0) & (interpretation.Y == 0) & np.where(np.signbit(Y), *self.holds_zeros)
         return agrees
 
     @cached_property
@@ -183,9 +183,9 @@ class Expected:
         return not self.has_empty and all(name in outputs and identical(outputs[name], own[name]) for name in asked)
 
     @cached_property
-    def own_readings(self) -> dict[str, tuple[str, ...]]:
+    def own_interpretations(self) -> dict[str, tuple[str, ...]]:
         """How the reference's outputs read what the document leaves open; so does every answer of the same bits."""
-        return readings_of(self, {name: self.pooling.layout.to_core(value) for name, value in self.own.items()})
+        return interpretations_of(self, {name: self.pooling.layout.to_core(value) for name, value in self.own.items()})
 
     @cached_property
     def has_empty(self) -> bool:
@@ -195,16 +195,19 @@ class Expected:
     def named(self, numbers: np.ndarray, Y: np.ndarray | None) -> Named:
         """What Indices name, together with the Y that came with them."""
         X, pooling, empty = self.core, self.pooling, self.pooled.empty
-        # Where the reading of NaN is open, the index must go with the Y that came with it, if that is one at all.
-        fits = [self.agrees(Y, reading) | ~self.acceptable(Y) if Y is not None else ~empty for reading in self.readings]
+        # Where the interpretation of NaN is open, the index must go with the Y that came with it, if that is one at all.
+        fits = [
+            self.agrees(Y, interpretation) | ~self.acceptable(Y) if Y is not None else ~empty
+            for interpretation in self.interpretations
+        ]
         first, inside, maximum, fitting = (np.zeros(empty.shape, bool) for _ in range(4))
-        for reading, fit in zip(self.readings, fits, strict=True):
-            first |= fit & (numbers == reading.Indices)
+        for interpretation, fit in zip(self.interpretations, fits, strict=True):
+            first |= fit & (numbers == interpretation.Indices)
         for named, cells in pooling.numbering.cells(numbers, X.shape):
             here = named & in_window(cells, X.shape, pooling.geometry)
             inside |= here
-            for reading, fit in zip(self.readings, fits, strict=True):
-                equal = here & self._ties(X.reshape(-1)[cells], reading)
+            for interpretation, fit in zip(self.interpretations, fits, strict=True):
+                equal = here & self._ties(X.reshape(-1)[cells], interpretation)
                 maximum |= equal
                 fitting |= fit & equal
         right = first | empty
@@ -213,13 +216,13 @@ class Expected:
             right |= ties
         return Named(right, inside, ties, maximum)
 
-    def _ties(self, values: np.ndarray, reading: Pooled) -> np.ndarray:
-        """Where a cell's value equals the maximum of a reading, zeros of either sign being equal."""
-        equal: np.ndarray = values == reading.maxima
+    def _ties(self, values: np.ndarray, interpretation: Pooled) -> np.ndarray:
+        """Where a cell's value equals the maximum of a interpretation, zeros of either sign being equal."""
+        equal: np.ndarray = values == interpretation.maxima
         if is_float(values.dtype):
             nan = self.pooling.policies.nan
             if nan not in (Nan.PROPAGATES_FIRST, Nan.PROPAGATES_LAST):
-                equal |= np.isnan(values) & np.isnan(reading.maxima)
+                equal |= np.isnan(values) & np.isnan(interpretation.maxima)
             if nan in (Nan.AS_NEG_INF, Nan.UNSPECIFIED):
-                equal |= np.isnan(values) & (reading.maxima == -np.inf)
+                equal |= np.isnan(values) & (interpretation.maxima == -np.inf)
         return equal

@@ -12,14 +12,14 @@ from maxpool_check.reference.dtypes import is_float, same
 from maxpool_check.reference.policies import Nan, Tie, ZeroSign
 
 if TYPE_CHECKING:
-    from maxpool_check.judging.expected import Expected
+    from maxpool_check.judging.oracle import Oracle
 
 FIRST_STICKS = "first-sticks"
-"""A reading of NaN that no document proposes: it wins where it is the first cell of the window, and is passed over else."""
+"""A interpretation of NaN that no document proposes: it wins where it is the first cell of the window, and is passed over else."""
 
 
-def readings_of(expected: Expected, got: Mapping[str, np.ndarray]) -> dict[str, tuple[str, ...]]:
-    """By open point, the readings that all cells agree with where readings differ; ``MIXED`` where none is.
+def interpretations_of(expected: Oracle, got: Mapping[str, np.ndarray]) -> dict[str, tuple[str, ...]]:
+    """By open point, the interpretations that all cells agree with where interpretations differ; ``MIXED`` where none is.
 
     ``got`` holds Y and maybe Indices, N x C x D1 x ... x Dn, of the right shapes. Points that the case does not touch, and
     those its policies decide, are left out.
@@ -34,26 +34,26 @@ def readings_of(expected: Expected, got: Mapping[str, np.ndarray]) -> dict[str, 
     return {point: names for point, names in found.items() if names}
 
 
-def _fitting(readings: Mapping[str, np.ndarray], got: np.ndarray, where: np.ndarray) -> tuple[str, ...]:
-    names = tuple(name for name, values in readings.items() if same(values[where], got[where]).all())
+def _fitting(interpretations: Mapping[str, np.ndarray], got: np.ndarray, where: np.ndarray) -> tuple[str, ...]:
+    names = tuple(name for name, values in interpretations.items() if same(values[where], got[where]).all())
     return names or (MIXED,)
 
 
-def _nan(expected: Expected, Y: np.ndarray) -> tuple[str, ...]:
+def _nan(expected: Oracle, Y: np.ndarray) -> tuple[str, ...]:
     if not expected.nan_is_open:
         return ()
-    ignored, as_neg_inf, propagates, _ = (reading.Y for reading in expected.readings)
+    ignored, as_neg_inf, propagates, _ = (interpretation.Y for interpretation in expected.interpretations)
     first = _first_cells(expected)
-    readings = {
+    interpretations = {
         Nan.IGNORED.value: ignored,
         Nan.AS_NEG_INF.value: as_neg_inf,
         Nan.PROPAGATES.value: propagates,
         FIRST_STICKS: np.where(np.isnan(first), first, ignored),
     }
-    return _fitting(readings, Y, expected.holds_nan & ~expected.pooled.empty)
+    return _fitting(interpretations, Y, expected.holds_nan & ~expected.pooled.empty)
 
 
-def _first_cells(expected: Expected) -> np.ndarray:
+def _first_cells(expected: Oracle) -> np.ndarray:
     """The value of the first cell of every window."""
     found = expected.core
     for dimension, axis in enumerate(expected.pooling.geometry, 2):
@@ -61,7 +61,7 @@ def _first_cells(expected: Expected) -> np.ndarray:
     return found
 
 
-def _tie(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -> tuple[str, ...]:
+def _tie(expected: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> tuple[str, ...]:
     if numbers is None or expected.pooling.policies.tie is not Tie.ANY or not expected.has_ties:
         return ()
     first, columns = expected.choices[0], expected.column_first
@@ -82,7 +82,7 @@ def _tie(expected: Expected, Y: np.ndarray, numbers: np.ndarray | None) -> tuple
     return names or (MIXED,)
 
 
-def _zero_sign(expected: Expected, Y: np.ndarray) -> tuple[str, ...]:
+def _zero_sign(expected: Oracle, Y: np.ndarray) -> tuple[str, ...]:
     if expected.pooling.policies.zero_sign is not ZeroSign.EITHER or not is_float(Y.dtype):
         return ()
     signs = np.signbit(expected.core[expected.core == 0])
@@ -94,5 +94,5 @@ def _zero_sign(expected: Expected, Y: np.ndarray) -> tuple[str, ...]:
         return ()
     zero = np.zeros_like(Y)
     last = expected.core.reshape(-1)[expected.last]
-    readings = {"first": expected.pooled.Y, "last": last, "positive": zero, "negative": -zero}
-    return _fitting(readings, Y, both)
+    interpretations = {"first": expected.pooled.Y, "last": last, "positive": zero, "negative": -zero}
+    return _fitting(interpretations, Y, both)

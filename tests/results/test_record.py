@@ -7,7 +7,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from maxpool_check.running.record import BadRecord, Line, Writer, gather, opened, read, schema
+from maxpool_check.results.record import BadRecord, Line, Writer, gather, opened, read, schema
 
 
 @pytest.fixture
