@@ -127,8 +127,9 @@ class CaseItem(pytest.Item):
         """Ask, judge, and hold to what is known."""
         from datetime import date
 
-        from maxpool_check.judging.known import Ledger, Status
+        from maxpool_check.judging.known import Ledger
         from maxpool_check.reporting.text import details
+        from maxpool_check.results.record import KnownStatus
         from maxpool_check.running.asker import judged, meaning_of
         from maxpool_check.running.execution import Asked
         from maxpool_check.running.runner import apply_known, covers
@@ -151,7 +152,7 @@ class CaseItem(pytest.Item):
             for entry, status, why in ledger.audit(
                 {pattern: pattern == case.id for e in entries for pattern in e.cases}
             )
-            if status in (Status.STALE, Status.EXPIRED)
+            if status in (KnownStatus.STALE, KnownStatus.EXPIRED)
         ]
         if stale:
             raise Wrong("\n".join(stale))

@@ -10,7 +10,7 @@ import pytest
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.reporting import markdown, matrix
-from maxpool_check.results.record import read
+from maxpool_check.results.storage import read
 from maxpool_check.running.frame import header
 from tests.conftest import CASES, ROOT
 

@@ -16,7 +16,7 @@ from maxpool_check.commands import options
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
     from maxpool_check.corpus.collection import Corpus
-    from maxpool_check.results.record import Execution, Footer, Header, Line, Record, Writer
+    from maxpool_check.results.record import Execution, Line, Record
     from maxpool_check.results.variants import Variant
     from maxpool_check.targets.name import TargetName
 
@@ -44,10 +44,10 @@ class _Variants(click.ParamType):  # type: ignore[type-arg]
         self, value: str | frozenset[Variant], param: click.Parameter | None, ctx: click.Context | None
     ) -> frozenset[Variant]:
         """The variants of a list."""
-        from maxpool_check.results.variants import parse
+        from maxpool_check.results.variants import parse_variants
 
         try:
-            return parse(value) if isinstance(value, str) else value
+            return parse_variants(value) if isinstance(value, str) else value
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
@@ -111,6 +111,7 @@ def ask(
 ) -> Record:
     """Ask targets every case of the paths that is selected, expecting nothing."""
     from maxpool_check.corpus.collection import select
+    from maxpool_check.results.storage import Recorder, record_of
     from maxpool_check.running.session import Plan, perform
 
     targets = parsed(names)
@@ -119,10 +120,17 @@ def ask(
     cases = select(corpus.cases, selected)
     if not cases:
         click.echo(f"none of the {len(corpus.cases)} cases is selected by {' '.join(selected)}", err=True)
-    with Recorder(output) as recorder:
-        perform(Plan(corpus, cases, targets, seconds=timeout, jobs=jobs), recorder.take, watcher(quiet))
-    assert recorder.record is not None
-    return recorder.record
+    lines: list[Line] = []
+    with contextlib.ExitStack() as stack:
+        recorder = stack.enter_context(Recorder(output)) if output is not None else None
+
+        def take(line: Line) -> None:
+            lines.append(line)
+            if recorder is not None:
+                recorder.write(line)
+
+        perform(Plan(corpus, cases, targets, seconds=timeout, jobs=jobs), take, watcher(quiet))
+    return record_of(lines)
 
 
 class CannotAsk(click.ClickException):
@@ -135,12 +143,12 @@ def of_version(
     corpus: Corpus, cases: Sequence[Case], runtime: TargetName, version: str, *, timeout: float, jobs: int = 1
 ) -> Record:
     """Ask one release of a runtime some cases, expecting nothing."""
-    from maxpool_check.results.record import gather
+    from maxpool_check.results.storage import record_of
     from maxpool_check.running.session import Plan, perform
 
     lines: list[Line] = []
     perform(Plan(corpus, cases, [runtime.at(version)], seconds=timeout, jobs=jobs), lines.append)
-    return gather(lines)
+    return record_of(lines)
 
 
 def could_not(form: str, command: str, errors: Sequence[str], code: int) -> int:
@@ -165,58 +173,16 @@ def validate_against_reference(cases: Sequence[Case]) -> None:
 
 def parsed(names: Sequence[str]) -> list[TargetName]:
     """The targets of these names, each given once."""
-    from maxpool_check.targets.name import BadTarget, parse
+    from maxpool_check.targets.name import BadTarget
+    from maxpool_check.targets.name import parse as parse_target
 
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise click.UsageError(f"the target '{repeated.pop()}' is given twice")
     try:
-        return [parse(name) for name in names]
+        return [parse_target(name) for name in names]
     except BadTarget as error:
         raise click.UsageError(str(error)) from error
-
-
-class Recorder:
-    """Takes the lines of a record: into a file as they come, where one is wanted, and for the reports."""
-
-    def __init__(self, path: Path | None) -> None:
-        from maxpool_check.results.record import Kept
-
-        self.executions = Kept()
-        self._path = path
-        self._files = contextlib.ExitStack()
-        self._writer: Writer | None = None
-        self._header: Header | None = None
-        self._footer: Footer | None = None
-
-    def take(self, line: Line) -> None:
-        """Take the next line."""
-        from maxpool_check.results.record import Execution, Footer, Writer, opened
-
-        if self._path is not None and self._writer is None:
-            # Opened for its first line: an interruption before it leaves what was there.
-            self._writer = Writer(self._files.enter_context(opened(self._path)))
-        if isinstance(line, Execution):
-            self.executions.append(line)
-        elif isinstance(line, Footer):
-            self._footer = line
-        else:
-            self._header = line
-        if self._writer is not None:
-            self._writer.write(line)
-
-    @property
-    def record(self) -> Record | None:
-        """The record so far; None before its first line."""
-        from maxpool_check.results.record import Record
-
-        return Record(self._header, self.executions, self._footer) if self._header is not None else None
-
-    def __enter__(self) -> Recorder:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._files.close()
 
 
 def watcher(quiet: bool) -> Callable[[Iterator[Execution], int], Iterator[Execution]]:

@@ -139,9 +139,9 @@ def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool
 
 
 def _variant(case: Case, wanted: str | None) -> str:
-    from maxpool_check.results.variants import variants
+    from maxpool_check.results.variants import variants_of
 
-    asked = [variant.value for variant in variants(case.outputs, case.specification.domain)]
+    asked = [variant.name for variant in variants_of(case.outputs, case.specification.domain)]
     if wanted is not None and wanted not in asked:
         raise click.UsageError(f"{case.id} is not asked '{wanted}', but {', '.join(asked)}")
     return wanted or asked[0]
@@ -266,7 +266,7 @@ def _narrow(
     from maxpool_check.corpus.known_file import Shown as Seen
     from maxpool_check.corpus.known_file import narrow
     from maxpool_check.judging.kinds import DivergenceKind
-    from maxpool_check.results.variants import Variant
+    from maxpool_check.results.variants import variant_named
     from maxpool_check.targets.runtimes import RUNTIMES
 
     if len(found) != 1:
@@ -280,7 +280,7 @@ def _narrow(
         (boundary.before, older, newer, f"<{first}"), (boundary.after, newer, older, f">={first}"),
     ):  # fmt: skip
         seen = Seen(
-            case.id, Variant(variant), tuple(map(DivergenceKind, shown.all_kinds)), RUNTIMES[runtime.runtime].distribution,
+            case.id, variant_named(variant), tuple(map(DivergenceKind, shown.all_kinds)), RUNTIMES[runtime.runtime].distribution,
             shown.provider, releases, others, within,
         )  # fmt: skip
         said += [words for path in corpus.known_files for words in narrow(path, seen)]

@@ -140,7 +140,7 @@ def show(
     """Print what has changed, write the reports, and give the exit code."""
     from maxpool_check.comparing.gate import Decision
     from maxpool_check.reporting import changes as rendering
-    from maxpool_check.running.frame import ExitCode
+    from maxpool_check.results.record import ExitCode
 
     code = ExitCode.AS_EXPECTED
     if any(not one.complete for one in found):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
     from maxpool_check.corpus.coverage import Group
     from maxpool_check.corpus.space import Together
-    from maxpool_check.results.record import Execution, Record, Target
+    from maxpool_check.results.record import Execution, Record, TargetDescription
 
 _NAMED_BINS, _NAMED_PAIRS, _NAMED_GROUPS = 20, 5, 10
 
@@ -63,7 +63,7 @@ def command(
     complete, 4 if nothing was executed.
     """
     from maxpool_check.corpus.collection import select
-    from maxpool_check.running.frame import ExitCode
+    from maxpool_check.results.record import ExitCode
 
     cases = select(options.collect(paths, max_cells).cases, selected)
     if record_path is None:
@@ -133,7 +133,7 @@ def _names(cases: Sequence[Case], spec: str | None) -> list[str]:
     return [name for name in SPECIFICATIONS if (name == spec if spec else name in there)]
 
 
-def _target(record: Record, name: str | None, path: Path | None) -> Target | None:
+def _target(record: Record, name: str | None, path: Path | None) -> TargetDescription | None:
     """The target to count, None if none could be started."""
     targets = {target.name: target for target in record.header.targets}
     there = ", ".join(targets)
@@ -144,11 +144,11 @@ def _target(record: Record, name: str | None, path: Path | None) -> Target | Non
     return next((target for target in targets.values() if name in (None, target.name)), None)
 
 
-def _counted(record: Record, target: Target | None, cases: Sequence[Case]) -> list[_Executed]:
+def _counted(record: Record, target: TargetDescription | None, cases: Sequence[Case]) -> list[_Executed]:
     """The executions of these cases that were compared. Cases that have changed since are not."""
     from maxpool_check.corpus.bins import OUTPUTS, asked_for, bins
-    from maxpool_check.judging.verdicts import COMPARED
-    from maxpool_check.results.variants import Variant
+    from maxpool_check.results.record import COMPARED
+    from maxpool_check.results.variants import variant_named
 
     known = {case.id: case for case in cases}
     compared = {verdict.value for verdict in COMPARED}
@@ -167,7 +167,7 @@ def _counted(record: Record, target: Target | None, cases: Sequence[Case]) -> li
         if not own[case.id]:
             # Its document excludes it: there is nothing to execute.
             continue
-        found.append(_Executed(case, {**own[case.id], OUTPUTS: asked_for(Variant(one.variant))}))
+        found.append(_Executed(case, {**own[case.id], OUTPUTS: asked_for(variant_named(one.variant))}))
     if changed:
         count = len({one.case for one in changed})
         click.echo(
@@ -233,7 +233,7 @@ def _paragraph(text: str, indent: int) -> None:
 
 
 def _as_json(
-    target: Target | None, documents: Sequence[_Document], strength: int, errors: Sequence[str], code: int
+    target: TargetDescription | None, documents: Sequence[_Document], strength: int, errors: Sequence[str], code: int
 ) -> dict[str, Any]:
     who = None
     if target is not None:

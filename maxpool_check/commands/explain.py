@@ -139,7 +139,7 @@ def _asked(
     case: Case, names: tuple[str, ...], wanted: frozenset[Variant], timeout: float, at: str | None, color: str
 ) -> int:
     from maxpool_check.explaining import drawing
-    from maxpool_check.judging.verdicts import Verdict
+    from maxpool_check.results.record import Verdict
     from maxpool_check.running.inquiry import Inquirer
     from maxpool_check.targets.process import CannotStart
     from maxpool_check.targets.target import Target

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from maxpool_check.fuzzing.search import Finding, Search, Tally
     from maxpool_check.fuzzing.seeds import Plan, Prior, Searched
     from maxpool_check.judging.known import KnownDivergence
+    from maxpool_check.results.record import TargetDescription
     from maxpool_check.running.executors import Pool
-    from maxpool_check.targets.description import Description
 
 DEFAULT_CASES = 1000
 
@@ -261,14 +261,14 @@ def _progress(quiet: bool, what: str, limit: int) -> Iterator[Callable[[int], No
         yield lambda drawn: bar.update(task, completed=drawn)
 
 
-def _write(finding: Finding, said: Description, folder: Path, how: str) -> Path:
+def _write(finding: Finding, said: TargetDescription, folder: Path, how: str) -> Path:
     from maxpool_check import __version__
     from maxpool_check.corpus.writing import case_file
 
     kinds = ", ".join(kind.value for kind in finding.kinds)
     about = (
         f"Found by maxpool-check {__version__} fuzz {how}, on {finding.target} ({said.distribution} {said.version}, "
-        f"{said.provider}, Python {said.python}, numpy {said.numpy}): {kinds}, asked {finding.variant.value}."
+        f"{said.provider}, Python {said.python}, numpy {said.numpy}): {kinds}, asked {finding.variant.name}."
     )
     runtime = f"{said.distribution}-{said.version}"
     stem = re.sub(r"[^A-Za-z0-9.+_-]+", "-", f"{finding.name}-{runtime}")[:180]
@@ -290,6 +290,6 @@ def _say(finding: Finding, path: Path) -> None:
     case = finding.case
     kinds = ", ".join(kind.value for kind in finding.kinds)
     attributes = ", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
-    click.echo(f"NEW  {kinds} on {finding.target} ({finding.variant.value})")
+    click.echo(f"NEW  {kinds} on {finding.target} ({finding.variant.name})")
     click.echo(f"  {case.X.dtype.name} X{coordinates(case.X.shape)}  {attributes}")
     click.echo(f"  {path}")

@@ -53,7 +53,7 @@ def command(
     usage or a bad file, 3 could not complete, 4 nothing was compared.
     """
     from maxpool_check.comparing.transitions import Incomparable
-    from maxpool_check.running.frame import ExitCode
+    from maxpool_check.results.record import ExitCode
 
     options.check_writable([*[path for _, path in reports], *([output] if output else [])])
     if base == head:

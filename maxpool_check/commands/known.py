@@ -43,7 +43,7 @@ def add(record: Path, reason: str, kind: str | None, file: Path | None) -> int:
     if not reason.strip():
         raise click.UsageError("a reason is words")
     read = records.read(record)
-    path = file or _beside(read.executions[0].origin if read.executions else "")
+    path = file or _beside(next((execution.origin for execution in read.executions), ""))
     known = _entries(path) if path.exists() else []
     found = entries_for(read, known, reason, kind)
     if not found:

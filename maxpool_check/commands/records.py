@@ -23,8 +23,8 @@ class Truncated(click.ClickException):
 
 def read(path: Path) -> Record:
     """The record of a file, or an error with the right exit code."""
-    from maxpool_check.results.record import BadRecord, CutOff
-    from maxpool_check.results.record import read as read_record
+    from maxpool_check.results.storage import BadRecord, CutOff
+    from maxpool_check.results.storage import read as read_record
 
     try:
         return read_record(path)

@@ -135,7 +135,7 @@ def _show(name: str, tensor: np.ndarray, layout: Layout, everything: bool) -> No
     if tensor.size > MOST_CELLS and not everything:
         click.echo(f"  {tensor.size} cells; --all shows them")
         return
-    for line in planes([str(value) for value in tensor.reshape(-1)], tensor.shape, layout=layout.value):
+    for line in planes([str(value) for value in tensor.reshape(-1)], tensor.shape, layout=layout):
         click.echo(f"  {line}")
 
 

@@ -25,7 +25,7 @@ ONE_RECORD = ("json", "junit", "sarif")
 @options.color
 def command(records: tuple[Path, ...], form: str, output: Path | None, verbose: bool, color: str) -> int:
     """Render records. Exits with 3 if one of them is incomplete."""
-    from maxpool_check.running.frame import ExitCode
+    from maxpool_check.results.record import ExitCode
 
     if form in ONE_RECORD and len(records) > 1:
         raise click.UsageError(f"--format {form} is one document for one record")

@@ -100,16 +100,16 @@ def command(
 
 def _chosen(inquiry: Inquiry, wanted: str | None) -> Variant | None:
     """The variant to reproduce."""
-    asked = {variant.value: variant for variant in inquiry.judgements}
+    asked = {variant.name: variant for variant in inquiry.judgements}
     if wanted is not None and wanted not in asked:
         raise click.UsageError(f"{inquiry.case.id} is not asked '{wanted}', but {', '.join(asked)}")
-    diverging = [one for one in inquiry.diverging if wanted in (None, one.value) and one in inquiry.requests]
+    diverging = [one for one in inquiry.diverging if wanted in (None, one.name) and one in inquiry.requests]
     return diverging[0] if diverging else None
 
 
 def _came_to(inquiry: Inquiry) -> str:
     words = [
-        f"{variant.value} {judgement.verdict.value}" + (f" ({judgement.message})" if judgement.message else "")
+        f"{variant.name} {judgement.verdict.value}" + (f" ({judgement.message})" if judgement.message else "")
         for variant, judgement in inquiry.judgements.items()
     ]
     return "; ".join(" ".join(one.split()) for one in words)
@@ -138,7 +138,7 @@ def _say(case: Case, shown: Reproduced, name: str, folder: Path, written: Writte
 
     small = shown.inquiry.case
     kinds = ", ".join(kind.value for kind in shown.kinds)
-    click.echo(f"{kinds} of {case.id} on {name} ({shown.variant.value})")
+    click.echo(f"{kinds} of {case.id} on {name} ({shown.variant.name})")
     attributes = ", ".join(f"{key}={value}" for key, value in small.attributes.items()) or "no attributes"
     before = f", from X{coordinates(case.X.shape)}" if small.X.shape != case.X.shape else ""
     click.echo(f"  {small.X.dtype.name} X{coordinates(small.X.shape)}  {attributes}{before}")

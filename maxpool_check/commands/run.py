@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from maxpool_check.commands import asking, options, rendering
+from maxpool_check.results.record import ExitCode
 
 if TYPE_CHECKING:
     from maxpool_check.corpus.collection import Corpus
@@ -80,8 +81,8 @@ def command(
     3 could not complete, 4 nothing was compared, 130 interrupted.
     """
     from maxpool_check.corpus.collection import select
+    from maxpool_check.results.storage import Recorder
     from maxpool_check.running.executors import Lost
-    from maxpool_check.running.frame import ExitCode
     from maxpool_check.running.session import Plan, perform, started_early
 
     _check_apart(known_files, no_known)
@@ -101,34 +102,49 @@ def command(
     if not cases:
         click.echo(f"none of the {len(corpus.cases)} cases is selected by {' '.join(selected)}", err=True)
     plan = Plan(corpus, cases, targets, known, files, timeout, limit, jobs, exit_first, strict, variants, dask)
-    recorder = asking.Recorder(output)
-    try:
-        with recorder:
-            perform(plan, recorder.take, asking.watcher(quiet), asker)
-    except Lost as lost:
-        raise asking.CannotAsk(str(lost)) from lost
-    except KeyboardInterrupt:
-        _interrupted(recorder.record, form, output)
-        return ExitCode.INTERRUPTED
-    record = recorder.record
-    assert record is not None
+    with Recorder(output) as recorder:
+        try:
+            perform(plan, recorder.write, asking.watcher(quiet), asker)
+        except Lost as lost:
+            raise asking.CannotAsk(str(lost)) from lost
+        except KeyboardInterrupt:
+            _interrupted(recorder.record, form, output)
+            return ExitCode.INTERRUPTED
+        record = recorder.record
+        assert record is not None
+        return _report(
+            record, reports, form, output, exit_zero=exit_zero, quiet=quiet, verbose=verbose > 0, color=color
+        )
+
+
+def _report(
+    record: Record,
+    reports: Sequence[tuple[str, Path]],
+    form: str,
+    output: Path | None,
+    *,
+    exit_zero: bool,
+    quiet: bool,
+    verbose: bool,
+    color: str,
+) -> int:
+    """Write and print the reports of a complete run; the exit code."""
     assert record.footer is not None
-    came_to = record.footer.exit_code
-    code = ExitCode.AS_EXPECTED if exit_zero and came_to == ExitCode.UNEXPECTED else came_to
-    for error_text in record.footer.errors:
-        click.echo(f"error: {error_text}", err=True)
+    exit_code = record.footer.exit_code
+    shown_code = ExitCode.AS_EXPECTED if exit_zero and exit_code == ExitCode.UNEXPECTED else exit_code
+    for message in record.footer.errors:
+        click.echo(f"error: {message}", err=True)
     # Files first: one that cannot be written is an error, and then there is no other document on stdout.
     for kind, path in reports:
-        # What it came to, also where the exit code hides it.
-        rendering.write(record, kind, came_to, path)
+        # The exit code of the record, even where --exit-zero hides it.
+        rendering.write(record, kind, exit_code, path)
     if form == "json" or not quiet:
-        shown = code if form == "json" else came_to
-        rendering.show(record, form, shown, color=color, verbose=verbose > 0)
+        rendering.show(record, form, shown_code if form == "json" else exit_code, color=color, verbose=verbose)
     if form == "text" and any(kind == "github" for kind, _ in reports):
         _annotate(record)
-    for kind, path in [] if quiet else written:
+    for kind, path in [] if quiet else [*reports, *([("record", output)] if output else [])]:
         click.echo(f"{kind}: {path}", err=True)
-    return code
+    return shown_code
 
 
 def _check_apart(known_files: Sequence[Path], no_known: bool) -> None:

@@ -12,7 +12,7 @@ import click
 def command(what: str) -> int:
     """Print the JSON Schema of case files, of known divergences, or of a line of a record."""
     from maxpool_check.corpus.schema import case_file_schema, known_file_schema
-    from maxpool_check.results.record import schema
+    from maxpool_check.results.storage import schema
 
     made = {"case": case_file_schema, "known": known_file_schema, "record": schema}[what]()
     click.echo(json.dumps(made, indent=2))

@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 if TYPE_CHECKING:
     from maxpool_check.targets.runtimes import Runtime
@@ -69,7 +70,7 @@ def _target(name: str, check: bool) -> dict[str, Any]:
     except CannotStart as error:
         return {"name": name, "starts": False, "why": str(error)}
     limits = {"dtypes": target.limits.dtypes, "spatial": target.limits.spatial}
-    said = {"starts": True, **vars(target.description), **limits}
+    said = {"starts": True, **msgspec.structs.asdict(target.description), **limits}
     return {**said, **_checked(target)} if check else said
 
 
@@ -78,12 +79,12 @@ def _checked(target: Any) -> dict[str, Any]:
     import contextlib
 
     from maxpool_check.corpus.smallest import smallest
-    from maxpool_check.results.variants import Variant
+    from maxpool_check.results.variants import Y_ONLY
     from maxpool_check.running.inquiry import Inquirer
 
     case = smallest(target.description.speaks)
     with contextlib.closing(Inquirer(target)) as inquirer:
-        judgement = inquirer.ask(case, (Variant.Y_ONLY,)).judgements[Variant.Y_ONLY]
+        judgement = inquirer.ask(case, (Y_ONLY,)).judgements[Y_ONLY]
     answers = judgement.verdict.value in ("conforms", "diverges")
     return {"answers": answers, "verdict": judgement.verdict.value, "why": judgement.message}
 

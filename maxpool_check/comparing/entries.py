@@ -11,8 +11,8 @@ from packaging.version import InvalidVersion, Version
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.known import KnownDivergence, shows
 from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS, TargetSelector
-from maxpool_check.results.record import Execution, Record, Target
-from maxpool_check.results.variants import Variant
+from maxpool_check.results.record import Execution, Record, TargetDescription
+from maxpool_check.results.variants import Variant, variant_named
 
 _FAULTS = ("diverges", "refuses", "crashes", "times-out", "unstable")
 
@@ -21,7 +21,7 @@ _FAULTS = ("diverges", "refuses", "crashes", "times-out", "unstable")
 class _Case:
     """The faults of one case on one target, by variant."""
 
-    target: Target
+    target: TargetDescription
     name: str
     kinds: dict[Variant, frozenset[DivergenceKind]]
 
@@ -75,12 +75,12 @@ def _cases(record: Record, known: Sequence[KnownDivergence]) -> Iterable[_Case]:
             if one.target != target.name or one.verdict not in _FAULTS or any(_expects(e, one) for e in entries):
                 continue
             case = found.setdefault((target.name, one.case), _Case(target, one.case, {}))
-            case.kinds[Variant(one.variant)] = frozenset(map(DivergenceKind, one.kinds))
+            case.kinds[variant_named(one.variant)] = frozenset(map(DivergenceKind, one.kinds))
     return found.values()
 
 
 def _expects(entry: KnownDivergence, execution: Execution) -> bool:
-    return entry.expects(execution.case, Variant(execution.variant), map(DivergenceKind, execution.kinds))
+    return entry.expects(execution.case, variant_named(execution.variant), map(DivergenceKind, execution.kinds))
 
 
 def _alike(case: _Case) -> Iterable[tuple[frozenset[DivergenceKind], tuple[Variant, ...]]]:
@@ -91,7 +91,7 @@ def _alike(case: _Case) -> Iterable[tuple[frozenset[DivergenceKind], tuple[Varia
     return [(kinds, (variant,)) for variant, kinds in case.kinds.items()]
 
 
-def _when(target: Target) -> TargetSelector:
+def _when(target: TargetDescription) -> TargetSelector:
     provider = "" if target.provider in DEFAULT_PROVIDERS else f" @{target.provider}"
     try:
         Version(target.version)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from maxpool_check.results.record import Execution, Header, Record
+from maxpool_check.results.record import Execution, Record, RunHeader
 
 
 class Change(str, Enum):
@@ -116,7 +116,7 @@ def change(old: Execution | None, new: Execution | None) -> Change:
 def _alike(state: str, old: Execution, new: Execution) -> Change:
     if state == "died":
         return Change.SAME if old.verdict == new.verdict else Change.CHANGED
-    if state == "refused" or old.answer == new.answer:
+    if state == "refused" or old.digests == new.digests:
         return Change.SAME if old.kinds == new.kinds else Change.CHANGED
     return Change.CHANGED if state == "wrong" else Change.CONFORMING_BUT_DIFFERENT
 
@@ -129,7 +129,7 @@ def _state(execution: Execution | None) -> str | None:
         return "died"
     if execution.verdict in ("diverges", "unstable"):
         return "wrong"
-    return "right" if execution.answer else "refused"
+    return "right" if execution.digests else "refused"
 
 
 def _key(execution: Execution) -> tuple[str, str]:
@@ -139,7 +139,7 @@ def _key(execution: Execution) -> tuple[str, str]:
 _Executions = Mapping[tuple[str, str], Execution]
 
 
-def _differences(old: Header, new: Header, before: _Executions, after: _Executions) -> dict[tuple[str, str], str]:
+def _differences(old: RunHeader, new: RunHeader, before: _Executions, after: _Executions) -> dict[tuple[str, str], str]:
     """The executions that cannot be compared, and why."""
     found = {}
     for key, one in after.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from maxpool_check.corpus.case import Case, Refusal, Shape, Undefined, Values
 from maxpool_check.corpus.problems import Problem
 from maxpool_check.judging.comparison import compare
-from maxpool_check.judging.evidence import cells
+from maxpool_check.judging.evidence import wrong_cells
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.pooling import Pooling
 
@@ -53,7 +53,7 @@ def _values(answer: Oracle, expect: Values) -> list[str]:
     return found + [
         f"{cell.output}{list(cell.at)} is printed as {cell.got}, the reference has {cell.expected}"
         + (f" (its window holds {' '.join(cell.values)})" if cell.values else "")
-        for cell in cells(compared.meaning, compared.wrong, printed)
+        for cell in wrong_cells(compared.meaning, compared.wrong, printed)
     ]
 
 

@@ -21,7 +21,7 @@ from maxpool_check.corpus.structure import Structure
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.known import KnownDivergence
 from maxpool_check.judging.target_selector import TargetSelector
-from maxpool_check.results.variants import Variant
+from maxpool_check.results.variants import ALL_VARIANTS, Variant
 from maxpool_check.specifications.attributes import nearest
 
 _STRUCTURE = Structure(KNOWN_FILE)
@@ -233,6 +233,6 @@ def _written(entry: KnownDivergence) -> str:
     lines += ["    cases:", *(f"      - {json.dumps(case)}" for case in entry.cases)]
     lines.append(f"    kinds: [{', '.join(sorted(kind.value for kind in entry.kinds))}]")
     if entry.variants is not None:
-        asked = [variant.value for variant in Variant if variant in entry.variants]
+        asked = [variant.name for variant in ALL_VARIANTS if variant in entry.variants]
         lines.append(f"    variants: [{', '.join(asked)}]")
     return "\n".join([*lines, f"    reason: {json.dumps(entry.reason, ensure_ascii=False)}"]) + "\n"

@@ -11,7 +11,7 @@ from typing import Any
 
 from maxpool_check.reference import dtypes
 from maxpool_check.reference.policies import INTERPRETATIONS
-from maxpool_check.results.variants import Variant
+from maxpool_check.results.variants import ALL_VARIANTS
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.refused import Reason
 
@@ -134,7 +134,7 @@ KNOWN_FILE = _map(
                     "variants": {
                         "type": "array",
                         "minItems": 1,
-                        "items": {"enum": [variant.value for variant in Variant]},
+                        "items": {"enum": [variant.name for variant in ALL_VARIANTS]},
                         "description": "the ways of asking it is about, each of which must show it",
                     },
                     "reason": {"type": "string", "pattern": r"\S", "description": "the reason, in words"},

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from rich.text import Text
 
-from maxpool_check.judging.evidence import Cell
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import Judgement, Meaning, Verdict
+from maxpool_check.judging.verdicts import Judgement, Meaning
 from maxpool_check.reference.geometry import Axis
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reporting.tensors import coordinates, window_text
+from maxpool_check.results.record import Cell, Verdict
 from maxpool_check.results.variants import Variant
 
 WHOLE = 12
@@ -152,7 +152,7 @@ def judged(meaning: Meaning, variant: Variant, steps: Sequence[str], judgement: 
     """What came of one variant, with the proof."""
     kinds = ", ".join(kind.value for kind in judgement.kinds)
     style = "green" if judgement.verdict is Verdict.CONFORMS else "red"
-    yield Text.assemble((f"{variant.value}: ", "bold"), (judgement.verdict.value, style), f"  {kinds}" if kinds else "")
+    yield Text.assemble((f"{variant.name}: ", "bold"), (judgement.verdict.value, style), f"  {kinds}" if kinds else "")
     if steps:
         yield Text(f"  asked: {'; '.join(steps)}")
     for kind in judgement.kinds:

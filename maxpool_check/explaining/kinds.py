@@ -72,7 +72,7 @@ def _example(example: Example) -> list[str]:
     meaning, outcome = example.meaning, example.came
     settings = ", ".join(f"{name}={value}" for name, value in example.attributes.items())
     interpretations = "".join(f"  {point}: {interpretation}" for point, interpretation in example.policies.items())
-    lines = [f"{example.spec}, {example.variant.value}: {settings}{interpretations}", *_tensor("X", example.tensor)]
+    lines = [f"{example.spec}, {example.variant.name}: {settings}{interpretations}", *_tensor("X", example.tensor)]
     if isinstance(meaning, Oracle):
         for name in example.variant.outputs:
             due = meaning.pooled.Y if name == "Y" else meaning.pooled.Indices
@@ -81,7 +81,7 @@ def _example(example: Example) -> list[str]:
     else:
         lines.append(f"to be refused: {meaning.message}")
     if example.base is not None:
-        of = example.variant.base.value if example.variant.variation else "indices"
+        of = example.variant.base.name if example.variant.variation else "indices"
         for name in example.variant.outputs:
             values = np.array(example.base[name])
             lines += _tensor(f"{name} came of {of}", values.reshape((1,) * (4 - values.ndim) + values.shape))

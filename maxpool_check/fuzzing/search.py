@@ -9,9 +9,9 @@ from datetime import date
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.known import KnownDivergence, shows
-from maxpool_check.judging.verdicts import COMPARED
 from maxpool_check.results.outcomes import Crashed, Failed, TimedOut
-from maxpool_check.results.variants import Variant
+from maxpool_check.results.record import COMPARED
+from maxpool_check.results.variants import ALL_VARIANTS, Variant
 from maxpool_check.running.asker import DEATHS_IN_A_ROW
 from maxpool_check.running.inquiry import Inquirer, Inquiry
 from maxpool_check.running.runner import covers
@@ -37,7 +37,7 @@ class Finding:
     @property
     def name(self) -> str:
         """What the case is called."""
-        return f"{'+'.join(kind.value for kind in self.kinds)}-{self.variant.value}"
+        return f"{'+'.join(kind.value for kind in self.kinds)}-{self.variant.name}"
 
     @property
     def shown(self) -> Shown:
@@ -76,7 +76,7 @@ class Search:
         explained = {
             (variant, frozenset(kind for kind in entry.kinds if shows(variant, kind)))
             for entry in entries
-            for variant in (Variant if entry.variants is None else entry.variants)
+            for variant in (ALL_VARIANTS if entry.variants is None else entry.variants)
         }
         return cls(inquirer, explained)
 

@@ -17,11 +17,11 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.fuzzing.generation import generate
 from maxpool_check.fuzzing.search import Finding, GivenUp, Search, Shown, Tally
 from maxpool_check.judging.known import KnownDivergence
+from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.elsewhere import check_same_targets
 from maxpool_check.running.executors import kept
 from maxpool_check.running.inquiry import Inquirer, Inquiry
-from maxpool_check.targets.description import Description
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.target import Target
@@ -55,7 +55,7 @@ class Plan:
 class Prior:
     """A target before anything is drawn: what it says of itself, and what it is known to show."""
 
-    description: Description
+    description: TargetDescription
     explained: frozenset[Shown]
 
 

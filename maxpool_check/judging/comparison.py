@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from maxpool_check.judging.hypotheses import Cause, causes
+from maxpool_check.judging.hypotheses import causes
 from maxpool_check.judging.indices import index_kinds, tie_kinds
 from maxpool_check.judging.interpretations import interpretations_of
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.values import value_kinds
+from maxpool_check.results.record import Cause
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def _compare(expected: Oracle, outputs: Mapping[str, np.ndarray], asked: tuple[s
 def _explained(found: Sequence[Cause], output: str, wrong: np.ndarray) -> dict[DivergenceKind, np.ndarray]:
     """The wrong cells of an output under the first mistake that explains them, if there is one."""
     kinds = [one.kind for one in found if one.output in (None, output)]
-    return {kinds[0]: wrong} if kinds else {}
+    return {DivergenceKind(kinds[0]): wrong} if kinds else {}
 
 
 def _misshapen(
@@ -124,7 +125,7 @@ def _misshapen(
     if len(wrong) == len(asked) and all(outputs[name].ndim == len(expected.shape) for name in asked):
         found = causes(expected, {name: expected.pooling.layout.to_core(outputs[name]) for name in asked})
     if found:
-        kinds = {name: next(one.kind for one in found if one.output in (None, name)) for name in asked}
+        kinds = {name: DivergenceKind(next(one.kind for one in found if one.output in (None, name))) for name in asked}
         wrong = [Wrong(name, kind, None) for name, kind in kinds.items()]
     return Comparison(expected, tuple(wrong), (), causes=tuple(found))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from maxpool_check.judging.comparison import Wrong
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.definition import cells as window_cells
 from maxpool_check.reference.dtypes import bits
+from maxpool_check.results.record import AllowedDifference, Cell
 
 MOST = 5
 """How many cells of an answer are shown."""
@@ -19,42 +19,7 @@ MOST_VALUES = 32
 """How many values of a window are shown."""
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One wrong cell of an output, its coordinates in the document's layout.
-
-    ``window`` holds, for each spatial axis, the positions on X of the window's taps that are inside it; ``values`` the
-    cells there in row-major order, None where they are too many. ``got_cell`` is the cell of X that a wrong index
-    names, None where it names none. All values are text, exact to the last bit of their dtype.
-    """
-
-    at: tuple[int, ...]
-    output: str
-    expected: str
-    got: str
-    kind: str
-    window: tuple[tuple[int, ...], ...]
-    values: tuple[str, ...] | None
-    got_cell: tuple[int, ...] | None
-
-    def __str__(self) -> str:
-        return f"{self.output}{list(self.at)} is {self.got}, expected {self.expected}"
-
-
-@dataclass(frozen=True)
-class AllowedDifference:
-    """One cell in which an answer that conforms has other bits than the reference's: what a user of the runtime sees.
-
-    The texts are exact, a NaN with its bits; ``reference`` is ``-`` where the window holds no cell of X.
-    """
-
-    at: tuple[int, ...]
-    output: str
-    reference: str
-    got: str
-
-
-def differences(meaning: Oracle, outputs: Mapping[str, np.ndarray]) -> tuple[AllowedDifference, ...]:
+def allowed_differences(meaning: Oracle, outputs: Mapping[str, np.ndarray]) -> tuple[AllowedDifference, ...]:
     """The first cells of each output, of the right shape and dtype, that differ from the reference's in any bit."""
     layout, pooled = meaning.pooling.layout, meaning.pooled
     found = []
@@ -65,7 +30,10 @@ def differences(meaning: Oracle, outputs: Mapping[str, np.ndarray]) -> tuple[All
         differ = (bits(got) != bits(reference)).reshape(got.shape) | pooled.empty
         found += [
             AllowedDifference(
-                layout.arranged(at), name, "-" if pooled.empty[at] else _exact(reference[at]), _exact(got[at])
+                at=layout.arranged(at),
+                output=name,
+                reference="-" if pooled.empty[at] else _exact(reference[at]),
+                got=_exact(got[at]),
             )
             for at in [tuple(int(i) for i in at) for at in np.argwhere(differ)[:MOST]]
         ]
@@ -77,7 +45,7 @@ def _exact(value: np.generic) -> str:
     return f"{value} (0x{bits(np.array([value]))[0]:x})" if value != value else str(value)
 
 
-def cells(
+def wrong_cells(
     meaning: Oracle,
     wrong: Sequence[Wrong],
     outputs: Mapping[str, np.ndarray],

@@ -13,7 +13,16 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import Judgement, judge
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.results.outcomes import Crashed, Outcome, RefusedByTarget, Returned, TimedOut
-from maxpool_check.results.variants import Variant
+from maxpool_check.results.variants import (
+    TWICE,
+    VARIATIONS,
+    WITH_INDICES,
+    Y_ALONE,
+    Y_AND_INDICES,
+    Y_ONLY,
+    Variant,
+    Variation,
+)
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import override
@@ -43,7 +52,7 @@ class Example:
     index_dtype: str = "int64"
     spec: str = "onnx-22"
     policies: Mapping[str, str] = field(default_factory=dict)
-    variant: Variant = Variant.INDICES
+    variant: Variant = WITH_INDICES
     outcome: Outcome | None = None
     base: Mapping[str, Any] | None = None
     kinds: tuple[DivergenceKind, ...] = ()
@@ -83,7 +92,7 @@ class Example:
         """What the judge says of it."""
         outcomes = {self.variant: self.came}
         if self.base is not None:
-            base = self.variant.base if self.variant.variation else Variant.INDICES
+            base = self.variant.base if self.variant.variation else WITH_INDICES
             dtypes = {"Y": self.dtype, "Indices": self.index_dtype}
             outputs = {name: _with_axes(values, dtypes[name]) for name, values in self.base.items()}
             outcomes = {base: Returned(outputs), **outcomes}
@@ -96,26 +105,24 @@ def _with_axes(values: Any, dtype: str) -> np.ndarray:
 
 
 def _alone(**fields: Any) -> Example:
-    return Example(variant=Variant.Y_ONLY, **fields)
+    return Example(variant=Y_ONLY, **fields)
 
 
 def _filled(value: float) -> tuple[tuple[float, ...], ...]:
     return ((value,) * 3,) * 3
 
 
-def _varied(variant: str) -> dict[DivergenceKind, Example]:
-    """Y and Indices that are others, though either is right or wrong by itself."""
-    of = {"optimization-off": "optimization", "oldest-opset": "opset", "default-threads": "threads"}
-    name = of.get(variant, variant.partition("-")[0])
+def _varied(variation: Variation) -> dict[DivergenceKind, Example]:
+    """Y and Indices that depend on a variation, though each is right or wrong by itself."""
     return {
-        DivergenceKind(f"y-depends-on-{name}"): Example(
-            _filled(-_INF), _THREE, variant=Variant(f"y-only-{variant}"), base={"Y": [[_LOWEST]]}
+        DivergenceKind(f"y-depends-on-{variation.subject}"): Example(
+            _filled(-_INF), _THREE, variant=Variant(Y_ALONE, variation), base={"Y": [[_LOWEST]]}
         ),
-        DivergenceKind(f"indices-depend-on-{name}"): Example(
+        DivergenceKind(f"indices-depend-on-{variation.subject}"): Example(
             _filled(5),
             _THREE,
             Indices=[[8]],
-            variant=Variant(f"indices-{variant}"),
+            variant=Variant(Y_AND_INDICES, variation),
             base={"Y": [[5]], "Indices": [[0]]},
         ),
     }
@@ -222,17 +229,18 @@ EXAMPLES: dict[DivergenceKind, Example] = {
     DivergenceKind.Y_DEPENDS_ON_INDICES: _alone(
         X=_FIRST_NAN, attributes=_THREE, Y=[[_NAN]], base={"Y": [[9]], "Indices": [[8]]}
     ),
-    **_varied("optimization-off"),
-    **_varied("oldest-opset"),
-    **_varied("default-threads"),
-    **_varied("batch-split"),
-    **_varied("channels-permuted"),
+    **{
+        kind: example
+        for variation in VARIATIONS
+        if variation.subject is not None
+        for kind, example in _varied(variation).items()
+    },
     DivergenceKind.UNSTABLE: Example(
         _FIRST_NAN,
         _THREE,
         Y=[[_NAN]],
         Indices=[[0]],
-        variant=Variant.INDICES_TWICE,
+        variant=Variant(Y_AND_INDICES, TWICE),
         base={"Y": [[9]], "Indices": [[8]]},
     ),
 }

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
+from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.numberings import mistakes
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.values import NARROWER, ROUNDED, rounded, subnormal
@@ -20,24 +20,8 @@ from maxpool_check.reference import geometry as rules
 from maxpool_check.reference.dtypes import highest, is_float, lowest
 from maxpool_check.reference.geometry import AutoPad, Axis, Geometry, NoWindow, Placement
 from maxpool_check.reference.pooling import Pooling
+from maxpool_check.results.record import Cause
 from maxpool_check.specifications.refused import Refused
-
-
-@dataclass(frozen=True)
-class Cause:
-    """A mistake that gives exactly what came. ``output`` is the one that it explains; None: the whole answer.
-
-    ``cells`` is the number of cells of one output, each of which it explains.
-    """
-
-    kind: DivergenceKind
-    output: str | None
-    cells: int
-
-    def __str__(self) -> str:
-        """``the answer equals a SAME computed with k instead of K in 25 of 25 cells``."""
-        name = self.output or "the answer"
-        return f"{name} equals {DESCRIPTIONS[self.kind].hypothesis} in {self.cells} of {self.cells} cells"
 
 
 def causes(expected: Oracle, got: Mapping[str, np.ndarray]) -> list[Cause]:
@@ -89,9 +73,9 @@ def _geometries(expected: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> 
         if little or not other.acceptable(Y).all():
             continue
         if numbers is None or other.named(numbers, Y).right.all():
-            found.append(Cause(kind, None, Y.size))
+            found.append(Cause(kind=kind, output=None, cells=Y.size))
         elif not together:
-            together = [Cause(kind, "Y", Y.size)]
+            together = [Cause(kind=kind, output="Y", cells=Y.size)]
             together += _numberings(other, numbers)
             together = together if len(together) > 1 else []
     return found or together
@@ -227,9 +211,9 @@ def _values(expected: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> list
         other = Oracle(expected.pooling.layout.from_core(X), expected.pooling)
         if other.acceptable(Y).all():
             whole = numbers is None or other.named(numbers, Y).right.all()
-            found.append(Cause(kind, None if whole else "Y", Y.size))
+            found.append(Cause(kind=kind, output=None if whole else "Y", cells=Y.size))
     if not found and any(_padded(expected, value).acceptable(Y).all() for value in _constants(expected, Y)):
-        found.append(Cause(DivergenceKind.Y_PAD_VALUE_LEAK, "Y", Y.size))
+        found.append(Cause(kind=DivergenceKind.Y_PAD_VALUE_LEAK, output="Y", cells=Y.size))
     return found
 
 
@@ -278,4 +262,8 @@ def _padded(expected: Oracle, value: np.generic) -> Oracle:
 
 def _numberings(expected: Oracle, numbers: np.ndarray | None) -> list[Cause]:
     """The mistakes in how Indices count that explain all of them."""
-    return [] if numbers is None else [Cause(kind, "Indices", numbers.size) for kind in mistakes(expected, numbers)]
+    return (
+        []
+        if numbers is None
+        else [Cause(kind=kind, output="Indices", cells=numbers.size) for kind in mistakes(expected, numbers)]
+    )

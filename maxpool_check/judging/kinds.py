@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from maxpool_check.results.variants import VARIATIONS
+
 MIXED = "mixed"
 """What an answer shows of an open point where no one interpretation is that of all its cells."""
 
 
 class DivergenceKind(str, Enum):
     """One way to be wrong."""
+
+    _ignore_ = "variation"
 
     Y_LOWEST_FOR_NEG_INF = "y-lowest-for-neg-inf"
     Y_ALL_NAN_TO_LOWEST = "y-all-nan-to-lowest"
@@ -71,16 +75,10 @@ class DivergenceKind(str, Enum):
     TIMEOUT = "timeout"
 
     Y_DEPENDS_ON_INDICES = "y-depends-on-indices"
-    Y_DEPENDS_ON_OPTIMIZATION = "y-depends-on-optimization"
-    Y_DEPENDS_ON_OPSET = "y-depends-on-opset"
-    Y_DEPENDS_ON_THREADS = "y-depends-on-threads"
-    Y_DEPENDS_ON_BATCH = "y-depends-on-batch"
-    Y_DEPENDS_ON_CHANNELS = "y-depends-on-channels"
-    INDICES_DEPEND_ON_OPTIMIZATION = "indices-depend-on-optimization"
-    INDICES_DEPEND_ON_OPSET = "indices-depend-on-opset"
-    INDICES_DEPEND_ON_THREADS = "indices-depend-on-threads"
-    INDICES_DEPEND_ON_BATCH = "indices-depend-on-batch"
-    INDICES_DEPEND_ON_CHANNELS = "indices-depend-on-channels"
+    for variation in VARIATIONS:
+        if variation.subject is not None:
+            vars()[f"Y_DEPENDS_ON_{variation.subject.upper()}"] = f"y-depends-on-{variation.subject}"
+            vars()[f"INDICES_DEPEND_ON_{variation.subject.upper()}"] = f"indices-depend-on-{variation.subject}"
     UNSTABLE = "unstable"
 
 
@@ -312,17 +310,12 @@ DESCRIPTIONS: dict[DivergenceKind, KindDescription] = {
     ),
     **{
         kind: KindDescription(sentence, _FUNCTION)
-        for of, words in (
-            ("optimization", "with the graph optimisations off"),
-            ("opset", "in an older operator set that means the same"),
-            ("threads", "with the threads that the runtime takes by default"),
-            ("batch", "when each image of the batch is asked for alone"),
-            ("channels", "when the channels come in another order"),
-        )
+        for variation in VARIATIONS
+        if variation.subject is not None
         for kind, sentence in (
-            (DivergenceKind(f"y-depends-on-{of}"), f"Y is another {words}."),
-            (DivergenceKind(f"indices-depend-on-{of}"), f"Indices are others {words}."),
+            (DivergenceKind(f"y-depends-on-{variation.subject}"), f"Y differs {variation.sentence}."),
+            (DivergenceKind(f"indices-depend-on-{variation.subject}"), f"Indices differ {variation.sentence}."),
         )
     },
-    DivergenceKind.UNSTABLE: KindDescription("The same variant, asked again, has another answer.", _FUNCTION),
+    DivergenceKind.UNSTABLE: KindDescription("The same request, executed twice, returns different outputs.", _FUNCTION),
 }

@@ -5,29 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from enum import Enum
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.results.record import KnownStatus
 from maxpool_check.results.variants import Variant
 
 if TYPE_CHECKING:
     from maxpool_check.judging.target_selector import TargetSelector
-
-
-class Status(str, Enum):
-    """How an entry fared in a run."""
-
-    EXPECTED = "expected"
-    """It was seen, exactly as written."""
-    STALE = "stale"
-    """It no longer occurs and must be removed."""
-    EXPIRED = "expired"
-    """Its date has passed; it excuses nothing any more."""
-    NOT_EXECUTED = "not-executed"
-    """None of its cases was compared, or not all that it could be held to."""
 
 
 @dataclass(frozen=True)
@@ -128,18 +115,18 @@ class Ledger:
             and not entry.expired(self.today)
         ]
 
-    def audit(self, whole: Mapping[str, bool]) -> list[tuple[KnownDivergence, Status, str]]:
+    def audit(self, whole: Mapping[str, bool]) -> list[tuple[KnownDivergence, KnownStatus, str]]:
         """How each entry fared, with a word on why. ``whole`` tells for each pattern whether all its cases were run."""
         return [(entry, *self._status(entry, whole)) for entry in self.entries]
 
-    def _status(self, entry: KnownDivergence, whole: Mapping[str, bool]) -> tuple[Status, str]:
+    def _status(self, entry: KnownDivergence, whole: Mapping[str, bool]) -> tuple[KnownStatus, str]:
         stale = [words for pattern in entry.cases if whole[pattern] for words in self._unseen(entry, pattern)]
         if entry.id in self._needed or (entry.expired(self.today) and stale):
-            return Status.EXPIRED, f"since {entry.expires}; review it, then remove it or set a new date"
+            return KnownStatus.EXPIRED, f"since {entry.expires}; review it, then remove it or set a new date"
         if stale:
-            return Status.STALE, f"{', '.join(stale)} no longer diverges so; remove it from the entry"
+            return KnownStatus.STALE, f"{', '.join(stale)} no longer diverges so; remove it from the entry"
         seen = any(name == entry.id for name, _, _ in self._seen)
-        return (Status.EXPECTED, "") if seen else (Status.NOT_EXECUTED, "none of its cases was compared")
+        return (KnownStatus.EXPECTED, "") if seen else (KnownStatus.NOT_EXECUTED, "none of its cases was compared")
 
     def _unseen(self, entry: KnownDivergence, pattern: str) -> list[str]:
         """The pattern, or the variants of it, that were compared and did not show the entry's kinds."""
@@ -148,4 +135,4 @@ class Ledger:
         seen = {variant for name, one, variant in self._seen if (name, one) == (entry.id, pattern)}
         if entry.variants is None:
             return [pattern] if asked and not seen else []
-        return [f"{pattern} ({variant.value})" for variant in sorted((entry.variants & asked) - seen)]
+        return [f"{pattern} ({variant.name})" for variant in sorted((entry.variants & asked) - seen)]

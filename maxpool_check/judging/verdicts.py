@@ -4,51 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 
 import numpy as np
 
 from maxpool_check.judging.comparison import Comparison, Wrong, compare
-from maxpool_check.judging.evidence import MOST, AllowedDifference, Cell, cells, differences
-from maxpool_check.judging.hypotheses import Cause, is_truncated_division
+from maxpool_check.judging.evidence import MOST, allowed_differences, wrong_cells
+from maxpool_check.judging.hypotheses import is_truncated_division
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import identical, same
 from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, Outcome, RefusedByTarget, Returned, TimedOut
-from maxpool_check.results.variants import PAIRS, Variant, Variation
+from maxpool_check.results.record import AllowedDifference, Cause, Cell, Verdict
+from maxpool_check.results.variants import PAIRS, Variant
 from maxpool_check.specifications.refused import Refused
-
-
-class Verdict(str, Enum):
-    """What an execution came to. A closed list."""
-
-    CONFORMS = "conforms"
-    """The answer is the document's, or the document excludes the graph and it was refused."""
-    DIVERGES = "diverges"
-    """The answer is wrong, or there should have been none."""
-    REFUSES = "refuses"
-    """A graph that the document allows was refused."""
-    CRASHES = "crashes"
-    """The target's process died."""
-    TIMES_OUT = "times-out"
-    """No answer came in time."""
-    UNDEFINED = "undefined"
-    """The document gives no result for some windows, and the rest is right: recorded, not judged."""
-    NOT_EXPRESSIBLE = "not-expressible"
-    """The target speaks nothing that means the same: not asked."""
-    UNSTABLE = "unstable"
-    """The same variant was answered in two ways."""
-    ERROR = "error"
-    """The asking went wrong; nothing is known about the target."""
-
-
-COMPARED = frozenset(
-    {Verdict.CONFORMS, Verdict.DIVERGES, Verdict.REFUSES, Verdict.CRASHES, Verdict.TIMES_OUT, Verdict.UNSTABLE}
-)
-"""The verdicts that hold a target to a document. A run without any of them proves nothing."""
-
-FAULTS = COMPARED - {Verdict.CONFORMS}
-"""The verdicts that must be known to be expected."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +44,6 @@ class Judgement:
 
 Meaning = Oracle | Refused
 """What a document makes of a case: an answer, or a refusal."""
-
-
-_DEPENDS_ON = {
-    Variation.OPTIMIZATION_OFF: "optimization",
-    Variation.OLDEST_OPSET: "opset",
-    Variation.DEFAULT_THREADS: "threads",
-    Variation.BATCH_SPLIT: "batch",
-    Variation.CHANNELS_PERMUTED: "channels",
-}
 
 
 def judge(meaning: Meaning, outcomes: Mapping[Variant, Outcome]) -> dict[Variant, Judgement]:
@@ -154,7 +113,7 @@ def _answered(meaning: Meaning, variant: Variant, outputs: Mapping[str, np.ndarr
     if compared.wrong:
         return _diverges(judgement, compared, outputs)
     asked = {name: outputs[name] for name in variant.outputs}
-    judgement = replace(judgement, differences=differences(compared.meaning, asked))
+    judgement = replace(judgement, differences=allowed_differences(compared.meaning, asked))
     if compared.meaning.has_empty:
         empty = compared.meaning.pooled.empty
         count, size = int(empty.sum()), empty.size
@@ -168,7 +127,7 @@ def _diverges(judgement: Judgement, compared: Comparison, outputs: Mapping[str, 
     whole = [
         _whole_message(meaning, wrong, outputs.get(wrong.output)) for wrong in compared.wrong if wrong.cells is None
     ]
-    evidence = cells(meaning, compared.wrong, outputs)
+    evidence = wrong_cells(meaning, compared.wrong, outputs)
     message = "; ".join(whole) or str(evidence[0])
     return replace(
         judgement,
@@ -218,9 +177,7 @@ def _varying(
         one, other = base.get(name), varied.get(name)
         if one is None or other is None or identical(one, other):
             continue
-        of = _DEPENDS_ON.get(variant.variation) if variant.variation else None
-        words = "y-depends-on" if name == "Y" else "indices-depend-on"
-        kind = DivergenceKind.UNSTABLE if of is None else DivergenceKind(f"{words}-{of}")
+        kind = _kind_of_difference(name, variant)
         if one.shape != other.shape or one.dtype != other.dtype or one.ndim != len(meaning.shape):
             found.append(Wrong(name, kind, None))
             continue
@@ -231,12 +188,19 @@ def _varying(
     return tuple(found)
 
 
+def _kind_of_difference(output: str, variant: Variant) -> DivergenceKind:
+    subject = variant.variation.subject if variant.variation else None
+    if subject is None:
+        return DivergenceKind.UNSTABLE
+    return DivergenceKind(f"{'y-depends-on' if output == 'Y' else 'indices-depend-on'}-{subject}")
+
+
 def _with(
     meaning: Oracle, before: Judgement, differences: tuple[Wrong, ...], base: Returned, varied: Returned
 ) -> Judgement:
     """A judgement with the differences from another answer of the same target."""
     one = next((one for one in meaning.meanings if one.shape == base.outputs["Y"].shape), meaning)
-    evidence = cells(one, differences, varied.outputs, instead=base.outputs)
+    evidence = wrong_cells(one, differences, varied.outputs, instead=base.outputs)
     shapes = "; ".join(
         f"{wrong.output} is {_shown(varied, wrong.output)}, and otherwise {_shown(base, wrong.output)}"
         for wrong in differences

@@ -18,7 +18,7 @@ from maxpool_check.comparing.gate import BLOCKING, Decision, Outcome
 from maxpool_check.comparing.transitions import Change, Group, Transition, counts, groups
 from maxpool_check.reporting.markdown import escaped, table
 from maxpool_check.reporting.tensors import coordinates
-from maxpool_check.results.record import Execution, Target
+from maxpool_check.results.record import Execution, TargetDescription
 
 IN_FULL = 6
 """How many groups are shown in full in the terminal; the others take a line each."""
@@ -33,8 +33,8 @@ class Changes:
     ``errors`` say why it is incomplete, ``left_out`` names the cases that could not be compared and were left out.
     """
 
-    old: Target
-    new: Target
+    old: TargetDescription
+    new: TargetDescription
     transitions: Sequence[Transition]
     outcome: Outcome
     errors: Sequence[str] = ()
@@ -219,7 +219,7 @@ def _side(execution: Execution | None) -> Mapping[str, Any] | None:
         "kinds": list(execution.kinds),
         "message": execution.message,
         "opset": execution.opset,
-        "answer": execution.answer,
+        "digests": execution.digests,
         "interpretations": execution.interpretations,
         "cells": msgspec.to_builtins(execution.cells),
         "differences": msgspec.to_builtins(execution.differences),

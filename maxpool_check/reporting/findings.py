@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -56,7 +57,7 @@ class Finding:
 
     def execution(self, fault: Fault) -> Execution:
         """One of them as the record has it: there may be more than there is room for."""
-        return self.record.executions[fault.at]
+        return next(itertools.islice(self.record.executions, fault.at, None))
 
     @cached_property
     def smallest(self) -> Execution:

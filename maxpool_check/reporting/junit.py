@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from maxpool_check.reporting.text import details
-from maxpool_check.results.record import Execution, Record, Target
+from maxpool_check.results.record import Execution, Record, TargetDescription
 
 _NO_CHAR = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -45,7 +45,7 @@ def parts(record: Record) -> Iterator[str]:
     yield behind + "\n"
 
 
-def _suite(record: Record, target: Target) -> TestSuite:
+def _suite(record: Record, target: TargetDescription) -> TestSuite:
     suite = TestSuite(_clean(target.name))
     for name, value in (
         ("distribution", target.distribution), ("version", target.version), ("provider", target.provider),
@@ -66,7 +66,7 @@ def _problems(record: Record) -> Iterator[TestSuite]:
         yield suite
 
 
-def _tests(record: Record, target: Target) -> Iterator[TestCase]:
+def _tests(record: Record, target: TargetDescription) -> Iterator[TestCase]:
     """Those of one target, in the order of its executions; then the known divergences that no longer occur."""
     entries = [entry for entry in (record.footer.known if record.footer else ()) if entry.target == target.name]
     reasons = {entry.id: entry.reason for entry in entries}

@@ -15,7 +15,7 @@ from maxpool_check.reporting.findings import (
     summary,
 )
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
-from maxpool_check.results.record import Execution, Record, Target
+from maxpool_check.results.record import Execution, Record, TargetDescription
 
 _QUESTIONS = {
     "indices": "Asked for Y and Indices",
@@ -133,7 +133,7 @@ def _setting(record: Record) -> list[str]:
     return [*lines, *table(["document", *[f"`{point}`" for point in points]], rows), "", "</details>"]
 
 
-def _target(target: Target) -> list[str]:
+def _target(target: TargetDescription) -> list[str]:
     options = ", ".join(f"{key}={value}" for key, value in target.session_options.items())
     opsets = f", loads operator sets up to {target.newest_opset}" if target.newest_opset is not None else ""
     return [

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reporting import streamed
 from maxpool_check.reporting.text import details
-from maxpool_check.results.record import Execution, Record, Target
+from maxpool_check.results.record import Execution, Record, TargetDescription
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -27,7 +27,7 @@ def parts(record: Record) -> Iterator[str]:
     return streamed.parts({"$schema": SCHEMA, "version": "2.1.0", "runs": runs})
 
 
-def _run(record: Record, target: Target) -> dict[str, Any]:
+def _run(record: Record, target: TargetDescription) -> dict[str, Any]:
     known = record.footer.known if record.footer else ()
     stale = [entry for entry in known if entry.target == target.name and entry.status in ("stale", "expired")]
     return {
@@ -60,7 +60,7 @@ def _run(record: Record, target: Target) -> dict[str, Any]:
     }
 
 
-def _problems(record: Record, target: Target) -> Iterator[str]:
+def _problems(record: Record, target: TargetDescription) -> Iterator[str]:
     """What is wrong with the run, and not with the target."""
     yield from record.footer.errors if record.footer else ["the run did not end"]
     yield from (f"{one.case}: {one.message}" for one in _of(record, target) if one.verdict == "error")
@@ -70,7 +70,7 @@ def _notification(text: str) -> dict[str, Any]:
     return {"level": "error", "message": {"text": text}}
 
 
-def _results(record: Record, target: Target) -> Iterator[dict[str, Any]]:
+def _results(record: Record, target: TargetDescription) -> Iterator[dict[str, Any]]:
     known = record.footer.known if record.footer else ()
     reasons = {entry.id: entry.reason for entry in known if entry.target == target.name}
     for execution in _of(record, target):
@@ -78,7 +78,7 @@ def _results(record: Record, target: Target) -> Iterator[dict[str, Any]]:
             yield from (_result(execution, kind, reasons) for kind in execution.kinds)
 
 
-def _of(record: Record, target: Target) -> Iterator[Execution]:
+def _of(record: Record, target: TargetDescription) -> Iterator[Execution]:
     return (one for one in record.executions if one.target == target.name)
 
 

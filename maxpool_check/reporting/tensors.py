@@ -6,16 +6,16 @@ import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 
-from maxpool_check.results.record import Layout
+from maxpool_check.reference.layout import Layout
 
-Cell = tuple[int, ...]
+Coordinates = tuple[int, ...]
 
 
 def planes(
     values: Sequence[str],
     shape: Sequence[int],
-    marked: Collection[Cell] = (),
-    layout: Layout = "channels-first",
+    marked: Collection[Coordinates] = (),
+    layout: Layout = Layout.CHANNELS_FIRST,
     *,
     only_marked: bool = False,
 ) -> list[str]:
@@ -45,17 +45,17 @@ def planes(
 
 def _axes(layout: Layout, rank: int) -> list[int]:
     """The axes of a tensor with those of the batch and the channels first."""
-    if layout == "channels-first" or rank < 3:
+    if layout is Layout.CHANNELS_FIRST or rank < 3:
         return list(range(rank))
-    return [0, rank - 1, *range(1, rank - 1)] if layout == "channels-last" else [rank - 1, *range(rank - 1)]
+    return [0, rank - 1, *range(1, rank - 1)] if layout is Layout.CHANNELS_LAST else [rank - 1, *range(rank - 1)]
 
 
 def _plane(
-    texts: Mapping[Cell, str],
+    texts: Mapping[Coordinates, str],
     shape: Sequence[int],
     at: Mapping[int, int],
     inner: Sequence[int],
-    marked: Collection[Cell],
+    marked: Collection[Coordinates],
 ) -> list[str]:
     sizes = [shape[axis] for axis in inner]
     rows = [[dict(zip(inner, cell, strict=True)) for cell in row] for row in _rows(sizes)]
@@ -65,17 +65,19 @@ def _plane(
     return [" ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in shown]
 
 
-def _rows(sizes: Sequence[int]) -> list[list[Cell]]:
+def _rows(sizes: Sequence[int]) -> list[list[Coordinates]]:
     columns = range(sizes[-1])
     return [[(*row, column) for column in columns] for row in itertools.product(*map(range, sizes[:-1]))]
 
 
-def window_cells(at: Cell, window: Sequence[Sequence[int]], layout: Layout = "channels-first") -> list[Cell]:
+def window_cells(
+    at: Coordinates, window: Sequence[Sequence[int]], layout: Layout = Layout.CHANNELS_FIRST
+) -> list[Coordinates]:
     """The cells of X in the window of an output cell: its own batch and channel, and the taps inside X."""
     positions = itertools.product(*window)
-    if layout == "channels-first":
+    if layout is Layout.CHANNELS_FIRST:
         return [(*at[: len(at) - len(window)], *position) for position in positions]
-    batch = at[:1] if layout == "channels-last" else ()
+    batch = at[:1] if layout is Layout.CHANNELS_LAST else ()
     return [(*batch, *position, at[-1]) for position in positions]
 
 

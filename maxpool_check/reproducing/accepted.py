@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import Verdict, judge
+from maxpool_check.judging.verdicts import judge
 from maxpool_check.reference.definition import cells as window_cells
 from maxpool_check.reference.dtypes import bits, is_float
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reporting.tensors import window_text
 from maxpool_check.results.outcomes import Returned
+from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import Variant
 
 

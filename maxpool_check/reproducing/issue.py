@@ -7,14 +7,14 @@ import platform
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reproducing.runtimes import DEFAULT_PROVIDER, Runtime
 from maxpool_check.reproducing.script import Reproduced
+from maxpool_check.results.record import TargetDescription
 from maxpool_check.specifications.refused import Refused
-from maxpool_check.targets.description import Description
 
 _PLATFORMS = {"Darwin": "Mac"}
 _ARCHITECTURES = {"x86_64": "X64", "AMD64": "X64", "aarch64": "ARM64", "arm64": "ARM64", "i686": "X86"}
 
 
-def issue(one: Reproduced, runtime: Runtime, said: Description, script: str, printed: str) -> str:
+def issue(one: Reproduced, runtime: Runtime, said: TargetDescription, script: str, printed: str) -> str:
     """Markdown; ``printed`` is what the script said when it was tried."""
     case = one.inquiry.case
     meaning = one.inquiry.meaning

@@ -1,114 +1,148 @@
-"""The ways a case is asked."""
+"""The variants in which a case is executed: which outputs are requested, and what is varied."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from enum import Enum
-from functools import cached_property
+from dataclasses import dataclass
+
+Y_AND_INDICES = ("Y", "Indices")
+Y_ALONE = ("Y",)
 
 
-class Variation(str, Enum):
-    """What may be different without making a difference to the answer."""
+@dataclass(frozen=True)
+class Variation:
+    """What a variant changes that must not change the outputs.
 
-    OPTIMIZATION_OFF = "optimization-off"
-    """The graph optimisations of the runtime are off; by default all of them are on."""
-    OLDEST_OPSET = "oldest-opset"
-    """The model is of the oldest operator set that means the same."""
-    DEFAULT_THREADS = "default-threads"
-    """The runtime takes as many threads as it likes; otherwise it is given one."""
-    TWICE = "twice"
-    """What has just answered is asked again."""
-    BATCH_SPLIT = "batch-split"
-    """Each image of the batch is asked for alone, and the answers are put together."""
-    CHANNELS_PERMUTED = "channels-permuted"
-    """The channels come in the reverse order, and the answer is put back."""
-
-
-class Variant(str, Enum):
-    """One way to ask. Runtimes have other kernels for Y and Indices than for Y alone, so each case is asked both.
-
-    A document with an operator domain of its own is also asked about there, beside ONNX's. The others vary one of the
-    first two, and their answers are held to its answer as well. They are asked in this order: twice is twice in a row.
+    ``sentence`` completes "Y differs ..."; ``subject`` names the kinds of divergence of it, ``y-depends-on-SUBJECT`` and
+    ``indices-depend-on-SUBJECT``; a difference without a subject is ``unstable``. ``is_setting``: the target's program
+    must support it and lists it in its description.
     """
 
-    INDICES = "indices"
-    """For Y and Indices."""
-    INDICES_TWICE = "indices-twice"
-    Y_ONLY = "y-only"
-    """For Y alone."""
-    Y_ONLY_TWICE = "y-only-twice"
-    INDICES_IN_DOMAIN = "indices-in-domain"
-    """For Y and Indices, in the document's own operator domain."""
-    Y_ONLY_IN_DOMAIN = "y-only-in-domain"
-    """For Y alone, in the document's own operator domain."""
-    INDICES_OPTIMIZATION_OFF = "indices-optimization-off"
-    Y_ONLY_OPTIMIZATION_OFF = "y-only-optimization-off"
-    INDICES_OLDEST_OPSET = "indices-oldest-opset"
-    Y_ONLY_OLDEST_OPSET = "y-only-oldest-opset"
-    INDICES_DEFAULT_THREADS = "indices-default-threads"
-    Y_ONLY_DEFAULT_THREADS = "y-only-default-threads"
-    INDICES_BATCH_SPLIT = "indices-batch-split"
-    Y_ONLY_BATCH_SPLIT = "y-only-batch-split"
-    INDICES_CHANNELS_PERMUTED = "indices-channels-permuted"
-    Y_ONLY_CHANNELS_PERMUTED = "y-only-channels-permuted"
+    name: str
+    sentence: str
+    subject: str | None = None
+    is_setting: bool = False
 
-    @cached_property
-    def outputs(self) -> tuple[str, ...]:
-        """The outputs asked for."""
-        return ("Y", "Indices") if self.value.startswith("indices") else ("Y",)
 
-    @cached_property
-    def in_domain(self) -> bool:
-        """Whether it is asked in the document's own operator domain."""
-        return self in (Variant.INDICES_IN_DOMAIN, Variant.Y_ONLY_IN_DOMAIN)
+TWICE = Variation("twice", "when the same session runs again", is_setting=True)
+OPTIMIZATION_OFF = Variation(
+    "optimization-off", "with the graph optimizations off", subject="optimization", is_setting=True
+)
+OLDEST_OPSET = Variation("oldest-opset", "in the oldest operator set that means the same", subject="opset")
+DEFAULT_THREADS = Variation(
+    "default-threads", "with the runtime's default number of threads", subject="threads", is_setting=True
+)
+BATCH_SPLIT = Variation("batch-split", "when each image of the batch is executed alone", subject="batch")
+CHANNELS_PERMUTED = Variation("channels-permuted", "when the channels are in reverse order", subject="channels")
 
-    @cached_property
-    def variation(self) -> Variation | None:
-        """What is varied, if anything is."""
-        return next((one for one in Variation if self.value.endswith(one.value)), None)
+VARIATIONS = (TWICE, OPTIMIZATION_OFF, OLDEST_OPSET, DEFAULT_THREADS, BATCH_SPLIT, CHANNELS_PERMUTED)
+"""Everything that can be varied. ``twice`` executes the same request again, in the session of the first execution."""
 
-    @cached_property
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to execute a case.
+
+    ``outputs`` are those requested: runtimes have other kernels for Y and Indices than for Y alone, so each case is
+    executed in both ways. ``in_domain``: the model uses the operator domain of the document itself, not ONNX's.
+    """
+
+    outputs: tuple[str, ...] = Y_AND_INDICES
+    variation: Variation | None = None
+    in_domain: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name in records and on the command line, as ``y-only-batch-split``."""
+        changed = "-in-domain" if self.in_domain else f"-{self.variation.name}" if self.variation else ""
+        return ("indices" if "Indices" in self.outputs else "y-only") + changed
+
+    @property
+    def has_indices(self) -> bool:
+        """Whether Indices are requested."""
+        return "Indices" in self.outputs
+
+    @property
     def base(self) -> Variant:
-        """The variant that is varied; itself, if none is."""
-        if self.variation is None:
-            return self
-        return Variant.INDICES if "Indices" in self.outputs else Variant.Y_ONLY
+        """The variant that its outputs must equal; itself, where nothing is varied."""
+        return Variant(self.outputs) if self.variation else self
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __lt__(self, other: Variant) -> bool:
+        return _ORDER[self] < _ORDER[other]
 
 
-DEFAULT_VARIANTS = tuple(variant for variant in Variant if variant.variation is None)
-"""The variants that are asked if nobody says which."""
+WITH_INDICES, Y_ONLY = Variant(Y_AND_INDICES), Variant(Y_ALONE)
 
-PAIRS = ((Variant.INDICES, Variant.Y_ONLY), (Variant.INDICES_IN_DOMAIN, Variant.Y_ONLY_IN_DOMAIN))
-"""Variants that differ in nothing but Indices: their Y are held against each other."""
+DEFAULT_VARIANTS = (
+    WITH_INDICES,
+    Y_ONLY,
+    Variant(Y_AND_INDICES, in_domain=True),
+    Variant(Y_ALONE, in_domain=True),
+)
+"""The variants that are executed by default."""
+
+PAIRS = tuple(zip(DEFAULT_VARIANTS[::2], DEFAULT_VARIANTS[1::2], strict=True))
+"""Variants that differ in nothing but Indices: their Y are compared with each other."""
+
+ALL_VARIANTS = (
+    WITH_INDICES,
+    Variant(Y_AND_INDICES, TWICE),
+    Y_ONLY,
+    Variant(Y_ALONE, TWICE),
+    *DEFAULT_VARIANTS[2:],
+    *(
+        Variant(outputs, variation)
+        for variation in VARIATIONS
+        if variation is not TWICE
+        for outputs in (Y_AND_INDICES, Y_ALONE)
+    ),
+)
+"""Every variant, in the order of execution: twice follows directly on what it repeats."""
+
+_ORDER = {variant: number for number, variant in enumerate(ALL_VARIANTS)}
+_BY_NAME = {variant.name: variant for variant in ALL_VARIANTS}
 
 
-def variants(
-    outputs: tuple[str, ...], domain: str | None = None, wanted: Collection[Variant] = DEFAULT_VARIANTS
+def variant_named(name: str) -> Variant:
+    """The variant of this name; ``KeyError`` if there is none."""
+    return _BY_NAME[name]
+
+
+def variants_of(
+    outputs: tuple[str, ...], domain: str | None = None, selected: Collection[Variant] = DEFAULT_VARIANTS
 ) -> tuple[Variant, ...]:
-    """The wanted variants that a case with these outputs is asked, in order; ``domain`` is its document's own, if any."""
+    """The selected variants that apply to a case with these outputs, in order of execution.
+
+    ``domain`` is the operator domain of the case's document, if it has one.
+    """
     return tuple(
         variant
-        for variant in Variant
-        if variant in wanted
+        for variant in ALL_VARIANTS
+        if variant in selected
         and (domain or not variant.in_domain)
-        and ("Indices" in outputs or variant.outputs == ("Y",))
+        and ("Indices" in outputs or not variant.has_indices)
     )
 
 
-def parse(text: str) -> frozenset[Variant]:
-    """The variants of a list, as ``all`` or ``default,twice``: names of variants, and of variations for both of theirs.
+def parse_variants(text: str) -> frozenset[Variant]:
+    """The variants of a list such as ``all`` or ``default,twice``: names of variants, or of variations for both outputs.
 
-    What a variation is held against is asked as well. ``ValueError`` for a name that there is not.
+    The variant that a variation is compared with is included. ``ValueError`` for an unknown name.
     """
-    found: set[Variant] = set()
+    selected: set[Variant] = set()
     for name in (part.strip() for part in text.split(",")):
         named = {
             variant
-            for variant in Variant
-            if name in ("all", variant.value, variant.variation) or (name == "default" and variant in DEFAULT_VARIANTS)
+            for variant in ALL_VARIANTS
+            if name in ("all", variant.name)
+            or (name == "default" and variant in DEFAULT_VARIANTS)
+            or (variant.variation is not None and name == variant.variation.name)
         }
         if not named:
-            known = ["all", "default", *(one.value for one in Variation), *(one.value for one in DEFAULT_VARIANTS)]
-            raise ValueError(f"no variant '{name}'; there are {', '.join(known)}, and the like of y-only-twice")
-        found |= named
-    return frozenset(found | {variant.base for variant in found})
+            names = ["all", "default", *(each.name for each in VARIATIONS), *(each.name for each in DEFAULT_VARIANTS)]
+            raise ValueError(f"unknown variant '{name}'; known: {', '.join(names)}, and combinations: y-only-twice")
+        selected |= named
+    return frozenset(selected | {variant.base for variant in selected})

@@ -14,11 +14,10 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import Meaning, judge
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import Failed
-from maxpool_check.results.record import Execution
+from maxpool_check.results.record import Execution, TargetDescription
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.execution import Asked, execution
 from maxpool_check.running.slot import Pending, Slot, settled
-from maxpool_check.targets.description import Description
 from maxpool_check.targets.dialogue import Reply
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart, Worker
@@ -101,7 +100,7 @@ class Asker:
         return [str(error) for error in found if error is not None]
 
     @property
-    def descriptions(self) -> list[Description]:
+    def descriptions(self) -> list[TargetDescription]:
         """What the targets say of themselves."""
         return [target.description for target in self.targets]
 
@@ -172,7 +171,7 @@ class Asker:
                 continue
             replies = settled(pending, self._slots.values())
             lines = tuple(judged(Asked(case, name, meaning, replies)))
-            answers[name] = Answer(lines, tuple(q.value for q, reply in replies.items() if is_final(reply)))
+            answers[name] = Answer(lines, tuple(q.name for q, reply in replies.items() if is_final(reply)))
             for line in lines:
                 patience[name].count(line, final=line.variant in answers[name].final)
             if patience[name].lost is not None:

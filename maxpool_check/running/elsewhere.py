@@ -14,9 +14,9 @@ from dataclasses import replace
 from itertools import islice
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.results.record import TargetDescription
 from maxpool_check.running.asker import Answer, Asker, Order
 from maxpool_check.running.executors import Lost, Pool, kept, processes
-from maxpool_check.targets.description import Description
 
 CHUNK = 25
 """Cases that are sent together."""
@@ -50,14 +50,14 @@ def elsewhere(order: Order, jobs: int, scheduler: str | None) -> Iterator[Elsewh
         yield Elsewhere(order, pool)
 
 
-def describe(run: str, order: Order) -> tuple[list[Description], list[str]]:
+def describe(run: str, order: Order) -> tuple[list[TargetDescription], list[str]]:
     """What the targets say of themselves where this is called, and which cannot be started."""
     asker = kept(run, lambda: Asker(order))
     return asker.descriptions, asker.errors
 
 
 def ask(
-    run: str, order: Order, expected: Sequence[Description], cases: Sequence[Case], given_up: Collection[str]
+    run: str, order: Order, expected: Sequence[TargetDescription], cases: Sequence[Case], given_up: Collection[str]
 ) -> list[Mapping[str, Answer]]:
     """The answers to a chunk. Raises :class:`Lost` where the targets are not those that were described."""
     asker = kept(run, lambda: Asker(order))
@@ -67,7 +67,7 @@ def ask(
     return list(asker.answers(cases, lambda: given_up))
 
 
-def check_same_targets(described: Sequence[Description], expected: Sequence[Description]) -> None:
+def check_same_targets(described: Sequence[TargetDescription], expected: Sequence[TargetDescription]) -> None:
     """Refuse targets that are not those that were described where the run began. Raises :class:`Lost`."""
     for found, wanted in zip(described, expected, strict=True):
         if found != wanted:

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.verdicts import FAULTS, Judgement, Meaning, Verdict
+from maxpool_check.judging.verdicts import Judgement, Meaning
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.results import record
 from maxpool_check.results.outcomes import Outcome, Returned
+from maxpool_check.results.record import FAULTS, Verdict
 from maxpool_check.results.variants import Variant
 from maxpool_check.targets.dialogue import Reply
 
@@ -35,8 +36,8 @@ def execution(asked: Asked, variant: Variant, judgement: Judgement) -> record.Ex
     return record.Execution(
         target=asked.target,
         case=case.id,
-        variant=variant.value,
-        verdict=judgement.verdict.value,
+        variant=variant.name,
+        verdict=judgement.verdict,
         title=case.title,
         spec=case.spec,
         case_sha256=case.sha256,
@@ -47,28 +48,13 @@ def execution(asked: Asked, variant: Variant, judgement: Judgement) -> record.Ex
         limit=judgement.limit,
         opset=reply.opset,
         translation=reply.steps,
-        layout=case.specification.layout.value,
+        layout=case.specification.layout,
         interpretations=dict(judgement.interpretations),
-        causes=tuple(record.Cause(kind=one.kind.value, output=one.output, cells=one.cells) for one in judgement.causes),
-        answer=_digests(reply.outcome),
+        causes=judgement.causes,
+        digests=_digests(reply.outcome),
         counts={kind.value: count for kind, count in (judgement.counts or {}).items()},
-        cells=tuple(
-            record.Cell(
-                at=cell.at,
-                output=cell.output,
-                expected=cell.expected,
-                got=cell.got,
-                kind=cell.kind,
-                window=cell.window,
-                values=cell.values,
-                got_cell=cell.got_cell,
-            )
-            for cell in judgement.cells
-        ),
-        differences=tuple(
-            record.AllowedDifference(at=one.at, output=one.output, reference=one.reference, got=one.got)
-            for one in judgement.differences
-        ),
+        cells=judgement.cells,
+        differences=judgement.differences,
         size=case.X.size,
         input=_input(case) if explained else None,
         clauses=case.covers,

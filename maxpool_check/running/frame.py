@@ -5,18 +5,24 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from enum import IntEnum
 from pathlib import Path
 
 import maxpool_check
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.verdicts import COMPARED, Verdict
-from maxpool_check.results.record import Execution, Footer, Header, KnownEntry, Target
+from maxpool_check.results.record import (
+    COMPARED,
+    Execution,
+    KnownEntry,
+    RunFooter,
+    RunHeader,
+    TargetDescription,
+    Verdict,
+)
 from maxpool_check.running import machine
 from maxpool_check.specifications import SPECIFICATIONS
-from maxpool_check.targets.description import Description
 
 
 class ExitCode(IntEnum):
@@ -30,20 +36,20 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-def header(cases: Sequence[Case], targets: Sequence[Description], known_files: Sequence[Path]) -> Header:
+def header(cases: Sequence[Case], targets: Sequence[TargetDescription], known_files: Sequence[Path]) -> RunHeader:
     """The first line: everything that an answer or a verdict can depend on."""
     digest = hashlib.sha256()
     for case in cases:
         digest.update(f"{case.id} {case.sha256}\n".encode())
     used = {case.spec for case in cases}
-    return Header(
+    return RunHeader(
         tool=maxpool_check.__version__,
         started=_now(),
         python=machine.python(),
         system=machine.system(),
         cpu=machine.cpu(),
         libraries=machine.libraries(),
-        targets=tuple(Target(**asdict(target)) for target in targets),
+        targets=tuple(targets),
         profile={name: document.policies.names() for name, document in SPECIFICATIONS.items() if name in used},
         cases=len(cases),
         cases_sha256=digest.hexdigest(),
@@ -68,9 +74,9 @@ class Tally:
         self.informative |= bool(execution.information)
 
 
-def footer(tally: Tally, known: Sequence[KnownEntry], errors: Sequence[str], *, strict: bool) -> Footer:
+def footer(tally: Tally, known: Sequence[KnownEntry], errors: Sequence[str], *, strict: bool) -> RunFooter:
     """The last line, with the exit code. ``strict``: differences that a document allows count as well."""
-    return Footer(
+    return RunFooter(
         finished=_now(),
         executions=tally.executions,
         summary={target: dict(counts) for target, counts in tally.summary.items()},

@@ -11,13 +11,12 @@ import msgspec
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.known import KnownDivergence, Ledger, is_glob
-from maxpool_check.judging.verdicts import COMPARED, FAULTS, Verdict
 from maxpool_check.results import record
 from maxpool_check.results.outcomes import Failed
-from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variants
+from maxpool_check.results.record import COMPARED, FAULTS, TargetDescription, Verdict
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variant_named, variants_of
 from maxpool_check.running.asker import Answer, Patience, judged, meaning_of
 from maxpool_check.running.execution import Asked
-from maxpool_check.targets.description import Description
 from maxpool_check.targets.dialogue import Reply
 
 
@@ -30,7 +29,7 @@ class Run:
 
     def __init__(
         self,
-        targets: Sequence[Description],
+        targets: Sequence[TargetDescription],
         known: Sequence[KnownDivergence],
         complete: Callable[[str], bool],
         today: date | None = None,
@@ -78,7 +77,7 @@ class Run:
                     record.KnownEntry(
                         id=entry.id,
                         target=target,
-                        status=status.value,
+                        status=status,
                         kinds=tuple(sorted(kind.value for kind in entry.kinds)),
                         reason=entry.reason,
                         issue=entry.issue,
@@ -89,7 +88,7 @@ class Run:
 
     def _not_asked(self, case: Case, name: str, lost: str) -> list[record.Execution]:
         why = Failed(f"not asked: the target was given up ({lost})")
-        asked = variants(case.outputs, case.specification.domain, self._wanted)
+        asked = variants_of(case.outputs, case.specification.domain, self._wanted)
         return judged(Asked(case, name, meaning_of(case), {variant: Reply(why) for variant in asked}))
 
     def _count(self, name: str, line: record.Execution, *, final: bool) -> None:
@@ -102,7 +101,7 @@ class Run:
 
 def apply_known(line: record.Execution, ledger: Ledger) -> record.Execution:
     """A line with what the known divergences say of it."""
-    variant, verdict = Variant(line.variant), Verdict(line.verdict)
+    variant, verdict = variant_named(line.variant), Verdict(line.verdict)
     if verdict in COMPARED:
         ledger.compared(line.case, variant)
     if verdict not in FAULTS:
@@ -112,7 +111,7 @@ def apply_known(line: record.Execution, ledger: Ledger) -> record.Execution:
     return msgspec.structs.replace(line, known=known.id if known else None, status=status)
 
 
-def covers(entry: KnownDivergence, target: Description) -> bool:
+def covers(entry: KnownDivergence, target: TargetDescription) -> bool:
     """Whether an entry is about a target."""
     return entry.when.covers(target.distribution, target.version, target.provider)
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.results.outcomes import Crashed, Failed, Outcome, Returned, TimedOut
-from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variants
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variants_of
 from maxpool_check.targets.dialogue import Dialogue, Reply, dialogue
 from maxpool_check.targets.process import CannotStart, Worker, listen
 from maxpool_check.targets.protocol import Request
@@ -80,7 +80,7 @@ class Slot:
 
         An exception leaves nothing of what was put.
         """
-        asked = variants(case.outputs, case.specification.domain, wanted)
+        asked = variants_of(case.outputs, case.specification.domain, wanted)
         pending = {variant: Pending(dialogue(self.target, case, variant)) for variant in asked}
         self.put(pending.values())
         return pending

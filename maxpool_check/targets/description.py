@@ -1,36 +1,12 @@
-"""What a target says of itself."""
+"""What a target can be handed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True)
-class Description:
-    """Who answered: what the record says of a target.
-
-    ``newest_opset`` is the newest operator set it loads, None for one that is not asked with ONNX models. ``speaks`` is
-    what it is asked in: ``onnx``, ``attributes`` (ONNX's seven), or another of ``LANGUAGES``. ``indices`` is how it counts:
-    ``whole`` tensor, each ``plane``, or None where it gives no Indices.
-    """
-
-    name: str
-    distribution: str
-    version: str
-    provider: str
-    providers: tuple[str, ...]
-    session_options: Mapping[str, Any]
-    python: str
-    numpy: str
-    newest_opset: int | None
-    speaks: str
-    indices: str | None
-
-
-@dataclass(frozen=True)
-class Limits:
+class TargetLimits:
     """What a target says it cannot be handed at all; None: it does not say."""
 
     dtypes: tuple[str, ...] | None

@@ -13,7 +13,7 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import Failed, NotExecuted, Outcome, RefusedByTarget, Returned
-from maxpool_check.results.variants import Variant, Variation
+from maxpool_check.results.variants import BATCH_SPLIT, CHANNELS_PERMUTED, OLDEST_OPSET, TWICE, Variant, Variation
 from maxpool_check.specifications.attributes import AttributeType
 from maxpool_check.specifications.languages import NotExpressible
 from maxpool_check.specifications.opsets import Graph, oldest_opset_for, opset_for
@@ -38,19 +38,16 @@ class Reply:
 Dialogue = Generator[Request, Outcome, Reply]
 """Yields what a worker is to be asked, is sent what became of it, and returns the reply."""
 
-_SETTINGS = (Variation.OPTIMIZATION_OFF, Variation.DEFAULT_THREADS)
-"""The variations that only a program can make that knows them."""
-
 _SMALLEST = np.zeros((1, 1, 1), np.float32)
 
 
 def dialogue(target: Target, case: Case, variant: Variant) -> Dialogue:
     """Ask a target one variant; whoever has a worker of it carries the requests."""
     variation = variant.variation
-    if variation in (Variation.BATCH_SPLIT, Variation.CHANNELS_PERMUTED):
+    if variation in (BATCH_SPLIT, CHANNELS_PERMUTED):
         return (yield from _in_parts(target, case, variant, variation))
-    if variation in _SETTINGS and _setting(target, variant) is None:
-        return Reply(NotExecuted(f"it has no setting for {variation.value}"))
+    if variation is not None and variation.is_setting and variation != TWICE and _setting(target, variant) is None:
+        return Reply(NotExecuted(f"it has no setting for {variation.name}"))
     if variant.in_domain:
         return (yield from _in_domain(target, case, variant))
     return (yield from _as_it_is(target, case, variant))
@@ -106,7 +103,7 @@ def _as_it_is(target: Target, case: Case, variant: Variant) -> Dialogue:
 
 def _by_attributes(target: Target, case: Case, variant: Variant, graph: Translation) -> Dialogue:
     """Ask with the attributes alone."""
-    if variant.variation is Variation.OLDEST_OPSET:
+    if variant.variation == OLDEST_OPSET:
         return Reply(NotExecuted("it is not asked with ONNX models"))
     if graph.activation is not None:
         return Reply(NotExecuted("it is asked for MaxPool alone, without an activation"))
@@ -131,7 +128,7 @@ def _by_model(target: Target, case: Case, variant: Variant, graph: Translation, 
     opset = opset_for(asked, graph.onnx, newest)
     if opset is None:
         return Reply(NotExecuted(f"no operator set up to {newest}, the newest it loads, means the same"))
-    if variant.variation is Variation.OLDEST_OPSET:
+    if variant.variation == OLDEST_OPSET:
         usual, opset = opset, oldest_opset_for(asked, graph.onnx, opset)
         if opset is None:
             why = f"no older version of the operator than that of operator set {usual} means the same"
@@ -177,7 +174,7 @@ def _in_domain(target: Target, case: Case, variant: Variant) -> Dialogue:
 
 def _setting(target: Target, variant: Variant) -> str | None:
     """What the program is told to do otherwise, if it knows how."""
-    return variant.variation.value if variant.variation and variant.variation.value in target.settings else None
+    return variant.variation.name if variant.variation and variant.variation.name in target.settings else None
 
 
 def _steps(target: Target, graph: Translation, variant: Variant) -> tuple[str, ...]:

@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from maxpool_check.results.outcomes import RefusedByTarget, Returned
+from maxpool_check.results.record import TargetDescription
 from maxpool_check.specifications.languages import LANGUAGES
 from maxpool_check.targets import environments, onnx_model
-from maxpool_check.targets.description import Description, Limits
+from maxpool_check.targets.description import TargetLimits
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import START_SECONDS, CannotStart, Worker, adapter
 from maxpool_check.targets.protocol import Request
@@ -88,20 +89,20 @@ class Target:
                 raise CannotStart(f"{self.name} cannot be started: {error}") from error
         return self.name.options.get("python", sys.executable)
 
-    def _described(self, worker: Worker) -> Description:
+    def _described(self, worker: Worker) -> TargetDescription:
         """What it says of itself, and can be asked. Raises :class:`CannotStart`."""
         try:
             said = worker.description
         except CannotStart as error:
             raise self.cannot_start(error) from error
         try:
-            self.limits = Limits(_maybe(said.get("dtypes"), str), _maybe(said.get("spatial"), int))
+            self.limits = TargetLimits(_maybe(said.get("dtypes"), str), _maybe(said.get("spatial"), int))
             self.settings = _maybe(said.get("settings"), str) or ()
             return self._description(worker, said)
         except (TypeError, ValueError) as error:
             raise CannotStart(f"{self.name} says of itself what nobody understands: {error}") from error
 
-    def _description(self, worker: Worker, said: Mapping[str, Any]) -> Description:
+    def _description(self, worker: Worker, said: Mapping[str, Any]) -> TargetDescription:
         wants = str(said.get("wants", "attributes"))
         if wants not in ("model", "attributes", *LANGUAGES):
             raise CannotStart(
@@ -110,7 +111,7 @@ class Target:
         indices = said.get("indices", "whole")
         if indices not in ("whole", "plane", None):
             raise CannotStart(f"{self.name} counts Indices by '{indices}'; that is 'whole', 'plane' or null")
-        return Description(
+        return TargetDescription(
             name=str(self.name),
             distribution=str(said.get("distribution", self.name.runtime)),
             version=str(said.get("version", "0")),

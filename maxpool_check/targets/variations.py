@@ -11,7 +11,7 @@ import numpy as np
 from maxpool_check.corpus.case import Case
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.results.variants import Variation
+from maxpool_check.results.variants import CHANNELS_PERMUTED, Variation
 from maxpool_check.specifications.languages import NotExpressible
 
 
@@ -24,7 +24,7 @@ def parts(case: Case, variation: Variation) -> list[Case]:
         raise NotExpressible("its document excludes the graph: there is no answer to hold others to")
     layout = case.specification.layout
     batch, channels = layout.sizes(case.X.shape)[:2]
-    if variation is Variation.CHANNELS_PERMUTED:
+    if variation is CHANNELS_PERMUTED:
         if channels < 2:
             raise NotExpressible("there are no two channels to exchange")
         return [replace(case, X=np.ascontiguousarray(np.flip(case.X, _channel_axis(layout))))]
@@ -48,7 +48,7 @@ def _put_back(case: Case, variation: Variation, name: str, tensors: Sequence[np.
     if any(tensor.ndim != case.X.ndim for tensor in tensors):
         # No answer to this case at all; it is told apart by its shape.
         return tensors[0]
-    if variation is Variation.CHANNELS_PERMUTED:
+    if variation is CHANNELS_PERMUTED:
         axis = _channel_axis(layout)
         tensor = np.ascontiguousarray(np.flip(tensors[0], axis))
         step = prod(spatial) if numbering.layout is Layout.CHANNELS_FIRST else 1

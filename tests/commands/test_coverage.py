@@ -2,7 +2,7 @@
 
 import pytest
 
-from maxpool_check.results.record import read
+from maxpool_check.results.storage import read
 
 TINY = """\
 spec: xmos-maxpool2d

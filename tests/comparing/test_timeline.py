@@ -1,7 +1,7 @@
 """What a release shows, counted."""
 
 from maxpool_check.comparing.timeline import Release
-from maxpool_check.results.record import read
+from maxpool_check.results.storage import read
 from tests.conftest import ROOT
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from maxpool_check.comparing.gate import Decision, decide
 from maxpool_check.comparing.transitions import Change, Incomparable, change, groups, paired, transitions
-from maxpool_check.results.record import Execution, Footer, Header, Record, Target
+from maxpool_check.results.record import Execution, Record, RunFooter, RunHeader, Target
 
 A, B = {"Y": "a"}, {"Y": "b"}
 
@@ -87,13 +87,13 @@ def record(*executions, profile=None, targets=("t",), footer=True):
         "numpy": "2",
     }
     return Record(
-        Header(
+        RunHeader(
             tool="0", started="", python="", system="", cpu="", libraries={}, cases=1, cases_sha256="",
             targets=tuple(Target(name=name, newest_opset=None, **target) for name in targets),
             profile={"onnx-22": profile or {"nan": "ignored"}}, known_sha256=None,
         ),
         executions,
-        Footer(finished="", executions=0, summary={}, known=(), errors=(), exit_code=0) if footer else None,
+        RunFooter(finished="", executions=0, summary={}, known=(), errors=(), exit_code=0) if footer else None,
     )  # fmt: skip
 
 
@@ -163,7 +163,7 @@ def test_the_decision_of_a_gate(pairs, line):
 
 
 def execution_of(one, number):
-    return execution(one.verdict, one.answer, *one.kinds, case=f"x:{number}")
+    return execution(one.verdict, one.digests, *one.kinds, case=f"x:{number}")
 
 
 def test_what_blocks_can_be_said():

@@ -8,13 +8,13 @@ from maxpool_check.corpus.known_file import Shown, append, narrow, read_known
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
-from maxpool_check.results.variants import Variant
+from maxpool_check.results.variants import WITH_INDICES, Y_ONLY
 
 RELEASES = ("1.27.0", "1.28.0", "1.29.0", "1.30.0")
 BOTH = (DivergenceKind.INDICES_SENTINEL, DivergenceKind.Y_LOWEST_FOR_NEG_INF)
 
 
-def shown(within="<1.29.0", kinds=BOTH, provider="CPUExecutionProvider", variant=Variant.INDICES):
+def shown(within="<1.29.0", kinds=BOTH, provider="CPUExecutionProvider", variant=WITH_INDICES):
     older, newer = RELEASES[:2], RELEASES[2:]
     releases, others = (older, newer) if within.startswith("<") else (newer, older)
     return Shown("a:b", variant, kinds, "onnxruntime", provider, releases, others, within)
@@ -83,7 +83,7 @@ def test_an_entry_of_several_cases_is_narrowed_with_a_word_of_warning(write):
 def test_other_kinds_and_other_questions_are_left_alone(write):
     path = write(entry("onnxruntime"))
     assert narrow(path, shown(kinds=(DivergenceKind.INDICES_SENTINEL,))) == []
-    assert narrow(path, shown(variant=Variant.Y_ONLY)) == []
+    assert narrow(path, shown(variant=Y_ONLY)) == []
     assert narrow(path, shown(provider="CUDAExecutionProvider")) == []
     assert narrow(path, shown(kinds=())) == []
 

@@ -12,7 +12,7 @@ from maxpool_check.judging.verdicts import judge
 from maxpool_check.reference.dtypes import is_float, lowest
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import Returned
-from maxpool_check.results.variants import Variant
+from maxpool_check.results.variants import WITH_INDICES, Y_ONLY
 from tests.conftest import CASES
 
 FOLDERS = ("edge/nan.yaml", "edge/neg-inf.yaml", "edge/storage-order.yaml", "edge/auto-pad.yaml", "edge/dilations.yaml",
@@ -76,7 +76,7 @@ def test_no_answer_of_any_shape_stops_the_judge(drawn, data):
     changed = {name: np.resize(value, shape) for name, value in outputs.items()}
     name = data.draw(st.sampled_from([None, *outputs]))
     changed = changed if name is None else {**outputs, name: changed[name]}
-    judgements = judge(expected, {Variant.INDICES if "Indices" in outputs else Variant.Y_ONLY: Returned(changed)})
+    judgements = judge(expected, {WITH_INDICES if "Indices" in outputs else Y_ONLY: Returned(changed)})
     for judgement in judgements.values():
         assert all(isinstance(kind, DivergenceKind) for kind in judgement.kinds)
         assert judgement.kinds or judgement.verdict.value in ("conforms", "undefined")

@@ -9,13 +9,13 @@ from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.known import KnownDivergence, Ledger, Status
 from maxpool_check.judging.target_selector import TargetSelector
-from maxpool_check.results.variants import Variant
+from maxpool_check.results.variants import WITH_INDICES, Y_ONLY
 
 TODAY = date(2026, 11, 21)
 BOTH = frozenset({DivergenceKind.Y_LOWEST_FOR_NEG_INF, DivergenceKind.INDICES_SENTINEL})
 
 
-ASKED, ALONE = Variant.INDICES, Variant.Y_ONLY
+ASKED, ALONE = WITH_INDICES, Y_ONLY
 
 
 def entry(name="e", cases=("a:*",), kinds=BOTH, expires=None, variants=None):

@@ -8,7 +8,7 @@ from maxpool_check.judging.evidence import cells
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import judge
 from maxpool_check.results.outcomes import RefusedByTarget, Returned
-from maxpool_check.results.variants import Variant, variants
+from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, variant_named, variants_of
 from maxpool_check.specifications import specification
 
 BOTH = ("Y", "Indices")
@@ -122,7 +122,7 @@ def test_indices_of_the_wrong_width():
     outputs = answers(reference)
     assert compare(reference, outputs, BOTH).wrong == ()
     outputs["Indices"] = outputs["Indices"].astype(np.int64)
-    judgement = judge(reference, {Variant.INDICES: Returned(outputs)})[Variant.INDICES]
+    judgement = judge(reference, {WITH_INDICES: Returned(outputs)})[WITH_INDICES]
     assert judgement.message == "Indices is int64, expected int32"
 
 
@@ -138,15 +138,15 @@ def test_an_activation_is_part_of_the_answer():
 
 
 def test_a_document_with_a_domain_is_asked_there_too():
-    assert [variant.value for variant in variants(BOTH, "com.ms.internal.nhwc")] == [
+    assert [variant.name for variant in variants_of(BOTH, "com.ms.internal.nhwc")] == [
         "indices", "y-only", "indices-in-domain", "y-only-in-domain",
     ]  # fmt: skip
-    assert variants(("Y",), "com.ms.internal.nhwc") == (Variant.Y_ONLY, Variant.Y_ONLY_IN_DOMAIN)
+    assert variants_of(("Y",), "com.ms.internal.nhwc") == (Y_ONLY, variant_named("y-only-in-domain"))
 
 
 def test_a_refusal_in_the_domain_is_a_limit():
-    outcomes = {Variant.Y_ONLY_IN_DOMAIN: RefusedByTarget("FAIL", "no such operator")}
-    judgement = judge(NHWC, outcomes)[Variant.Y_ONLY_IN_DOMAIN]
+    outcomes = {variant_named("y-only-in-domain"): RefusedByTarget("FAIL", "no such operator")}
+    judgement = judge(NHWC, outcomes)[variant_named("y-only-in-domain")]
     assert (judgement.verdict.value, judgement.limit) == ("refuses", True)
 
 
@@ -158,16 +158,19 @@ def test_two_answers_in_the_domain_are_held_against_each_other():
     other[0, 0, 0] = -other[0, 0, 0]
     judgements = judge(
         reference,
-        {Variant.INDICES_IN_DOMAIN: Returned(outputs), Variant.Y_ONLY_IN_DOMAIN: Returned({"Y": other})},
+        {
+            variant_named("indices-in-domain"): Returned(outputs),
+            variant_named("y-only-in-domain"): Returned({"Y": other}),
+        },
     )
-    assert [kind.value for kind in judgements[Variant.Y_ONLY_IN_DOMAIN].kinds] == ["y-depends-on-indices"]
+    assert [kind.value for kind in judgements[variant_named("y-only-in-domain")].kinds] == ["y-depends-on-indices"]
 
 
 def test_a_refusal_where_only_one_window_is_empty_says_nothing():
     X = np.array([[[5.0, 6.0]]], np.float32)
     reference = expected("openvino-8", X, kernel=[1], strides=[1], pads_begin=[1], pads_end=[0])
     assert reference.pooled.empty.tolist() == [[[True, False, False]]]
-    judgement = judge(reference, {Variant.INDICES: RefusedByTarget("FAIL", "no")})[Variant.INDICES]
+    judgement = judge(reference, {WITH_INDICES: RefusedByTarget("FAIL", "no")})[WITH_INDICES]
     assert judgement.verdict.value == "undefined"
 
 

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import Verdict, judge
+from maxpool_check.judging.verdicts import judge
 from maxpool_check.reference.policies import Policies
 from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, RefusedByTarget, Returned, TimedOut
-from maxpool_check.results.variants import Variant, variants
+from maxpool_check.results.record import Verdict
+from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, variants_of
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import Refused
 
@@ -23,7 +24,7 @@ def meaning(x=X, **attributes):
         return refused
 
 
-def judged(asked, outcome, variant=Variant.INDICES):
+def judged(asked, outcome, variant=WITH_INDICES):
     judgement = judge(asked, {variant: outcome})[variant]
     return judgement.verdict.value, [kind.value for kind in judgement.kinds], judgement.message
 
@@ -68,7 +69,7 @@ def test_verdicts(asked, outcome, verdict, kinds):
 
 def test_a_refusal_is_a_limit_where_the_runtime_says_so_or_most_do():
     def limit(asked, status):
-        return judge(asked, {Variant.INDICES: RefusedByTarget(status, "no")})[Variant.INDICES].limit
+        return judge(asked, {WITH_INDICES: RefusedByTarget(status, "no")})[WITH_INDICES].limit
 
     assert limit(VALID, "NOT_IMPLEMENTED")
     assert not limit(VALID, "INVALID_GRAPH")
@@ -84,10 +85,10 @@ def test_the_words_of_an_outcome_are_kept():
 
 def both(asked, first, second):
     outcomes = {
-        Variant.INDICES: Returned({"Y": np.array(first, asked.X.dtype), "Indices": asked.pooled.Indices}),
-        Variant.Y_ONLY: Returned({"Y": np.array(second, asked.X.dtype)}),
+        WITH_INDICES: Returned({"Y": np.array(first, asked.X.dtype), "Indices": asked.pooled.Indices}),
+        Y_ONLY: Returned({"Y": np.array(second, asked.X.dtype)}),
     }
-    return {variant.value: [kind.value for kind in one.kinds] for variant, one in judge(asked, outcomes).items()}
+    return {variant.name: [kind.value for kind in one.kinds] for variant, one in judge(asked, outcomes).items()}
 
 
 def test_y_that_depends_on_indices_where_either_can_be_defended():
@@ -107,8 +108,8 @@ def test_sizes_that_depend_on_indices_are_seen_as_well():
     large = {"Y": np.array([[[2.0, 3.0]]]), "Indices": np.array([[[1, 2]]])}
 
     def kinds(first, second):
-        outcomes = {Variant.INDICES: Returned(first), Variant.Y_ONLY: Returned({"Y": second["Y"]})}
-        return [kind.value for kind in judge(asked, outcomes)[Variant.Y_ONLY].kinds]
+        outcomes = {WITH_INDICES: Returned(first), Y_ONLY: Returned({"Y": second["Y"]})}
+        return [kind.value for kind in judge(asked, outcomes)[Y_ONLY].kinds]
 
     assert kinds(small, small) == kinds(large, large) == []
     assert kinds(small, large) == kinds(large, small) == ["y-depends-on-indices"]
@@ -125,7 +126,7 @@ def test_cells_are_the_first_of_the_output_and_at_least_one_of_every_kind():
     asked = meaning(values, kernel_shape=[1])
     Y = asked.pooled.Y + np.float32(0.5)
     Y[0, 0, 39] = np.finfo(np.float32).min
-    judgement = judge(asked, {Variant.Y_ONLY: Returned({"Y": Y})})[Variant.Y_ONLY]
+    judgement = judge(asked, {Y_ONLY: Returned({"Y": Y})})[Y_ONLY]
     assert [cell.at[2] for cell in judgement.cells] == [0, 1, 2, 3, 39]
     assert judgement.counts == {"y-not-in-input": 38, "y-lowest-for-neg-inf": 1}
     last = judgement.cells[-1]
@@ -137,18 +138,18 @@ def test_the_cell_a_wrong_index_names():
     numbers = asked.pooled.Indices.copy()
     numbers[0, 1, 0, 0] = 12 + 2 * 3 + 1
     outcome = answer(asked, Indices=numbers)
-    (cell,) = judge(asked, {Variant.INDICES: outcome})[Variant.INDICES].cells
+    (cell,) = judge(asked, {WITH_INDICES: outcome})[WITH_INDICES].cells
     assert cell.got_cell == (0, 1, 1, 2)
     assert cell.window == ((0, 1), (0, 1))
 
 
 def test_a_case_with_both_outputs_is_asked_twice():
-    assert variants(("Y", "Indices")) == (Variant.INDICES, Variant.Y_ONLY)
-    assert variants(("Y",)) == (Variant.Y_ONLY,)
+    assert variants_of(("Y", "Indices")) == (WITH_INDICES, Y_ONLY)
+    assert variants_of(("Y",)) == (Y_ONLY,)
 
 
 def test_no_verdict_is_both_compared_and_not():
-    from maxpool_check.judging.verdicts import COMPARED, FAULTS
+    from maxpool_check.results.record import COMPARED, FAULTS
 
     assert FAULTS < COMPARED
     assert set(Verdict) - COMPARED == {Verdict.UNDEFINED, Verdict.NOT_EXPRESSIBLE, Verdict.ERROR}

@@ -20,9 +20,9 @@ from pathlib import Path
 from maxpool_check.corpus.bins import bins
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import collect
-from maxpool_check.judging.verdicts import FAULTS
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.results.record import read
+from maxpool_check.results.record import FAULTS
+from maxpool_check.results.storage import read
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]

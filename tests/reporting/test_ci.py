@@ -14,7 +14,8 @@ from sarif_pydantic import Sarif
 
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.reporting import github, junit, sarif
-from maxpool_check.results.record import KnownEntry, read
+from maxpool_check.results.record import KnownEntry
+from maxpool_check.results.storage import read
 from tests.conftest import ROOT
 
 RECORD = read(Path(__file__).parents[1] / "data/golden/record.jsonl")

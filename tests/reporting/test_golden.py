@@ -12,7 +12,7 @@ import pytest
 
 from maxpool_check.reporting import github, json, junit, markdown, sarif, text
 from maxpool_check.reporting.findings import findings
-from maxpool_check.results.record import read
+from maxpool_check.results.storage import read
 
 GOLDEN = Path(__file__).parents[1] / "data/golden"
 

@@ -7,12 +7,13 @@ import pytest
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import Verdict, judge
+from maxpool_check.judging.verdicts import judge
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.reproducing.accepted import accepted, expected, windows
 from maxpool_check.results.outcomes import Returned
-from maxpool_check.results.variants import Variant
+from maxpool_check.results.record import Verdict
+from maxpool_check.results.variants import WITH_INDICES, Y_ONLY
 from tests.conftest import CASES
 
 SMALL = [
@@ -33,7 +34,7 @@ def conforms(meaning, variant, outputs):
 
 @pytest.mark.parametrize("case", SMALL, ids=lambda case: case.id)
 def test_of_all_values_of_the_input_those_that_the_judge_takes(case):
-    meaning, variant = Oracle(case.X, case.meaning), Variant.Y_ONLY
+    meaning, variant = Oracle(case.X, case.meaning), Y_ONLY
     (right,) = accepted(meaning, variant, Layout.CHANNELS_FIRST)
     Y = right["Y"]
     assert Y.shape == meaning.shape
@@ -55,7 +56,7 @@ def test_ties_and_nan_leave_several_and_sonnx_one():
     by_id = {case.id: case for case in collect([CASES]).cases}
     for name, several in (("edge/ties:one-axis", True), ("edge/ties-sonnx:" + _first(by_id, "edge/ties-sonnx"), False)):
         case = by_id[name]
-        (right,) = accepted(Oracle(case.X, case.meaning), Variant.INDICES, Layout.CHANNELS_FIRST)
+        (right,) = accepted(Oracle(case.X, case.meaning), WITH_INDICES, Layout.CHANNELS_FIRST)
         assert any(len(values) > 1 for values in right["Indices"].cells) == several, name
 
 
@@ -69,9 +70,9 @@ def test_the_terms_of_the_runtime_are_channels_first():
         if isinstance(one.meaning, Pooling) and one.X.shape[-1] > 1 and one.X.ndim == 4
     )  # fmt: skip
     meaning = Oracle(case.X, case.meaning)
-    Y = expected(meaning, Variant.INDICES, Layout.CHANNELS_FIRST)["Y"]
+    Y = expected(meaning, WITH_INDICES, Layout.CHANNELS_FIRST)["Y"]
     assert (Y == np.moveaxis(meaning.pooling.layout.from_core(meaning.pooled.Y), -1, 1)).all()
-    right = accepted(meaning, Variant.Y_ONLY, Layout.CHANNELS_LAST)[0]["Y"]
+    right = accepted(meaning, Y_ONLY, Layout.CHANNELS_LAST)[0]["Y"]
     own = meaning.pooling.layout.from_core(meaning.pooled.Y)
     assert right.shape == own.shape
     for values, cell in itertools.zip_longest(right.cells, own.reshape(-1)):

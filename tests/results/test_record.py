@@ -7,7 +7,8 @@ import jsonschema
 import msgspec
 import pytest
 
-from maxpool_check.results.record import BadRecord, Line, Writer, gather, opened, read, schema
+from maxpool_check.results.record import Line
+from maxpool_check.results.storage import BadRecord, Writer, gather, opened, read, schema
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def test_a_record_is_a_header_executions_and_a_footer(path, subject):
     (wrong, _) = [execution for execution in record.executions if execution.kinds]
     assert wrong.input.values == ("-inf",) * 8
     assert wrong.cells[0].expected == "-inf"
-    assert wrong.answer.keys() == {"Y", "Indices"}
+    assert wrong.digests.keys() == {"Y", "Indices"}
 
 
 def test_every_line_is_of_the_published_schema(path):
@@ -47,7 +48,7 @@ def test_every_line_is_of_the_published_schema(path):
 def test_the_same_answer_has_the_same_digest_and_another_a_different_one(path):
     by_case = {}
     for execution in read(path).executions:
-        by_case.setdefault(execution.case, []).append(execution.answer.get("Y"))
+        by_case.setdefault(execution.case, []).append(execution.digests.get("Y"))
     assert all(len(set(digests)) == 1 for digests in by_case.values())
     assert len({digests[0] for digests in by_case.values()}) > 3
 

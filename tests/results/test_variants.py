@@ -3,8 +3,18 @@
 import pytest
 
 from maxpool_check.corpus.collection import collect
-from maxpool_check.results.record import gather
-from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, Variation, parse, variants
+from maxpool_check.results.storage import gather
+from maxpool_check.results.variants import (
+    ALL_VARIANTS,
+    DEFAULT_VARIANTS,
+    WITH_INDICES,
+    Y_ONLY,
+    Variant,
+    Variation,
+    parse_variants,
+    variant_named,
+    variants_of,
+)
 from maxpool_check.running.session import Plan, perform
 from maxpool_check.targets.name import parse as target
 from tests.conftest import CASES
@@ -34,7 +44,7 @@ def asked(tmp_path, subject):
         corpus = collect([tmp_path])
         lines = []
         name = name if "=" in name or name == "onnxruntime" else subject(name)
-        perform(Plan(corpus, corpus.cases, [target(name)], variants=parse(wanted)), lines.append)
+        perform(Plan(corpus, corpus.cases, [target(name)], variants=parse_variants(wanted)), lines.append)
         record = gather(lines)
         return {(one.case.partition(":")[2], one.variant): one for one in record.executions}
 
@@ -42,20 +52,25 @@ def asked(tmp_path, subject):
 
 
 def test_a_list_names_questions_and_variations_and_brings_what_they_are_held_to():
-    assert parse("default") == set(DEFAULT_VARIANTS)
-    assert parse("all") == set(Variant)
-    assert parse("twice") == {Variant.INDICES_TWICE, Variant.Y_ONLY_TWICE, Variant.INDICES, Variant.Y_ONLY}
-    assert parse("y-only-batch-split, indices") == {Variant.Y_ONLY_BATCH_SPLIT, Variant.Y_ONLY, Variant.INDICES}
+    assert parse_variants("default") == set(DEFAULT_VARIANTS)
+    assert parse_variants("all") == set(Variant)
+    assert parse_variants("twice") == {
+        variant_named("indices-twice"),
+        variant_named("y-only-twice"),
+        WITH_INDICES,
+        Y_ONLY,
+    }
+    assert parse_variants("y-only-batch-split, indices") == {variant_named("y-only-batch-split"), Y_ONLY, WITH_INDICES}
     with pytest.raises(ValueError, match="no variant 'thrice'; there are all, default, optimization-off"):
-        parse("twice,thrice")
+        parse_variants("twice,thrice")
 
 
 def test_every_variation_is_asked_of_both_and_held_to_its_own():
     for variation in Variation:
-        varied = [variant for variant in Variant if variant.variation is variation]
+        varied = [variant for variant in ALL_VARIANTS if variant.variation is variation]
         assert [variant.outputs for variant in varied] == [("Y", "Indices"), ("Y",)]
-        assert [variant.base for variant in varied] == [Variant.INDICES, Variant.Y_ONLY]
-    assert variants(("Y",), wanted=parse("twice")) == (Variant.Y_ONLY, Variant.Y_ONLY_TWICE)
+        assert [variant.base for variant in varied] == [WITH_INDICES, Y_ONLY]
+    assert variants_of(("Y",), wanted=parse_variants("twice")) == (Y_ONLY, variant_named("y-only-twice"))
 
 
 def test_the_right_kernel_gives_the_same_however_it_is_asked(asked):
@@ -113,7 +128,7 @@ def test_what_depends_on_the_graph_optimisations_is_found():
     corpus = collect([CASES / "edge/sixteen-channels.yaml"])
     cases = [case for case in corpus.cases if case.id.endswith(":neg-inf-one-cell")]
     lines = []
-    wanted = parse("y-only-optimization-off")
+    wanted = parse_variants("y-only-optimization-off")
     perform(Plan(corpus, cases, [target("onnxruntime==1.31.1")], variants=wanted), lines.append)
     base, varied = gather(lines).executions
     assert (base.variant, base.kinds) == ("y-only", ("y-lowest-for-neg-inf",))
@@ -125,7 +140,7 @@ def test_an_older_operator_set_is_asked_with_its_own_nodes_or_not_at_all():
     """Clip had attributes for its bounds before operator set 11: a model of today's form is no valid one there."""
     corpus = collect([CASES / "nhwc/activation.yaml"])
     lines = []
-    perform(Plan(corpus, corpus.cases, [target("onnxruntime")], variants=parse("oldest-opset")), lines.append)
+    perform(Plan(corpus, corpus.cases, [target("onnxruntime")], variants=parse_variants("oldest-opset")), lines.append)
     clips = {case.id for case in corpus.cases if case.attributes.get("activation") == "Clip"}
     oldest = [one for one in gather(lines).executions if one.variant == "y-only-oldest-opset"]
     assert clips

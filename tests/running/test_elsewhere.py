@@ -10,7 +10,8 @@ import time
 import pytest
 
 from maxpool_check.corpus.collection import collect
-from maxpool_check.results.record import Execution, gather
+from maxpool_check.results.record import Execution
+from maxpool_check.results.storage import gather
 from maxpool_check.running.elsewhere import CHUNK
 from maxpool_check.running.session import Plan, perform
 from maxpool_check.targets.name import parse

@@ -9,7 +9,8 @@ import pytest
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.reporting import findings, github, json, junit, markdown, sarif, text
-from maxpool_check.results.record import Cell, Execution, Kept, Record, Writer, opened, read
+from maxpool_check.results.record import Cell, Execution, Record
+from maxpool_check.results.storage import Kept, Writer, opened, read
 from maxpool_check.running.asker import Asker, Order
 from maxpool_check.targets.name import parse
 from tests.conftest import ROOT

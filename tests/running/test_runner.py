@@ -8,7 +8,7 @@ from maxpool_check.corpus.collection import collect
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.known import KnownDivergence
 from maxpool_check.judging.target_selector import TargetSelector
-from maxpool_check.results.record import gather
+from maxpool_check.results.storage import gather
 from maxpool_check.running.runner import decidable
 from maxpool_check.running.session import Plan, perform
 from maxpool_check.targets.name import parse

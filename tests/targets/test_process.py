@@ -11,7 +11,7 @@ import pytest
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, RefusedByTarget, Returned, TimedOut
-from maxpool_check.results.variants import Variant
+from maxpool_check.results.variants import Y_ONLY
 from maxpool_check.running.inquiry import Inquirer
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.onnx_model import build
@@ -211,5 +211,5 @@ def test_an_answer_of_another_provider_is_an_error_and_no_verdict(monkeypatch, t
     target = Target(parse("onnxruntime"))
     target.description = replace(target.description, provider="CUDAExecutionProvider")
     with contextlib.closing(Inquirer(target)) as inquirer:
-        outcome = inquirer.ask(case, [Variant.Y_ONLY]).outcomes[Variant.Y_ONLY]
+        outcome = inquirer.ask(case, [Y_ONLY]).outcomes[Y_ONLY]
     assert outcome == Failed("wrong provider: CPUExecutionProvider ran the node, not CUDAExecutionProvider")
