@@ -63,11 +63,11 @@ def _answers(case: Case, name: str) -> Iterator[Answer]:
     title, policies = case.specification.title, case.policies.names()
     point = POINTS.get(name, "")
     fixed = f"`{point}`: {policies[point]}" if point in policies else ""
-    if not isinstance(case.meaning, Pooling):
-        yield Answer(title, case.id, "", "", "", "", f"{case.meaning.reason.value}: {case.meaning}")
+    if not isinstance(case.resolved, Pooling):
+        yield Answer(title, case.id, "", "", "", "", f"{case.resolved.reason.value}: {case.resolved}")
         return
     rows: dict[tuple[str, ...], list[str]] = {}
-    meanings = Oracle(case.X, case.meaning).meanings
+    meanings = Oracle(case.X, case.resolved).meanings
     for one in meanings:
         label = interpretation(one, meanings)
         for nan, cells in _by_nan(one):
@@ -112,8 +112,8 @@ def _erratum(case: Case, text: str) -> Erratum:
     from maxpool_check.reference.pooling import Pooling
     from maxpool_check.reporting.documents import Erratum
 
-    if isinstance(case.meaning, Pooling):
-        computed = [f"D{number}: {axis}" for number, axis in enumerate(case.meaning.geometry, 1)]
+    if isinstance(case.resolved, Pooling):
+        computed = [f"D{number}: {axis}" for number, axis in enumerate(case.resolved.geometry, 1)]
     else:
-        computed = [f"refused as {case.meaning.reason.value}: {case.meaning}"]
+        computed = [f"refused as {case.resolved.reason.value}: {case.resolved}"]
     return Erratum(case.specification.title, case.id, text, (*computed, *disagreements(case)))

@@ -110,9 +110,9 @@ def _reference(case: Case, at: str | None) -> list[object]:
     from maxpool_check.judging.oracle import Oracle
     from maxpool_check.reference.pooling import Pooling
 
-    if not isinstance(case.meaning, Pooling):
-        return [f"{case.specification.title} excludes it ({case.meaning.reason.value}): {case.meaning}"]
-    expected = Oracle(case.X, case.meaning)
+    if not isinstance(case.resolved, Pooling):
+        return [f"{case.specification.title} excludes it ({case.resolved.reason.value}): {case.resolved}"]
+    expected = Oracle(case.X, case.resolved)
     every = [tuple(int(i) for i in cell) for cell in np.ndindex(expected.shape)]
     cells = every[:MOST_WINDOWS] if at is None else [_cell(at, expected.shape)]
     lines: list[object] = [drawing.LEGEND] if cells else ["Y has no cell"]
@@ -161,7 +161,7 @@ def _asked(
                 raise asking.CannotAsk(str(error)) from error
         lines: list[object] = ["", f"{said.name}: {said.distribution} {said.version}, {said.provider}"]
         for variant, judgement in inquiry.judgements.items():
-            lines += ["", *drawing.judged(inquiry.meaning, variant, inquiry.steps[variant], judgement)]
+            lines += ["", *drawing.judged(inquiry.oracle, variant, inquiry.steps[variant], judgement)]
             code = 3 if judgement.verdict is Verdict.ERROR else code
         if any(judgement.kinds for judgement in inquiry.judgements.values()):
             place = f"{case.origin.path}:{case.id.rpartition(':')[2]}"

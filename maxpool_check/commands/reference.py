@@ -43,7 +43,7 @@ def command(case: str, path: Path, form: str, everything: bool, max_cells: int) 
     from maxpool_check.reference.pooling import Pooling
 
     found = options.find(case, path, max_cells)
-    meaning = found.meaning
+    meaning = found.resolved
     if not isinstance(meaning, Pooling):
         if form == "json":
             refused = {"reason": meaning.reason.value, "clause": meaning.clause, "message": str(meaning)}

@@ -170,9 +170,9 @@ FACTORS: Mapping[str, Factor] = {
 
 def bins(case: Case) -> Bins:
     """The bins of a case, all but that of ``outputs``; none if its document excludes it."""
-    if not isinstance(case.meaning, Pooling):
+    if not isinstance(case.resolved, Pooling):
         return {}
-    pooling = case.meaning
+    pooling = case.resolved
     core = pooling.layout.to_core(case.X)
     found = {
         "batch": _batch(core.shape[0]),

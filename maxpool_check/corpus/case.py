@@ -89,11 +89,11 @@ class Case:
         return specification(self.spec)
 
     @cached_property
-    def meaning(self) -> Pooling | Refused:
+    def resolved(self) -> Pooling | Refused:
         """What the document makes of it."""
-        return self.meaning_by(self.specification)
+        return self.resolved_by(self.specification)
 
-    def meaning_by(self, document: Specification) -> Pooling | Refused:
+    def resolved_by(self, document: Specification) -> Pooling | Refused:
         """What a document makes of the same attributes and input."""
         try:
             return document.pooling(self.attributes, name_of(self.X.dtype), self.X.shape, self.policies)

@@ -214,7 +214,7 @@ def merged(defaults: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, 
 
 def too_large(case: Case, limits: Limits) -> str | None:
     """What to say of a case whose Y would have more cells than the limit; None of any other."""
-    meaning = case.meaning
+    meaning = case.resolved
     if not isinstance(meaning, Pooling):
         return None
     plane = math.prod(meaning.output_sizes)

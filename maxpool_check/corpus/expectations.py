@@ -15,7 +15,7 @@ _OTHERS = (".onnx", ".json")
 
 def disagreements(case: Case) -> list[str]:
     """Where the reference does not reproduce the expectation of a case, in words; the erratum aside."""
-    expect, meaning = case.expect, case.meaning
+    expect, meaning = case.expect, case.resolved
     if expect is None:
         return []
     if isinstance(expect, Refusal):
@@ -46,14 +46,14 @@ def _values(answer: Oracle, expect: Values) -> list[str]:
         printed["Indices"] = narrow if (narrow == expect.Indices).all() else expect.Indices
     compared = compare(answer, printed, tuple(printed))
     found = [
-        f"{one.output} has the shape {list(printed[one.output].shape)}, the reference has {list(compared.meaning.shape)}"
+        f"{one.output} has the shape {list(printed[one.output].shape)}, the reference has {list(compared.oracle.shape)}"
         for one in compared.wrong
         if one.cells is None
     ]
     return found + [
         f"{cell.output}{list(cell.at)} is printed as {cell.got}, the reference has {cell.expected}"
         + (f" (its window holds {' '.join(cell.values)})" if cell.values else "")
-        for cell in wrong_cells(compared.meaning, compared.wrong, printed)
+        for cell in wrong_cells(compared.oracle, compared.wrong, printed)
     ]
 
 

@@ -35,8 +35,8 @@ def case_file(case: Case, about: str) -> str:
     }
     if changed:
         lines.append(f"    policies: {_flow(changed)}")
-    if isinstance(case.meaning, Refused):
-        lines.append(f"    expect: {{refuse: {case.meaning.reason.value}}}")
+    if isinstance(case.resolved, Refused):
+        lines.append(f"    expect: {{refuse: {case.resolved.reason.value}}}")
     return "\n".join(lines) + "\n"
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import Judgement, Meaning
+from maxpool_check.judging.verdicts import Judgement, Judged
 from maxpool_check.reference.geometry import Axis
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reporting.tensors import coordinates, window_text
@@ -148,7 +148,7 @@ def answer(expected: Oracle, at: Sequence[int]) -> Iterator[Text]:
     yield Text(f"Y is {expected.pooled.Y[where]}, from X{from_cell}{index if expected.pooling.indices else ''}")
 
 
-def judged(meaning: Meaning, variant: Variant, steps: Sequence[str], judgement: Judgement) -> Iterator[Text]:
+def judged(meaning: Judged, variant: Variant, steps: Sequence[str], judgement: Judgement) -> Iterator[Text]:
     """What came of one variant, with the proof."""
     kinds = ", ".join(kind.value for kind in judgement.kinds)
     style = "green" if judgement.verdict is Verdict.CONFORMS else "red"

@@ -69,7 +69,7 @@ def _grouped() -> list[tuple[str, list[DivergenceKind]]]:
 
 
 def _example(example: Example) -> list[str]:
-    meaning, outcome = example.meaning, example.came
+    meaning, outcome = example.oracle, example.came
     settings = ", ".join(f"{name}={value}" for name, value in example.attributes.items())
     interpretations = "".join(f"  {point}: {interpretation}" for point, interpretation in example.policies.items())
     lines = [f"{example.spec}, {example.variant.name}: {settings}{interpretations}", *_tensor("X", example.tensor)]

@@ -60,7 +60,7 @@ def _batch(document: Specification, number: int, invalid: bool) -> list[Case]:
     )  # fmt: skip
     @given(_cases(document, invalid))
     def collect(case: Case) -> None:
-        if isinstance(case.meaning, Refused) == invalid:
+        if isinstance(case.resolved, Refused) == invalid:
             found.append(case)
 
     # Another thread of the process may use it meanwhile; no strategy here does.

@@ -31,13 +31,13 @@ class Wrong:
 class Comparison:
     """What came out of holding an answer to the reference.
 
-    ``meaning`` is the one it was held to: of several that the document can be read to mean, the first that it agrees
+    ``oracle`` is the one it was held to: of several that the document can be read to mean, the first that it agrees
     with, or the nearest. ``causes`` are the mistakes that explain the whole answer, or an output; ``interpretations`` gives, by
     point that the document leaves open, every interpretation that the answer agrees with. ``own``: the answer is the reference's
     own, bit by bit, and there is nothing else to say of it.
     """
 
-    meaning: Oracle
+    oracle: Oracle
     wrong: tuple[Wrong, ...]
     information: tuple[Wrong, ...]
     """Differences from the first interpretation that the document allows."""
@@ -47,20 +47,20 @@ class Comparison:
 
     @property
     def distance(self) -> float:
-        """How far the answer is from its meaning: its wrong cells, endless where an output is wrong as a whole."""
+        """How far the answer is from its oracle: its wrong cells, endless where an output is wrong as a whole."""
         return sum(math.inf if one.cells is None else int(one.cells.sum()) for one in self.wrong)
 
 
 def compare(expected: Oracle, outputs: Mapping[str, np.ndarray], asked: tuple[str, ...]) -> Comparison:
-    """Hold the outputs that came, in the document's layout, to those that were asked for, under every meaning of it."""
+    """Hold the outputs that came, in the document's layout, to those that were asked for, under every oracle of it."""
     # A NaN among values that are compared is no mistake here; bfloat16 complains of it.
     with np.errstate(invalid="ignore"):
         compared = [_compare(one, outputs, asked) for one in expected.meanings]
     if len(compared) == 1:
         return compared[0]
     nearest = min(compared, key=lambda one: one.distance)
-    fitting = [one.meaning.pooling.policies.names() for one in compared if not one.wrong]
-    every = [one.meaning.pooling.policies.names() for one in compared]
+    fitting = [one.oracle.pooling.policies.names() for one in compared if not one.wrong]
+    every = [one.oracle.pooling.policies.names() for one in compared]
     shown = {
         point: (fitting[0][point],)
         for point in (fitting[0] if fitting else ())

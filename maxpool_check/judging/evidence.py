@@ -19,9 +19,9 @@ MOST_VALUES = 32
 """How many values of a window are shown."""
 
 
-def allowed_differences(meaning: Oracle, outputs: Mapping[str, np.ndarray]) -> tuple[AllowedDifference, ...]:
+def allowed_differences(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> tuple[AllowedDifference, ...]:
     """The first cells of each output, of the right shape and dtype, that differ from the reference's in any bit."""
-    layout, pooled = meaning.pooling.layout, meaning.pooled
+    layout, pooled = oracle.pooling.layout, oracle.pooled
     found = []
     for name, reference in (("Y", pooled.Y), ("Indices", pooled.Indices)):
         if name not in outputs or reference is None:
@@ -46,7 +46,7 @@ def _exact(value: np.generic) -> str:
 
 
 def wrong_cells(
-    meaning: Oracle,
+    oracle: Oracle,
     wrong: Sequence[Wrong],
     outputs: Mapping[str, np.ndarray],
     instead: Mapping[str, np.ndarray] | None = None,
@@ -65,18 +65,18 @@ def wrong_cells(
     first = {pair[1].kind: pair for pair in reversed(found)}
     chosen = list(first.values())
     chosen += [pair for pair in found if pair not in chosen][: max(0, MOST - len(chosen))]
-    return tuple(_cell(meaning, at, one, outputs, instead) for at, one in found if (at, one) in chosen)
+    return tuple(_cell(oracle, at, one, outputs, instead) for at, one in found if (at, one) in chosen)
 
 
 def _cell(
-    meaning: Oracle,
+    oracle: Oracle,
     at: tuple[int, ...],
     wrong: Wrong,
     outputs: Mapping[str, np.ndarray],
     instead: Mapping[str, np.ndarray] | None,
 ) -> Cell:
-    pooling, X = meaning.pooling, meaning.core
-    expected = meaning.pooled.Indices if wrong.output == "Indices" else meaning.pooled.Y
+    pooling, X = oracle.pooling, oracle.core
+    expected = oracle.pooled.Indices if wrong.output == "Indices" else oracle.pooled.Y
     expected = expected if instead is None else pooling.layout.to_core(instead[wrong.output])
     assert expected is not None
     got = pooling.layout.to_core(outputs[wrong.output])
@@ -90,14 +90,14 @@ def _cell(
         kind=wrong.kind.value,
         window=window,
         values=tuple(str(X[cell]) for cell in inside) if len(inside) <= MOST_VALUES else None,
-        got_cell=_named(meaning, at, got) if wrong.output == "Indices" else None,
+        got_cell=_named(oracle, at, got) if wrong.output == "Indices" else None,
     )
 
 
-def _named(meaning: Oracle, at: tuple[int, ...], numbers: np.ndarray) -> tuple[int, ...] | None:
+def _named(oracle: Oracle, at: tuple[int, ...], numbers: np.ndarray) -> tuple[int, ...] | None:
     """The cell of X that an index names, if it names one and no other."""
-    shape = meaning.core.shape
-    named = [cells[at] for found, cells in meaning.pooling.numbering.cells(numbers, shape) if found[at]]
+    shape = oracle.core.shape
+    named = [cells[at] for found, cells in oracle.pooling.numbering.cells(numbers, shape) if found[at]]
     if len(named) != 1:
         return None
-    return meaning.pooling.layout.arranged([int(i) for i in np.unravel_index(int(named[0]), shape)])
+    return oracle.pooling.layout.arranged([int(i) for i in np.unravel_index(int(named[0]), shape)])

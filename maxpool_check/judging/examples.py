@@ -63,7 +63,7 @@ class Example:
         return _with_axes(self.X, self.dtype)
 
     @property
-    def meaning(self) -> Oracle | Refused:
+    def oracle(self) -> Oracle | Refused:
         """What the document makes of the case."""
         document, X = specification(self.spec), self.tensor
         try:
@@ -77,13 +77,13 @@ class Example:
         """What the runtime did."""
         if self.outcome is not None:
             return self.outcome
-        meaning = self.meaning
+        oracle = self.oracle
         outputs: dict[str, np.ndarray] = {}
         for name, given, dtype in (("Y", self.Y, self.dtype), ("Indices", self.Indices, self.index_dtype)):
             if given is not None:
                 outputs[name] = _with_axes(given, dtype)
-            elif isinstance(meaning, Oracle) and name in self.variant.outputs:
-                pooled = meaning.pooled.Y if name == "Y" else meaning.pooled.Indices
+            elif isinstance(oracle, Oracle) and name in self.variant.outputs:
+                pooled = oracle.pooled.Y if name == "Y" else oracle.pooled.Indices
                 assert pooled is not None
                 outputs[name] = pooled.astype(NUMPY[dtype])
         return Returned(outputs)
@@ -96,7 +96,7 @@ class Example:
             dtypes = {"Y": self.dtype, "Indices": self.index_dtype}
             outputs = {name: _with_axes(values, dtypes[name]) for name, values in self.base.items()}
             outcomes = {base: Returned(outputs), **outcomes}
-        return judge(self.meaning, outcomes)[self.variant]
+        return judge(self.oracle, outcomes)[self.variant]
 
 
 def _with_axes(values: Any, dtype: str) -> np.ndarray:

@@ -42,31 +42,31 @@ class Judgement:
     causes: tuple[Cause, ...] = ()
 
 
-Meaning = Oracle | Refused
+Judged = Oracle | Refused
 """What a document makes of a case: an answer, or a refusal."""
 
 
-def judge(meaning: Meaning, outcomes: Mapping[Variant, Outcome]) -> dict[Variant, Judgement]:
+def judge(oracle: Judged, outcomes: Mapping[Variant, Outcome]) -> dict[Variant, Judgement]:
     """Judge one case on one target, however often it was asked."""
-    judgements = {variant: _judged(meaning, variant, outcome) for variant, outcome in outcomes.items()}
-    if not isinstance(meaning, Oracle):
+    judgements = {variant: _judged(oracle, variant, outcome) for variant, outcome in outcomes.items()}
+    if not isinstance(oracle, Oracle):
         return judgements
     for variant, other in PAIRS:
         with_indices, alone = outcomes.get(variant), outcomes.get(other)
         if isinstance(with_indices, Returned) and isinstance(alone, Returned):
-            dependent = _dependent(meaning, with_indices.outputs.get("Y"), alone.outputs.get("Y"))
+            dependent = _dependent(oracle, with_indices.outputs.get("Y"), alone.outputs.get("Y"))
             if dependent is not None:
-                judgements[other] = _with(meaning, judgements[other], (dependent,), with_indices, alone)
+                judgements[other] = _with(oracle, judgements[other], (dependent,), with_indices, alone)
     for variant in outcomes:
         base, varied = outcomes.get(variant.base), outcomes[variant]
         if variant.variation is not None and isinstance(base, Returned) and isinstance(varied, Returned):
-            differences = _varying(meaning, variant, base.outputs, varied.outputs)
+            differences = _varying(oracle, variant, base.outputs, varied.outputs)
             if differences:
-                judgements[variant] = _with(meaning, judgements[variant], differences, base, varied)
+                judgements[variant] = _with(oracle, judgements[variant], differences, base, varied)
     return judgements
 
 
-def _judged(meaning: Meaning, variant: Variant, outcome: Outcome) -> Judgement:
+def _judged(oracle: Judged, variant: Variant, outcome: Outcome) -> Judgement:
     match outcome:
         case Crashed(how, stderr):
             return Judgement(Verdict.CRASHES, (DivergenceKind.CRASH,), f"{how}{': ' if stderr else ''}{stderr}")
@@ -77,34 +77,34 @@ def _judged(meaning: Meaning, variant: Variant, outcome: Outcome) -> Judgement:
         case Failed(why, _):
             return Judgement(Verdict.ERROR, message=why)
         case RefusedByTarget(status, message):
-            return _refused(meaning, variant, status, message)
+            return _refused(oracle, variant, status, message)
         case Returned(outputs):
-            return _answered(meaning, variant, outputs)
+            return _answered(oracle, variant, outputs)
 
 
-def _refused(meaning: Meaning, variant: Variant, status: str, message: str) -> Judgement:
+def _refused(oracle: Judged, variant: Variant, status: str, message: str) -> Judgement:
     said = f"{status}: {message}"
-    if isinstance(meaning, Refused):
+    if isinstance(oracle, Refused):
         return Judgement(Verdict.CONFORMS, message=said)
-    if meaning.pooling.refusable:
-        return Judgement(Verdict.CONFORMS, message=f"{said} (allowed by {meaning.pooling.refusable})")
-    if meaning.has_empty:
+    if oracle.pooling.refusable:
+        return Judgement(Verdict.CONFORMS, message=f"{said} (allowed by {oracle.pooling.refusable})")
+    if oracle.has_empty:
         return Judgement(Verdict.UNDEFINED, message=said)
     # The domain is a matter of the runtime's own; nobody is promised it.
-    limit = status == "NOT_IMPLEMENTED" or meaning.pooling.has_large_pads or variant.in_domain
+    limit = status == "NOT_IMPLEMENTED" or oracle.pooling.has_large_pads or variant.in_domain
     return Judgement(Verdict.REFUSES, (DivergenceKind.REFUSES_VALID,), said, limit=limit)
 
 
-def _answered(meaning: Meaning, variant: Variant, outputs: Mapping[str, np.ndarray]) -> Judgement:
-    if isinstance(meaning, Refused):
+def _answered(oracle: Judged, variant: Variant, outputs: Mapping[str, np.ndarray]) -> Judgement:
+    if isinstance(oracle, Refused):
         shapes = ", ".join(f"{name} {list(value.shape)}" for name, value in outputs.items())
-        divided = "Y" in outputs and is_truncated_division(meaning, outputs["Y"].shape)
+        divided = "Y" in outputs and is_truncated_division(oracle, outputs["Y"].shape)
         return Judgement(
             Verdict.DIVERGES,
             (DivergenceKind.ACCEPTS_INVALID, *((DivergenceKind.TRUNCATED_DIVISION,) if divided else ())),
-            f"answered {shapes}; the document excludes the graph ({meaning.reason.value}): {meaning}",
+            f"answered {shapes}; the document excludes the graph ({oracle.reason.value}): {oracle}",
         )
-    compared = compare(meaning, outputs, variant.outputs)
+    compared = compare(oracle, outputs, variant.outputs)
     judgement = Judgement(
         Verdict.CONFORMS, information=_kinds(compared.information), interpretations=compared.interpretations
     )
@@ -113,9 +113,9 @@ def _answered(meaning: Meaning, variant: Variant, outputs: Mapping[str, np.ndarr
     if compared.wrong:
         return _diverges(judgement, compared, outputs)
     asked = {name: outputs[name] for name in variant.outputs}
-    judgement = replace(judgement, differences=allowed_differences(compared.meaning, asked))
-    if compared.meaning.has_empty:
-        empty = compared.meaning.pooled.empty
+    judgement = replace(judgement, differences=allowed_differences(compared.oracle, asked))
+    if compared.oracle.has_empty:
+        empty = compared.oracle.pooled.empty
         count, size = int(empty.sum()), empty.size
         message = f"{count} of {size} windows hold no cell of X" + ("; the rest is right" if count < size else "")
         return replace(judgement, verdict=Verdict.UNDEFINED, message=message)
@@ -123,11 +123,11 @@ def _answered(meaning: Meaning, variant: Variant, outputs: Mapping[str, np.ndarr
 
 
 def _diverges(judgement: Judgement, compared: Comparison, outputs: Mapping[str, np.ndarray]) -> Judgement:
-    meaning = compared.meaning
+    oracle = compared.oracle
     whole = [
-        _whole_message(meaning, wrong, outputs.get(wrong.output)) for wrong in compared.wrong if wrong.cells is None
+        _whole_message(oracle, wrong, outputs.get(wrong.output)) for wrong in compared.wrong if wrong.cells is None
     ]
-    evidence = wrong_cells(meaning, compared.wrong, outputs)
+    evidence = wrong_cells(oracle, compared.wrong, outputs)
     message = "; ".join(whole) or str(evidence[0])
     return replace(
         judgement,
@@ -140,21 +140,21 @@ def _diverges(judgement: Judgement, compared: Comparison, outputs: Mapping[str, 
     )
 
 
-def _whole_message(meaning: Oracle, wrong: Wrong, got: np.ndarray | None) -> str:
+def _whole_message(oracle: Oracle, wrong: Wrong, got: np.ndarray | None) -> str:
     if got is None:
         return f"{wrong.output} did not come"
     if wrong.kind is DivergenceKind.DTYPE:
-        return f"{wrong.output} is {got.dtype.name}, expected {meaning.dtype(wrong.output).name}"
-    return f"{wrong.output} has the shape {list(got.shape)}, expected {list(meaning.shape)}"
+        return f"{wrong.output} is {got.dtype.name}, expected {oracle.dtype(wrong.output).name}"
+    return f"{wrong.output} has the shape {list(got.shape)}, expected {list(oracle.shape)}"
 
 
-def _dependent(meaning: Oracle, asked: np.ndarray | None, alone: np.ndarray | None) -> Wrong | None:
+def _dependent(oracle: Oracle, asked: np.ndarray | None, alone: np.ndarray | None) -> Wrong | None:
     """How two answers differ that can both be defended: in their shape, or in some cells."""
     if asked is None or alone is None or identical(asked, alone):
         return None
-    if asked.dtype != meaning.X.dtype or alone.dtype != meaning.X.dtype:
+    if asked.dtype != oracle.X.dtype or alone.dtype != oracle.X.dtype:
         return None
-    shapes = {one.shape: one for one in reversed(meaning.meanings)}
+    shapes = {one.shape: one for one in reversed(oracle.meanings)}
     if asked.shape not in shapes or alone.shape not in shapes:
         return None
     if asked.shape != alone.shape:
@@ -169,7 +169,7 @@ def _dependent(meaning: Oracle, asked: np.ndarray | None, alone: np.ndarray | No
 
 
 def _varying(
-    meaning: Oracle, variant: Variant, base: Mapping[str, np.ndarray], varied: Mapping[str, np.ndarray]
+    oracle: Oracle, variant: Variant, base: Mapping[str, np.ndarray], varied: Mapping[str, np.ndarray]
 ) -> tuple[Wrong, ...]:
     """In what an answer differs from the one to the variant that is varied, whether either is right or not."""
     found = []
@@ -178,13 +178,13 @@ def _varying(
         if one is None or other is None or identical(one, other):
             continue
         kind = _kind_of_difference(name, variant)
-        if one.shape != other.shape or one.dtype != other.dtype or one.ndim != len(meaning.shape):
+        if one.shape != other.shape or one.dtype != other.dtype or one.ndim != len(oracle.shape):
             found.append(Wrong(name, kind, None))
             continue
-        differ = ~same(*(meaning.pooling.layout.to_core(tensor) for tensor in (one, other)))
+        differ = ~same(*(oracle.pooling.layout.to_core(tensor) for tensor in (one, other)))
         if differ.any():
             # Cells are shown where the windows are known.
-            found.append(Wrong(name, kind, differ if one.shape == meaning.shape else None))
+            found.append(Wrong(name, kind, differ if one.shape == oracle.shape else None))
     return tuple(found)
 
 
@@ -196,10 +196,10 @@ def _kind_of_difference(output: str, variant: Variant) -> DivergenceKind:
 
 
 def _with(
-    meaning: Oracle, before: Judgement, differences: tuple[Wrong, ...], base: Returned, varied: Returned
+    oracle: Oracle, before: Judgement, differences: tuple[Wrong, ...], base: Returned, varied: Returned
 ) -> Judgement:
     """A judgement with the differences from another answer of the same target."""
-    one = next((one for one in meaning.meanings if one.shape == base.outputs["Y"].shape), meaning)
+    one = next((one for one in oracle.meanings if one.shape == base.outputs["Y"].shape), oracle)
     evidence = wrong_cells(one, differences, varied.outputs, instead=base.outputs)
     shapes = "; ".join(
         f"{wrong.output} is {_shown(varied, wrong.output)}, and otherwise {_shown(base, wrong.output)}"

@@ -87,7 +87,7 @@ def write(one: Reproduced, target: Target, runtime: Runtime, folder: Path, about
 
 def _test_data(one: Reproduced, folder: Path) -> None:
     """What ONNX's backend test runner takes. A graph that must be refused has no outputs to compare."""
-    request, meaning = one.request, one.inquiry.meaning
+    request, meaning = one.request, one.inquiry.oracle
     model = request.model or onnx_model.build(
         onnx_model.NEWEST_OPSET, request.attributes, request.X.dtype.name, request.X.shape, request.outputs
     )

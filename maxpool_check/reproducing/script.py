@@ -67,7 +67,7 @@ def script(one: Reproduced, runtime: Runtime, python: str, seconds: float) -> st
 
     Raises :class:`CannotWrite`.
     """
-    meaning, request, other = one.inquiry.meaning, one.request, one.other
+    meaning, request, other = one.inquiry.oracle, one.request, one.other
     cells = max(request.X.size, meaning.pooled.Y.size if isinstance(meaning, Oracle) else 0)
     if cells > MOST_CELLS:
         raise CannotWrite(f"a script would have to spell out {cells} cells; {MOST_CELLS} are the most")
@@ -159,7 +159,7 @@ def _child(seconds: float) -> list[str]:
 
 
 def _data(one: Reproduced) -> list[str]:
-    X, meaning = one.request.X, one.inquiry.meaning
+    X, meaning = one.request.X, one.inquiry.oracle
     lines = [f"X = {_array(X)}"]
     if not isinstance(meaning, Oracle):
         return [*lines, f"# It must be refused: {' '.join(str(meaning).split())}"]
@@ -184,14 +184,14 @@ def _cells(output: Accepted) -> str:
 
 
 def _refused(one: Reproduced) -> list[str]:
-    if not isinstance(one.inquiry.meaning, Oracle):
+    if not isinstance(one.inquiry.oracle, Oracle):
         return ['    sys.exit(print("refused, as it must be:", error) or 0)']
     code = 1 if DivergenceKind.REFUSES_VALID in one.kinds else 125
     return [f'    sys.exit(print("expected an answer, got a refusal:", error) or {code})']
 
 
 def _compared(one: Reproduced) -> list[str]:
-    if not isinstance(one.inquiry.meaning, Oracle):
+    if not isinstance(one.inquiry.oracle, Oracle):
         return ['sys.exit(print("expected a refusal, got", got) or 1)']
     lines = [
         "form = {name: (value.dtype.name, value.shape) for name, value in got.items()}",

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import Meaning, judge
+from maxpool_check.judging.verdicts import Judged, judge
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import Failed
 from maxpool_check.results.record import Execution, TargetDescription
@@ -162,15 +162,15 @@ class Asker:
         self, case: Case, asked: Mapping[str, Mapping[Variant, Pending]], patience: Mapping[str, Patience]
     ) -> dict[str, Answer]:
         # Once for all targets, and while they are asked.
-        meaning = meaning_of(case)
-        if isinstance(meaning, Oracle):
-            _ = meaning.pooled
+        oracle = meaning_of(case)
+        if isinstance(oracle, Oracle):
+            _ = oracle.pooled
         answers = {name: Answer() for name in patience}
         for name, pending in asked.items():
             if patience[name].lost is not None:
                 continue
             replies = settled(pending, self._slots.values())
-            lines = tuple(judged(Asked(case, name, meaning, replies)))
+            lines = tuple(judged(Asked(case, name, oracle, replies)))
             answers[name] = Answer(lines, tuple(q.name for q, reply in replies.items() if is_final(reply)))
             for line in lines:
                 patience[name].count(line, final=line.variant in answers[name].final)
@@ -179,9 +179,9 @@ class Asker:
         return answers
 
 
-def meaning_of(case: Case) -> Meaning:
+def meaning_of(case: Case) -> Judged:
     """What the document makes of a case, ready to hold answers to it."""
-    return Oracle(case.X, case.meaning) if isinstance(case.meaning, Pooling) else case.meaning
+    return Oracle(case.X, case.resolved) if isinstance(case.resolved, Pooling) else case.resolved
 
 
 def is_final(reply: Reply) -> bool:
@@ -192,4 +192,4 @@ def is_final(reply: Reply) -> bool:
 def judged(asked: Asked) -> list[Execution]:
     """The lines of one case on one target, judged, and not yet held to what is known."""
     outcomes = {variant: reply.outcome for variant, reply in asked.replies.items()}
-    return [execution(asked, variant, judgement) for variant, judgement in judge(asked.meaning, outcomes).items()]
+    return [execution(asked, variant, judgement) for variant, judgement in judge(asked.oracle, outcomes).items()]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.verdicts import Judgement, Meaning
+from maxpool_check.judging.verdicts import Judgement, Judged
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.results import record
 from maxpool_check.results.outcomes import Outcome, Returned
@@ -25,7 +25,7 @@ class Asked:
 
     case: Case
     target: str
-    meaning: Meaning
+    oracle: Judged
     replies: Mapping[Variant, Reply]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import Judgement, Meaning, judge
+from maxpool_check.judging.verdicts import Judgement, Judged, judge
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import Crashed, Outcome, RefusedByTarget
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
@@ -26,7 +26,7 @@ class Inquiry:
     """
 
     case: Case
-    meaning: Meaning
+    oracle: Judged
     outcomes: Mapping[Variant, Outcome]
     judgements: Mapping[Variant, Judgement]
     requests: Mapping[Variant, Request]
@@ -44,11 +44,11 @@ class Inquiry:
         refused it, or what its process died of.
         """
         judgement, outcome = self.judgements.get(variant), self.outcomes.get(variant)
-        meaning = self.meaning
+        oracle = self.oracle
         return (
             judgement.verdict if judgement else None,
             judgement.kinds if judgement else (),
-            (meaning.reason, meaning.attribute) if isinstance(meaning, Refused) else bool(meaning.pooled.empty.any()),
+            (oracle.reason, oracle.attribute) if isinstance(oracle, Refused) else bool(oracle.pooled.empty.any()),
             outcome.status if isinstance(outcome, RefusedByTarget) else None,
             outcome.how if isinstance(outcome, Crashed) else None,
         )
@@ -64,16 +64,16 @@ class Inquirer:
     def ask(self, case: Case, wanted: Collection[Variant] = DEFAULT_VARIANTS) -> Inquiry:
         """Ask every variant of a case that is wanted. Raises ``CannotStart`` where a dead worker cannot be replaced."""
         pending = self._slot.begin(case, wanted)
-        meaning = Oracle(case.X, case.meaning) if isinstance(case.meaning, Pooling) else case.meaning
+        oracle = Oracle(case.X, case.resolved) if isinstance(case.resolved, Pooling) else case.resolved
         replies = settled(pending, [self._slot])
         if self._slot.failure is not None:
             raise self._slot.failure
         outcomes = {variant: reply.outcome for variant, reply in replies.items()}
         return Inquiry(
             case,
-            meaning,
+            oracle,
             outcomes,
-            judge(meaning, outcomes),
+            judge(oracle, outcomes),
             {variant: one.request for variant, one in pending.items() if one.request is not None},
             {variant: reply.steps for variant, reply in replies.items()},
         )

@@ -23,7 +23,7 @@ class Graph:
     policies: Policies
     indices: bool
 
-    def meaning(self, version: Onnx) -> Pooling | Reason:
+    def resolved(self, version: Onnx) -> Pooling | Reason:
         """What a version of the operator makes of it, in a form that can be compared across versions."""
         try:
             pooling = version.pooling(self.attributes, self.dtype, self.shape, self.policies)
@@ -39,18 +39,18 @@ def opset_for(graph: Graph, version: Onnx, newest: int) -> int | None:
     """
     if version.since <= newest:
         return version.since
-    meaning = graph.meaning(version)
+    meaning = graph.resolved(version)
     for opset in range(newest, 0, -1):
         older = max((one for one in VERSIONS if one.since <= opset), key=lambda one: one.since)
-        if graph.meaning(older) == meaning:
+        if graph.resolved(older) == meaning:
             return opset
     return None
 
 
 def oldest_opset_for(graph: Graph, version: Onnx, usual: int) -> int | None:
     """The newest operator set of the oldest version of the operator that means the same; None if none is below ``usual``."""
-    meaning = graph.meaning(version)
+    meaning = graph.resolved(version)
     for older, newer in pairwise(VERSIONS):
-        if newer.since <= usual and graph.meaning(older) == meaning:
+        if newer.since <= usual and graph.resolved(older) == meaning:
             return newer.since - 1
     return None

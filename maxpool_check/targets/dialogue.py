@@ -88,13 +88,13 @@ def _as_it_is(target: Target, case: Case, variant: Variant) -> Dialogue:
         return Reply(NotExecuted("it gives no Indices"))
     try:
         graph = translate(
-            case.specification, case.attributes, dtype, case.X.shape, case.meaning,
+            case.specification, case.attributes, dtype, case.X.shape, case.resolved,
             indices=indices, language="onnx" if described.speaks == "attributes" else described.speaks,
         )  # fmt: skip
     except NotExpressible as error:
         return Reply(NotExecuted(str(error)))
     excluded = target.limits.exclude(dtype, len(graph.target.sizes(graph.shape)) - 2)
-    if excluded is not None and isinstance(case.meaning, Pooling):
+    if excluded is not None and isinstance(case.resolved, Pooling):
         return Reply(NotExecuted(excluded))
     if described.newest_opset is not None:
         return (yield from _by_model(target, case, variant, graph, described.newest_opset))
@@ -110,11 +110,11 @@ def _by_attributes(target: Target, case: Case, variant: Variant, graph: Translat
     attributes = graph.attributes
     if target.description.speaks == "attributes":
         attributes = _all_attributes(graph)
-        if isinstance(case.meaning, Refused) and isinstance(_filled(case, attributes), Pooling):
+        if isinstance(case.resolved, Refused) and isinstance(_filled(case, attributes), Pooling):
             return Reply(
                 NotExecuted("every attribute is handed over, those that the case leaves out by their defaults")
             )
-    excluded = isinstance(case.meaning, Refused) and target.name.is_released
+    excluded = isinstance(case.resolved, Refused) and target.name.is_released
     outcome = yield Request(
         graph.input(case.X), variant.outputs, b"", attributes, _setting(target, variant), excluded=excluded
     )
@@ -210,7 +210,7 @@ def _filled(case: Case, attributes: Mapping[str, Any]) -> Pooling | Refused:
 
 def _may_be_refused(case: Case) -> bool:
     """Whether a refusal would be right, or say nothing."""
-    meaning = case.meaning
+    meaning = case.resolved
     if isinstance(meaning, Refused) or meaning.refusable is not None:
         return True
     return bool(Oracle(case.X, meaning).pooled.empty.any())

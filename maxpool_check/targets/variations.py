@@ -20,7 +20,7 @@ def parts(case: Case, variation: Variation) -> list[Case]:
 
     Raises :class:`NotExpressible` where there is nothing to split or to reorder.
     """
-    if not isinstance(case.meaning, Pooling):
+    if not isinstance(case.resolved, Pooling):
         raise NotExpressible("its document excludes the graph: there is no answer to hold others to")
     layout = case.specification.layout
     batch, channels = layout.sizes(case.X.shape)[:2]
@@ -40,7 +40,7 @@ def whole(case: Case, variation: Variation, answers: Sequence[Mapping[str, np.nd
 
 
 def _put_back(case: Case, variation: Variation, name: str, tensors: Sequence[np.ndarray]) -> np.ndarray:
-    pooling = case.meaning
+    pooling = case.resolved
     assert isinstance(pooling, Pooling)
     layout, numbering = pooling.layout, pooling.numbering
     counts = name == "Indices" and tensors[0].dtype.kind == "i"

@@ -359,7 +359,7 @@ def test_a_wrong_attribute_is_fine_where_it_is_the_point(corpus):
 
 def test_without_an_expectation_a_refusal_of_the_reference_stands(corpus):
     (case,) = collect([corpus(CASE.replace("[2, 2]}", "[0, 2]}"))]).cases
-    assert case.meaning.reason == "invalid-attribute"
+    assert case.resolved.reason == "invalid-attribute"
     assert contradictions(case) == []
 
 

@@ -64,9 +64,9 @@ def test_every_case_is_valid_and_both_references_agree(generated):
     _, cases = generated
     assert [problem for case in cases for problem in contradictions(case)] == []
     for case in cases:
-        assert isinstance(case.meaning, Pooling), case.id
-        X = case.meaning.layout.to_core(case.X)
-        for one in (case.meaning, *case.meaning.alternatives):
+        assert isinstance(case.resolved, Pooling), case.id
+        X = case.resolved.layout.to_core(case.X)
+        for one in (case.resolved, *case.resolved.alternatives):
             answer = evaluate(X, one)
             assert not answer.empty.any(), case.id
             assert_same(answer, definition.evaluate(X, one))
@@ -146,10 +146,10 @@ def test_nothing_that_the_corpus_has_is_called_impossible():
     wrong = []
     for case in collect([CASES]).cases:
         allowed = space(case.spec)
-        if not isinstance(case.meaning, Pooling):
+        if not isinstance(case.resolved, Pooling):
             assert bins(case) == {}
             continue
-        if evaluate(case.meaning.layout.to_core(case.X), case.meaning).empty.any():
+        if evaluate(case.resolved.layout.to_core(case.X), case.resolved).empty.any():
             continue
         own = {factor: one for factor, one in bins(case).items() if factor in allowed.factors}
         wrong += [(case.id, pair) for pair in combinations(own.items(), 2) if not allowed.possible(dict(pair))]

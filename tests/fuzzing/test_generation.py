@@ -23,13 +23,13 @@ def first(count, *arguments, **options):
 @pytest.mark.parametrize("spec", list(SPECIFICATIONS))
 def test_every_document_allows_what_is_drawn_of_it_and_excludes_what_is_drawn_as_invalid(spec):
     allowed = first(60, spec, 0)
-    assert all(isinstance(case.meaning, Pooling) for case in allowed)
+    assert all(isinstance(case.resolved, Pooling) for case in allowed)
     assert {case.spec for case in allowed} == {spec}
     assert len({case.sha256 for case in allowed}) == 60
     names = {name for case in allowed for name in case.attributes}
     # The sizes of X are said by X.
     assert names == {name for name in SPECIFICATIONS[spec].attributes if not name.startswith("X_")}
-    assert all(isinstance(case.meaning, Refused) for case in first(20, spec, 0, invalid=True))
+    assert all(isinstance(case.resolved, Refused) for case in first(20, spec, 0, invalid=True))
 
 
 def test_nearly_nothing_is_rejected():
@@ -64,7 +64,7 @@ def test_what_is_drawn_depends_on_no_module_that_happens_to_be_imported():
 def test_what_defects_are_made_of_is_drawn():
     cases = first(600, "onnx-22", 0)
     floats = [case for case in cases if is_float(case.X.dtype)]
-    assert any((Oracle(case.X, case.meaning).pooled.Y == -np.inf).any() for case in floats)
+    assert any((Oracle(case.X, case.resolved).pooled.Y == -np.inf).any() for case in floats)
     assert any(np.isnan(case.X).any() for case in floats)
     assert any(((case.X == 0) & np.signbit(case.X)).any() for case in floats)
     assert {case.X.dtype.name for case in cases} == set(SPECIFICATIONS["onnx-22"].dtypes)

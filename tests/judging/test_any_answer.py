@@ -21,7 +21,7 @@ FOLDERS = ("edge/nan.yaml", "edge/neg-inf.yaml", "edge/storage-order.yaml", "edg
 READY = [
     case
     for case in collect([CASES / name for name in FOLDERS if (CASES / name).exists()]).cases
-    if isinstance(case.meaning, Pooling) and case.X.size < 300
+    if isinstance(case.resolved, Pooling) and case.X.size < 300
 ]
 
 
@@ -29,8 +29,8 @@ READY = [
 def answers(draw):
     """A case, and an answer of the right dtypes to it: some of its cells, or all, made others."""
     case = draw(st.sampled_from(READY))
-    expected = Oracle(case.X, case.meaning)
-    pooled = expected.pooled.arranged(case.meaning.layout)
+    expected = Oracle(case.X, case.resolved)
+    pooled = expected.pooled.arranged(case.resolved.layout)
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     values = [case.X.reshape(-1), np.zeros(1, case.X.dtype), np.array([lowest(case.X.dtype)], case.X.dtype)]
     if is_float(case.X.dtype):
@@ -40,7 +40,7 @@ def answers(draw):
     share = draw(st.sampled_from([0.1, 0.5, 1]))
     Y = np.where(random.random(Y.shape) < share, random.choice(pool, Y.shape), Y).astype(Y.dtype)
     outputs = {"Y": Y}
-    if "Indices" in case.outputs and case.meaning.indices:
+    if "Indices" in case.outputs and case.resolved.indices:
         numbers = random.integers(-9, case.X.size + 9, Y.shape)
         wrong = np.where(random.random(Y.shape) < share, numbers, pooled.Indices)
         outputs["Indices"] = wrong.astype(pooled.Indices.dtype)
@@ -52,7 +52,7 @@ def answers(draw):
 def test_every_wrong_cell_has_one_kind_and_no_right_one_has_any(drawn):
     expected, outputs = drawn
     compared = compare(expected, outputs, tuple(outputs))
-    held = compared.meaning
+    held = compared.oracle
     Y = held.pooling.layout.to_core(outputs["Y"])
     masks = {
         name: [one.cells for one in compared.wrong if one.output == name and one.cells is not None] for name in outputs

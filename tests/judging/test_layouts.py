@@ -40,7 +40,7 @@ def test_a_mixture_of_bases_is_wrong_and_judged_by_the_nearer_one():
     first, second = (answers(one) for one in NHWC.meanings)
     second["Indices"][0, 0, 0, 1] = first["Indices"][0, 0, 0, 1]
     compared = compare(NHWC, second, BOTH)
-    assert compared.meaning.pooling.policies.nhwc_index_base.value == "NHWC-flat"
+    assert compared.oracle.pooling.policies.nhwc_index_base.value == "NHWC-flat"
     assert sum(int(wrong.cells.sum()) for wrong in compared.wrong) == 1
     assert compared.interpretations == {}
 
@@ -58,7 +58,7 @@ def test_a_wrong_cell_is_named_in_the_layout_of_the_document():
     outputs = answers(NHWC)
     outputs["Y"][1, 0, 2, 1] = -1
     compared = compare(NHWC, outputs, BOTH)
-    (cell,) = [cell for cell in cells(compared.meaning, compared.wrong, outputs) if cell.output == "Y"]
+    (cell,) = [cell for cell in cells(compared.oracle, compared.wrong, outputs) if cell.output == "Y"]
     assert cell.at == (1, 0, 2, 1)
     assert cell.got == "-1.0"
     assert cell.expected == str(LAST[1, 0:2, 2:4, 1].max())
@@ -69,7 +69,7 @@ def test_an_index_of_another_cell_names_it_in_the_layout_of_the_document():
     outputs = answers(NHWC.meanings[1])
     outputs["Indices"][0, 0, 0, 0] = np.ravel_multi_index((0, 2, 3, 2), LAST.shape)
     compared = compare(NHWC, outputs, BOTH)
-    (cell,) = cells(compared.meaning, compared.wrong, outputs)
+    (cell,) = cells(compared.oracle, compared.wrong, outputs)
     assert cell.got_cell == (0, 2, 3, 2)
     assert cell.kind == "indices-outside-window"
 
@@ -188,5 +188,5 @@ def test_an_index_that_could_be_of_several_rows_names_no_cell():
     outputs["Y"][0, 0, 0, 0] = -5
     outputs["Indices"][0, 0, 0, 0] = 2
     compared = compare(reference, outputs, BOTH)
-    (cell,) = [cell for cell in cells(compared.meaning, compared.wrong, outputs) if cell.output == "Indices"]
+    (cell,) = [cell for cell in cells(compared.oracle, compared.wrong, outputs) if cell.output == "Indices"]
     assert cell.got_cell is None

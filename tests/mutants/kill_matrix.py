@@ -109,7 +109,7 @@ class Matrix:
 
 
 def _pairs(case: Case) -> Iterator[tuple[tuple[str, str], ...]]:
-    found = bins(case) if isinstance(case.meaning, Pooling) else {}
+    found = bins(case) if isinstance(case.resolved, Pooling) else {}
     return itertools.combinations(sorted(found.items()), 2)
 
 

@@ -19,11 +19,11 @@ from tests.conftest import CASES
 SMALL = [
     case
     for case in collect([CASES / "edge", CASES / "sonnx", CASES / "documents"]).cases
-    if isinstance(case.meaning, Pooling)
+    if isinstance(case.resolved, Pooling)
     and case.X.size <= 16
-    and not case.meaning.alternatives
+    and not case.resolved.alternatives
     and case.specification.layout is Layout.CHANNELS_FIRST
-    and 0 < Oracle(case.X, case.meaning).pooled.Y.size <= 8
+    and 0 < Oracle(case.X, case.resolved).pooled.Y.size <= 8
 ]
 
 
@@ -34,7 +34,7 @@ def conforms(meaning, variant, outputs):
 
 @pytest.mark.parametrize("case", SMALL, ids=lambda case: case.id)
 def test_of_all_values_of_the_input_those_that_the_judge_takes(case):
-    meaning, variant = Oracle(case.X, case.meaning), Y_ONLY
+    meaning, variant = Oracle(case.X, case.resolved), Y_ONLY
     (right,) = accepted(meaning, variant, Layout.CHANNELS_FIRST)
     Y = right["Y"]
     assert Y.shape == meaning.shape
@@ -56,7 +56,7 @@ def test_ties_and_nan_leave_several_and_sonnx_one():
     by_id = {case.id: case for case in collect([CASES]).cases}
     for name, several in (("edge/ties:one-axis", True), ("edge/ties-sonnx:" + _first(by_id, "edge/ties-sonnx"), False)):
         case = by_id[name]
-        (right,) = accepted(Oracle(case.X, case.meaning), WITH_INDICES, Layout.CHANNELS_FIRST)
+        (right,) = accepted(Oracle(case.X, case.resolved), WITH_INDICES, Layout.CHANNELS_FIRST)
         assert any(len(values) > 1 for values in right["Indices"].cells) == several, name
 
 
@@ -67,9 +67,9 @@ def _first(by_id, file):
 def test_the_terms_of_the_runtime_are_channels_first():
     case = next(
         one for one in collect([CASES / "nhwc"]).cases
-        if isinstance(one.meaning, Pooling) and one.X.shape[-1] > 1 and one.X.ndim == 4
+        if isinstance(one.resolved, Pooling) and one.X.shape[-1] > 1 and one.X.ndim == 4
     )  # fmt: skip
-    meaning = Oracle(case.X, case.meaning)
+    meaning = Oracle(case.X, case.resolved)
     Y = expected(meaning, WITH_INDICES, Layout.CHANNELS_FIRST)["Y"]
     assert (Y == np.moveaxis(meaning.pooling.layout.from_core(meaning.pooled.Y), -1, 1)).all()
     right = accepted(meaning, Y_ONLY, Layout.CHANNELS_LAST)[0]["Y"]

@@ -25,11 +25,11 @@ def shrunk(name, keeps, **changed):
 
 
 def valid(case):
-    return isinstance(case.meaning, Pooling)
+    return isinstance(case.resolved, Pooling)
 
 
 def gives_neg_inf(case):
-    return valid(case) and bool((evaluate(case.X, case.meaning).Y == -np.inf).any())
+    return valid(case) and bool((evaluate(case.X, case.resolved).Y == -np.inf).any())
 
 
 _NEG_INF = ("edge/neg-inf:wide-padded-w33", "edge/neg-inf:three-axes", "edge/neg-inf:second-channel-float64")
@@ -45,7 +45,7 @@ def test_of_any_window_of_neg_inf_one_cell_is_left(name):
 
 def test_what_is_kept_is_kept_and_nothing_else():
     def two_pads(case):
-        return valid(case) and [axis.begin for axis in case.meaning.geometry].count(1) == 2
+        return valid(case) and [axis.begin for axis in case.resolved.geometry].count(1) == 2
 
     padded = replace(
         EVERY["edge/neg-inf:three-axes"],
