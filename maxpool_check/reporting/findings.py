@@ -8,14 +8,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any
 
 from maxpool_check.judging.kinds import DESCRIPTIONS, MIXED, DivergenceKind
 from maxpool_check.results.record import Cause, Execution, Record, Verdict
 
 _OF_CELLS = frozenset(kind.value for kind in DivergenceKind if kind.value.startswith(("y-", "indices-")))
 FAULTS = ("diverges", "refuses", "crashes", "times-out", "unstable")
-VERDICTS: tuple[str, ...] = get_args(Verdict)
+VERDICTS = tuple(verdict.value for verdict in Verdict)
 
 
 @dataclass(frozen=True, slots=True)
