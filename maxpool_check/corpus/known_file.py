@@ -21,7 +21,7 @@ from maxpool_check.corpus.structure import Structure
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.known import KnownDivergence
 from maxpool_check.judging.target_selector import TargetSelector
-from maxpool_check.results.variants import ALL_VARIANTS, Variant
+from maxpool_check.results.variants import ALL_VARIANTS, Variant, variant_named
 from maxpool_check.specifications.attributes import nearest
 
 _STRUCTURE = Structure(KNOWN_FILE)
@@ -99,7 +99,7 @@ _MAKERS: dict[str, Callable[[Any], Any]] = {
     "when": TargetSelector.parse,
     "cases": tuple,
     "kinds": _kinds,
-    "variants": lambda words: frozenset(map(Variant, words)),
+    "variants": lambda words: frozenset(map(variant_named, words)),
     "expires": _date,
 }
 """What becomes of the text of a field."""
