@@ -7,6 +7,11 @@ from pathlib import Path
 import click
 
 from maxpool_check.commands import options
+from maxpool_check.corpus.expectations import contradictions, disagreements
+from maxpool_check.corpus.known_file import read_known, unmatched
+from maxpool_check.corpus.problems import CorpusError
+from maxpool_check.results.record import ExitCode
+from maxpool_check.words import plural
 
 
 @click.command("lint")
@@ -15,17 +20,11 @@ from maxpool_check.commands import options
 def command(paths: tuple[Path, ...], max_cells: int) -> int:
     """Check case files and known divergences against the reference.
 
-    The reference must reproduce every expectation, unless an erratum says why not.
+    The reference must reproduce every expectation, unless an erratum explains the difference.
     """
-    from maxpool_check.corpus.expectations import contradictions, disagreements
-    from maxpool_check.corpus.known_file import read_known, unmatched
-    from maxpool_check.corpus.problems import CorpusError
-
-    problems: list[object] = []
-    entries = 0
     corpus = options.collect(paths, max_cells)
-    for case in corpus.cases:
-        problems.extend(contradictions(case))
+    problems: list[object] = [problem for case in corpus.cases for problem in contradictions(case)]
+    entries = 0
     for file in corpus.known_files:
         try:
             known = read_known(file)
@@ -37,12 +36,13 @@ def command(paths: tuple[Path, ...], max_cells: int) -> int:
             problems.extend(unmatched(known, [case.id for case in corpus.cases], file))
     if problems:
         raise options.Mistakes(problems)
-    errata = [case for case in corpus.cases if case.erratum and disagreements(case)]
-    for case in errata:
-        click.echo(f"{case.origin.path}:{case.origin.line}: {case.id} {'; '.join(disagreements(case))} (erratum)")
+    errata = {case: "; ".join(disagreements(case)) for case in corpus.cases if case.erratum}
+    errata = {case: text for case, text in errata.items() if text}
+    for case, text in errata.items():
+        click.echo(f"{case.origin.path}:{case.origin.line}: {case.id} {text} (erratum)")
     files = len({case.origin.path for case in corpus.cases})
     click.echo(
-        f"{len(corpus.cases)} cases in {files} file{'s' if files != 1 else ''}, {entries} known divergences: "
-        f"nothing to mend, {len(errata)} errat{'um' if len(errata) == 1 else 'a'}"
+        f"{plural(len(corpus.cases), 'case')} in {plural(files, 'file')}, {plural(entries, 'known divergence')}: "
+        f"no problems, {plural(len(errata), 'erratum', 'errata')}"
     )
-    return 0
+    return ExitCode.AS_EXPECTED

@@ -8,19 +8,17 @@ from pathlib import Path
 import click
 
 from maxpool_check.commands import options
+from maxpool_check.corpus.collection import select
+from maxpool_check.results.record import ExitCode
 
 
 @click.command("list")
 @options.paths
 @options.selection
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to print.  [default: text]"
-)
+@options.form()
 @options.max_cells
 def command(paths: tuple[Path, ...], selected: tuple[str, ...], form: str, max_cells: int) -> int:
     """List the cases, one line each: id, document, X, title."""
-    from maxpool_check.corpus.collection import select
-
     cases = select(options.collect(paths, max_cells).cases, selected)
     if form == "json":
         entries = [
@@ -41,9 +39,9 @@ def command(paths: tuple[Path, ...], selected: tuple[str, ...], form: str, max_c
             for case in cases
         ]
         click.echo(json.dumps({"schema": "maxpool-check/list/1", "cases": entries}, indent=1))
-        return 0
+        return ExitCode.AS_EXPECTED
     rows = [(case.id, case.spec, f"{case.X.dtype.name}{list(case.X.shape)}", case.title) for case in cases]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     for row in rows:
         click.echo("  ".join([*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[3]]))
-    return 0
+    return ExitCode.AS_EXPECTED

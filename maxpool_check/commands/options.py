@@ -6,16 +6,22 @@ import gc
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
-if TYPE_CHECKING:
-    from maxpool_check.corpus.case import Case
-    from maxpool_check.corpus.collection import Corpus
-    from maxpool_check.corpus.problems import Problem
+from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.collection import Corpus
+from maxpool_check.corpus.collection import collect as read_cases
+from maxpool_check.corpus.importers import FORMATS
+from maxpool_check.corpus.problems import CorpusError, Problem
+from maxpool_check.corpus.tensors import Limits
+from maxpool_check.results.record import ExitCode
+from maxpool_check.specifications import specification
+from maxpool_check.specifications.attributes import nearest
+from maxpool_check.words import plural
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -23,14 +29,14 @@ DEFAULT_CELLS = 2**24
 
 
 class Mistakes(click.ClickException):
-    """Files that cannot be used: every problem on a line of its own, exit code 2."""
+    """Files that cannot be used: every problem on a line of its own."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
-    def __init__(self, problems: Sequence[object], undone: str = "nothing was run") -> None:
+    def __init__(self, problems: Sequence[object], consequence: str = "nothing was run") -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = problems
-        self._undone = undone
+        self._consequence = consequence
 
     @property
     def errors(self) -> list[dict[str, object]]:
@@ -41,17 +47,16 @@ class Mistakes(click.ClickException):
     def show(self, file: Any = None) -> None:
         """Print the problems and their number to stderr."""
         click.echo(self.message, err=True)
-        count = len(self.problems)
-        click.echo(f"{count} problem{'s' if count != 1 else ''}; {self._undone}", err=True)
+        click.echo(f"{plural(len(self.problems), 'problem')}; {self._consequence}", err=True)
 
 
 class Report(click.ParamType):  # type: ignore[type-arg]
-    """``FORMAT=PATH`` with one of some formats."""
+    """``FORMAT=PATH`` with one of the formats."""
 
     name = "FORMAT=PATH"
 
-    def __init__(self, formats: Sequence[str]) -> None:
-        self._formats = formats
+    def __init__(self, formats: Iterable[str]) -> None:
+        self._formats = list(formats)
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Path]:
         """A format and a file."""
@@ -59,6 +64,19 @@ class Report(click.ParamType):  # type: ignore[type-arg]
         if kind not in self._formats or not path:
             self.fail(f"'{value}' is not FORMAT=PATH with FORMAT one of {', '.join(self._formats)}", param, ctx)
         return kind, Path(path)
+
+
+def form(formats: Iterable[str] = ("text", "json")) -> Callable[[_Command], _Command]:
+    """``--format``."""
+    return click.option(
+        "--format", "form", type=click.Choice(list(formats)), default="text", help="What to print.  [default: text]"
+    )
+
+
+def reports(formats: Iterable[str]) -> Callable[[_Command], _Command]:
+    """``--report``."""
+    about = f"Write a report: {', '.join(formats)}. Repeatable."
+    return click.option("--report", "reports", multiple=True, metavar="FORMAT=PATH", type=Report(formats), help=about)
 
 
 def max_cells(command: _Command) -> _Command:
@@ -89,9 +107,7 @@ class _Document(click.ParamType):  # type: ignore[type-arg]
     name = "NAME"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """A name there is."""
-        from maxpool_check.specifications import specification
-
+        """The full name of the document."""
         try:
             return specification(value).name
         except ValueError as error:
@@ -121,14 +137,10 @@ def paths(command: _Command) -> _Command:
 
 def collect(paths: Sequence[Path], cells: int) -> Corpus:
     """Read the cases of the paths, or show what is wrong with them."""
-    from maxpool_check.corpus.collection import collect as read
-    from maxpool_check.corpus.problems import CorpusError
-    from maxpool_check.corpus.tensors import Limits
-
-    # What is read stays: to look for garbage among it, now or later, would cost each case the more, the more cases there are.
+    # Cases live to the end: the time of garbage collections among them grows with their number, for each case.
     gc.disable()
     try:
-        corpus = read(paths, Limits(cells))
+        corpus = read_cases(paths, Limits(cells))
     except CorpusError as error:
         raise Mistakes(error.problems) from error
     finally:
@@ -140,19 +152,17 @@ def collect(paths: Sequence[Path], cells: int) -> Corpus:
 
 
 def left_out(problem: Problem) -> None:
-    """Name a test of another suite that is no case, and say why."""
+    """Print the test of another suite that is skipped, and the reason."""
     click.echo(f"left out: {problem.path}: {problem.message}", err=True)
 
 
 def find(name: str, folder: Path, cells: int) -> Case:
     """One case by its full id, or as FILE.yaml:ID; FILE may be one of another suite."""
-    from maxpool_check.corpus.importers import FORMATS
-
     file, _, short = name.rpartition(":")
     is_file = Path(file).suffix in (".yaml", ".yml", *FORMATS)
     path = Path(file) if is_file else folder
     if not path.exists():
-        raise click.UsageError(f"there is no {path}; name the case files with -p, or the case as FILE.yaml:ID")
+        raise click.UsageError(f"'{path}' not found; pass the case files with -p PATH, or the case as FILE.yaml:ID")
     cases = collect([path], cells).cases
     if is_file:
         name = next((case.id for case in cases if case.id.rpartition(":")[2] == short), name)
@@ -161,33 +171,29 @@ def find(name: str, folder: Path, cells: int) -> Case:
 
 def one_of(cases: Sequence[Case], name: str, where: str) -> Case:
     """The case of this full id."""
-    from maxpool_check.specifications.attributes import nearest
-
-    found = [case for case in cases if case.id == name]
-    if not found:
-        known = [case.id for case in cases]
-        raise click.UsageError(
-            f"no case '{name}' in {where}{nearest(name, known)}; 'maxpool-check list {where}' names them"
-        )
-    return found[0]
+    for case in cases:
+        if case.id == name:
+            return case
+    hint = nearest(name, [case.id for case in cases])
+    raise click.UsageError(f"no case '{name}' in {where}{hint}; 'maxpool-check list {where}' lists the cases")
 
 
-def is_colored(wanted: str) -> bool:
+def is_colored(color: str) -> bool:
     """Whether to colour stdout: on a terminal, unless the user or NO_COLOR says otherwise."""
-    if wanted != "auto":
-        return wanted == "always"
+    if color != "auto":
+        return color == "always"
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
 
 
 def width() -> int:
-    """The columns to write for: the terminal's, or 100."""
+    """The width of the output: the columns of the terminal, or 100."""
     return max(40, shutil.get_terminal_size((100, 24)).columns)
 
 
 def check_writable(paths: Sequence[Path]) -> None:
-    """Refuse an output that cannot be written before anything is asked, not after."""
+    """Refuse an output that cannot be written, before the run and not after it."""
     for path in paths:
         new = not path.exists()
         try:

@@ -1,58 +1,58 @@
-"""The forms a record can be given."""
+"""Writes reports to files and to stdout.
+
+A format is a function that writes a report to a text file. A new format of a run is its module and a line in ``FORMATS``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TextIO, TypeVar
 
 import click
 
 from maxpool_check.commands import options
+from maxpool_check.reporting import github, json, junit, markdown, sarif, text
+from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.results.record import Record
 
-if TYPE_CHECKING:
-    from maxpool_check.results.record import Record
+_Report = TypeVar("_Report")
 
-FORMATS = ("text", "markdown", "json", "junit", "github", "sarif")
+FORMATS: Mapping[str, Callable[[RunReport, TextIO], None]] = {
+    "text": text.write,
+    "markdown": markdown.write,
+    "json": json.write,
+    "junit": junit.write,
+    "github": github.write,
+    "sarif": sarif.write,
+}
+"""The formats of the report of a run."""
 
 
 def write(record: Record, form: str, code: int, path: Path) -> None:
-    """The report of a run as a file."""
+    """Write the report of a run to a file."""
     with path.open("w", encoding="utf-8") as file:
-        file.writelines(parts(record, form, code))
+        FORMATS[form](RunReport(record, code, options.width(), verbose=True), file)
 
 
 def show(record: Record, form: str, code: int, *, color: str, verbose: bool) -> None:
-    """The report of a run on stdout."""
-    for part in parts(record, form, code, color=color, verbose=verbose):
-        click.echo(part, nl=False, color=True)
+    """Print the report of a run."""
+    FORMATS[form](RunReport(record, code, options.width(), options.is_colored(color), verbose), sys.stdout)
 
 
-def parts(record: Record, form: str, code: int, *, color: str = "never", verbose: bool = True) -> Iterator[str]:
-    """The report of a run in one of the forms, ending in a newline; in parts where it grows with the run."""
-    if form == "text":
-        from maxpool_check.reporting import text
-
-        yield text.render(record, code, width=options.width(), color=options.is_colored(color), verbose=verbose)
-    elif form == "junit":
-        from maxpool_check.reporting import junit
-
-        yield from junit.parts(record)
-    elif form == "sarif":
-        from maxpool_check.reporting import sarif
-
-        yield from sarif.parts(record)
-        yield "\n"
-    elif form == "json":
-        from maxpool_check.reporting import json
-
-        yield from json.parts(record, code)
-        yield "\n"
-    elif form == "github":
-        from maxpool_check.reporting import github
-
-        yield github.render(record, code)
-    else:
-        from maxpool_check.reporting import markdown
-
-        yield markdown.render(record, code)
+def publish(
+    formats: Mapping[str, Callable[[_Report, TextIO], None]],
+    form: str,
+    report: _Report,
+    reports: Sequence[tuple[str, Path]],
+    plain: _Report | None = None,
+) -> None:
+    """Print a report in one format and write it to files in others; ``plain`` is the report without colours."""
+    # Files first: one that cannot be written is an error, and then stdout must not hold a document.
+    for kind, path in reports:
+        with path.open("w", encoding="utf-8") as file:
+            formats[kind](plain or report, file)
+    formats[form](report, sys.stdout)
+    for kind, path in reports:
+        click.echo(f"{kind}: {path}", err=True)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import sys
 from pathlib import Path
 
 import click
 
 from maxpool_check.commands import options, rendering
 from maxpool_check.commands.records import read
+from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.results.record import ExitCode
 
 ONE_RECORD = ("json", "junit", "sarif")
 """The formats that are a document of their own."""
@@ -17,37 +20,30 @@ ONE_RECORD = ("json", "junit", "sarif")
 @click.command("report")
 @click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RECORD...")
 @click.option(
-    "--format", "form", type=click.Choice(rendering.FORMATS), default="text",
-    help="What to make of it.  [default: text]",
+    "--format", "form", type=click.Choice(list(rendering.FORMATS)), default="text",
+    help="The format of the report.  [default: text]",
 )  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write it here, not to stdout.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to a file, not to stdout.")
 @click.option("-v", "--verbose", is_flag=True, help="Show known divergences in full.")
 @options.color
 def command(records: tuple[Path, ...], form: str, output: Path | None, verbose: bool, color: str) -> int:
     """Render records. Exits with 3 if one of them is incomplete."""
-    from maxpool_check.results.record import ExitCode
-
     if form in ONE_RECORD and len(records) > 1:
         raise click.UsageError(f"--format {form} is one document for one record")
     stored = [read(path) for path in records]
-    shown = color if output is None else "never"
-
-    def parts() -> Iterator[str]:
+    colored = output is None and options.is_colored(color)
+    with contextlib.ExitStack() as stack:
+        file = sys.stdout
+        if output is not None:
+            try:
+                file = stack.enter_context(output.open("w", encoding="utf-8"))
+            except OSError as error:
+                raise click.UsageError(f"cannot write {output}: {error.strerror}") from error
         for number, record in enumerate(stored):
             code = record.footer.exit_code if record.footer else ExitCode.INCOMPLETE
-            yield "\n" if number else ""
-            yield from rendering.parts(record, form, code, color=shown, verbose=verbose)
-
-    if output is None:
-        for part in parts():
-            click.echo(part, nl=False, color=True)
-    else:
-        try:
-            with output.open("w", encoding="utf-8") as file:
-                file.writelines(parts())
-        except OSError as error:
-            raise click.UsageError(f"cannot write {output}: {error.strerror}") from error
-    incomplete = any(record.footer is None for record in stored)
-    if incomplete:
-        click.echo("incomplete: the run did not end", err=True)
-    return ExitCode.INCOMPLETE if incomplete else ExitCode.AS_EXPECTED
+            file.write("\n" if number else "")
+            rendering.FORMATS[form](RunReport(record, code, options.width(), colored, verbose), file)
+    if all(record.footer for record in stored):
+        return ExitCode.AS_EXPECTED
+    click.echo("incomplete: the run did not end", err=True)
+    return ExitCode.INCOMPLETE

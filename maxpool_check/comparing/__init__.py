@@ -1,1 +1,1 @@
-"""Two records, or many: what has changed between runtimes, and since when."""
+"""Comparisons of two records or many: what has changed between runtimes, and with which release."""

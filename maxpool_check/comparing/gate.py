@@ -1,53 +1,128 @@
-"""Whether an upgrade can be let through: SAFE, REVIEW or BLOCK."""
+"""Whether an upgrade may pass: SAFE, REVIEW or BLOCK."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from maxpool_check.comparing.transitions import Change, Transition
+from maxpool_check.comparing.transitions import Change, Transition, left_out, transitions
+from maxpool_check.results.record import ExitCode, Record, TargetDescription, Verdict
+from maxpool_check.words import plural
 
 BLOCKING = (Change.REGRESSED, Change.NEWLY_REFUSED, Change.CRASH_NEW)
-"""What blocks unless it is said otherwise."""
+"""The changes that block by default."""
 
-UNSEEN = frozenset({Change.SAME, Change.NOT_COMPARED})
+UNOBSERVABLE = frozenset({Change.SAME, Change.NOT_COMPARED})
 
 
 class Decision(str, Enum):
-    """What a gate comes to."""
+    """The decision of a gate."""
 
     SAFE = "SAFE"
-    """Nothing that can be observed has changed."""
+    """Nothing observable has changed."""
     REVIEW = "REVIEW"
-    """Something has changed that a person should look at: also a defect that is gone, for production may rely on it."""
+    """A person should review a change: also a fixed defect, for production may rely on it."""
     BLOCK = "BLOCK"
-    """Something has changed for the worse."""
+    """Something has become worse."""
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """The decision, and the one line that says why. ``compared`` is the number of executions that both sides were asked."""
+class GateResult:
+    """The decision and its reason. ``compared`` is the number of executions on both sides."""
 
     decision: Decision
     compared: int
-    words: str
+    reason: str
 
     def __str__(self) -> str:
-        return f"{self.decision.value} {self.words}"
+        return f"{self.decision.value} {self.reason}"
 
 
-def decide(found: Sequence[Transition], blocking: Collection[Change] = BLOCKING) -> Outcome:
-    """Decide on all transitions between two targets."""
-    held = [one.change for one in found if one.change is not Change.NOT_COMPARED]
-    seen = [change for change in held if change not in UNSEEN]
-    # What one side was not asked is no comparison.
-    compared = sum(change not in (Change.MISSING, Change.ADDED) for change in held)
-    of = f"of {len(held)} executions"
-    if not seen:
-        return Outcome(Decision.SAFE, compared, f"no observable change in {compared} executions")
-    blocks = any(change in blocking for change in seen)
-    # What blocks comes first in the line.
-    order = sorted(set(seen), key=lambda change: (change not in blocking, list(Change).index(change)))
-    words = ", ".join(f"{seen.count(change)} {change.value}" for change in order)
-    return Outcome(Decision.BLOCK if blocks else Decision.REVIEW, compared, f"{words} {of}")
+def decide(changes: Sequence[Transition], blocking: Collection[Change] = BLOCKING) -> GateResult:
+    """The decision on all transitions between two targets."""
+    counts = Counter(transition.change for transition in changes)
+    total = sum(counts.values()) - counts[Change.NOT_COMPARED]
+    # What only one side executed is no comparison.
+    compared = total - counts[Change.MISSING] - counts[Change.ADDED]
+    # Changes that block come first.
+    observed = sorted(
+        (change for change in Change if counts[change] and change not in UNOBSERVABLE),
+        key=lambda change: change not in blocking,
+    )
+    if not observed:
+        return GateResult(Decision.SAFE, compared, f"no observable change in {plural(compared, 'execution')}")
+    reason = ", ".join(f"{counts[change]} {change.value}" for change in observed)
+    decision = Decision.BLOCK if observed[0] in blocking else Decision.REVIEW
+    return GateResult(decision, compared, f"{reason} of {plural(total, 'execution')}")
+
+
+@dataclass(frozen=True)
+class TargetComparison:
+    """What has changed from one target to another.
+
+    ``errors`` say why it is incomplete; ``left_out`` names the cases that could not be compared.
+    """
+
+    old: TargetDescription
+    new: TargetDescription
+    transitions: Sequence[Transition]
+    gate: GateResult
+    errors: Sequence[str] = ()
+    left_out: Sequence[str] = ()
+
+    @property
+    def decision(self) -> Decision | None:
+        """The decision; None if the comparison is incomplete or empty."""
+        return self.gate.decision if self.gate.compared and not self.errors else None
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The exit code of this comparison alone."""
+        if self.errors:
+            return ExitCode.INCOMPLETE
+        if not self.gate.compared:
+            return ExitCode.NOTHING_COMPARED
+        return ExitCode.UNEXPECTED if self.gate.decision is Decision.BLOCK else ExitCode.AS_EXPECTED
+
+    def __str__(self) -> str:
+        """The decision and its reason, or why there is none."""
+        if self.errors:
+            return f"INCOMPLETE {self.errors[0].splitlines()[0]}"
+        if not self.gate.compared:
+            return "NOTHING COMPARED no execution was judged on both sides"
+        return f"{self.gate}{f'; {plural(len(self.left_out), "case")} left out' if self.left_out else ''}"
+
+
+_SEVERITY = (ExitCode.AS_EXPECTED, ExitCode.UNEXPECTED, ExitCode.NOTHING_COMPARED, ExitCode.INCOMPLETE)
+
+
+def worst(comparisons: Sequence[TargetComparison]) -> TargetComparison:
+    """The comparison that decides on all of them: incomplete, then empty, then by the decision."""
+    decisions = list(Decision)
+    return max(
+        comparisons,
+        key=lambda comparison: (_SEVERITY.index(comparison.exit_code), decisions.index(comparison.gate.decision)),
+    )
+
+
+def compare_targets(
+    old: Record,
+    new: Record,
+    names: tuple[str, str],
+    blocking: Collection[Change] = BLOCKING,
+    *,
+    intersection: bool = False,
+) -> TargetComparison:
+    """Compare a target of one record with a target of another. Raises :class:`Incomparable`; see :func:`transitions`."""
+    changes = transitions(old, new, *names, intersection=intersection)
+    errors, targets = [], []
+    for label, record, name in zip(("old", "new"), (old, new), names, strict=True):
+        targets += [target for target in record.header.targets if target.name == name]
+        if record.footer is None:
+            errors.append(f"the {label} record is incomplete: its run did not end")
+        elif any(execution.target == name and execution.verdict == Verdict.ERROR for execution in record.executions):
+            errors.append(f"some executions failed on {name}; the {label} record has the errors")
+    omitted = left_out(old, new, *names) if intersection else []
+    return TargetComparison(*targets, changes, decide(changes, blocking), errors, omitted)

@@ -1,45 +1,49 @@
-"""What became of every execution from one record to another: a closed list, decided in one place."""
+"""The change of every execution from one record to another: a closed list, decided in one place."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from maxpool_check.results.record import Execution, Record, RunHeader
+from maxpool_check.results.record import Execution, Record, Verdict
 
 
 class Change(str, Enum):
-    """What became of one execution. In the order reports show them, the worst first."""
+    """The change of one execution, in the order of reports: the worst first."""
 
     REGRESSED = "regressed"
-    """It was right, refused, or died of the variant, and is wrong."""
+    """It was right, was refused or crashed, and is wrong."""
     NEWLY_REFUSED = "newly-refused"
-    """It was answered and is refused, though the document allows the graph."""
+    """It returned outputs and is refused, though the document allows the graph."""
     CRASH_NEW = "crash-new"
-    """The process dies, or does not answer in time; it did answer or refuse."""
+    """The process crashes or times out; before, it returned outputs or refused."""
     CHANGED = "changed"
     """Wrong before and after, in other kinds or with other values."""
     MISSING = "missing"
-    """It was asked, and is not any more."""
+    """It was executed and is no longer."""
     CRASH_GONE = "crash-gone"
-    """The process died, or did not answer in time; now it answers or refuses."""
+    """The process crashed or timed out; now it returns outputs or refuses."""
     FIXED = "fixed"
     """It was wrong and is right."""
     NEWLY_ACCEPTED = "newly-accepted"
-    """It was refused and is answered rightly."""
+    """It was refused and is right."""
     CONFORMING_BUT_DIFFERENT = "conforming-but-different"
-    """Right before and after, with other bits: the document leaves the point open, and production sees it."""
+    """Right before and after, with different bits: the document leaves the point open, and production sees it."""
     ADDED = "added"
-    """It was not asked, and is now."""
+    """It was not executed and is now."""
     SAME = "same"
     """The same verdict, the same kinds, the same bits."""
     NOT_COMPARED = "not-compared"
-    """Neither was held to its document: there is nothing to compare."""
+    """Neither was judged: there is nothing to compare."""
+
+
+_Executions = dict[tuple[str, str], Execution]
 
 
 class Incomparable(ValueError):
-    """Two records that do not answer the same variants."""
+    """Two records that do not hold the same cases."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +57,9 @@ class Transition:
     @property
     def execution(self) -> Execution:
         """The newer of the two that is there."""
-        one = self.new or self.old
-        assert one is not None
-        return one
+        execution = self.new or self.old
+        assert execution is not None
+        return execution
 
     @property
     def kinds(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -68,11 +72,11 @@ def transitions(
 ) -> list[Transition]:
     """Every execution of either target, in the order of the records.
 
-    Raises :class:`Incomparable` where cases of one id are not the same variant, or documents are not read alike;
-    ``intersection`` leaves those out: see :func:`left_out`.
+    Raises :class:`Incomparable` if a case differs between the records or its document is interpreted differently;
+    ``intersection`` leaves out such cases: see :func:`left_out`.
     """
-    before, after = _of(old, old_target), _of(new, new_target)
-    differing = _differences(old.header, new.header, before, after)
+    before, after = _executions(old, old_target), _executions(new, new_target)
+    differing = _differences(old, new, before, after)
     if differing and not intersection:
         reasons = list(dict.fromkeys(differing.values()))
         raise Incomparable("; ".join([*reasons[:3], *([f"{len(reasons) - 3} more"] if len(reasons) > 3 else [])]))
@@ -81,17 +85,33 @@ def transitions(
 
 
 def left_out(old: Record, new: Record, old_target: str, new_target: str) -> list[str]:
-    """The cases that are not the same variant in both records, or not read alike."""
-    differing = _differences(old.header, new.header, _of(old, old_target), _of(new, new_target))
+    """The cases that differ between the records, or whose document is interpreted differently."""
+    differing = _differences(old, new, _executions(old, old_target), _executions(new, new_target))
     return list(dict.fromkeys(case for case, _ in differing))
 
 
-def _of(record: Record, target: str) -> dict[tuple[str, str], Execution]:
-    return {_key(one): one for one in record.executions if one.target == target}
+def _executions(record: Record, target: str) -> _Executions:
+    return {
+        (execution.case, execution.variant): execution for execution in record.executions if execution.target == target
+    }
+
+
+def _differences(old: Record, new: Record, before: _Executions, after: _Executions) -> dict[tuple[str, str], str]:
+    """The executions that cannot be compared, each with the reason."""
+    differences = {}
+    for key, execution in after.items():
+        if key not in before:
+            continue
+        profiles = [record.header.profile.get(execution.spec) for record in (old, new)]
+        if before[key].case_sha256 != execution.case_sha256:
+            differences[key] = f"{execution.case} is not the same case in both"
+        elif profiles[0] != profiles[1]:
+            differences[key] = f"{execution.spec} is interpreted differently: {profiles[0]}, {profiles[1]}"
+    return differences
 
 
 def change(old: Execution | None, new: Execution | None) -> Change:
-    """What became of one execution."""
+    """The change of one execution."""
     was, now = _state(old), _state(new)
     if was is None or now is None:
         if was is None and now is None:
@@ -122,37 +142,14 @@ def _alike(state: str, old: Execution, new: Execution) -> Change:
 
 
 def _state(execution: Execution | None) -> str | None:
-    """Died, refused, wrong or right; None for what was not held to its document."""
-    if execution is None or execution.verdict in ("not-expressible", "error"):
+    """Died, refused, wrong or right; None for what was not judged."""
+    if execution is None or execution.verdict in (Verdict.NOT_EXPRESSIBLE, Verdict.ERROR):
         return None
-    if execution.verdict in ("crashes", "times-out"):
+    if execution.verdict in (Verdict.CRASHES, Verdict.TIMES_OUT):
         return "died"
-    if execution.verdict in ("diverges", "unstable"):
+    if execution.verdict in (Verdict.DIVERGES, Verdict.UNSTABLE):
         return "wrong"
     return "right" if execution.digests else "refused"
-
-
-def _key(execution: Execution) -> tuple[str, str]:
-    return execution.case, execution.variant
-
-
-_Executions = Mapping[tuple[str, str], Execution]
-
-
-def _differences(old: RunHeader, new: RunHeader, before: _Executions, after: _Executions) -> dict[tuple[str, str], str]:
-    """The executions that cannot be compared, and why."""
-    found = {}
-    for key, one in after.items():
-        other = before.get(key)
-        if other is None:
-            continue
-        if one.case_sha256 != other.case_sha256:
-            found[key] = f"{one.case} is not the same case in both"
-        elif old.profile.get(one.spec) != new.profile.get(one.spec):
-            found[key] = (
-                f"{one.spec} is not read alike in both: {old.profile.get(one.spec)}, {new.profile.get(one.spec)}"
-            )
-    return found
 
 
 def paired(old: Record, new: Record, names: tuple[str | None, str | None] = (None, None)) -> list[tuple[str, str]]:
@@ -161,20 +158,20 @@ def paired(old: Record, new: Record, names: tuple[str | None, str | None] = (Non
     Raises :class:`Incomparable` if there are none.
     """
     targets = [[target.name for target in record.header.targets] for record in (old, new)]
-    for name, there in zip(names, targets, strict=True):
-        if name is not None and name not in there:
-            raise Incomparable(f"there is no target '{name}' in a record of {', '.join(there) or 'none'}")
-    chosen = [[name] if name is not None else there for name, there in zip(names, targets, strict=True)]
+    for name, known in zip(names, targets, strict=True):
+        if name is not None and name not in known:
+            raise Incomparable(f"no target '{name}' in a record of {', '.join(known) or 'no target'}")
+    chosen = [[name] if name is not None else known for name, known in zip(names, targets, strict=True)]
     if len(chosen[0]) == len(chosen[1]) == 1:
         return [(chosen[0][0], chosen[1][0])]
     common = [name for name in chosen[0] if name in chosen[1]]
     if not common:
-        raise Incomparable(f"which to compare? {', '.join(targets[0])} and {', '.join(targets[1])}: name two of them")
+        raise Incomparable(f"name the targets to compare: {', '.join(targets[0])}; {', '.join(targets[1])}")
     return [(name, name) for name in common]
 
 
 @dataclass(frozen=True)
-class Group:
+class TransitionGroup:
     """Transitions of one change between the same kinds, the smallest case first."""
 
     change: Change
@@ -183,29 +180,32 @@ class Group:
 
     @property
     def smallest(self) -> Transition:
-        """The one to look at."""
+        """The transition to look at."""
         return self.transitions[0]
 
     @property
     def cases(self) -> list[str]:
-        """The cases, each once."""
-        return list(dict.fromkeys(one.execution.case for one in self.transitions))
+        """The cases, without repetition."""
+        return list(dict.fromkeys(transition.execution.case for transition in self.transitions))
 
 
-def groups(found: Iterable[Transition]) -> list[Group]:
-    """What has changed, grouped by how and by kinds: the worst first, then those that touch most cases."""
-    together: dict[tuple[Change, tuple[tuple[str, ...], tuple[str, ...]]], list[Transition]] = {}
-    for one in found:
-        if one.change not in (Change.SAME, Change.NOT_COMPARED):
-            together.setdefault((one.change, one.kinds), []).append(one)
+def groups(changes: Iterable[Transition]) -> list[TransitionGroup]:
+    """The observable changes, grouped by kinds before and after: the worst first, then those of most cases."""
+    by_kinds: dict[tuple[Change, tuple[tuple[str, ...], tuple[str, ...]]], list[Transition]] = {}
+    for transition in changes:
+        if transition.change not in (Change.SAME, Change.NOT_COMPARED):
+            by_kinds.setdefault((transition.change, transition.kinds), []).append(transition)
     result = [
-        Group(change, kinds, tuple(sorted(ones, key=lambda one: (one.execution.size, one.execution.case))))
-        for (change, kinds), ones in together.items()
+        TransitionGroup(
+            change, kinds, tuple(sorted(group, key=lambda each: (each.execution.size, each.execution.case)))
+        )
+        for (change, kinds), group in by_kinds.items()
     ]
     order = list(Change)
     return sorted(result, key=lambda group: (order.index(group.change), -len(group.cases), group.kinds))
 
 
-def counts(found: Sequence[Transition]) -> dict[str, int]:
-    """How many executions changed in each way, every way named."""
-    return {change.value: sum(one.change is change for one in found) for change in Change}
+def counts(changes: Iterable[Transition]) -> dict[str, int]:
+    """The number of executions by change, every change included."""
+    numbers = Counter(transition.change for transition in changes)
+    return {change.value: numbers[change] for change in Change}

@@ -11,7 +11,7 @@ from maxpool_check.corpus.space import Space, Together
 
 
 @dataclass(frozen=True)
-class Group:
+class FactorCoverage:
     """The combinations of bins of one factor, or of several. ``uncovered`` are those that no case has."""
 
     factors: tuple[str, ...]
@@ -24,7 +24,7 @@ class Group:
         return self.possible - len(self.uncovered)
 
 
-def coverage(allowed: Space, found: Iterable[Bins], strength: int) -> list[Group]:
+def coverage(allowed: Space, found: Iterable[Bins], strength: int) -> list[FactorCoverage]:
     """What the bins of some cases cover of the possible ones, ``strength`` factors at a time; every group of factors.
 
     What is impossible in the document is counted nowhere.
@@ -35,5 +35,5 @@ def coverage(allowed: Space, found: Iterable[Bins], strength: int) -> list[Group
     groups = []
     for factors, grouped in groupby(allowed.combinations(strength), lambda one: tuple(factor for factor, _ in one)):
         possible = list(grouped)
-        groups.append(Group(factors, len(possible), tuple(one for one in possible if one not in seen)))
+        groups.append(FactorCoverage(factors, len(possible), tuple(one for one in possible if one not in seen)))
     return groups

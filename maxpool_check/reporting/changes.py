@@ -2,225 +2,195 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 
 import msgspec
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
-from maxpool_check.comparing.gate import BLOCKING, Decision, Outcome
-from maxpool_check.comparing.transitions import Change, Group, Transition, counts, groups
+from maxpool_check.comparing.gate import BLOCKING, Decision, TargetComparison, worst
+from maxpool_check.comparing.transitions import Change, Transition, TransitionGroup, counts, groups
 from maxpool_check.reporting.markdown import escaped, table
 from maxpool_check.reporting.tensors import coordinates
-from maxpool_check.results.record import Execution, TargetDescription
+from maxpool_check.reporting.text import terminal
+from maxpool_check.results.record import Execution, ExitCode
+from maxpool_check.words import plural
 
 IN_FULL = 6
 """How many groups are shown in full in the terminal; the others take a line each."""
 
-_STYLES = {Decision.SAFE: "bold green", Decision.REVIEW: "bold yellow", Decision.BLOCK: "bold red"}
+_STYLES = {Decision.SAFE: "bold green", Decision.REVIEW: "bold yellow", Decision.BLOCK: "bold red", None: "bold red"}
 
 
 @dataclass(frozen=True)
-class Changes:
-    """Everything a report of changes is made from.
+class ComparisonReport:
+    """Comparisons and how to show them; ``command`` is ``compare`` or ``gate``."""
 
-    ``errors`` say why it is incomplete, ``left_out`` names the cases that could not be compared and were left out.
-    """
-
-    old: TargetDescription
-    new: TargetDescription
-    transitions: Sequence[Transition]
-    outcome: Outcome
-    errors: Sequence[str] = ()
-    left_out: Sequence[str] = ()
+    command: str
+    comparisons: Sequence[TargetComparison]
+    width: int = 100
+    color: bool = False
+    verbose: bool = False
 
     @property
-    def complete(self) -> bool:
-        """Whether both sides were asked everything."""
-        return not self.errors
-
-    @property
-    def last_line(self) -> str:
-        """The decision, or why there is none."""
-        if self.errors:
-            return f"INCOMPLETE {self.errors[0].splitlines()[0]}"
-        if not self.outcome.compared:
-            return "NOTHING COMPARED neither target was held to a document"
-        omitted = f"; {len(self.left_out)} cases left out" if self.left_out else ""
-        return f"{self.outcome}{omitted}"
-
-    @property
-    def badness(self) -> tuple[bool, bool, int]:
-        """What orders several: incomplete, then nothing compared, then by the decision."""
-        return (not self.complete, not self.outcome.compared, list(Decision).index(self.outcome.decision))
+    def exit_code(self) -> ExitCode:
+        """The exit code of the worst comparison."""
+        return worst(self.comparisons).exit_code
 
 
-def text(changes: Sequence[Changes], *, width: int, color: bool, verbose: bool) -> str:
-    """The report for a terminal; its last line is the decision."""
-    console = Console(file=io.StringIO(), width=width, force_terminal=color, no_color=not color, highlight=False)
+def write_text(report: ComparisonReport, file: TextIO) -> None:
+    """Write the report for a terminal; its last line is the decision on all comparisons."""
+    console = terminal(report.width, report.color)
     with console.capture() as captured:
-        for one in changes:
-            _text(console, one, verbose)
-        if len(changes) > 1:
-            # The last line is the decision on all of them.
-            worst = max(changes, key=lambda one: one.badness)
-            word, _, rest = worst.last_line.partition(" ")
-            console.print(f"\n[bold]{word}[/] {escape(rest)} ({escape(worst.new.name)})", soft_wrap=True)
-    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
+        for comparison in report.comparisons:
+            _comparison(console, comparison, report.verbose)
+        if len(report.comparisons) > 1:
+            decisive = worst(report.comparisons)
+            word, _, rest = str(decisive).partition(" ")
+            console.print(f"\n[bold]{word}[/] {escape(rest)} ({escape(decisive.new.name)})", soft_wrap=True)
+    file.write("\n".join(line.rstrip() for line in captured.get().split("\n")))
 
 
-def _text(console: Console, changes: Changes, verbose: bool) -> None:
-    for label, target in (("old", changes.old), ("new", changes.new)):
+def _comparison(console: Console, comparison: TargetComparison, verbose: bool) -> None:
+    for label, target in (("old", comparison.old), ("new", comparison.new)):
         about = f"{target.distribution} {target.version}, {target.provider}, Python {target.python}"
         console.print(f"{label}  [bold]{escape(target.name)}[/]  {escape(about)}", soft_wrap=True)
     console.print()
-    found = groups(changes.transitions)
-    for number, group in enumerate(found):
-        cases = f"{len(group.cases)} case{'s' if len(group.cases) != 1 else ''}"
+    changed = groups(comparison.transitions)
+    for number, group in enumerate(changed):
         style = "red" if group.change in BLOCKING else "yellow"
+        cases = plural(len(group.cases), "case")
         console.print(f"[bold {style}]{group.change.value}[/]  {escape(_kinds(group))}  {cases}")
         if number < IN_FULL or verbose:
-            one = group.smallest
-            about = f"{one.execution.case} ({one.execution.variant}): {one.execution.title}"
+            execution = group.smallest.execution
+            about = f"{execution.case} ({execution.variant}): {execution.title}"
             console.print(Padding(escape(about), (0, 0, 0, 2), expand=False))
-            for line in details(one):
+            for line in _details(group.smallest):
                 console.print(f"    {escape(line)}", soft_wrap=True)
             console.print()
-    if len(found) > IN_FULL and not verbose:
+    if len(changed) > IN_FULL and not verbose:
         console.print()
-    for change, count in counts(changes.transitions).items():
+    for change, count in counts(comparison.transitions).items():
         if count:
             console.print(f"{count:6}  {change}")
     console.print()
-    if found:
-        smallest = found[0].smallest.execution
-        file = smallest.origin.rpartition(":")[0]
-        command = ["maxpool-check", "run", file, "-k", smallest.case, "--no-known", "-t", changes.old.name]
-        command += ["-t", changes.new.name] if changes.new.name != changes.old.name else []
+    if changed:
+        execution = changed[0].smallest.execution
+        names = dict.fromkeys([comparison.old.name, comparison.new.name])
+        command = ["maxpool-check", "run", execution.origin.rpartition(":")[0], "-k", execution.case, "--no-known"]
+        command += [word for name in names for word in ("-t", name)]
         console.print(f"[dim]{escape(shlex.join(command))}[/]", soft_wrap=True)
-    style = _STYLES[changes.outcome.decision] if changes.complete else "bold red"
-    word, _, rest = changes.last_line.partition(" ")
-    console.print(f"[{style}]{word}[/] {escape(rest)}", soft_wrap=True)
+    word, _, rest = str(comparison).partition(" ")
+    console.print(f"[{_STYLES[comparison.decision]}]{word}[/] {escape(rest)}", soft_wrap=True)
 
 
-def details(one: Transition) -> list[str]:
-    """What was and what is, with the cells that show it."""
+def _details(transition: Transition) -> list[str]:
+    """Both results, with the cells that show them."""
     lines = []
-    for label, execution in (("old", one.old), ("new", one.new)):
+    for label, execution in (("old", transition.old), ("new", transition.new)):
         if execution is None:
-            lines.append(f"{label}: not asked")
+            lines.append(f"{label}: not executed")
             continue
         kinds = f" ({', '.join(execution.kinds)})" if execution.kinds else ""
-        lines.append(f"{label}: {execution.verdict}{kinds}{_said(execution)}")
+        lines.append(f"{label}: {execution.verdict.value}{kinds}{_message(execution)}")
         lines += [
             f"  {cell.output}{coordinates(cell.at)}: expected {cell.expected}, got {cell.got}"
             for cell in execution.cells
         ]
         lines += [
-            f"  {cell.output}{coordinates(cell.at)}: the reference has {cell.reference}, it gives {cell.got}"
+            f"  {cell.output}{coordinates(cell.at)}: reference {cell.reference}, got {cell.got}"
             for cell in execution.differences
         ]
     return lines
 
 
-def _said(execution: Execution) -> str:
+def _message(execution: Execution) -> str:
     if execution.cells or not execution.message:
         return ""
     message = " ".join(execution.message.split())
     return f": {message if len(message) <= 300 else message[:297] + '...'}"
 
 
-def _kinds(group: Group) -> str:
+def _kinds(group: TransitionGroup) -> str:
     before, after = (", ".join(kinds) or "conforms" for kinds in group.kinds)
     if group.change in (Change.MISSING, Change.ADDED):
         return before if group.change is Change.MISSING else after
     return before if before == after else f"{before} -> {after}"
 
 
-def markdown(changes: Sequence[Changes]) -> str:
-    """The report in Markdown."""
-    lines: list[str] = []
-    for one in changes:
-        lines += [f"# {escaped(one.old.name)} to {escaped(one.new.name)}", "", f"**{escaped(one.last_line)}**", ""]
-        for label, target in (("old", one.old), ("new", one.new)):
-            lines.append(
-                f"- {label}: `{target.name}`, {target.distribution} {target.version}, {target.provider}, "
-                f"Python {target.python}, numpy {target.numpy}"
-            )
-        lines += [f"- {escaped(' '.join(error.split()))}" for error in one.errors]
-        lines += [f"- left out: {', '.join(f'`{case}`' for case in one.left_out)}"] if one.left_out else []
-        rows = [[change, str(count)] for change, count in counts(one.transitions).items() if count]
-        lines += ["", *table(["change", "executions"], rows, right=[1])]
-        for group in groups(one.transitions):
-            cases = group.cases
-            lines += [
-                "",
-                f"## {group.change.value}: {escaped(_kinds(group))}",
-                "",
-                f"{len(cases)} cases. The smallest:",
-            ]
-            execution = group.smallest.execution
-            lines += ["", f"`{execution.case}` ({execution.variant}): {escaped(execution.title)}", ""]
-            lines += ["```text", *(line.replace("```", "'''") for line in details(group.smallest)), "```"]
-            if len(cases) > 1:
-                listed = ", ".join(f"`{case}`" for case in cases)
-                lines += ["", f"<details><summary>All {len(cases)}</summary>", "", listed, "", "</details>"]
-        lines.append("")
-    return "\n".join(lines).rstrip() + "\n"
+def write_markdown(report: ComparisonReport, file: TextIO) -> None:
+    """Write the report in Markdown."""
+    file.write("\n\n".join("\n".join(_markdown(comparison)) for comparison in report.comparisons) + "\n")
 
 
-def as_json(command: str, changes: Sequence[Changes], exit_code: int) -> str:
-    """One JSON document, every transition in it; ``command`` is ``compare`` or ``gate``."""
+def _markdown(comparison: TargetComparison) -> list[str]:
+    old, new, changes = comparison.old, comparison.new, comparison.transitions
+    lines = [f"# {escaped(old.name)} to {escaped(new.name)}", "", f"**{escaped(str(comparison))}**", ""]
+    lines += [
+        f"- {label}: `{target.name}`, {target.distribution} {target.version}, {target.provider}, "
+        f"Python {target.python}, numpy {target.numpy}"
+        for label, target in (("old", old), ("new", new))
+    ]
+    lines += [f"- {escaped(' '.join(error.split()))}" for error in comparison.errors]
+    if comparison.left_out:
+        lines.append(f"- left out: {', '.join(f'`{case}`' for case in comparison.left_out)}")
+    rows = [[change, str(count)] for change, count in counts(changes).items() if count]
+    lines += ["", *table(["change", "executions"], rows, right=[1])]
+    for group in groups(changes):
+        execution, cases = group.smallest.execution, plural(len(group.cases), "case")
+        lines += ["", f"## {group.change.value}: {escaped(_kinds(group))}", "", f"{cases}. The smallest:"]
+        lines += ["", f"`{execution.case}` ({execution.variant}): {escaped(execution.title)}", ""]
+        lines += ["```text", *(line.replace("```", "'''") for line in _details(group.smallest)), "```"]
+        if len(group.cases) > 1:
+            names = ", ".join(f"`{case}`" for case in group.cases)
+            lines += ["", f"<details><summary>All {cases}</summary>", "", names, "", "</details>"]
+    return lines
+
+
+def write_json(report: ComparisonReport, file: TextIO) -> None:
+    """Write one JSON document with every transition."""
     document = {
-        "schema": f"maxpool-check/{command}/1",
-        "exit_code": exit_code,
+        "schema": f"maxpool-check/{report.command}/1",
+        "exit_code": report.exit_code,
         "comparisons": [
             {
-                "old": msgspec.to_builtins(one.old),
-                "new": msgspec.to_builtins(one.new),
-                "decision": one.outcome.decision.value if one.complete and one.outcome.compared else None,
-                "message": one.last_line,
-                "compared": one.outcome.compared,
-                "left_out": list(one.left_out),
-                "summary": counts(one.transitions),
-                "transitions": [_transition(transition) for transition in one.transitions],
+                "old": msgspec.to_builtins(comparison.old),
+                "new": msgspec.to_builtins(comparison.new),
+                "decision": comparison.decision,
+                "message": str(comparison),
+                "compared": comparison.gate.compared,
+                "left_out": comparison.left_out,
+                "summary": counts(comparison.transitions),
+                "transitions": [_transition(transition) for transition in comparison.transitions],
             }
-            for one in changes
+            for comparison in report.comparisons
         ],
-        "errors": [{"message": error} for one in changes for error in one.errors],
+        "errors": [{"message": error} for comparison in report.comparisons for error in comparison.errors],
     }
-    return json.dumps(document, indent=1)
+    file.write(json.dumps(document, indent=1) + "\n")
 
 
-def _transition(one: Transition) -> dict[str, Any]:
-    execution = one.execution
+def _transition(transition: Transition) -> dict[str, Any]:
+    execution = transition.execution
     return {
         "case": execution.case,
         "variant": execution.variant,
-        "change": one.change.value,
+        "change": transition.change,
         "title": execution.title,
         "origin": execution.origin,
-        "old": _side(one.old),
-        "new": _side(one.new),
+        "old": _side(transition.old),
+        "new": _side(transition.new),
     }
 
 
 def _side(execution: Execution | None) -> Mapping[str, Any] | None:
-    if execution is None:
-        return None
-    return {
-        "verdict": execution.verdict,
-        "kinds": list(execution.kinds),
-        "message": execution.message,
-        "opset": execution.opset,
-        "digests": execution.digests,
-        "interpretations": execution.interpretations,
-        "cells": msgspec.to_builtins(execution.cells),
-        "differences": msgspec.to_builtins(execution.differences),
-    }
+    names = ("verdict", "kinds", "message", "opset", "digests", "interpretations", "cells", "differences")
+    return None if execution is None else {name: msgspec.to_builtins(getattr(execution, name)) for name in names}
+
+
+FORMATS = {"text": write_text, "markdown": write_markdown, "json": write_json}

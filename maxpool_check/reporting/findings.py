@@ -1,176 +1,148 @@
-"""What a record found, grouped by what is wrong rather than by case."""
+"""The faults of a record, grouped by what is wrong rather than by case."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from maxpool_check.judging.kinds import DESCRIPTIONS, MIXED, DivergenceKind
-from maxpool_check.results.record import Cause, Execution, Record, Verdict
+from maxpool_check.results.record import FAULTS, Cause, Execution, Record, Verdict
 
 _OF_CELLS = frozenset(kind.value for kind in DivergenceKind if kind.value.startswith(("y-", "indices-")))
-FAULTS = ("diverges", "refuses", "crashes", "times-out", "unstable")
-VERDICTS = tuple(verdict.value for verdict in Verdict)
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """What a report of many executions must know of one that is wrong; the rest of it stays in the record."""
-
-    at: int
-    """Its place among the executions of the record."""
-    case: str
-    variant: str
-    kinds: tuple[str, ...]
-    causes: tuple[Cause, ...]
-    status: str
-    known: str | None
-    limit: bool
-    size: tuple[bool, int]
-    """The smallest is shown first."""
-
-    @property
-    def has_cells(self) -> bool:
-        """Whether the record shows wrong cells of it."""
-        return not self.size[0]
+_DESCRIPTIONS = {kind.value: description for kind, description in DESCRIPTIONS.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class Finding:
     """Executions of one target that are wrong for the same cause, the smallest case first.
 
-    ``kinds`` are all that they show; one that shows fewer of them is here as well: without Indices there is nothing wrong
-    with those. ``known`` are the entries that expect them.
+    ``kinds`` are all that they show; an execution may show fewer: without Indices there is nothing wrong with those.
+    ``known`` are the entries that expect them.
     """
 
-    record: Record
     target: str
     kinds: tuple[str, ...]
     status: str
-    known: tuple[str, ...]
-    faults: tuple[Fault, ...]
+    executions: tuple[Execution, ...]
 
-    def execution(self, fault: Fault) -> Execution:
-        """One of them as the record has it: there may be more than there is room for."""
-        return next(itertools.islice(self.record.executions, fault.at, None))
-
-    @cached_property
+    @property
     def smallest(self) -> Execution:
-        """The one to look at."""
-        return self.execution(self.faults[0])
+        """The execution to look at."""
+        return self.executions[0]
 
     @cached_property
     def cases(self) -> list[str]:
-        """The cases, each once."""
-        return list(dict.fromkeys(fault.case for fault in self.faults))
+        """The cases, without repetition."""
+        return list(dict.fromkeys(execution.case for execution in self.executions))
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The known divergences that expect these executions."""
+        return tuple(dict.fromkeys(execution.known for execution in self.executions if execution.known))
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether known divergences expect it."""
+        return self.status == "expected"
 
     @property
     def limit(self) -> bool:
-        """Whether all of them are refusals that the runtime declares as its limits."""
-        return all(fault.limit for fault in self.faults)
+        """Whether all executions are refusals that the runtime declares as its limits."""
+        return all(execution.limit for execution in self.executions)
 
     @property
-    def explained(self) -> str | None:
-        """The mistake that gives whole answers, and how many, if there is one."""
+    def explanation(self) -> str:
+        """A sentence on the mistake that explains whole results; empty if there is none."""
         for kind in self.kinds:
-            count = sum(any(cause.kind == kind for cause in one.causes) for one in self.faults)
+            count = sum(any(cause.kind == kind for cause in execution.causes) for execution in self.executions)
+            if count == len(self.executions):
+                return f"Every result equals {hypothesis(kind)}."
             if count:
-                of = f"{count} of {len(self.faults)} answers" if count < len(self.faults) else "every answer"
-                return f"{of} equal{'' if count > 1 and count < len(self.faults) else 's'} {hypothesis(kind)}"
-        return None
+                return f"{count} of {len(self.executions)} results equal {hypothesis(kind)}."
+        return ""
 
 
 def findings(record: Record) -> list[Finding]:
-    """The faults of a record: unexpected ones first, then those that touch most cases."""
-    of_target: dict[str, list[Fault]] = {target.name: [] for target in record.header.targets}
-    for target, fault in _faults(record):
-        # Of a target that the header does not have, there is nothing else to show.
-        if target in of_target:
-            of_target[target].append(fault)
-    found = []
-    for target, faults in of_target.items():
-        likely = Counter(cause.kind for one in faults for cause in one.causes)
-        groups: dict[tuple[str, bool], dict[frozenset[str], list[Fault]]] = {}
-        for one in faults:
-            of_status = groups.setdefault((one.status, one.limit), defaultdict(list))
-            of_status[_kinds(one, likely)].append(one)
-        found += [
-            Finding(record, target, tuple(sorted(kinds)), status, _known(group), tuple(sorted(group, key=_order)))
-            for (status, _), of_status in groups.items()
-            for kinds, group in _merged(of_status).items()
-        ]
-    targets = list(of_target)
+    """The faults of the targets in the header: unexpected ones first, then those in most cases."""
+    faults: dict[str, list[Execution]] = {target.name: [] for target in record.header.targets}
+    for execution in record.executions:
+        if execution.verdict in FAULTS and execution.target in faults:
+            faults[execution.target].append(execution)
+    result = [finding for target, executions in faults.items() for finding in _grouped(target, executions)]
+    targets = list(faults)
     return sorted(
-        found, key=lambda one: (targets.index(one.target), one.status == "expected", -len(one.cases), one.kinds)
+        result,
+        key=lambda finding: (targets.index(finding.target), finding.is_expected, -len(finding.cases), finding.kinds),
     )
 
 
-def _faults(record: Record) -> Iterator[tuple[str, Fault]]:
-    """Every fault with its target, in the order of the record."""
-    # What is read from a file comes as a new object each time; the same few kinds and causes need not be kept so often.
-    shared: dict[Any, Any] = {}
-    for at, one in enumerate(record.executions):
-        if one.verdict not in FAULTS:
-            continue
-        case, kinds, causes = (shared.setdefault(value, value) for value in (one.case, one.kinds, one.causes))
-        yield one.target, Fault(at, case, one.variant, kinds, causes, one.status, one.known, one.limit, _size(one))
+def _grouped(target: str, faults: Sequence[Execution]) -> list[Finding]:
+    frequency = Counter(cause.kind for execution in faults for cause in execution.causes)
+    groups: dict[tuple[str, bool], dict[frozenset[str], list[Execution]]] = defaultdict(lambda: defaultdict(list))
+    for execution in faults:
+        groups[execution.status, execution.limit][_main_kinds(execution, frequency)].append(execution)
+    return [
+        Finding(target, tuple(sorted(kinds)), status, tuple(sorted(executions, key=_size)))
+        for (status, _), by_kinds in groups.items()
+        for kinds, executions in _merged(by_kinds).items()
+    ]
 
 
-def _size(execution: Execution) -> tuple[bool, int]:
-    # A case with cells to show says more than one without, and the variant with Indices more than the one without.
-    return not execution.cells, math.prod(execution.input.shape) if execution.input else 0
+def _size(execution: Execution) -> tuple[bool, int, str]:
+    """Sorts executions: first those with wrong cells to show, then small inputs."""
+    return not execution.cells, math.prod(execution.input.shape) if execution.input else 0, execution.case
 
 
-def _order(fault: Fault) -> tuple[tuple[bool, int], str]:
-    return fault.size, fault.case
-
-
-def _kinds(fault: Fault, likely: Mapping[str, int]) -> frozenset[str]:
-    """What a fault is about: where several mistakes explain it, one that explains far more of what the target did."""
-    kinds = set(fault.kinds)
-    for output in {cause.output for cause in fault.causes}:
-        fitting = [cause.kind for cause in fault.causes if cause.output == output]
-        kinds -= set(fitting)
-        other = max(fitting, key=lambda kind: likely[kind])
-        kinds.add(other if likely[other] >= 2 * likely[fitting[0]] else fitting[0])
+def _main_kinds(execution: Execution, frequency: Mapping[str, int]) -> frozenset[str]:
+    """The kinds of a fault, with one cause for each output: the first, or one that is at least twice as frequent."""
+    kinds = set(execution.kinds)
+    for output in {cause.output for cause in execution.causes}:
+        causes = [cause.kind for cause in execution.causes if cause.output == output]
+        most_frequent = max(causes, key=lambda kind: frequency[kind])
+        kinds -= set(causes)
+        kinds.add(most_frequent if frequency[most_frequent] >= 2 * frequency[causes[0]] else causes[0])
     # That a wrong Y depends on something is no defect of its own.
-    own = {kind for kind in kinds if "-depends-on-" not in kind and "-depend-on-" not in kind}
-    return frozenset(own or kinds)
+    independent = {kind for kind in kinds if "-depends-on-" not in kind and "-depend-on-" not in kind}
+    return frozenset(independent or kinds)
 
 
-def _merged(groups: Mapping[frozenset[str], list[Fault]]) -> dict[frozenset[str], list[Fault]]:
-    """Groups that show a part of what another shows, put to the largest such one."""
-    parts = [kinds for kinds in groups if any(kinds < other and _OF_CELLS.issuperset(other) for other in groups)]
-    whole = [kinds for kinds in groups if kinds not in parts]
-    merged: dict[frozenset[str], list[Fault]] = {kinds: [] for kinds in whole}
-    for kinds, group in groups.items():
-        around = [other for other in whole if kinds == other or (kinds < other and _OF_CELLS.issuperset(other))]
-        cases = {one.case for one in group}
+def _merged(groups: Mapping[frozenset[str], list[Execution]]) -> dict[frozenset[str], list[Execution]]:
+    """Puts each group whose kinds are a part of another group's to that group.
 
-        def shared(other: frozenset[str], cases: set[str] = cases) -> tuple[int, int, list[str]]:
-            # Most likely it is the defect that shows in the same cases.
-            near = [one for part, of_part in groups.items() if part <= other for one in of_part if one.case in cases]
-            return len(near), len(groups[other]), sorted(other)
+    If there are several, the defect is most likely the one that shows in the same cases, then the most frequent one.
+    """
 
-        merged[max(around, key=shared)] += group
+    def wholes(kinds: frozenset[str]) -> list[frozenset[str]]:
+        return [other for other in groups if kinds < other and _OF_CELLS.issuperset(other)]
+
+    largest = [kinds for kinds in groups if not wholes(kinds)]
+    cases = {
+        kinds: Counter(
+            execution.case for part, executions in groups.items() if part <= kinds for execution in executions
+        )
+        for kinds in largest
+    }
+    merged: dict[frozenset[str], list[Execution]] = {kinds: [] for kinds in largest}
+    for kinds, executions in groups.items():
+        own_cases = {execution.case for execution in executions}
+        candidates = [other for other in wholes(kinds) if other in merged] or [kinds]
+        best = max(
+            candidates,
+            key=lambda other: (sum(cases[other][case] for case in own_cases), len(groups[other]), sorted(other)),
+        )
+        merged[best] += executions
     return merged
-
-
-def _known(group: Iterable[Fault]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one.known for one in group if one.known))
 
 
 @dataclass(frozen=True)
 class Interpretation:
-    """How a target reads a point that documents leave open, asked in one way.
+    """How a target interprets a point that documents leave open, in one variant.
 
-    ``names`` are the interpretations that all its answers agree with; where there is none, ``witnesses`` are two cases that agree
-    with different ones, or one that agrees with none.
+    ``names`` are the interpretations with which all its results agree. If there is none, ``witnesses`` are two cases whose
+    results agree with different ones, or a case whose cells do.
     """
 
     target: str
@@ -178,95 +150,85 @@ class Interpretation:
     variant: str
     translated: bool
     names: tuple[str, ...]
-    answers: int
-    witnesses: tuple[tuple[str, str], ...]
+    executions: int
+    witnesses: tuple[tuple[str, tuple[str, ...]], ...]
 
     def __str__(self) -> str:
         if self.names:
             return " or ".join(self.names)
-        shown = "; ".join(f"{interpretation} in {case}" for case, interpretation in self.witnesses)
-        return f"no one interpretation: {shown}"
+        return f"inconsistent ({'; '.join(_witness(case, names) for case, names in self.witnesses)})"
+
+
+def _witness(case: str, names: tuple[str, ...]) -> str:
+    return f"differs between elements in {case}" if names == (MIXED,) else f"{' or '.join(names)} in {case}"
 
 
 def interpretations(record: Record) -> list[Interpretation]:
-    """What the answers of a record show, by target, point and variant."""
-    groups: dict[tuple[str, str, str, bool], _Read] = {}
-    for one in record.executions:
-        for point, names in one.interpretations.items():
-            key = (one.target, point, one.variant, bool(one.translation))
-            groups.setdefault(key, _Read(one, names)).add(one, names)
-    return [group.interpretation(*key) for key, group in sorted(groups.items(), key=lambda pair: pair[0])]
+    """What the results of a record show of open points, by target, point and variant."""
+    groups: dict[tuple[str, str, str, bool], _Observations] = {}
+    for execution in record.executions:
+        for point, names in execution.interpretations.items():
+            key = (execution.target, point, execution.variant, bool(execution.translation))
+            groups.setdefault(key, _Observations(execution.case, names)).add(execution, names)
+    return [groups[key].interpretation(*key) for key in sorted(groups)]
 
 
-class _Read:
-    """What has been seen of one point: only what its interpretation needs is kept."""
+class _Observations:
+    """What some executions show of one open point. Its size does not grow with their number."""
 
-    def __init__(self, first: Execution, names: tuple[str, ...]) -> None:
-        self._first = first, names
-        self._common = set(names) - {MIXED}
+    def __init__(self, case: str, names: tuple[str, ...]) -> None:
+        self._first = case, names
+        self._different: tuple[str, tuple[str, ...]] | None = None
         self._mixed: Execution | None = None
-        self._apart: tuple[Execution, tuple[str, ...]] | None = None
-        self._answers = 0
+        self._common = set(names) - {MIXED}
+        self._executions = 0
 
-    def add(self, one: Execution, names: tuple[str, ...]) -> None:
-        self._answers += 1
+    def add(self, execution: Execution, names: tuple[str, ...]) -> None:
+        self._executions += 1
         self._common &= set(names)
-        if names == (MIXED,) and (
-            self._mixed is None or (_size(one), one.case) < (_size(self._mixed), self._mixed.case)
-        ):
-            self._mixed = one
-        if self._apart is None and not set(names) & set(self._first[1]):
-            self._apart = one, names
+        if names == (MIXED,) and (self._mixed is None or _size(execution) < _size(self._mixed)):
+            self._mixed = execution
+        if self._different is None and not set(names) & set(self._first[1]):
+            self._different = execution.case, names
 
     def interpretation(self, target: str, point: str, variant: str, translated: bool) -> Interpretation:
         names = tuple(name for name in self._first[1] if name in self._common)
-        witnesses: list[tuple[str, str]] = []
-        if not names:
-            mixed = (self._mixed, (MIXED,)) if self._mixed is not None else None
-            shown = [mixed] if mixed else [self._first, *([self._apart] if self._apart else [])]
-            witnesses = [
-                (one.case, "it depends on the cell" if of == (MIXED,) else " or ".join(of)) for one, of in shown
-            ]
-        return Interpretation(target, point, variant, translated, names, self._answers, tuple(witnesses))
+        witnesses = [(self._mixed.case, (MIXED,))] if self._mixed else [self._first]
+        if self._different and not self._mixed:
+            witnesses.append(self._different)
+        return Interpretation(target, point, variant, translated, names, self._executions, tuple(witnesses))
 
 
 def explained(cause: Cause) -> str:
-    """``The answer equals a SAME computed with k instead of K in 25 of 25 cells``."""
-    return f"{cause.output or 'The answer'} equals {hypothesis(cause.kind)} in {cause.cells} of {cause.cells} cells"
+    """``Y equals a SAME computed with k instead of K in 25 of 25 cells``."""
+    return f"{cause.output or 'The result'} equals {hypothesis(cause.kind)} in {cause.cells} of {cause.cells} cells"
 
 
 def hypothesis(kind: str) -> str:
-    """What an answer equals that has a mistake of a kind."""
-    return (
-        DESCRIPTIONS[DivergenceKind(kind)].hypothesis or "" if kind in {one.value for one in DivergenceKind} else kind
-    )
+    """What an output equals that has a mistake of this kind; the kind itself, if this version does not know it."""
+    return (_DESCRIPTIONS[kind].hypothesis or "") if kind in _DESCRIPTIONS else kind
 
 
 def sentence(kind: str) -> str:
-    """What a kind means; a record of another version may have one that is not known here."""
-    try:
-        return DESCRIPTIONS[DivergenceKind(kind)].sentence
-    except ValueError:
-        return "A kind that this version does not know."
+    """What a kind means."""
+    return _DESCRIPTIONS[kind].sentence if kind in _DESCRIPTIONS else "A kind that this version does not know."
 
 
 def profiles(record: Record) -> list[tuple[list[str], dict[str, str]]]:
-    """The policies that answers were judged by, each with the documents that have them."""
-    found: list[tuple[list[str], dict[str, str]]] = []
+    """The policies by which results were judged, each with the documents that have them."""
+    result: list[tuple[list[str], dict[str, str]]] = []
     for spec, policies in record.header.profile.items():
-        for specs, same in found:
-            if same == policies:
-                specs.append(spec)
-                break
+        documents = next((specs for specs, others in result if others == policies), None)
+        if documents is None:
+            result.append(([spec], policies))
         else:
-            found.append(([spec], policies))
-    return found
+            documents.append(spec)
+    return result
 
 
-def summary(executions: Iterable[Execution]) -> dict[str, dict[str, int]]:
-    """The number of executions by target and verdict, every verdict named."""
-    counts: dict[str, dict[str, int]] = {}
-    for execution in executions:
-        of_target = counts.setdefault(execution.target, dict.fromkeys(VERDICTS, 0))
-        of_target[execution.verdict] += 1
+def summary(record: Record) -> dict[str, dict[Verdict, int]]:
+    """The number of executions by target and verdict, every target of the header and every verdict included."""
+    counts = {target.name: dict.fromkeys(Verdict, 0) for target in record.header.targets}
+    for execution in record.executions:
+        counts.setdefault(execution.target, dict.fromkeys(Verdict, 0))[execution.verdict] += 1
     return counts

@@ -2,136 +2,161 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
 
-from rich.console import Console
 from rich.table import Table
 
 from maxpool_check.comparing.timeline import Release, Step
-from maxpool_check.comparing.transitions import Group, counts
-from maxpool_check.reporting.findings import VERDICTS, sentence
+from maxpool_check.comparing.transitions import counts
+from maxpool_check.reporting.findings import sentence
 from maxpool_check.reporting.markdown import escaped, table
+from maxpool_check.reporting.text import terminal
+from maxpool_check.results.record import ExitCode, Verdict
+from maxpool_check.words import plural
 
 
-def _rows(releases: Sequence[Release]) -> list[tuple[str, list[int]]]:
-    """The kinds, then the verdicts, each with its counts by release."""
-    kinds = sorted({kind for release in releases for kind in release.kinds})
-    verdicts = [verdict for verdict in VERDICTS if any(release.verdicts[verdict] for release in releases)]
-    return [
-        *((kind, [release.kinds[kind] for release in releases]) for kind in kinds),
-        *((verdict, [release.verdicts[verdict] for release in releases]) for verdict in verdicts),
-    ]
+@dataclass(frozen=True)
+class HistoryReport:
+    """The releases of a target and their changes, and how to show them."""
+
+    target: str
+    releases: Sequence[Release]
+    steps: Sequence[Step]
+    width: int = 100
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """``INCOMPLETE`` if a release was skipped."""
+        return ExitCode.INCOMPLETE if self.skipped else ExitCode.AS_EXPECTED
+
+    @property
+    def executed(self) -> list[Release]:
+        """The releases that were not skipped."""
+        return [release for release in self.releases if release.record is not None]
+
+    @property
+    def skipped(self) -> list[Release]:
+        """The releases that were skipped."""
+        return [release for release in self.releases if release.record is None]
+
+    @property
+    def rows(self) -> list[tuple[str, list[int]]]:
+        """The kinds, then the verdicts, each with its numbers by release."""
+        kinds, verdicts = (
+            [release.kinds for release in self.executed],
+            [release.verdicts for release in self.executed],
+        )
+        occurring = [verdict.value for verdict in Verdict if any(counter[verdict] for counter in verdicts)]
+        return [
+            *((kind, [counter[kind] for counter in kinds]) for kind in sorted(set().union(*kinds))),
+            *((verdict, [counter[verdict] for counter in verdicts]) for verdict in occurring),
+        ]
 
 
-def text(name: str, releases: Sequence[Release], found: Sequence[Step], *, width: int) -> str:
-    """For a terminal: one line a kind or verdict, one column a release, in as many blocks as the width asks for."""
-    asked = [release for release in releases if release.record is not None]
-    rows = _rows(asked)
+def write_text(report: HistoryReport, file: TextIO) -> None:
+    """Write a line a kind or verdict and a column a release, in as many blocks as the width demands."""
+    rows, executed = report.rows, report.executed
     first = max((len(label) for label, _ in rows), default=0)
-    column = max((len(release.version) for release in asked), default=0) + 2
-    fits = max(1, (width - first) // column)
-    console = Console(file=io.StringIO(), width=width, no_color=True, highlight=False)
+    column = max((len(release.version) for release in executed), default=0) + 2
+    columns = max(1, (report.width - first) // column)
+    console = terminal(report.width, False)
     with console.capture() as captured:
-        console.print(f"{name}: cases by kind, executions by verdict\n")
-        for start in range(0, len(asked), fits):
+        console.print(f"{report.target}: cases by kind, executions by verdict\n")
+        for start in range(0, len(executed), columns):
             block = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
             block.add_column("")
-            for release in asked[start : start + fits]:
+            for release in executed[start : start + columns]:
                 block.add_column(release.version, justify="right", no_wrap=True)
             for label, values in rows:
-                block.add_row(label, *[str(value or ".") for value in values[start : start + fits]])
+                block.add_row(label, *[str(value or ".") for value in values[start : start + columns]])
             console.print(block)
             console.print()
-        for release in releases:
-            if release.record is None:
-                console.print(f"passed over {release.version}: {release.skipped}", soft_wrap=True)
-        for step in found:
-            changed = _summary(step)
-            if changed:
-                console.print(f"{step.old.version} -> {step.new.version}: {changed}", soft_wrap=True)
-    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
+        for release in report.skipped:
+            console.print(f"skipped {release.version}: {release.skipped}", soft_wrap=True)
+        for step in report.steps:
+            changes = {group.change.value for group in step.groups}
+            numbers = [
+                f"{count} {change}" for change, count in counts(step.transitions).items() if change in changes
+            ]
+            if numbers:
+                console.print(f"{step.old.version} -> {step.new.version}: {', '.join(numbers)}", soft_wrap=True)
+    file.write("\n".join(line.rstrip() for line in captured.get().split("\n")))
 
 
-def _summary(step: Step) -> str:
-    observed = {group.change.value for group in step.groups}
-    return ", ".join(f"{count} {change}" for change, count in counts(step.transitions).items() if change in observed)
-
-
-def markdown(name: str, releases: Sequence[Release], found: Sequence[Step]) -> str:
-    """The whole report in Markdown."""
-    asked = [release for release in releases if release.record is not None]
-    rows = _rows(asked)
-    lines = [f"# {name}: a history", ""]
-    if asked and asked[0].record is not None:
-        header = asked[0].record.header
-        executions = len(asked[0].record.executions)
+def write_markdown(report: HistoryReport, file: TextIO) -> None:
+    """Write the whole report in Markdown."""
+    rows, executed = report.rows, report.executed
+    lines = [f"# {report.target}: a history", ""]
+    if executed and executed[0].record is not None:
+        header, executions = executed[0].record.header, len(executed[0].record.executions)
         lines += [
-            (
-                f"{header.cases} cases, {executions} executions of each release. Cases: SHA-256 `{header.cases_sha256}`. "
-                f"{header.system}, {header.cpu}; {header.started.partition('T')[0]}."
-            ),
+            f"{plural(header.cases, 'case')}, {plural(executions, 'execution')} of each release. Cases: SHA-256 "
+            f"`{header.cases_sha256}`. {header.system}, {header.cpu}; {header.started.partition('T')[0]}.",
             "",
         ]
     lines += ["The number of cases that show each kind, and of executions by verdict:", ""]
     body = [[f"`{label}`", *[str(value or "") for value in values]] for label, values in rows]
-    lines += table(["", *[release.version for release in asked]], body, right=range(1, len(asked) + 1))
-    kinds = sorted({kind for release in asked for kind in release.kinds})
-    lines += ["", "What the kinds mean:", "", *[f"- `{kind}`: {sentence(kind)}" for kind in kinds]]
-    lines += ["", "## What changed"]
-    for step in found:
+    headings = ["", *[release.version for release in executed]]
+    lines += table(headings, body, right=range(1, len(headings)))
+    kinds = sorted({kind for release in executed for kind in release.kinds})
+    lines += ["", "The kinds:", "", *[f"- `{kind}`: {sentence(kind)}" for kind in kinds], "", "## Changes"]
+    for step in report.steps:
+        changes = [
+            [
+                group.change.value,
+                *(", ".join(f"`{kind}`" for kind in kinds) for kinds in group.kinds),
+                str(len(group.cases)),
+                f"`{group.smallest.execution.case}`",
+            ]
+            for group in step.groups
+        ]
         lines += ["", f"### {step.old.version} to {step.new.version}", ""]
-        groups = step.groups
-        if not groups:
-            lines.append("Nothing.")
-            continue
-        lines += table(["change", "before", "after", "cases", "smallest"], [_row(group) for group in groups], right=[3])
-    skipped = [f"- {release.version}: {escaped(release.skipped)}" for release in releases if release.record is None]
-    if skipped:
-        lines += ["", "## Passed over", "", *skipped]
-    return "\n".join(lines) + "\n"
+        headings = ["change", "before", "after", "cases", "smallest"]
+        lines += table(headings, changes, right=[3]) if changes else ["No changes."]
+    if report.skipped:
+        lines += ["", "## Skipped releases", ""]
+        lines += [f"- {release.version}: {escaped(release.skipped)}" for release in report.skipped]
+    file.write("\n".join(lines) + "\n")
 
 
-def _row(group: Group) -> list[str]:
-    before, after = (", ".join(f"`{kind}`" for kind in kinds) for kinds in group.kinds)
-    return [group.change.value, before, after, str(len(group.cases)), f"`{group.smallest.execution.case}`"]
+def write_json(report: HistoryReport, file: TextIO) -> None:
+    """Write one JSON document."""
+    document = {
+        "schema": "maxpool-check/history/1",
+        "exit_code": report.exit_code,
+        "target": report.target,
+        "releases": [_release(release) for release in report.releases],
+        "changes": [_step(step) for step in report.steps],
+        "errors": [],
+    }
+    file.write(json.dumps(document, indent=1) + "\n")
 
 
-def as_json(name: str, releases: Sequence[Release], found: Sequence[Step], exit_code: int) -> str:
-    """One JSON document."""
-    return json.dumps(
-        {
-            "schema": "maxpool-check/history/1",
-            "exit_code": exit_code,
-            "target": name,
-            "releases": [_release(release) for release in releases],
-            "changes": [
-                {
-                    "from": step.old.version,
-                    "to": step.new.version,
-                    "summary": counts(step.transitions),
-                    "groups": [_group(group) for group in step.groups],
-                }
-                for step in found
-            ],
-            "errors": [],
-        },
-        indent=1,
-    )
-
-
-def _release(release: Release) -> Mapping[str, object]:
+def _release(release: Release) -> Mapping[str, Any]:
     if release.record is None:
         return {"version": release.version, "skipped": release.skipped}
+    digest = release.record.header.cases_sha256
     return {
         "version": release.version,
-        "cases_sha256": release.record.header.cases_sha256,
-        "verdicts": dict(release.verdicts),
-        "kinds": dict(release.kinds),
+        "cases_sha256": digest,
+        "verdicts": release.verdicts,
+        "kinds": release.kinds,
     }
 
 
-def _group(group: Group) -> Mapping[str, object]:
-    before, after = group.kinds
-    return {"change": group.change.value, "before": list(before), "after": list(after), "cases": group.cases}
+def _step(step: Step) -> Mapping[str, Any]:
+    return {
+        "from": step.old.version,
+        "to": step.new.version,
+        "summary": counts(step.transitions),
+        "groups": [
+            {"change": group.change, "before": group.kinds[0], "after": group.kinds[1], "cases": group.cases}
+            for group in step.groups
+        ],
+    }
+
+
+FORMATS = {"text": write_text, "markdown": write_markdown, "json": write_json}

@@ -3,52 +3,63 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TextIO
 
 import msgspec
 
-from maxpool_check.reporting import streamed
-from maxpool_check.reporting.findings import VERDICTS, explained, summary
-from maxpool_check.results.record import Execution, Record
+from maxpool_check.reporting.findings import explained
+from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.results.record import Execution, Verdict
 
 SCHEMA = "maxpool-check/run/1"
 
 
-def render(record: Record, exit_code: int) -> str:
-    """One JSON document for a whole run."""
-    return "".join(parts(record, exit_code))
-
-
-def parts(record: Record, exit_code: int) -> Iterator[str]:
-    """The document in parts: a run may have more executions than there is room for."""
-    by_target = summary(record.executions)
-    totals = {verdict: sum(counts[verdict] for counts in by_target.values()) for verdict in VERDICTS}
-    footer = record.footer
+def write(report: RunReport, file: TextIO) -> None:
+    """Write one JSON document for a whole run, each result on a line of its own."""
+    record = report.record
+    totals = {verdict: sum(counts[verdict] for counts in report.counts.values()) for verdict in Verdict}
+    targets = [
+        {**msgspec.to_builtins(target), "summary": report.counts[target.name]} for target in record.header.targets
+    ]
     document = {
         "schema": SCHEMA,
-        "exit_code": exit_code,
-        "complete": footer is not None,
+        "exit_code": report.exit_code,
+        "complete": record.footer is not None,
         "summary": {"cases": record.header.cases, "executions": len(record.executions), **totals},
         "profile": record.header.profile,
-        "targets": [
-            {**msgspec.to_builtins(target), "summary": by_target.get(target.name, dict.fromkeys(VERDICTS, 0))}
-            for target in record.header.targets
-        ],
+        "targets": targets,
         "results": map(_result, record.executions),
-        "known": msgspec.to_builtins(footer.known) if footer else [],
-        "errors": [{"message": message} for message in footer.errors] if footer else [],
+        "known": msgspec.to_builtins(report.known),
+        "errors": [{"message": message} for message in report.problems] if record.footer else [],
     }
-    return streamed.parts(document)
+    write_object(file, document)
+    file.write("\n")
+
+
+def write_object(file: TextIO, members: Mapping[str, Any]) -> None:
+    """Write a JSON object, one member a line; an iterator becomes a list, one item a line, and is never held in memory."""
+    separator = "{\n"
+    for name, value in members.items():
+        file.write(f"{separator}{json.dumps(name)}: ")
+        if isinstance(value, Iterator):
+            file.write("[")
+            for number, item in enumerate(value):
+                file.write(f"{',' if number else ''}\n{json.dumps(item)}")
+            file.write("]")
+        else:
+            file.write(json.dumps(value))
+        separator = ",\n"
+    file.write("}")
 
 
 def failure(exit_code: int, errors: Sequence[dict[str, Any]]) -> str:
-    """The document of a run that did not come to ask anything."""
+    """The document of a run that failed before its first execution."""
     document = {
         "schema": SCHEMA,
         "exit_code": exit_code,
         "complete": False,
-        "summary": {"cases": 0, "executions": 0, **dict.fromkeys(VERDICTS, 0)},
+        "summary": {"cases": 0, "executions": 0, **dict.fromkeys(Verdict, 0)},
         "profile": {},
         "targets": [],
         "results": [],
@@ -64,32 +75,22 @@ def _result(execution: Execution) -> dict[str, Any]:
         "target": execution.target,
         "variant": execution.variant,
         "verdict": execution.verdict,
-        "kinds": list(execution.kinds),
+        "kinds": execution.kinds,
         "known": execution.known,
         "unexpected": execution.unexpected,
         "status": execution.status,
         "limit": execution.limit,
-        "information": list(execution.information),
+        "information": execution.information,
         "counts": execution.counts,
         "cells": [
-            {
-                "at": list(cell.at),
-                "output": cell.output,
-                "expected": cell.expected,
-                "got": cell.got,
-                "kind": cell.kind,
-                "window": [list(taps) for taps in cell.window],
-            }
+            {name: getattr(cell, name) for name in ("at", "output", "expected", "got", "kind", "window")}
             for cell in execution.cells
         ],
-        "causes": [
-            {"kind": cause.kind, "output": cause.output, "cells": cause.cells, "message": explained(cause)}
-            for cause in execution.causes
-        ],
+        "causes": [{**msgspec.to_builtins(cause), "message": explained(cause)} for cause in execution.causes],
         "message": execution.message,
         "spec": execution.spec,
         "opset": execution.opset,
-        "translation": list(execution.translation),
+        "translation": execution.translation,
         "layout": execution.layout,
         "interpretations": execution.interpretations,
         "title": execution.title,

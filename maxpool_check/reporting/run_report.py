@@ -1,0 +1,107 @@
+"""What every report of a run is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from maxpool_check.reporting.findings import Finding, findings, summary
+from maxpool_check.words import plural
+from maxpool_check.results.record import ExitCode, KnownEntry, KnownStatus, Record, Verdict
+
+_EXPECTED = {
+    Verdict.CONFORMS: ("conforms", "conform"),
+    Verdict.DIVERGES: ("known divergence", ""),
+    Verdict.REFUSES: ("known refusal", ""),
+    Verdict.CRASHES: ("known crash", "known crashes"),
+    Verdict.TIMES_OUT: ("known timeout", ""),
+    Verdict.UNSTABLE: ("known unstable result", ""),
+    Verdict.UNDEFINED: ("undefined", "undefined"),
+    Verdict.NOT_EXPRESSIBLE: ("not expressible", "not expressible"),
+    Verdict.ERROR: ("error", ""),
+}
+"""The executions of each verdict in a run without unexpected results, in words: singular and plural."""
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """A record and how to show it. The exit code may differ from the record's.
+
+    ``width`` (in columns) and ``color`` are for terminals; ``verbose`` shows known divergences in full.
+    """
+
+    record: Record
+    exit_code: int
+    width: int = 100
+    color: bool = False
+    verbose: bool = False
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """The faults, grouped by their cause."""
+        return findings(self.record)
+
+    @property
+    def unexpected(self) -> list[Finding]:
+        """The findings that no known divergence expects."""
+        return [finding for finding in self.findings if not finding.is_expected]
+
+    @cached_property
+    def counts(self) -> Mapping[str, Mapping[Verdict, int]]:
+        """The number of executions by target and verdict."""
+        return summary(self.record)
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """The verdicts that occur, in order."""
+        return [verdict for verdict in Verdict if any(counts[verdict] for counts in self.counts.values())]
+
+    @property
+    def known(self) -> tuple[KnownEntry, ...]:
+        """The known divergences of the run."""
+        return self.record.footer.known if self.record.footer else ()
+
+    @property
+    def outdated(self) -> list[KnownEntry]:
+        """The known divergences that are stale or expired."""
+        return [entry for entry in self.known if entry.status in (KnownStatus.STALE, KnownStatus.EXPIRED)]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the run itself."""
+        return self.record.footer.errors if self.record.footer else ("the run did not end",)
+
+    @property
+    def size(self) -> str:
+        """``36 executions of 9 cases``."""
+        return f"{plural(len(self.record.executions), 'execution')} of {plural(self.record.header.cases, 'case')}"
+
+    @cached_property
+    def result(self) -> tuple[str, str]:
+        """The result of the run: one or two words, and a sentence without its full stop."""
+        if self.record.footer is None:
+            return "INCOMPLETE", "the run did not end"
+        if self.exit_code == ExitCode.NOTHING_COMPARED:
+            return "NOTHING COMPARED", "no execution could be compared with a document"
+        if self.exit_code == ExitCode.INCOMPLETE:
+            first = next(iter(self.problems), "some executions failed")
+            return "INCOMPLETE", first.splitlines()[0]
+        if self.exit_code == ExitCode.UNEXPECTED:
+            return "UNEXPECTED", self._unexpected()
+        totals = {verdict: sum(counts[verdict] for counts in self.counts.values()) for verdict in Verdict}
+        parts = [plural(count, *_EXPECTED[verdict]) for verdict, count in totals.items() if count]
+        return "AS EXPECTED", f"no unexpected results: {', '.join(parts)}"
+
+    def _unexpected(self) -> str:
+        executions = self.record.executions
+        unexpected = [execution.case for execution in executions if execution.unexpected]
+        allowed = sum(bool(execution.information) for execution in executions)
+        parts = []
+        if unexpected:
+            parts.append(f"{plural(len(unexpected), 'unexpected result')} in {plural(len(set(unexpected)), 'case')}")
+        if self.outdated:
+            parts.append(f"{plural(len(self.outdated), 'known divergence')} to remove or review")
+        if allowed:
+            parts.append(f"{plural(allowed, 'difference')} that the documents allow")
+        return "; ".join(parts)
