@@ -132,6 +132,9 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     values: tuple[str, ...] | None
     got_cell: tuple[int, ...] | None
 
+    def __str__(self) -> str:
+        return f"{self.output}{list(self.at)} is {self.got}, expected {self.expected}"
+
 
 class AllowedDifference(msgspec.Struct, frozen=True, kw_only=True):
     """One cell in which an answer that conforms has other bits than the reference's (text, exact)."""
