@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from maxpool_check.commands import options
-
-if TYPE_CHECKING:
-    from maxpool_check.corpus.case import Case
-    from maxpool_check.corpus.importers.suite import Suite
+from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.collection import duplicates
+from maxpool_check.corpus.expectations import disagreements
+from maxpool_check.corpus.importers import onnx_backend, onnx_testdata, testgenonnx
+from maxpool_check.corpus.importers.suite import Suite, gathered
+from maxpool_check.corpus.importers.writer import NotOurs, write
+from maxpool_check.corpus.problems import CorpusError
+from maxpool_check.corpus.tensors import Limits
+from maxpool_check.results.record import ExitCode
+from maxpool_check.words import plural
 
 _ABOUT = {
     "onnx-backend": "The MaxPool node tests of the onnx package.",
     "onnx-testdata": "Models of one MaxPool node, with the data that stands beside them.",
     "testgenonnx": "SONNX's generated tests of MaxPool.",
 }
-_UNDONE = "nothing was imported"
+_NOTHING = "nothing was imported"
 
 
 @click.command("import")
@@ -36,24 +42,19 @@ def command(form: str, source: Path | None, folder: Path, max_cells: int) -> int
     folder with model.onnx and test_data_set_0, or a folder of such folders; or testgenonnx, where SRC is a folder of
     SONNX's generated JSON files.
 
-    What is printed there is kept as what the case expects. Where the reference disagrees, it is listed, and the case
-    says so in its erratum. What is left out is listed with the reason. Exits with 2 if nothing can be imported.
+    The printed outputs become the expectations of the cases. Disagreements with the reference are listed, and stated in
+    the case's erratum. Tests that are left out are listed with the reason. Exits with 2 if nothing can be imported.
     """
-    from maxpool_check.corpus.collection import duplicates
-    from maxpool_check.corpus.importers.writer import NotOurs, write
-    from maxpool_check.corpus.problems import CorpusError
-    from maxpool_check.corpus.tensors import Limits
-
     suite = _read(form, source, max_cells)
     missing = [*suite.left_out, *suite.broken]
     if not suite.cases:
-        raise options.Mistakes(missing or [f"{source}: there is nothing of the format {form}"], _UNDONE)
+        raise options.Mistakes(missing or [f"{source}: no tests of the format {form}"], _NOTHING)
     twice = list(duplicates(suite.cases))
     if twice:
-        raise options.Mistakes(twice, _UNDONE)
+        raise options.Mistakes(twice, _NOTHING)
     for problem in sorted(missing):
         options.left_out(problem)
-    cases = [_held_to_reference(case) for case in suite.cases]
+    cases = [_with_erratum(case) for case in suite.cases]
     named = f" {source.resolve().name}" if source else ""
     try:
         written = write(cases, folder, _ABOUT[form], f"maxpool-check import {form}{named}", Limits(max_cells))
@@ -64,40 +65,32 @@ def command(form: str, source: Path | None, folder: Path, max_cells: int) -> int
     except OSError as error:
         raise click.UsageError(f"cannot write to {folder}: {error.strerror}") from error
     for path, count in written.items():
-        click.echo(f"{path}: {count} case{'s' if count != 1 else ''}")
+        click.echo(f"{path}: {plural(count, 'case')}")
     disagree = sum(case.erratum is not None for case in cases)
     click.echo(f"{len(cases)} written, {len(missing)} left out, {disagree} disagree")
-    return 0
+    return ExitCode.AS_EXPECTED
 
 
 def _read(form: str, source: Path | None, cells: int) -> Suite:
-    from maxpool_check.corpus.importers import onnx_backend, onnx_testdata, testgenonnx
-    from maxpool_check.corpus.importers.suite import gathered
-    from maxpool_check.corpus.tensors import Limits
-
     if form == onnx_backend.NAME:
         if source is not None:
-            raise click.UsageError(f"{form} takes no SRC: its tests are those of the installed onnx package")
+            raise click.UsageError(f"{form} takes no SRC; its tests come with the installed onnx package")
         return onnx_backend.read(Limits(cells))
     if source is None:
         raise click.UsageError(f"{form} needs SRC, the folder to import")
     if not source.exists():
-        raise click.UsageError(f"there is no {source}")
+        raise click.UsageError(f"'{source}' not found")
     root = source if source.is_dir() else source.parent
-    suite = {one.NAME: one for one in (onnx_testdata, testgenonnx)}[form]
+    suite = {module.NAME: module for module in (onnx_testdata, testgenonnx)}[form]
     files = sorted(source.rglob(suite.PATTERN)) if source.is_dir() else [source]
     return gathered(files, lambda file: suite.read(file, root, Limits(cells)))
 
 
-def _held_to_reference(case: Case) -> Case:
-    """The case, with an erratum where the reference disagrees with what it prints, which is told."""
-    from dataclasses import replace
-
-    from maxpool_check.corpus.expectations import disagreements
-
-    found = disagreements(case)
-    for text in found:
+def _with_erratum(case: Case) -> Case:
+    """The case, with an erratum if the reference disagrees with its expectations, which is printed."""
+    differences = disagreements(case)
+    for text in differences:
         click.echo(f"disagrees: {case.id} {text}", err=True)
-    if not found:
+    if not differences:
         return case
-    return replace(case, erratum=f"The reference for {case.specification.title} disagrees: {'; '.join(found)}")
+    return replace(case, erratum=f"The reference for {case.specification.title} disagrees: {'; '.join(differences)}")

@@ -1,18 +1,21 @@
-"""What some cases cover of the bins that their document allows."""
+"""What executions cover of the bins that their documents allow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 
-from maxpool_check.corpus.bins import Bins
-from maxpool_check.corpus.space import Space, Together
+from maxpool_check.corpus.bins import OUTPUTS, Bins, asked_for, bins
+from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.space import Space, Together, space
+from maxpool_check.results.record import COMPARED, Execution
+from maxpool_check.results.variants import variant_named
 
 
 @dataclass(frozen=True)
 class FactorCoverage:
-    """The combinations of bins of one factor, or of several. ``uncovered`` are those that no case has."""
+    """The combinations of bins of one factor, or of several. ``uncovered`` are those that no execution has."""
 
     factors: tuple[str, ...]
     possible: int
@@ -20,20 +23,74 @@ class FactorCoverage:
 
     @property
     def covered(self) -> int:
-        """How many some case has."""
+        """The number of combinations that some execution has."""
         return self.possible - len(self.uncovered)
 
 
-def coverage(allowed: Space, found: Iterable[Bins], strength: int) -> list[FactorCoverage]:
-    """What the bins of some cases cover of the possible ones, ``strength`` factors at a time; every group of factors.
+@dataclass(frozen=True)
+class DocumentCoverage:
+    """What is covered of one document; ``groups`` by the number of factors."""
 
-    What is impossible in the document is counted nowhere.
+    name: str
+    cases: int
+    executions: int
+    groups: Mapping[int, Sequence[FactorCoverage]]
+
+    def total(self, size: int) -> str:
+        """How many combinations of so many factors are covered: ``5 of 7``."""
+        groups = self.groups[size]
+        return f"{sum(group.covered for group in groups)} of {sum(group.possible for group in groups)}"
+
+
+@dataclass(frozen=True)
+class ExecutedBins:
+    """The bins of the executions that were compared, with their cases; ``changed``: cases that differ from the record's."""
+
+    executions: Sequence[tuple[Case, Bins]]
+    changed: Sequence[str]
+
+    def coverage_of(self, name: str, strength: int) -> DocumentCoverage:
+        """What they cover of a document, up to so many factors at a time."""
+        pairs = [(case, values) for case, values in self.executions if case.spec == name]
+        allowed = space(name)
+        groups = {size: coverage(allowed, [values for _, values in pairs], size) for size in range(1, strength + 1)}
+        return DocumentCoverage(name, len({case.id for case, _ in pairs}), len(pairs), groups)
+
+
+def executed_bins(executions: Iterable[Execution], cases: Iterable[Case], target: str) -> ExecutedBins:
+    """The bins of the executions on a target that were compared with these cases.
+
+    A case that its document excludes has none: nothing is executed. Cases that have changed since do not count.
     """
-    seen: set[Together] = set()
-    for own in found:
-        seen.update(combinations([(factor, own[factor]) for factor in allowed.factors if factor in own], strength))
+    by_id = {case.id: case for case in cases}
+    own_bins: dict[str, Bins] = {}
+    pairs: list[tuple[Case, Bins]] = []
+    changed: dict[str, None] = {}
+    for execution in executions:
+        case = by_id.get(execution.case)
+        if case is None or execution.target != target or execution.verdict not in COMPARED:
+            continue
+        if case.sha256 != execution.case_sha256:
+            changed[case.id] = None
+            continue
+        if case.id not in own_bins:
+            own_bins[case.id] = bins(case)
+        if own_bins[case.id]:
+            pairs.append((case, {**own_bins[case.id], OUTPUTS: asked_for(variant_named(execution.variant))}))
+    return ExecutedBins(pairs, list(changed))
+
+
+def coverage(allowed: Space, executed: Iterable[Bins], strength: int) -> list[FactorCoverage]:
+    """What bins cover of the possible combinations, ``strength`` factors at a time; every group of factors.
+
+    What is impossible in the document is not counted.
+    """
+    covered: set[Together] = set()
+    for own in executed:
+        covered.update(combinations([(factor, own[factor]) for factor in allowed.factors if factor in own], strength))
     groups = []
-    for factors, grouped in groupby(allowed.combinations(strength), lambda one: tuple(factor for factor, _ in one)):
+    for factors, grouped in groupby(allowed.combinations(strength), lambda pairs: tuple(factor for factor, _ in pairs)):
         possible = list(grouped)
-        groups.append(FactorCoverage(factors, len(possible), tuple(one for one in possible if one not in seen)))
+        uncovered = tuple(combination for combination in possible if combination not in covered)
+        groups.append(FactorCoverage(factors, len(possible), uncovered))
     return groups

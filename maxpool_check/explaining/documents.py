@@ -1,0 +1,115 @@
+"""The documents side by side, and their errata, in Markdown."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+import numpy as np
+
+from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.expectations import disagreements
+from maxpool_check.explaining.reference import policies_in_which_differ
+from maxpool_check.judging.oracle import ALL_INTERPRETATIONS, Oracle
+from maxpool_check.reference.pooling import Pooling
+from maxpool_check.reporting.markdown import escaped, table
+
+TAG = "documents"
+"""The tag of the cases that are compared."""
+
+_TOPICS = {
+    "nan": ("A NaN in the window", "nan"),
+    "padding": ("The value of the padding", ""),
+    "tie": ("Several equal maxima", "tie"),
+    "index-base": ("What Indices count", ""),
+    "floor": ("Rounding down", ""),
+    "ceil": ("Rounding up", ""),
+    "ceil-in-padding": ("Rounding up, where the last window starts in the padding", ""),
+    "ceil-torch": ("Rounding up as PyTorch does", ""),
+    "valid-ceil": ("VALID, and rounding up", "valid_ceil"),
+    "same-upper": ("SAME, the odd cell at the end", ""),
+    "same-lower": ("SAME, the odd cell at the beginning", ""),
+    "same-stride": ("SAME, with a stride that makes the padding negative", "same_clamp"),
+    "large-pads": ("A padding as large as the kernel", "large_pads"),
+    "empty-window": ("A window without a cell", ""),
+    "window-larger": ("A window larger than the input", ""),
+}
+"""The headings of the page, in order, by the ids of their cases, each with the open point that it is about."""
+
+
+def write(cases: Sequence[Case], file: TextIO) -> None:
+    """Write the page. The tagged cases with one id ask every document the same; cases with an erratum show a mistake."""
+    lines = [
+        "# The documents side by side",
+        "",
+        (
+            "Each table compares the documents on one point, each case in the document's own terms. The reference computes "
+            "every cell from the case that is named; a document without the notion refuses it. `-` is the result of a "
+            "window without a cell, which no document defines."
+        ),
+    ]
+    topics: dict[str, list[Case]] = defaultdict(list)
+    for case in cases:
+        if TAG in case.tags:
+            topics[case.id.rpartition(":")[2]].append(case)
+    for name in [*(name for name in _TOPICS if name in topics), *(name for name in topics if name not in _TOPICS)]:
+        heading, point = _TOPICS.get(name, (name, ""))
+        rows = [[*row, f"`{case.id}`"] for case in topics[name] for row in _rows(case, point)]
+        lines += ["", f"## {heading}", ""]
+        lines += table(["document", "interpretation", "shape", "Y", "Indices", "case"], rows)
+    lines += ["", "## Errata", "", "Mistakes in the documents, with the computation that shows each."]
+    for case in cases:
+        if case.erratum:
+            lines += ["", f"### {case.specification.title}: `{case.id}`", "", " ".join(case.erratum.split()), ""]
+            lines += [f"- {escaped(text)}" for text in _computation(case)]
+    file.write("\n".join(lines) + "\n")
+
+
+def _rows(case: Case, point: str) -> Iterator[tuple[str, str, str, str, str]]:
+    """Document, interpretation, shape, Y and Indices; interpretations with the same result share a row."""
+    title, policies, pooling = case.specification.title, case.policies.names(), case.resolved
+    if not isinstance(pooling, Pooling):
+        yield title, "", "refused", escaped(f"{pooling.reason.value}: {pooling}"), ""
+        return
+    results: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    oracles = Oracle(case.X, pooling).meanings
+    for oracle in oracles:
+        for nan, outputs in _outputs(oracle):
+            results[outputs].append(nan or policies_in_which_differ(oracle, oracles))
+    fixed = f"`{point}`: {policies[point]}" if point in policies else ""
+    for (shape, Y, Indices), labels in results.items():
+        yield title, _combined(labels) if len(results) > 1 else fixed, shape, Y, Indices
+
+
+def _combined(labels: Sequence[str]) -> str:
+    """``nan: ignored`` and ``nan: as-neg-inf`` as ```nan`: ignored, as-neg-inf``."""
+    interpretations: dict[str, dict[str, None]] = defaultdict(dict)
+    for part in ", ".join(labels).split(", "):
+        point, _, interpretation = part.partition(": ")
+        if point:
+            interpretations[point][interpretation] = None
+    return "; ".join(f"`{point}`: {', '.join(names)}" for point, names in interpretations.items())
+
+
+def _outputs(oracle: Oracle) -> Iterator[tuple[str, tuple[str, str, str]]]:
+    """Shape, Y and Indices as text, for each interpretation of NaN if they differ."""
+    names = [f"nan: {nan.value}" for nan in ALL_INTERPRETATIONS] if len(oracle.interpretations) > 1 else [""]
+    for name, pooled in zip(names, oracle.interpretations, strict=True):
+        arranged = pooled.arranged(oracle.pooling.layout)
+        indices = arranged.Indices if oracle.pooling.indices else None
+        yield name, (str(list(oracle.shape)), _text(arranged.Y, arranged.empty), _text(indices, arranged.empty))
+
+
+def _text(values: np.ndarray | None, empty: np.ndarray) -> str:
+    pairs = [] if values is None else zip(values.reshape(-1), empty.reshape(-1), strict=True)
+    return " ".join("-" if is_empty else str(value) for value, is_empty in pairs)
+
+
+def _computation(case: Case) -> list[str]:
+    """What the reference computes for a case with an erratum."""
+    if isinstance(case.resolved, Pooling):
+        lines = [f"D{number}: {axis}" for number, axis in enumerate(case.resolved.geometry, 1)]
+    else:
+        lines = [f"refused as {case.resolved.reason.value}: {case.resolved}"]
+    return [*lines, *disagreements(case)]
