@@ -50,7 +50,9 @@ def outputs(command: _Command) -> _Command:
     """``--format``, ``--report``, ``-v`` and ``--color``."""
     for decorate in (
         options.color,
-        click.option("-v", "--verbose", count=True, help="Show every change in full; -vv tracebacks of internal errors."),
+        click.option(
+            "-v", "--verbose", count=True, help="Show every change in full; -vv tracebacks of internal errors."
+        ),
         options.reports(FORMATS),
         options.form(FORMATS),
     ):

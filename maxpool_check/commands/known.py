@@ -19,7 +19,6 @@ from maxpool_check.specifications.attributes import nearest
 from maxpool_check.words import plural
 
 
-
 @click.group("known")
 def command() -> None:
     """Add known divergences from a record, and check the existing ones."""
@@ -76,7 +75,9 @@ def check(paths: tuple[Path, ...], paths_of_records: tuple[Path, ...], max_cells
     for file in corpus.known_files:
         entries = _entries(file)
         count += len(entries)
-        problems += [f"{file}: {entry.id} expired on {entry.expires}" for entry in entries if entry.expired(date.today())]
+        problems += [
+            f"{file}: {entry.id} expired on {entry.expires}" for entry in entries if entry.expired(date.today())
+        ]
         if corpus.whole:
             orphaned = unmatched(entries, [case.id for case in corpus.cases], file)
             problems += [f"{problem}: orphaned" for problem in orphaned]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import shutil
 import sys
@@ -203,3 +204,14 @@ def check_writable(paths: Sequence[Path]) -> None:
                 path.unlink()
         except OSError as error:
             raise click.UsageError(f"cannot write to {path}: {error.strerror}") from error
+
+
+def report_failure(form: str, command: str, errors: Sequence[str], code: ExitCode) -> ExitCode:
+    """Print that there is nothing to show, and why; the exit code."""
+    if form == "json":
+        messages = [{"message": error} for error in errors]
+        click.echo(json.dumps({"schema": f"maxpool-check/{command}/1", "exit_code": code, "errors": messages}))
+    else:
+        reasons = "; ".join(error.splitlines()[0] for error in errors)
+        click.echo(f"{'INCOMPLETE' if code is ExitCode.INCOMPLETE else 'NOTHING COMPARED'} {reasons}")
+    return code

@@ -92,7 +92,8 @@ class TargetComparison:
             return f"INCOMPLETE {self.errors[0].splitlines()[0]}"
         if not self.gate.compared:
             return "NOTHING COMPARED no execution was judged on both sides"
-        return f"{self.gate}{f'; {plural(len(self.left_out), "case")} left out' if self.left_out else ''}"
+        omitted = f"; {plural(len(self.left_out), 'case')} left out" if self.left_out else ""
+        return f"{self.gate}{omitted}"
 
 
 _SEVERITY = (ExitCode.AS_EXPECTED, ExitCode.UNEXPECTED, ExitCode.NOTHING_COMPARED, ExitCode.INCOMPLETE)
@@ -117,12 +118,13 @@ def compare_targets(
 ) -> TargetComparison:
     """Compare a target of one record with a target of another. Raises :class:`Incomparable`; see :func:`transitions`."""
     changes = transitions(old, new, *names, intersection=intersection)
-    errors, targets = [], []
+    errors, descriptions = [], []
     for label, record, name in zip(("old", "new"), (old, new), names, strict=True):
-        targets += [target for target in record.header.targets if target.name == name]
+        descriptions += [target for target in record.header.targets if target.name == name]
         if record.footer is None:
             errors.append(f"the {label} record is incomplete: its run did not end")
         elif any(execution.target == name and execution.verdict == Verdict.ERROR for execution in record.executions):
             errors.append(f"some executions failed on {name}; the {label} record has the errors")
     omitted = left_out(old, new, *names) if intersection else []
-    return TargetComparison(*targets, changes, decide(changes, blocking), errors, omitted)
+    before, after = descriptions
+    return TargetComparison(before, after, changes, decide(changes, blocking), errors, omitted)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from maxpool_check.comparing.transitions import Transition, TransitionGroup, groups, transitions
-from maxpool_check.results.record import Record
+from maxpool_check.results.record import Record, Verdict
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Release:
     skipped: str = ""
 
     @property
-    def verdicts(self) -> Counter[str]:
+    def verdicts(self) -> Counter[Verdict]:
         """The number of executions by verdict."""
         return Counter(execution.verdict for execution in self.record.executions) if self.record else Counter()
 

@@ -193,8 +193,10 @@ class _Observations:
 
     def interpretation(self, target: str, point: str, variant: str, translated: bool) -> Interpretation:
         names = tuple(name for name in self._first[1] if name in self._common)
-        witnesses = [(self._mixed.case, (MIXED,))] if self._mixed else [self._first]
-        if self._different and not self._mixed:
+        witnesses: list[tuple[str, tuple[str, ...]]] = [self._first]
+        if self._mixed:
+            witnesses = [(self._mixed.case, (MIXED,))]
+        elif self._different:
             witnesses.append(self._different)
         return Interpretation(target, point, variant, translated, names, self._executions, tuple(witnesses))
 

@@ -8,8 +8,8 @@ from maxpool_check.reporting.findings import Finding, sentence
 from maxpool_check.reporting.markdown import escaped, state, summary_table, table
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.text import details
-from maxpool_check.words import plural
 from maxpool_check.results.record import Record, Verdict
+from maxpool_check.words import plural
 
 MOST_ANNOTATIONS = 10
 """How many annotations GitHub takes from a step."""

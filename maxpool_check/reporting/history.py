@@ -49,10 +49,10 @@ class HistoryReport:
             [release.kinds for release in self.executed],
             [release.verdicts for release in self.executed],
         )
-        occurring = [verdict.value for verdict in Verdict if any(counter[verdict] for counter in verdicts)]
+        occurring = [verdict for verdict in Verdict if any(counter[verdict] for counter in verdicts)]
         return [
             *((kind, [counter[kind] for counter in kinds]) for kind in sorted(set().union(*kinds))),
-            *((verdict, [counter[verdict] for counter in verdicts]) for verdict in occurring),
+            *((verdict.value, [counter[verdict] for counter in verdicts]) for verdict in occurring),
         ]
 
 
@@ -78,9 +78,7 @@ def write_text(report: HistoryReport, file: TextIO) -> None:
             console.print(f"skipped {release.version}: {release.skipped}", soft_wrap=True)
         for step in report.steps:
             changes = {group.change.value for group in step.groups}
-            numbers = [
-                f"{count} {change}" for change, count in counts(step.transitions).items() if change in changes
-            ]
+            numbers = [f"{count} {change}" for change, count in counts(step.transitions).items() if change in changes]
             if numbers:
                 console.print(f"{step.old.version} -> {step.new.version}: {', '.join(numbers)}", soft_wrap=True)
     file.write("\n".join(line.rstrip() for line in captured.get().split("\n")))
@@ -93,8 +91,8 @@ def write_markdown(report: HistoryReport, file: TextIO) -> None:
     if executed and executed[0].record is not None:
         header, executions = executed[0].record.header, len(executed[0].record.executions)
         lines += [
-            f"{plural(header.cases, 'case')}, {plural(executions, 'execution')} of each release. Cases: SHA-256 "
-            f"`{header.cases_sha256}`. {header.system}, {header.cpu}; {header.started.partition('T')[0]}.",
+            f"{plural(header.cases, 'case')}, {plural(executions, 'execution')} of each release; {header.system}, "
+            + f"{header.cpu}; {header.started.partition('T')[0]}. Cases: SHA-256 `{header.cases_sha256}`.",
             "",
         ]
     lines += ["The number of cases that show each kind, and of executions by verdict:", ""]

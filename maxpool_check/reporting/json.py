@@ -18,7 +18,7 @@ SCHEMA = "maxpool-check/run/1"
 def write(report: RunReport, file: TextIO) -> None:
     """Write one JSON document for a whole run, each result on a line of its own."""
     record = report.record
-    totals = {verdict: sum(counts[verdict] for counts in report.counts.values()) for verdict in Verdict}
+    totals = {verdict.value: sum(counts[verdict] for counts in report.counts.values()) for verdict in Verdict}
     targets = [
         {**msgspec.to_builtins(target), "summary": report.counts[target.name]} for target in record.header.targets
     ]
@@ -59,7 +59,7 @@ def failure(exit_code: int, errors: Sequence[dict[str, Any]]) -> str:
         "schema": SCHEMA,
         "exit_code": exit_code,
         "complete": False,
-        "summary": {"cases": 0, "executions": 0, **dict.fromkeys(Verdict, 0)},
+        "summary": {"cases": 0, "executions": 0, **{verdict.value: 0 for verdict in Verdict}},
         "profile": {},
         "targets": [],
         "results": [],

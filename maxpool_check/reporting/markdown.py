@@ -9,8 +9,8 @@ from typing import TextIO
 from maxpool_check.reporting.findings import Finding, explained, interpretations, profiles, sentence
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
-from maxpool_check.words import plural
 from maxpool_check.results.record import Execution, KnownStatus, Record, TargetDescription, Verdict
+from maxpool_check.words import plural
 
 _VARIANTS = {
     "indices": "Y and Indices requested",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from maxpool_check.reporting.findings import Finding, findings, summary
-from maxpool_check.words import plural
 from maxpool_check.results.record import ExitCode, KnownEntry, KnownStatus, Record, Verdict
+from maxpool_check.words import plural
 
 _EXPECTED = {
     Verdict.CONFORMS: ("conforms", "conform"),

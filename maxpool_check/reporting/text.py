@@ -16,8 +16,8 @@ from rich.table import Table
 from maxpool_check.reporting.findings import Finding, explained, interpretations, profiles, sentence
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
-from maxpool_check.words import plural
 from maxpool_check.results.record import Execution, ExitCode, Record, Verdict
+from maxpool_check.words import plural
 
 IN_FULL = 4
 """How many findings are shown in full; the others take a line each."""
