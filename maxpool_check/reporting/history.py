@@ -90,11 +90,9 @@ def write_markdown(report: HistoryReport, file: TextIO) -> None:
     lines = [f"# {report.target}: a history", ""]
     if executed and executed[0].record is not None:
         header, executions = executed[0].record.header, len(executed[0].record.executions)
-        lines += [
-            f"{plural(header.cases, 'case')}, {plural(executions, 'execution')} of each release; {header.system}, "
-            + f"{header.cpu}; {header.started.partition('T')[0]}. Cases: SHA-256 `{header.cases_sha256}`.",
-            "",
-        ]
+        size = f"{plural(header.cases, 'case')}, {plural(executions, 'execution')} of each release"
+        machine = f"{header.system}, {header.cpu}; {header.started.partition('T')[0]}"
+        lines += [f"{size}. Cases: SHA-256 `{header.cases_sha256}`. {machine}.", ""]
     lines += ["The number of cases that show each kind, and of executions by verdict:", ""]
     body = [[f"`{label}`", *[str(value or "") for value in values]] for label, values in rows]
     headings = ["", *[release.version for release in executed]]

@@ -4,15 +4,15 @@ import pytest
 
 from maxpool_check.comparing.gate import Decision, decide
 from maxpool_check.comparing.transitions import Change, Incomparable, change, groups, paired, transitions
-from maxpool_check.results.record import Execution, Record, RunFooter, RunHeader, Target
+from maxpool_check.results.record import Execution, Record, RunFooter, RunHeader, TargetDescription, Verdict
 
 A, B = {"Y": "a"}, {"Y": "b"}
 
 
-def execution(verdict="conforms", answer=A, *kinds, case="x:a", variant="y-only", target="t", sha="1", size=1):
+def execution(verdict="conforms", digests=A, *kinds, case="x:a", variant="y-only", target="t", sha="1", size=1):
     return Execution(
-        target=target, case=case, variant=variant, verdict=verdict, title="", spec="onnx-22", case_sha256=sha,
-        origin="x.yaml:1", kinds=kinds, answer=answer, size=size,
+        target=target, case=case, variant=variant, verdict=Verdict(verdict), title="", spec="onnx-22", case_sha256=sha,
+        origin="x.yaml:1", kinds=kinds, digests=digests, size=size,
     )  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def record(*executions, profile=None, targets=("t",), footer=True):
     return Record(
         RunHeader(
             tool="0", started="", python="", system="", cpu="", libraries={}, cases=1, cases_sha256="",
-            targets=tuple(Target(name=name, newest_opset=None, **target) for name in targets),
+            targets=tuple(TargetDescription(name=name, newest_opset=None, **target) for name in targets),
             profile={"onnx-22": profile or {"nan": "ignored"}}, known_sha256=None,
         ),
         executions,
@@ -97,21 +97,21 @@ def record(*executions, profile=None, targets=("t",), footer=True):
     )  # fmt: skip
 
 
-def test_questions_are_compared_one_by_one():
+def test_variants_are_compared_one_by_one():
     old = record(RIGHT, execution("conforms", A, variant="indices"))
     new = record(WRONG, execution("conforms", B, variant="indices"))
     assert [one.change.value for one in transitions(old, new, "t", "t")] == ["regressed", "conforming-but-different"]
 
 
-def test_a_case_that_is_not_the_same_question_cannot_be_compared():
+def test_a_case_that_is_not_the_same_cannot_be_compared():
     old, new = record(RIGHT, execution(case="x:b")), record(RIGHT, execution(case="x:b", sha="2"))
     with pytest.raises(Incomparable, match="x:b is not the same case in both"):
         transitions(old, new, "t", "t")
     assert [one.execution.case for one in transitions(old, new, "t", "t", intersection=True)] == ["x:a"]
 
 
-def test_a_document_read_otherwise_cannot_be_compared():
-    with pytest.raises(Incomparable, match="onnx-22 is not read alike"):
+def test_a_document_interpreted_differently_cannot_be_compared():
+    with pytest.raises(Incomparable, match="onnx-22 is interpreted differently"):
         transitions(record(RIGHT), record(RIGHT, profile={"nan": "propagates"}), "t", "t")
 
 
@@ -120,7 +120,7 @@ def test_targets_are_paired_by_name_unless_there_is_one_or_they_are_named():
     assert paired(one, other) == [("a", "b")]
     assert paired(both, record(targets=("b", "c", "d"))) == [("b", "b"), ("c", "c")]
     assert paired(both, other, ("c", None)) == [("c", "b")]
-    with pytest.raises(Incomparable, match="which to compare"):
+    with pytest.raises(Incomparable, match="name the targets to compare"):
         paired(both, record(targets=("d", "e")))
     with pytest.raises(Incomparable, match="no target 'z'"):
         paired(one, other, ("z", None))
@@ -146,13 +146,13 @@ def test_groups_show_the_worst_first_and_the_smallest_case_of_each():
     ("pairs", "line"),
     [
         ([(RIGHT, RIGHT), (WRONG, WRONG)], "SAFE no observable change in 2 executions"),
-        ([(RIGHT, RIGHT), (UNASKED, UNASKED)], "SAFE no observable change in 1 executions"),
+        ([(RIGHT, RIGHT), (UNASKED, UNASKED)], "SAFE no observable change in 1 execution"),
         ([(WRONG, RIGHT), (RIGHT, RIGHT)], "REVIEW 1 fixed of 2 executions"),
-        ([(RIGHT, OTHER)], "REVIEW 1 conforming-but-different of 1 executions"),
-        ([(REFUSES, RIGHT)], "REVIEW 1 newly-accepted of 1 executions"),
-        ([(RIGHT, None)], "REVIEW 1 missing of 1 executions"),
-        ([(RIGHT, WRONG)], "BLOCK 1 regressed of 1 executions"),
-        ([(RIGHT, REFUSES)], "BLOCK 1 newly-refused of 1 executions"),
+        ([(RIGHT, OTHER)], "REVIEW 1 conforming-but-different of 1 execution"),
+        ([(REFUSES, RIGHT)], "REVIEW 1 newly-accepted of 1 execution"),
+        ([(RIGHT, None)], "REVIEW 1 missing of 1 execution"),
+        ([(RIGHT, WRONG)], "BLOCK 1 regressed of 1 execution"),
+        ([(RIGHT, REFUSES)], "BLOCK 1 newly-refused of 1 execution"),
         ([(RIGHT, CRASH), (WRONG, RIGHT)], "BLOCK 1 crash-new, 1 fixed of 2 executions"),
     ],
 )

@@ -4,6 +4,7 @@ The record is a real run over a small corpus, its times and machine replaced. Af
 ``python -m tests.reporting.test_golden`` writes the reports again, to be read before they are committed.
 """
 
+import io
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,33 +13,31 @@ import pytest
 
 from maxpool_check.reporting import github, json, junit, markdown, sarif, text
 from maxpool_check.reporting.findings import findings
+from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.storage import read
 
 GOLDEN = Path(__file__).parents[1] / "data/golden"
+REPORTS = {
+    "report.md": (markdown, {}),
+    "report.json": (json, {}),
+    "report.txt": (text, {}),
+    "report-verbose.txt": (text, {"width": 72, "verbose": True}),
+    "report-color.txt": (text, {"color": True}),
+    "report.xml": (junit, {}),
+    "report-github.md": (github, {}),
+    "report.sarif": (sarif, {}),
+}
 
 
 def rendered(name):
     record = read(GOLDEN / "record.jsonl")
-    code = record.footer.exit_code
-    return {
-        "report.md": lambda: markdown.render(record, code),
-        "report.json": lambda: json.render(record, code) + "\n",
-        "report.txt": lambda: text.render(record, code, width=100, color=False),
-        "report-verbose.txt": lambda: text.render(record, code, width=72, color=False, verbose=True),
-        "report-color.txt": lambda: text.render(record, code, width=100, color=True),
-        "report.xml": lambda: junit.render(record),
-        "report-github.md": lambda: github.render(record, code),
-        "report.sarif": lambda: sarif.render(record) + "\n",
-    }[name]()
+    module, display = REPORTS[name]
+    file = io.StringIO()
+    module.write(RunReport(record, record.footer.exit_code, **display), file)
+    return file.getvalue()
 
 
-NAMES = (
-    "report.md", "report.json", "report.txt", "report-verbose.txt", "report-color.txt", "report.xml", "report-github.md",
-    "report.sarif",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", REPORTS)
 def test_report(name):
     assert rendered(name) == (GOLDEN / name).read_text()
 
@@ -47,10 +46,10 @@ def test_what_belongs_to_no_target_of_the_header_is_no_finding():
     whole = read(GOLDEN / "record.jsonl")
     first, _ = whole.header.targets
     record = replace(whole, header=msgspec.structs.replace(whole.header, targets=(first,)))
-    assert {one.target for one in findings(whole)} == {target.name for target in whole.header.targets}
-    assert {one.target for one in findings(record)} == {first.name}
+    assert {finding.target for finding in findings(whole)} == {target.name for target in whole.header.targets}
+    assert {finding.target for finding in findings(record)} == {first.name}
 
 
 if __name__ == "__main__":
-    for name in NAMES:
+    for name in REPORTS:
         (GOLDEN / name).write_text(rendered(name))

@@ -1,5 +1,6 @@
 """Tensors and windows as text."""
 
+from maxpool_check.reference.layout import Layout
 from maxpool_check.reporting.tensors import planes, window_cells, window_text
 
 
@@ -47,12 +48,12 @@ def test_only_the_planes_that_hold_a_marked_cell():
 
 
 def test_channels_last_are_shown_plane_by_plane_too():
-    assert planes(list("abcdef"), (1, 1, 3, 2), [(0, 0, 1, 1)], "channels-last") == [
+    assert planes(list("abcdef"), (1, 1, 3, 2), [(0, 0, 1, 1)], Layout.CHANNELS_LAST) == [
         "[0, :, :, 0]",
         " a   c   e",
         "[0, :, :, 1]",
         " b  [d]  f",
     ]
-    assert planes(list("abcd"), (2, 1, 2), layout="image") == ["[:, :, 0]", " a", " c", "[:, :, 1]", " b", " d"]
-    assert window_cells((1, 0, 0, 2), [[0, 1], [3]], "channels-last") == [(1, 0, 3, 2), (1, 1, 3, 2)]
+    assert planes(list("abcd"), (2, 1, 2), layout=Layout.IMAGE) == ["[:, :, 0]", " a", " c", "[:, :, 1]", " b", " d"]
+    assert window_cells((1, 0, 0, 2), [[0, 1], [3]], Layout.CHANNELS_LAST) == [(1, 0, 3, 2), (1, 1, 3, 2)]
     assert window_cells((0, 0, 2), [[0, 1], [3]], "image") == [(0, 3, 2), (1, 3, 2)]
