@@ -99,7 +99,7 @@ def command(
 
     search: Bisection[Shown] = Bisection(len(versions), ask)
     found = search.boundaries()
-    could = [place for place, shown in search.shown.items() if shown is not None]
+    could = [place for place, shown in search.results.items() if shown is not None]
     code = 3 if len(could) < 2 else 0 if found else 1
     if write_known and code == 0:
         _narrow(corpus, case, asked, runtime, versions, found)
@@ -184,12 +184,14 @@ def _lines(
 ) -> Iterator[str]:
     for version, why in skipped.items():
         yield f"passed over {version}: {why}"
-    yield f"{len(search.shown)} of {len(versions)} releases asked" + (", one after the other" if search.linear else "")
+    yield f"{len(search.results)} of {len(versions)} releases asked" + (
+        ", one after the other" if search.linear else ""
+    )
     if len(could) < 2:
         yield "INCOMPLETE fewer than two releases could be asked"
     elif not found:
         place = could[0]
-        yield f"no change from {versions[min(could)]} to {versions[max(could)]}: {search.shown[place]}"
+        yield f"no change from {versions[min(could)]} to {versions[max(could)]}: {search.results[place]}"
     for boundary in found:
         yield (f"last {versions[boundary.last]} {boundary.before}, first {versions[boundary.first]} {boundary.after}")
 
@@ -207,7 +209,7 @@ def _document(
 ) -> str:
     asked = [
         {"version": str(versions[place]), "verdict": shown.verdict, "kinds": list(shown.kinds)}
-        for place, shown in sorted(search.shown.items())
+        for place, shown in sorted(search.results.items())
         if shown is not None
     ]
     boundaries = [

@@ -119,7 +119,7 @@ def _reference(case: Case, at: str | None) -> list[object]:
     cells = every[:MOST_WINDOWS] if at is None else [_cell(at, expected.shape)]
     lines: list[object] = [drawing.LEGEND] if cells else ["Y has no cell"]
     for cell in cells:
-        lines += ["", *drawing.answer(expected, cell)]
+        lines += ["", *drawing.reference_cell(expected, cell)]
     if len(every) > len(cells) and at is None:
         lines += ["", f"{len(every) - len(cells)} more of {len(every)} windows; --at CELL draws one of them"]
     return lines
@@ -153,7 +153,7 @@ def _run_on_targets(
                 lines: list[object] = ["", f"{target.name}: {target.distribution} {target.version}, {target.provider}"]
                 for variant, judgement in case_run.judgements.items():
                     steps = case_run.results[variant].steps
-                    lines += ["", *drawing.judged(case_run.oracle, variant, steps, judgement)]
+                    lines += ["", *drawing.draw_judgement(case_run.oracle, variant, steps, judgement)]
                     code = ExitCode.INCOMPLETE if judgement.verdict is Verdict.ERROR else code
                 if case_run.diverging:
                     place = f"{case.origin.path}:{case.id.rpartition(':')[2]}"

@@ -1,4 +1,4 @@
-"""The release where something changes, in as few variants as can be."""
+"""The search for the release where something changes, with as few executions as possible."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Boundary(Generic[_T]):
-    """Two releases next to each other, as far as they can be asked, that answer differently; by their places."""
+    """Two neighbouring releases with different results, by their positions; releases without a result may lie between."""
 
     last: int
     first: int
@@ -23,73 +23,70 @@ class Boundary(Generic[_T]):
 class Bisection(Generic[_T]):
     """A search over releases in ascending order.
 
-    ``ask`` gives what the release at a place shows, or None where it cannot be asked: such a place is passed over. Every
-    place is asked once.
+    ``test`` gives the result of the release at a position, or None if it cannot be tested: such a position is skipped.
+    Every position is tested once.
     """
 
     size: int
-    ask: Callable[[int], _T | None]
-    shown: dict[int, _T | None] = field(default_factory=dict)
+    test: Callable[[int], _T | None]
+    results: dict[int, _T | None] = field(default_factory=dict)
     linear: bool = False
-    """Whether all of them had to be asked."""
+    """Whether all of them had to be tested."""
 
     def boundaries(self) -> list[Boundary[_T]]:
-        """The places where the answer changes. Usually one; none if nothing changes.
+        """The positions where the result changes. Usually one; none if nothing changes.
 
-        The neighbours of a boundary found by halving are asked too. If they, or the ends, say that there is more than one
-        change, every place is asked.
+        The neighbours of a boundary found by halving are tested too. If they, or the ends, show that there is more than
+        one change, every position is tested.
         """
-        ends = self._first(range(self.size)), self._first(range(self.size - 1, -1, -1))
-        if ends[0] is None or ends[1] is None:
+        low, high = self._first(range(self.size)), self._first(range(self.size - 1, -1, -1))
+        if low is None or high is None:
             return []
-        low, high = ends[0], ends[1]
-        if self.shown[low] != self.shown[high]:
-            found = self._halved(low, high)
-            if self._confirmed(found, low, high):
-                return [found]
+        if self.results[low] != self.results[high]:
+            boundary = self._halved(low, high)
+            if self._is_only(boundary, low, high):
+                return [boundary]
         self.linear = True
-        return list(self._every())
+        return list(self._all())
 
-    def _show(self, place: int) -> _T | None:
-        if place not in self.shown:
-            self.shown[place] = self.ask(place)
-        return self.shown[place]
+    def _result(self, position: int) -> _T | None:
+        if position not in self.results:
+            self.results[position] = self.test(position)
+        return self.results[position]
 
-    def _first(self, places: Sequence[int]) -> int | None:
-        return next((place for place in places if self._show(place) is not None), None)
+    def _first(self, positions: Sequence[int]) -> int | None:
+        return next((position for position in positions if self._result(position) is not None), None)
 
     def _halved(self, low: int, high: int) -> Boundary[_T]:
-        before, after = self.shown[low], self.shown[high]
+        before, after = self.results[low], self.results[high]
         while True:
             middle = (low + high) // 2
-            # From the middle outwards, the first that can be asked.
-            inner = sorted(range(low + 1, high), key=lambda place: abs(place - middle))
-            place = self._first(inner)
-            if place is None:
+            # From the middle outwards, the first that can be tested.
+            position = self._first(sorted(range(low + 1, high), key=lambda place: abs(place - middle)))
+            if position is None:
                 break
-            if self.shown[place] == before:
-                low = place
+            if self.results[position] == before:
+                low = position
             else:
-                high, after = place, self.shown[place]
+                high, after = position, self.results[position]
         assert before is not None
         assert after is not None
         return Boundary(low, high, before, after)
 
-    def _confirmed(self, found: Boundary[_T], low: int, high: int) -> bool:
-        """Whether the neighbours on both sides agree, and the far end with the near one."""
-        left = self._first(range(found.last - 1, low - 1, -1))
-        right = self._first(range(found.first + 1, high + 1))
-        same_left = left is None or self.shown[left] == found.before
-        same_right = right is None or self.shown[right] == found.after
-        return same_left and same_right and self.shown[high] == found.after
+    def _is_only(self, boundary: Boundary[_T], low: int, high: int) -> bool:
+        """Whether the neighbours on both sides agree with it, and the far end with the near one."""
+        left = self._first(range(boundary.last - 1, low - 1, -1))
+        right = self._first(range(boundary.first + 1, high + 1))
+        same_left = left is None or self.results[left] == boundary.before
+        same_right = right is None or self.results[right] == boundary.after
+        return same_left and same_right and self.results[high] == boundary.after
 
-    def _every(self) -> Iterator[Boundary[_T]]:
-        last = None
-        for place in range(self.size):
-            shown = self._show(place)
-            if shown is None:
+    def _all(self) -> Iterator[Boundary[_T]]:
+        last: tuple[int, _T] | None = None
+        for position in range(self.size):
+            result = self._result(position)
+            if result is None:
                 continue
-            before = None if last is None else self.shown[last]
-            if last is not None and before is not None and before != shown:
-                yield Boundary(last, place, before, shown)
-            last = place
+            if last is not None and last[1] != result:
+                yield Boundary(last[0], position, last[1], result)
+            last = position, result

@@ -1,1 +1,1 @@
-"""One case or one kind, shown to a person: what the judge saw, drawn."""
+"""A case, a kind of divergence or a document, explained: drawings, reference results, pages."""

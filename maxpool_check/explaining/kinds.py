@@ -1,4 +1,4 @@
-"""The kinds of divergence for people: a list, one of them with its example, a page of all."""
+"""The kinds of divergence explained: a list, one kind with its example, a page of all."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _GROUPS = (
     ("Cells of Y", DivergenceKind.Y_LOWEST_FOR_NEG_INF),
     ("Cells of Indices", DivergenceKind.INDICES_SENTINEL),
     ("All Indices", DivergenceKind.INDICES_PLANE_RELATIVE),
-    ("The whole answer", DivergenceKind.PADS_BEGIN_END_EXCHANGED),
-    ("Outputs, refusals and deaths", DivergenceKind.SHAPE),
-    ("Answers that are not always the same", DivergenceKind.Y_DEPENDS_ON_INDICES),
+    ("All outputs", DivergenceKind.PADS_BEGIN_END_EXCHANGED),
+    ("Shapes, refusals and crashes", DivergenceKind.SHAPE),
+    ("Results that are not always the same", DivergenceKind.Y_DEPENDS_ON_INDICES),
 )
-"""Each group begins with a kind, in the order of the list."""
+"""The headings, each with the first kind of its group."""
 
 
 def listed() -> str:
@@ -35,7 +35,7 @@ def explained(kind: DivergenceKind) -> str:
     about = DESCRIPTIONS[kind]
     lines = [kind.value, f"  {about.sentence}", f"  Clause: {about.clause}."]
     if about.hypothesis:
-        lines.append(f"  Found by computing with the mistake: the answer equals {about.hypothesis}, cell for cell.")
+        lines.append(f"  Found by computing with the mistake: the result equals {about.hypothesis} in every cell.")
     return "\n".join([*lines, "", "Example", *(f"  {line}" for line in _example(EXAMPLES[kind])), ""])
 
 
@@ -44,9 +44,9 @@ def page() -> str:
     lines = [
         "# The kinds of divergence",
         "",
-        "Each is decided from X, the attributes, what was expected and what came. A mistake in the whole answer is found by",
-        "computing with it: it is named only where what comes out equals the answer in every cell. Made by",
-        "`maxpool-check explain --format markdown`; the judge says of every example here what stands above it.",
+        "Each kind is decided from X, the attributes, the expected and the actual outputs. A mistake in all outputs is found",
+        "by computing with it: it is named only if the result is the actual one in every cell. Tests check that the judge",
+        "finds in each example exactly the kind above it. `maxpool-check explain --format markdown` writes this page.",
     ]
     for heading, kinds in _grouped():
         lines += ["", f"## {heading}"]
@@ -54,7 +54,7 @@ def page() -> str:
             about = DESCRIPTIONS[kind]
             lines += ["", f"### `{kind.value}`", "", about.sentence, "", f"Clause: {about.clause}."]
             if about.hypothesis:
-                lines += ["", f"Found where the answer equals {about.hypothesis}."]
+                lines += ["", f"Found if the result equals {about.hypothesis}."]
             lines += ["", "```text", *_example(EXAMPLES[kind]), "```"]
     return "\n".join(lines) + "\n"
 
@@ -69,36 +69,34 @@ def _grouped() -> list[tuple[str, list[DivergenceKind]]]:
 
 
 def _example(example: Example) -> list[str]:
-    meaning, outcome = example.oracle, example.came
+    oracle, variant, tensors = example.oracle, example.variant, [_tensor("X", example.tensor)]
+    if isinstance(oracle, Oracle):
+        expected = {"Y": oracle.pooled.Y, "Indices": oracle.pooled.Indices}
+        tensors += [_tensor(f"Expected {name}", expected[name]) for name in variant.outputs]
+    else:
+        tensors.append([f"Expected: a refusal: {oracle.message}"])
+    if example.base is not None:
+        base = variant.base.name if variant.variation else "indices"
+        for name in variant.outputs:
+            values = np.array(example.base[name])
+            tensors.append(_tensor(f"{name} of {base}", values.reshape((1,) * (4 - values.ndim) + values.shape)))
+    match example.came:
+        case Returned(outputs):
+            tensors += [_tensor(f"Actual {name}", value) for name, value in outputs.items()]
+            tensors += [[f"{name} missing"] for name in variant.outputs if name not in outputs]
+        case RefusedByTarget(status, message):
+            tensors.append([f"Actual: refused, {status}: {message}"])
+        case Crashed(how, _):
+            tensors.append([f"Actual: the process was {how}"])
+        case TimedOut(seconds):
+            tensors.append([f"Actual: no result within {seconds:g} s"])
     settings = ", ".join(f"{name}={value}" for name, value in example.attributes.items())
     interpretations = "".join(f"  {point}: {interpretation}" for point, interpretation in example.policies.items())
-    lines = [f"{example.spec}, {example.variant.name}: {settings}{interpretations}", *_tensor("X", example.tensor)]
-    if isinstance(meaning, Oracle):
-        for name in example.variant.outputs:
-            due = meaning.pooled.Y if name == "Y" else meaning.pooled.Indices
-            assert due is not None
-            lines += _tensor(f"{name} expected", due)
-    else:
-        lines.append(f"to be refused: {meaning.message}")
-    if example.base is not None:
-        of = example.variant.base.name if example.variant.variation else "indices"
-        for name in example.variant.outputs:
-            values = np.array(example.base[name])
-            lines += _tensor(f"{name} came of {of}", values.reshape((1,) * (4 - values.ndim) + values.shape))
-    match outcome:
-        case Returned(outputs):
-            for name, value in outputs.items():
-                lines += _tensor(f"{name} came", value)
-            lines += [f"{name} did not come" for name in example.variant.outputs if name not in outputs]
-        case RefusedByTarget(status, message):
-            lines.append(f"refused: {status}: {message}")
-        case Crashed(how, _):
-            lines.append(f"the process was {how}")
-        case TimedOut(seconds):
-            lines.append(f"no answer within {seconds:g} s")
-    return lines
+    first = f"{example.spec}, {variant.name}: {settings}{interpretations}"
+    return [first, *(line for tensor in tensors for line in tensor)]
 
 
-def _tensor(name: str, tensor: np.ndarray) -> list[str]:
-    shown = planes([str(value) for value in tensor.reshape(-1)], tensor.shape)
-    return [f"{name} {tensor.dtype.name}{list(tensor.shape)}", *(f"  {line}".rstrip() for line in shown)]
+def _tensor(name: str, tensor: np.ndarray | None) -> list[str]:
+    assert tensor is not None
+    cells = planes([str(value) for value in tensor.reshape(-1)], tensor.shape)
+    return [f"{name} {tensor.dtype.name}{list(tensor.shape)}", *(f"  {line}".rstrip() for line in cells)]

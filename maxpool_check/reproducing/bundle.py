@@ -19,7 +19,7 @@ from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reproducing.accepted import expected
 from maxpool_check.reproducing.issue import issue
-from maxpool_check.reproducing.runtimes import Runtime, requires_python
+from maxpool_check.reproducing.runtimes import ScriptRuntime, requires_python
 from maxpool_check.reproducing.script import MARK, Reproduced, script
 from maxpool_check.targets import environments, onnx_model
 from maxpool_check.targets.session import TargetSession
@@ -61,7 +61,7 @@ def is_free(folder: Path) -> bool:
     return names - {"__pycache__"} <= _FILES | kernels
 
 
-def write(one: Reproduced, session: TargetSession, runtime: Runtime, folder: Path, about: str) -> Written:
+def write(one: Reproduced, session: TargetSession, runtime: ScriptRuntime, folder: Path, about: str) -> Written:
     """Write a reproduction into ``folder``, all of it or nothing.
 
     Raises :class:`NotReproduced`, ``CannotWrite``, ``environments.CannotMake`` or ``OSError``.
@@ -102,7 +102,7 @@ def _test_data(one: Reproduced, folder: Path) -> None:
         (data / f"output_{number}.pb").write_bytes(numpy_helper.from_array(values[name], name).SerializeToString())
 
 
-def _try(one: Reproduced, seconds_of_target: float, runtime: Runtime, folder: Path) -> tuple[str, str]:
+def _try(one: Reproduced, seconds_of_target: float, runtime: ScriptRuntime, folder: Path) -> tuple[str, str]:
     """Run the script as its reader would: with its requirements and nothing else; what it printed, and with what."""
     environment = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     if runtime.kernel is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 
 from maxpool_check.judging.kinds import DESCRIPTIONS
-from maxpool_check.reproducing.runtimes import DEFAULT_PROVIDER, Runtime
+from maxpool_check.reproducing.runtimes import DEFAULT_PROVIDER, ScriptRuntime
 from maxpool_check.reproducing.script import Reproduced
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.specifications.refused import Refused
@@ -14,7 +14,7 @@ _PLATFORMS = {"Darwin": "Mac"}
 _ARCHITECTURES = {"x86_64": "X64", "AMD64": "X64", "aarch64": "ARM64", "arm64": "ARM64", "i686": "X86"}
 
 
-def issue(one: Reproduced, runtime: Runtime, said: TargetDescription, script: str, printed: str) -> str:
+def issue(one: Reproduced, runtime: ScriptRuntime, said: TargetDescription, script: str, printed: str) -> str:
     """Markdown; ``printed`` is what the script said when it was tried."""
     case = one.case_run.case
     meaning = one.case_run.oracle
@@ -42,8 +42,8 @@ def issue(one: Reproduced, runtime: Runtime, said: TargetDescription, script: st
         "To reproduce": "\n".join(
             [
                 (
-                    "`uv run repro.py`, or with these requirements installed, `python repro.py`. It exits with 1 while the "
-                    "defect is there, with 0 once it is mended, with 125 where it cannot be told, as `git bisect run` wants."
+                    "`uv run repro.py`, or with these requirements installed, `python repro.py`. Exit status, as for "
+                    "`git bisect run`: 1 reproduced, 0 fixed, 125 inconclusive."
                 ),
                 "",
                 f"```python\n{script.rstrip()}\n```",

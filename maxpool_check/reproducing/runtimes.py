@@ -23,7 +23,7 @@ class CannotWrite(ValueError):
 
 
 @dataclass(frozen=True)
-class Runtime:
+class ScriptRuntime:
     """How a script asks one runtime.
 
     ``title`` and ``version`` name it for people; somebody's own kernel has no version. ``requirements`` are exact, ``imports`` the lines that bring it in,
@@ -55,14 +55,14 @@ def check_writable(name: TargetName) -> None:
         )
 
 
-def runtime(profile: TargetProfile) -> Runtime:
+def runtime(profile: TargetProfile) -> ScriptRuntime:
     """How to ask the runtime of a target."""
     if profile.name.function is not None:
         return _function(profile.name.function)
     said = profile.description
     of_target = f"{said.distribution}=={said.version}"
     if RUNTIMES[profile.name.runtime].adapter == "onnx_reference":
-        return Runtime(
+        return ScriptRuntime(
             "onnx's ReferenceEvaluator", said.version, (f"numpy=={said.numpy}", of_target),
             (_PARSER, "from onnx.reference import ReferenceEvaluator"),
             ('return ReferenceEvaluator(parse_model(model)).run(None, {"X": X})',),
@@ -99,13 +99,13 @@ def runtime(profile: TargetProfile) -> Runtime:
         'return session.run(None, {"X": X})',
     ]
     title = "ONNX Runtime" if said.distribution == "onnxruntime" else f"ONNX Runtime ({said.distribution})"
-    return Runtime(title, said.version, tuple(requirements), tuple(imports), tuple(call))
+    return ScriptRuntime(title, said.version, tuple(requirements), tuple(imports), tuple(call))
 
 
-def _function(function: Sequence[str]) -> Runtime:
+def _function(function: Sequence[str]) -> ScriptRuntime:
     path, name = Path(function[0]).resolve(), function[1]
     beside = path.name if path.stem.isidentifier() and path.stem != "repro" else "kernel.py"
-    return Runtime(
+    return ScriptRuntime(
         f"{path.name}:{name}", "", (f"numpy=={version('numpy')}",),
         (f"from {beside.removesuffix('.py')} import {name} as maxpool",),
         (

@@ -14,7 +14,7 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import bits, is_float
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reproducing.accepted import Accepted, accepted, windows
-from maxpool_check.reproducing.runtimes import CannotWrite, Runtime
+from maxpool_check.reproducing.runtimes import CannotWrite, ScriptRuntime
 from maxpool_check.results.variants import PAIRS, Variant
 from maxpool_check.running.case_run import CaseRun
 from maxpool_check.targets.protocol import Request
@@ -67,7 +67,7 @@ class Reproduced:
         return self._request_of(other)
 
 
-def script(one: Reproduced, runtime: Runtime, python: str, seconds: float) -> str:
+def script(one: Reproduced, runtime: ScriptRuntime, python: str, seconds: float) -> str:
     """The text. ``python`` is the specifier of its Python, ``seconds`` what an answer may take where that is the point.
 
     Raises :class:`CannotWrite`.
@@ -117,7 +117,7 @@ def script(one: Reproduced, runtime: Runtime, python: str, seconds: float) -> st
     return text if text.count("\n") <= MOST_LINES else "\n".join(parts) + "\n"
 
 
-def _models(one: Reproduced, runtime: Runtime) -> list[str]:
+def _models(one: Reproduced, runtime: ScriptRuntime) -> list[str]:
     request, other = one.request, one.other
     if runtime.kernel is not None:
         return [f"MODEL = {dict(request.attributes)!r}", *(["OTHER = MODEL"] if other else [])]

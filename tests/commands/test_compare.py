@@ -33,7 +33,7 @@ def test_the_last_line_of_a_gate(cli, small, subject, tmp_path, base, head, code
     assert done.code == code
 
 
-def test_two_targets_are_asked_side_by_side(cli, small, subject, tmp_path):
+def test_two_targets_are_run_side_by_side(cli, small, subject, tmp_path):
     paths = [tmp_path / name for name in ("r.jsonl", "r.md", "r.json")]
     done = cli(
         "gate", small, "--base", subject("right"), "--head", subject("keeps_the_seed"), "-j", 2,
@@ -72,7 +72,7 @@ def test_other_changes_can_block(cli, small, subject):
     assert "did you mean 'fixed'?" in wrong.err
 
 
-def test_a_gate_that_could_not_ask_is_incomplete(cli, small, subject, tmp_path):
+def test_a_gate_whose_target_cannot_start_is_incomplete(cli, small, subject, tmp_path):
     missing = f"python:{tmp_path}/nothing.py:f"
     done = cli("gate", small, "--base", subject("right"), "--head", missing)
     assert done.code == 3
@@ -101,7 +101,7 @@ def test_a_gate_where_nothing_can_be_compared(cli, tmp_path, small, subject):
     assert (done.code, done.out.rstrip().splitlines()[-1].split()[:2]) == (4, ["NOTHING", "COMPARED"])
 
 
-def test_records_that_do_not_answer_the_same_variants(cli, small, subject, tmp_path):
+def test_records_of_different_cases(cli, small, subject, tmp_path):
     old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
     cli("run", small, "-t", subject("right"), "-o", old)
     text = (small / "small.yaml").read_text()
@@ -114,7 +114,7 @@ def test_records_that_do_not_answer_the_same_variants(cli, small, subject, tmp_p
     left = cli("compare", old, new, "--intersection")
     assert (left.code, left.out.rstrip().splitlines()[-1]) == (
         0,
-        "SAFE no observable change in 10 executions; 1 cases left out",
+        "SAFE no observable change in 10 executions; 1 case left out",
     )
 
 
@@ -135,7 +135,7 @@ def test_values_that_conform_and_differ_are_shown(cli, tmp_path, subject):
     )
     done = cli("gate", tmp_path / "x.yaml", "--base", subject("right"), "--head", subject("names_the_last_tie"))
     assert done.out.rstrip().splitlines()[-1] == "REVIEW 1 conforming-but-different of 2 executions"
-    assert "Indices[0, 0, 0, 0]: the reference has 0, it gives 3" in done.out
+    assert "Indices[0, 0, 0, 0]: reference 0, got 3" in done.out
 
 
 NEG_INF = "sonnx/float:float-example-3"
@@ -196,7 +196,7 @@ def test_bad_words_to_bisect(cli):
     for arguments, words in (
         (["--case", "sonnx/float:float-example-9"], "did you mean"),
         (["--case", NEG_INF, "--kind", "y-lowest"], "there is no kind 'y-lowest'"),
-        (["--case", NEG_INF, "--variant", "both"], "is not asked 'both', but indices, y-only"),
+        (["--case", NEG_INF, "--variant", "both"], "has no variant 'both'; it has indices, y-only"),
         (["--case", NEG_INF, "--target", "onnxruntime==1.23.2"], "is one version"),
         (["--case", NEG_INF, "--from", "new"], "Invalid version"),
     ):

@@ -28,7 +28,7 @@ def nhwc(tmp_path):
     return path
 
 
-def test_the_reference_shows_every_reading(cli, nhwc):
+def test_the_reference_shows_every_interpretation(cli, nhwc):
     document = cli("reference", f"{nhwc}:two-channels", "--format", "json").json
     assert document["Y"] == [[[["8.0", "9.0"], ["10.0", "11.0"]], [["14.0", "15.0"], ["16.0", "17.0"]]]]
     assert document["Indices"] == [[[[4, 13], [5, 14]], [[7, 16], [8, 17]]]]
@@ -39,9 +39,9 @@ def test_the_reference_shows_every_reading(cli, nhwc):
     assert document["alternatives"][1]["shape"] == [1, 1, 1, 2]
 
 
-def test_the_reference_in_text_shows_planes_and_readings(cli, nhwc):
+def test_the_reference_in_text_shows_planes_and_interpretations(cli, nhwc):
     text = cli("reference", f"{nhwc}:two-channels").out
-    assert "read as valid_ceil: honours, nhwc_index_base: NHWC-flat:" in text
+    assert "interpretation valid_ceil: honours, nhwc_index_base: NHWC-flat:" in text
     assert "  [0, :, :, 1]\n    1.0    3.0    5.0\n" in text
     assert "[0, 1, 1, 1]  row 2, column 2: 17.0" in text
 

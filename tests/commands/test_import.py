@@ -114,7 +114,7 @@ def test_nothing_to_import(cli, tmp_path, form, name, content):
     [
         (["onnx-backend", "somewhere", "-o", "out"], "takes no SRC"),
         (["testgenonnx", "-o", "out"], "needs SRC"),
-        (["testgenonnx", "nowhere", "-o", "out"], "there is no nowhere"),
+        (["testgenonnx", "nowhere", "-o", "out"], "'nowhere' not found"),
         (["json", "-o", "out"], "'json' is not one of"),
         (["testgenonnx", str(SAMPLES)], "Missing option '-o'"),
         (["testgenonnx", str(SAMPLES), "-o", "file/out"], "cannot write to file/out: Not a directory"),
