@@ -3,6 +3,7 @@
 After new reports: ``python -m tests.test_reports`` writes the matrix of ``reports/README.md`` again.
 """
 
+import io
 import json
 import re
 
@@ -10,6 +11,7 @@ import pytest
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.reporting import markdown, matrix
+from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.storage import read
 from maxpool_check.running.frame import header
 from tests.conftest import CASES, ROOT
@@ -34,7 +36,9 @@ def test_there_are_reports_of_the_releases_that_matter():
 def test_a_report_is_made_from_its_record(path):
     record = read(path)
     assert record.footer is not None
-    assert path.with_name(f"{name_of(path)}.md").read_text() == markdown.render(record, record.footer.exit_code)
+    file = io.StringIO()
+    markdown.write(RunReport(record, record.footer.exit_code), file)
+    assert path.with_name(f"{name_of(path)}.md").read_text() == file.getvalue()
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=name_of)

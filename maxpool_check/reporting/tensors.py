@@ -32,15 +32,15 @@ def planes(
     order = _axes(layout, len(shape))
     outer, inner = order[:-2], order[-2:]
     every = list(itertools.product(*(range(shape[axis]) for axis in outer)))
-    wanted = {tuple(cell[axis] for axis in outer) for cell in marked} if only_marked else set()
+    selected = {tuple(cell[axis] for axis in outer) for cell in marked} if only_marked else set()
     lines = []
-    for plane in sorted(wanted) or every:
+    for plane in sorted(selected) or every:
         at = dict(zip(outer, plane, strict=True))
         if len(every) > 1:
             lines.append(f"[{', '.join(str(at.get(axis, ':')) for axis in range(len(shape)))}]")
         lines += _plane(texts, shape, at, inner, marked)
-    left = len(every) - len(wanted)
-    return [*lines, f"({left} more of {len(every)} planes)"] if wanted and left else lines
+    rest = len(every) - len(selected)
+    return [*lines, f"({rest} more of {len(every)} planes)"] if selected and rest else lines
 
 
 def _axes(layout: Layout, rank: int) -> list[int]:
@@ -60,9 +60,9 @@ def _plane(
     sizes = [shape[axis] for axis in inner]
     rows = [[dict(zip(inner, cell, strict=True)) for cell in row] for row in _rows(sizes)]
     cells = [[tuple({**at, **cell}[axis] for axis in range(len(shape))) for cell in row] for row in rows]
-    shown = [[f"[{texts[cell]}]" if cell in marked else f" {texts[cell]} " for cell in row] for row in cells]
-    widths = [max(len(row[column]) for row in shown) for column in range(sizes[-1])]
-    return [" ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in shown]
+    marks = [[f"[{texts[cell]}]" if cell in marked else f" {texts[cell]} " for cell in row] for row in cells]
+    widths = [max(len(row[column]) for row in marks) for column in range(sizes[-1])]
+    return [" ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in marks]
 
 
 def _rows(sizes: Sequence[int]) -> list[list[Coordinates]]:

@@ -12,7 +12,7 @@ def test_every_kind_is_listed_and_explained(cli):
     done = cli("explain", "same-ignores-dilation")
     assert done.code == 0
     assert "K = (k - 1) * d + 1" in done.out
-    assert "Y came float32[1, 1, 2, 2]\n     9.0   8.0\n     6.0   5.0\n" in done.out
+    assert "Actual Y float32[1, 1, 2, 2]\n     9.0   8.0\n     6.0   5.0\n" in done.out
 
 
 def test_what_is_neither_a_kind_nor_a_case_is_refused(cli):
@@ -38,7 +38,7 @@ def test_a_wrong_answer_is_drawn_with_both_choices(cli, small, subject):
     assert done.code == 0
     assert "indices: diverges  indices-sentinel, y-lowest-for-neg-inf" in done.out
     assert "=[-inf]" in done.out
-    assert "which names no one cell of X  (indices-sentinel)" in done.out
+    assert "which is no cell of X  (indices-sentinel)" in done.out
     assert "Y: expected -inf, got -3.4028235e+38  (y-lowest-for-neg-inf)" in done.out
 
 
