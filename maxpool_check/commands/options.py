@@ -123,12 +123,12 @@ def collect(paths: Sequence[Path], cells: int) -> Corpus:
     """Read the cases of the paths, or show what is wrong with them."""
     from maxpool_check.corpus.collection import collect as read
     from maxpool_check.corpus.problems import CorpusError
-    from maxpool_check.corpus.tensors import Limits
+    from maxpool_check.corpus.tensors import SizeLimits
 
     # What is read stays: to look for garbage among it, now or later, would cost each case the more, the more cases there are.
     gc.disable()
     try:
-        corpus = read(paths, Limits(cells))
+        corpus = read(paths, SizeLimits(cells))
     except CorpusError as error:
         raise Mistakes(error.problems) from error
     finally:

@@ -19,7 +19,7 @@ from maxpool_check.corpus.matrix import BadMatrix, expand
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.schema import CASE, CASE_FILE
 from maxpool_check.corpus.structure import Structure, shown
-from maxpool_check.corpus.tensors import BadInput, Limits, npy, tensor
+from maxpool_check.corpus.tensors import BadInput, SizeLimits, npy, tensor
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import DEFAULT, specification
@@ -31,7 +31,7 @@ _FILE_STRUCTURE, _CASE_STRUCTURE = Structure(CASE_FILE), Structure(CASE)
 _EXPECT_FORMS = ({"Y"}, {"Indices"}, {"Y", "Indices"}, {"shape"}, {"refuse"}, {"undefined"})
 
 
-def read_cases(path: Path, root: Path, limits: Limits) -> list[Case]:
+def read_cases(path: Path, root: Path, limits: SizeLimits) -> list[Case]:
     """The cases of one file, in its order, matrices expanded. Raises :class:`CorpusError`.
 
     Their ids begin with the file's path inside ``root``, without the suffix.
@@ -53,7 +53,7 @@ def read_cases(path: Path, root: Path, limits: Limits) -> list[Case]:
 class _Reader:
     """Turns the entries of one file into cases and collects what is wrong with them."""
 
-    def __init__(self, document: Document, path: Path, root: Path, limits: Limits) -> None:
+    def __init__(self, document: Document, path: Path, root: Path, limits: SizeLimits) -> None:
         self.problems: list[Problem] = []
         self._document = document
         self._folder, self._root, self._limits = path.parent, root, limits
@@ -117,14 +117,14 @@ class _Reader:
         mark = self._document.mark_of(("cases", number))
         case = Case(
             id=f"{self._prefix}:{fields['id']}",
-            title=fields.get("title", fields["id"]),
             spec=document.name,
-            covers=tuple(fields.get("covers", ())),
-            tags=tuple(fields.get("tags", ())),
             X=X,
             attributes=fields.get("attributes", {}),
             outputs=tuple(fields.get("outputs", ["Y", "Indices"] if document.indices else ["Y"])),
             policies=policies,
+            title=fields.get("title", fields["id"]),
+            covers=tuple(fields.get("covers", ())),
+            tags=tuple(fields.get("tags", ())),
             expect=expect,
             erratum=fields.get("erratum"),
             origin=Origin(self._document.path, mark.line, mark.column),
@@ -212,7 +212,7 @@ def merged(defaults: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, 
     return result
 
 
-def too_large(case: Case, limits: Limits) -> str | None:
+def too_large(case: Case, limits: SizeLimits) -> str | None:
     """What to say of a case whose Y would have more cells than the limit; None of any other."""
     meaning = case.resolved
     if not isinstance(meaning, Pooling):

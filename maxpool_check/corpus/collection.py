@@ -13,7 +13,7 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.case_file import read_cases
 from maxpool_check.corpus.importers.suite import Suite
 from maxpool_check.corpus.problems import CorpusError, Problem
-from maxpool_check.corpus.tensors import Limits
+from maxpool_check.corpus.tensors import SizeLimits
 
 KNOWN_NAME = "known-divergences.yaml"
 SUFFIXES = (".yaml", ".yml")
@@ -38,7 +38,7 @@ class Corpus:
         return [root / KNOWN_NAME for root in self.roots if (root / KNOWN_NAME).is_file()]
 
 
-def collect(paths: Sequence[Path], limits: Limits | None = None) -> Corpus:
+def collect(paths: Sequence[Path], limits: SizeLimits | None = None) -> Corpus:
     """Read every case file of the paths (files or folders). Raises :class:`CorpusError` with all their problems.
 
     A folder without case files may hold tests of other suites; so may a file that is none.
@@ -68,7 +68,7 @@ def collect(paths: Sequence[Path], limits: Limits | None = None) -> Corpus:
     cases: list[Case] = []
     left_out: list[Problem] = []
     for file, root in files.values():
-        read = _read(file, root, limits or Limits())
+        read = _read(file, root, limits or SizeLimits())
         cases.extend(read.cases)
         left_out.extend(read.left_out)
         problems.extend(read.broken)
@@ -113,7 +113,7 @@ def _files(path: Path) -> list[Path]:
     return own or importers.found(path)
 
 
-def _read(file: Path, root: Path, limits: Limits) -> Suite:
+def _read(file: Path, root: Path, limits: SizeLimits) -> Suite:
     if importers.takes(file):
         return importers.read([file], root, limits)
     try:

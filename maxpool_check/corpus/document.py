@@ -174,7 +174,7 @@ class _Builder:
         if isinstance(event, yaml.ScalarEvent):
             self._tagged(event, "tag:yaml.org,2002:str")
             plain = event.style is None or event.style == ""
-            value = resolve(event.value) if plain and event.tag is None else event.value
+            value = scalar_value(event.value) if plain and event.tag is None else event.value
             self._add(value, self._mark(event), event.anchor, 1, event)
         elif isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
             self._tagged(event, None)
@@ -238,7 +238,7 @@ class _Builder:
         return Mark(event.start_mark.line + 1, event.start_mark.column + 1, inside)
 
 
-def resolve(text: str) -> Any:
+def scalar_value(text: str) -> Any:
     """The value of a plain (unquoted) scalar."""
     if text in _WORDS:
         return _WORDS[text]

@@ -23,7 +23,7 @@ _WITH_SHAPE = ("fill", "arange", "random")
 
 
 @dataclass(frozen=True)
-class Limits:
+class SizeLimits:
     """What a case may ask for. ``cells`` bounds X and Y, each."""
 
     cells: int = 2**24
@@ -43,7 +43,7 @@ def _all(problems: Sequence[BadInput]) -> BadInput:
     return problems[0]
 
 
-def tensor(given: Mapping[str, Any], folder: Path, root: Path, limits: Limits) -> np.ndarray:
+def tensor(given: Mapping[str, Any], folder: Path, root: Path, limits: SizeLimits) -> np.ndarray:
     """The tensor of an ``input``. Files are looked for in ``folder`` and must stay inside ``root``."""
     forms = [form for form in INPUT_FORMS if form in given]
     if len(forms) != 1:
@@ -97,7 +97,7 @@ def _ascending(start: float, step: float, shape: tuple[int, ...], dtype: np.dtyp
     return np.array([start + step * i for i in range(size)], dtype).reshape(shape)
 
 
-def npy(name: str, folder: Path, root: Path, limits: Limits) -> np.ndarray:
+def npy(name: str, folder: Path, root: Path, limits: SizeLimits) -> np.ndarray:
     """The tensor of a .npy file in ``folder``; it must stay inside ``root``. Raises :class:`BadInput`."""
     try:
         path = (folder / name).resolve()
@@ -135,7 +135,7 @@ def _overwritten(X: np.ndarray, cells: Sequence[Mapping[str, Any]]) -> np.ndarra
     return X
 
 
-def _within(shape: Sequence[int], limits: Limits) -> None:
+def _within(shape: Sequence[int], limits: SizeLimits) -> None:
     if len(shape) > MOST_AXES:
         raise BadInput(f"a tensor of {len(shape)} axes; at most {MOST_AXES} are possible", "shape")
     # A size of 0 makes any other harmless to count, and none of them harmless to hold.

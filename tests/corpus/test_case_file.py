@@ -1,6 +1,7 @@
 """Whole case files: what they become, and every problem of theirs with its place."""
 
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from maxpool_check.corpus.collection import collect, select
 from maxpool_check.corpus.expectations import contradictions, disagreements
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.corpus.schema import case_file_schema
-from maxpool_check.corpus.tensors import Limits
+from maxpool_check.corpus.tensors import SizeLimits
 
 CASE = "cases:\n  - id: a\n    input: {dtype: float32, shape: [1, 1, 3, 3], fill: 0}\n    attributes: {kernel_shape: [2, 2]}\n"
 
@@ -34,7 +35,7 @@ def corpus(tmp_path):
 
 def problems(folder, **limits):
     with pytest.raises(CorpusError) as error:
-        collect([folder], Limits(**limits))
+        collect([folder], SizeLimits(**limits))
     return [str(problem).removeprefix(f"{folder}/") for problem in error.value.problems]
 
 
@@ -366,7 +367,7 @@ def test_without_an_expectation_a_refusal_of_the_reference_stands(corpus):
 def test_limits_can_be_raised(corpus):
     folder = corpus(CASE.replace("[1, 1, 3, 3]", "[1, 1, 40, 40]"))
     assert problems(folder, cells=100)
-    assert len(collect([folder], Limits(2000)).cases) == 1
+    assert len(collect([folder], SizeLimits(2000)).cases) == 1
 
 
 def test_ids_count_from_the_folder_of_the_known_divergences(corpus):
@@ -459,3 +460,14 @@ def test_the_published_schema_is_printed():
         [sys.executable, "-m", "maxpool_check", "schema", "case"], capture_output=True, text=True, check=True
     ).stdout
     assert json.loads(printed) == case_file_schema()
+
+
+def test_a_pickled_case_leaves_its_cached_results_behind(corpus):
+    (case,) = collect([corpus(CASE)]).cases
+    before = pickle.dumps(case)
+    digest, pooling = case.sha256, case.resolved
+    assert pickle.dumps(case) == before
+    (restored, again) = pickle.loads(pickle.dumps((case, case)))
+    assert restored is again
+    assert (restored.sha256, restored.resolved, restored.origin) == (digest, pooling, case.origin)
+    assert restored.provenance == case.provenance

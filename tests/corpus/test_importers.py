@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from onnx import TensorProto, helper, numpy_helper
 
-from maxpool_check.corpus.case import Case, Origin, Values
+from maxpool_check.corpus.case import Case, Values
 from maxpool_check.corpus.case_file import read_cases
 from maxpool_check.corpus.collection import collect
 from maxpool_check.corpus.expectations import contradictions, disagreements
 from maxpool_check.corpus.importers import onnx_backend
-from maxpool_check.corpus.importers.writer import MOST_INLINE, NotOurs, write
 from maxpool_check.corpus.problems import CorpusError
-from maxpool_check.corpus.tensors import Limits
+from maxpool_check.corpus.tensors import SizeLimits
+from maxpool_check.corpus.writing import MOST_INLINE, ForeignFile, write_suite
 from maxpool_check.reference.dtypes import NUMPY, bits
 from maxpool_check.specifications import specification
 from tests.reference.test_onnx_test_data import CASES as NODE_TESTS
@@ -75,7 +75,7 @@ def tree(folder):
 
 @pytest.fixture(scope="module")
 def suite():
-    return onnx_backend.read(Limits())
+    return onnx_backend.read(SizeLimits())
 
 
 class TestOnnxBackend:
@@ -94,7 +94,7 @@ class TestOnnxBackend:
             }  # fmt: skip
 
     def test_it_is_read_back_as_it_was(self, suite, tmp_path):
-        write(suite.cases, tmp_path, "about", "test", Limits())
+        write_suite(suite.cases, tmp_path, "about", "test", SizeLimits())
         assert [everything(case) for case in collect([tmp_path]).cases] == [everything(case) for case in suite.cases]
         # Some of ONNX's tensors are too large for a text that people read.
         assert any(case.X.size > MOST_INLINE for case in suite.cases)
@@ -207,7 +207,7 @@ class TestOnnxTestdata:
     def test_a_tensor_over_the_limit(self, tmp_path):
         stored(tmp_path / "a", model(), (X, Y))
         with pytest.raises(CorpusError, match="X has 16 cells; the limit is 15"):
-            collect([tmp_path], Limits(15))
+            collect([tmp_path], SizeLimits(15))
 
     def test_a_printed_value_that_the_reference_does_not_share(self, tmp_path):
         stored(tmp_path / "a", model(), (X, Y + np.array([[0, 0], [1, 0]], np.float32)))
@@ -223,7 +223,7 @@ class TestTestgenonnx:
         direct = collect([SAMPLES])
         assert direct.left_out == ()
         assert {case.id for case in direct.cases} == {f"sonnx:{file.stem}" for file in SAMPLES.glob("*.json")}
-        write(direct.cases, tmp_path, "about", "test", Limits())
+        write_suite(direct.cases, tmp_path, "about", "test", SizeLimits())
         imported = collect([tmp_path])
         assert [everything(case) for case in imported.cases] == [everything(case) for case in direct.cases]
         assert [problem for case in imported.cases for problem in contradictions(case)] == []
@@ -331,9 +331,8 @@ class TestCaseFilesComeFirst:
 def case_of(X, Y, name="a", **fields):
     document = specification("onnx-22")
     return Case(
-        id=f"group:{name}", title="title", spec="onnx-22", covers=(), tags=(), X=X, attributes={"kernel_shape": [1]},
-        outputs=("Y",), policies=document.policies, expect=Values(Y, None), erratum="anything",
-        origin=Origin("", 1, 1), **fields,
+        id=f"group:{name}", spec="onnx-22", X=X, attributes={"kernel_shape": [1]}, outputs=("Y",),
+        policies=document.policies, title="title", expect=Values(Y, None), erratum="anything", **fields,
     )  # fmt: skip
 
 
@@ -348,8 +347,8 @@ class TestWriter:
     @given(X=st.sampled_from(sorted(NUMPY)).flatmap(lambda name: tensors(NUMPY[name])))
     def test_every_bit_of_every_dtype_is_read_back(self, X, tmp_path_factory):
         folder = tmp_path_factory.mktemp("written")
-        write([case_of(X, X)], folder, "about", "test", Limits())
-        (case,) = read_cases(folder / "group.yaml", folder, Limits())
+        write_suite([case_of(X, X)], folder, "about", "test", SizeLimits())
+        (case,) = read_cases(folder / "group.yaml", folder, SizeLimits())
         np.testing.assert_array_equal(bits(case.X), bits(X), strict=True)
         # What is printed has no payload of a NaN.
         assert case.expect.Y.dtype == X.dtype
@@ -360,8 +359,8 @@ class TestWriter:
     @pytest.mark.parametrize("shape", [(0, 1, 2), (1, 2, 0), (1, 0, 2, 2)])
     def test_a_tensor_without_cells(self, shape, tmp_path):
         X = np.zeros(shape, np.float32)
-        write([case_of(X, X)], tmp_path, "about", "test", Limits())
-        (case,) = read_cases(tmp_path / "group.yaml", tmp_path, Limits())
+        write_suite([case_of(X, X)], tmp_path, "about", "test", SizeLimits())
+        (case,) = read_cases(tmp_path / "group.yaml", tmp_path, SizeLimits())
         assert (case.X.shape, case.expect.shape) == (shape, shape)
 
     @pytest.mark.parametrize(
@@ -370,14 +369,14 @@ class TestWriter:
     def test_text_is_read_back_as_text(self, text, tmp_path):
         provenance = {"suite": text, "file": text}
         made = replace(case_of(X[0], X[0], text, provenance=provenance), title=text, tags=(text,), covers=(text,))
-        write([made], tmp_path, text, "test", Limits())
-        (case,) = read_cases(tmp_path / "group.yaml", tmp_path, Limits())
+        write_suite([made], tmp_path, text, "test", SizeLimits())
+        (case,) = read_cases(tmp_path / "group.yaml", tmp_path, SizeLimits())
         assert everything(case) == everything(made)
 
     def test_a_file_of_somebody_else_is_not_replaced(self, tmp_path):
         (tmp_path / "group.yaml").write_text("cases: mine\n")
-        with pytest.raises(NotOurs, match="group.yaml is there already"):
-            write([case_of(X[0], X[0])], tmp_path, "about", "test", Limits())
+        with pytest.raises(ForeignFile, match="group.yaml exists and was not written"):
+            write_suite([case_of(X[0], X[0])], tmp_path, "about", "test", SizeLimits())
         assert tree(tmp_path) == {Path("group.yaml"): b"cases: mine\n"}
 
 

@@ -10,12 +10,12 @@ import pytest
 
 from maxpool_check.corpus.literals import BadLiteral, array, array_of_bits
 from maxpool_check.corpus.random_values import draw, stream
-from maxpool_check.corpus.tensors import BadInput, Limits, tensor
+from maxpool_check.corpus.tensors import BadInput, SizeLimits, tensor
 from maxpool_check.reference.dtypes import NAMES, NUMPY, bits, rounded
 
 
 def made(folder=None, **given):
-    return tensor(given, folder, folder, Limits(1000))
+    return tensor(given, folder, folder, SizeLimits(1000))
 
 
 def bad(folder=None, **given):

@@ -7,7 +7,7 @@ import pytest
 
 from maxpool_check.corpus.case_file import read_cases
 from maxpool_check.corpus.collection import collect
-from maxpool_check.corpus.tensors import Limits
+from maxpool_check.corpus.tensors import SizeLimits
 from maxpool_check.corpus.writing import case_file
 from maxpool_check.reference.dtypes import NAMES, NUMPY, is_float
 from tests.conftest import CASES
@@ -18,7 +18,7 @@ EVERY = [case for case in collect([CASES]).cases if case.X.size <= 200]
 def again(case, folder):
     path = folder / "written.yaml"
     path.write_text(case_file(case, 'Words with: a colon, "quotes" and ümlauts.'), encoding="utf-8")
-    (read,) = read_cases(path, folder, Limits())
+    (read,) = read_cases(path, folder, SizeLimits())
     return read
 
 

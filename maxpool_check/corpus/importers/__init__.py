@@ -11,7 +11,7 @@ from pathlib import Path
 
 from maxpool_check.corpus.importers import onnx_testdata, testgenonnx
 from maxpool_check.corpus.importers.suite import Suite, gathered
-from maxpool_check.corpus.tensors import Limits
+from maxpool_check.corpus.tensors import SizeLimits
 
 FORMATS = {".onnx": onnx_testdata, ".json": testgenonnx}
 """The formats of files that are read where they are, by suffix."""
@@ -27,6 +27,6 @@ def takes(file: Path) -> bool:
     return file.suffix in FORMATS and FORMATS[file.suffix].takes(file)
 
 
-def read(files: Iterable[Path], root: Path, limits: Limits) -> Suite:
+def read(files: Iterable[Path], root: Path, limits: SizeLimits) -> Suite:
     """The cases of files that :func:`found` found or that it :func:`takes`; their ids count from ``root``."""
     return gathered(files, lambda file: FORMATS[file.suffix].read(file, root, limits))

@@ -12,12 +12,12 @@ import numpy as np
 from maxpool_check.corpus.case import Case, Values
 from maxpool_check.corpus.importers import onnx_node, onnx_testdata
 from maxpool_check.corpus.importers.suite import Suite, case, gathered
-from maxpool_check.corpus.tensors import Limits
+from maxpool_check.corpus.tensors import SizeLimits
 
 NAME = "onnx-backend"
 
 
-def read(limits: Limits) -> Suite:
+def read(limits: SizeLimits) -> Suite:
     """A case for each of them: from the package's files where it has them, else made by the package as its files are."""
     import onnx
 
@@ -41,7 +41,7 @@ def _collected() -> list[Any]:
     return [test for test in found if any(node.op_type == "MaxPool" for node in test.model.graph.node)]
 
 
-def _cases(test: Any, version: str, limits: Limits) -> list[Case]:
+def _cases(test: Any, version: str, limits: SizeLimits) -> list[Case]:
     node = onnx_node.maxpool_of(test.model)
     spec, _ = onnx_node.document_of(test.model)
     outputs = onnx_node.outputs_of(test.model, node)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxpool_check.corpus.importers.suite import Broken, LeftOut, content, dtype_of
-from maxpool_check.corpus.tensors import Limits
+from maxpool_check.corpus.tensors import SizeLimits
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.specifications import SPECIFICATIONS
 
@@ -42,7 +42,7 @@ def load(path: Path) -> ModelProto:
     return model
 
 
-def tensor(path: Path, limits: Limits) -> np.ndarray:
+def tensor(path: Path, limits: SizeLimits) -> np.ndarray:
     """A tensor of a ``.pb`` file. Raises :class:`Broken`, and :class:`LeftOut` for an element type that no MaxPool has."""
     import onnx
     from google.protobuf.message import DecodeError

@@ -8,7 +8,7 @@ from pathlib import Path
 from maxpool_check.corpus.case import Case, Values
 from maxpool_check.corpus.importers import onnx_node
 from maxpool_check.corpus.importers.suite import Broken, LeftOut, case, group_of
-from maxpool_check.corpus.tensors import Limits
+from maxpool_check.corpus.tensors import SizeLimits
 
 NAME = "onnx-testdata"
 PATTERN = "model.onnx"
@@ -21,7 +21,7 @@ def takes(file: Path) -> bool:
     return file.is_file()
 
 
-def read(file: Path, root: Path, limits: Limits) -> list[Case]:
+def read(file: Path, root: Path, limits: SizeLimits) -> list[Case]:
     """A case for each data set of a model, named as the model's folder.
 
     Raises :class:`LeftOut` for a model that is not one MaxPool node, or has no data; :class:`Broken`.

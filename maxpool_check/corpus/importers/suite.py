@@ -14,7 +14,7 @@ import numpy as np
 from maxpool_check.corpus.case import Case, Origin, Values
 from maxpool_check.corpus.case_file import too_large
 from maxpool_check.corpus.problems import Problem
-from maxpool_check.corpus.tensors import Limits
+from maxpool_check.corpus.tensors import SizeLimits
 from maxpool_check.reference import dtypes
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.attributes import typed
@@ -84,7 +84,7 @@ def dtype_of(name: str) -> str:
 
 def case(
     *, group: str, name: str, title: str, spec: str, X: np.ndarray, attributes: Mapping[str, Any],
-    outputs: Sequence[str], expect: Values, path: Path | str, provenance: Mapping[str, str], limits: Limits,
+    outputs: Sequence[str], expect: Values, path: Path | str, provenance: Mapping[str, str], limits: SizeLimits,
     covers: Sequence[str] = (), tags: Sequence[str] = (),
 ) -> Case:  # fmt: skip
     """One case. Raises :class:`LeftOut` for attributes the document does not know, :class:`Broken` for what makes no case."""
@@ -101,16 +101,16 @@ def case(
     if X.size > limits.cells:
         raise Broken(f"X has {X.size} cells; the limit is {limits.cells} (raise it with --max-cells)")
     prefix = f"{group}/{spec}" if group else spec
-    made = Case(
-        id=f"{prefix}:{_word(name)}", title=title, spec=spec, covers=tuple(covers), tags=tuple(map(_word, tags)), X=X,
-        attributes=attributes, outputs=tuple(outputs), policies=document.policies,
-        expect=None if expect.Y is None and expect.Indices is None else expect, erratum=None,
+    built = Case(
+        id=f"{prefix}:{_word(name)}", spec=spec, X=X, attributes=attributes, outputs=tuple(outputs),
+        policies=document.policies, title=title, covers=tuple(covers), tags=tuple(map(_word, tags)),
+        expect=None if expect.Y is None and expect.Indices is None else expect,
         origin=Origin(str(path), 1, 1), provenance=provenance,
     )  # fmt: skip
-    message = too_large(made, limits)
+    message = too_large(built, limits)
     if message is not None:
         raise Broken(message)
-    return made
+    return built
 
 
 def _word(name: str) -> str:

@@ -14,7 +14,7 @@ from maxpool_check.corpus.case import Case, Values
 from maxpool_check.corpus.importers.suite import Broken, LeftOut, case, content, dtype_of, group_of
 from maxpool_check.corpus.literals import BadLiteral, array
 from maxpool_check.corpus.structure import Structure
-from maxpool_check.corpus.tensors import MOST_AXES, Limits
+from maxpool_check.corpus.tensors import MOST_AXES, SizeLimits
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.specifications import DEFAULT
 from maxpool_check.specifications.refused import Refused
@@ -63,7 +63,7 @@ def takes(file: Path) -> bool:
     return not (isinstance(found, dict) and "cases" in found)
 
 
-def read(file: Path, root: Path, limits: Limits) -> list[Case]:
+def read(file: Path, root: Path, limits: SizeLimits) -> list[Case]:
     """The case of one file, judged by SONNX where it is inside the profile, else by ONNX.
 
     Raises :class:`LeftOut` for any other JSON file and for tests of other operators; :class:`Broken`.
