@@ -72,7 +72,7 @@ def command(form: str, source: Path | None, folder: Path, max_cells: int) -> int
 
 def _read(form: str, source: Path | None, cells: int) -> Suite:
     from maxpool_check.corpus.importers import onnx_backend, onnx_testdata, testgenonnx
-    from maxpool_check.corpus.importers.suite import gathered
+    from maxpool_check.corpus.importers.suite import read_files
     from maxpool_check.corpus.tensors import SizeLimits
 
     if form == onnx_backend.NAME:
@@ -86,7 +86,7 @@ def _read(form: str, source: Path | None, cells: int) -> Suite:
     root = source if source.is_dir() else source.parent
     suite = {one.NAME: one for one in (onnx_testdata, testgenonnx)}[form]
     files = sorted(source.rglob(suite.PATTERN)) if source.is_dir() else [source]
-    return gathered(files, lambda file: suite.read(file, root, SizeLimits(cells)))
+    return read_files(files, lambda file: suite.read(file, root, SizeLimits(cells)))
 
 
 def _held_to_reference(case: Case) -> Case:

@@ -1,4 +1,4 @@
-"""The tests of other suites: ONNX's test data and SONNX's generated tests, imported and read where they are."""
+"""The tests of other suites: ONNX's test data and SONNX's generated tests, imported and read directly."""
 
 import json
 import shutil
@@ -63,10 +63,12 @@ def changed(folder, name="a.json", **fields):
 
 
 def everything(case):
-    """All that a case says, in a form that can be compared; where it is written aside."""
-    printed = [None if one is None else (one.dtype, one.tolist()) for one in (case.expect.Y, case.expect.Indices)]
-    said = (case.id, case.title, case.covers, case.tags, case.outputs, dict(case.provenance), case.erratum)
-    return case.sha256, said, printed
+    """All fields of a case but its origin, in a form that can be compared."""
+    printed = [
+        None if values is None else (values.dtype, values.tolist()) for values in (case.expect.Y, case.expect.Indices)
+    ]
+    fields = (case.id, case.title, case.covers, case.tags, case.outputs, dict(case.provenance), case.erratum)
+    return case.sha256, fields, printed
 
 
 def tree(folder):
@@ -153,9 +155,9 @@ class TestOnnxTestdata:
             ),
             (model(helper.make_node("Relu", ["x"], ["y"])), "its node is Relu"),
             (model(helper.make_node("MaxPool", ["x"], ["y"], domain="com.example")), "its node is MaxPool of com.example"),
-            (model(inputs=("x", "w")), "X is not the one input"),
+            (model(inputs=("x", "w")), "X is not the only input"),
             (model(helper.make_node("MaxPool", ["x"], ["y"], kernal_shape=[2])), "no attribute 'kernal_shape'"),
-            (model(opset=9999), "operator set 9999 is none of those"),
+            (model(opset=9999), "has the operator sets 1 to"),
         ],
     )  # fmt: skip
     def test_other_models_are_left_out_by_name(self, tmp_path, made, why):
@@ -219,7 +221,7 @@ class TestOnnxTestdata:
 
 
 class TestTestgenonnx:
-    def test_the_samples_are_the_same_imported_and_where_they_are(self, tmp_path):
+    def test_the_samples_are_the_same_imported_and_read_directly(self, tmp_path):
         direct = collect([SAMPLES])
         assert direct.left_out == ()
         assert {case.id for case in direct.cases} == {f"sonnx:{file.stem}" for file in SAMPLES.glob("*.json")}
@@ -228,7 +230,7 @@ class TestTestgenonnx:
         assert [everything(case) for case in imported.cases] == [everything(case) for case in direct.cases]
         assert [problem for case in imported.cases for problem in contradictions(case)] == []
 
-    def test_what_a_sample_says(self):
+    def test_the_fields_of_a_sample(self):
         case = next(case for case in collect([SAMPLES]).cases if "int8" in case.id)
         assert "BD-011" in case.tags
         assert case.covers == ("Y-C1",)
@@ -245,9 +247,9 @@ class TestTestgenonnx:
         shutil.copytree(SAMPLES, tmp_path / "b")
         ids = [case.id for case in collect([tmp_path]).cases]
         assert len(set(ids)) == 6
-        assert {one.partition(":")[0] for one in ids} == {"a/sonnx", "b/sonnx"}
+        assert {name.partition(":")[0] for name in ids} == {"a/sonnx", "b/sonnx"}
 
-    def test_a_value_that_json_has_no_word_for(self, tmp_path):
+    def test_a_value_that_json_cannot_express(self, tmp_path):
         values = [["inf", "-inf", "nan", -0.0]]
         of = {"dtype": "float", "input": {"shape": [1, 1, 1, 4], "values": values}}
         ones = {"kernel_shape": [1, 1], "strides": [1, 1], "dilations": [1, 1]}
@@ -274,7 +276,7 @@ class TestTestgenonnx:
         (tmp_path / "package.json").write_text("{}")
         corpus = collect([tmp_path])
         assert [case.id for case in corpus.cases] == ["sonnx:good"]
-        assert [Path(one.path).name for one in corpus.left_out] == ["bad.json", "package.json"]
+        assert [Path(problem.path).name for problem in corpus.left_out] == ["bad.json", "package.json"]
         assert why in corpus.left_out[0].message
         assert "it has no operator" in corpus.left_out[1].message
 
@@ -291,7 +293,7 @@ class TestTestgenonnx:
             ({"input": json.loads("[" * 300 + "]" * 300)}, "nested too deeply"),
         ],
     )
-    def test_a_test_that_makes_no_sense_is_named(self, tmp_path, fields, why):
+    def test_an_invalid_test_is_named(self, tmp_path, fields, why):
         changed(tmp_path, "good.json")
         changed(tmp_path, "bad.json", **fields)
         with pytest.raises(CorpusError) as raised:
@@ -373,7 +375,7 @@ class TestWriter:
         (case,) = read_cases(tmp_path / "group.yaml", tmp_path, SizeLimits())
         assert everything(case) == everything(made)
 
-    def test_a_file_of_somebody_else_is_not_replaced(self, tmp_path):
+    def test_a_foreign_file_is_not_replaced(self, tmp_path):
         (tmp_path / "group.yaml").write_text("cases: mine\n")
         with pytest.raises(ForeignFile, match="group.yaml exists and was not written"):
             write_suite([case_of(X[0], X[0])], tmp_path, "about", "test", SizeLimits())
@@ -382,7 +384,7 @@ class TestWriter:
 
 @pytest.mark.parametrize(
     ("values", "why"),
-    [(np.zeros((1, 1, 3, 3)), "the file holds float64, expected float32"), (None, "there is no file 'y.npy'")],
+    [(np.zeros((1, 1, 3, 3)), "the file contains float64, expected float32"), (None, "there is no file 'y.npy'")],
 )
 def test_a_printed_tensor_beside_the_case_file(tmp_path, values, why):
     (tmp_path / "a.yaml").write_text(
