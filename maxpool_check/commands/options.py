@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import shutil
 import sys
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from maxpool_check.results.record import ExitCode
 
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
@@ -197,3 +200,14 @@ def check_writable(paths: Sequence[Path]) -> None:
                 path.unlink()
         except OSError as error:
             raise click.UsageError(f"cannot write to {path}: {error.strerror}") from error
+
+
+def report_failure(form: str, command: str, errors: Sequence[str], code: ExitCode) -> ExitCode:
+    """Print that there is nothing to show, and why; the exit code."""
+    if form == "json":
+        messages = [{"message": error} for error in errors]
+        click.echo(json.dumps({"schema": f"maxpool-check/{command}/1", "exit_code": code, "errors": messages}))
+    else:
+        why = "; ".join(error.splitlines()[0] for error in errors)
+        click.echo(f"{'INCOMPLETE' if code is ExitCode.INCOMPLETE else 'NOTHING COMPARED'} {why}")
+    return code

@@ -18,7 +18,7 @@ from maxpool_check.reference.dtypes import bits, is_float
 from maxpool_check.reference.layout import Layout
 from maxpool_check.results.outcomes import TimedOut
 from maxpool_check.results.variants import Variant
-from maxpool_check.running.inquiry import Inquiry
+from maxpool_check.running.case_run import CaseRun
 
 MOST = 600
 """How many cases are tried."""
@@ -37,9 +37,9 @@ _ROLES = {
 _KERNELS = ("kernel_shape", "kernel", "window_shape")
 
 
-def tries(inquiry: Inquiry, variant: Variant) -> int:
+def tries(case_run: CaseRun, variant: Variant) -> int:
     """How many smaller cases to try of one that a target was asked."""
-    return MOST_HANGS if isinstance(inquiry.outcomes.get(variant), TimedOut) else MOST
+    return MOST_HANGS if isinstance(case_run.results[variant].outcome, TimedOut) else MOST
 
 
 def shrink(case: Case, keeps: Callable[[Case], bool], most: int = MOST) -> Case:
