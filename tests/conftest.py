@@ -11,6 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from maxpool_check.corpus.collection import collect
+from maxpool_check.results.storage import record_of
+from maxpool_check.running.run import RunPlan, run
+from maxpool_check.targets.name import parse
+
 ROOT = Path(__file__).parents[1]
 CASES = ROOT / "cases"
 SUBJECTS = ROOT / "tests/subjects.py"
@@ -50,6 +55,20 @@ def cli():
         )
 
     return run
+
+
+def run_record(folder, *targets, executor=None, sink=lambda line: None, **options):
+    """The record, in memory, of the cases of a folder on targets."""
+    corpus = collect([folder])
+    lines = []
+
+    def write(line):
+        lines.append(line)
+        sink(line)
+
+    names = [parse(target) for target in targets]
+    run(RunPlan(corpus, corpus.cases, names, **options), write, executor=executor)
+    return record_of(lines)
 
 
 @pytest.fixture

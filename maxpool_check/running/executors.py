@@ -164,11 +164,16 @@ class LocalExecutor:
     def _start(self, name: TargetName, future: Future[TargetSession]) -> None:
         try:
             session = TargetSession(Target(name, self._config.seconds, self._config.memory))
-            self._sessions[str(name)] = session
-            if self._closed:
-                session.end()
+        except BaseException as error:
+            future.set_exception(error)
+            return
+        self._sessions[str(name)] = session
+        if self._closed:
+            session.end()
+        try:
             _ = session.profile
         except BaseException as error:
+            session.close()
             future.set_exception(error)
         else:
             future.set_result(session)

@@ -92,7 +92,7 @@ class Worker:
         self._unanswered: deque[tuple[int, int]] = deque()
         self._description: dict[str, Any] | None = None
         self._closed_pipe: str | None = None
-        self._ended = False
+        self._ended = self._expired = False
         self.executed = 0
         """How many requests have had an outcome."""
         # A thread reads, so that waiting can have a time limit on every operating system.
@@ -137,11 +137,14 @@ class Worker:
         _ = self.description
         number, _ = self._unanswered.popleft()
         try:
-            line = self._next_line(seconds)
+            # Behind a closed pipe there is only what was written before.
+            line = self._next_line(_EXIT_SECONDS if self._closed_pipe else seconds)
             if not line:
-                return self._death()
+                return TimedOut(seconds) if self._expired else self._death()
             outcome = outcome_of(_parsed(line), number)
         except TimeoutError:
+            if self._closed_pipe is not None:
+                return self._death()
             self._end()
             return TimedOut(seconds)
         except Exception as error:
@@ -168,8 +171,12 @@ class Worker:
         self._ended = True
         if self._process.returncode is None:
             # Otherwise its number may be another process's by now.
-            with contextlib.suppress(OSError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            self._kill_group()
+
+    def _kill_group(self) -> None:
+        # What a runtime or a kernel has started goes with it.
+        with contextlib.suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     def _introduction(self) -> dict[str, Any]:
         try:
@@ -196,7 +203,7 @@ class Worker:
         stream = self._process.stdin
         assert stream is not None
         # Only what does not fit into the pipe can block, and only a worker that hangs makes it block for long.
-        limit = threading.Timer(seconds, self._end) if len(line) > PIPE_BYTES else None
+        limit = threading.Timer(seconds, self._expire) if len(line) > PIPE_BYTES else None
         if limit is not None:
             limit.start()
         try:
@@ -208,6 +215,10 @@ class Worker:
         finally:
             if limit is not None:
                 limit.cancel()
+
+    def _expire(self) -> None:
+        self._expired = True
+        self._end()
 
     def _read_lines(self) -> None:
         """Read lines until the end of the stream, which is an empty line in the queue. In a thread of its own."""
@@ -244,7 +255,8 @@ class Worker:
         except subprocess.TimeoutExpired:
             self._end()
             return Failed(f"the worker broke the protocol: it closed its {self._closed_pipe or 'stdout'}")
-        self._end()
+        self._ended = True
+        self._kill_group()
         return Crashed(_how(status), self._stderr_text())
 
     def _stderr_text(self) -> str:

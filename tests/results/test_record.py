@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from maxpool_check.results.record import Line
-from maxpool_check.results.storage import BadRecord, Writer, gather, opened, read, schema
+from maxpool_check.results.storage import BadRecord, Recorder, read, record_of, schema
 
 
 @pytest.fixture
@@ -91,18 +91,49 @@ def test_a_record_of_another_schema(path):
         read(path)
 
 
-def test_gathering_what_was_read_gives_the_same(path):
+def same(record, other):
+    return (record.header, tuple(record.executions), record.footer) == (other.header, tuple(other.executions), other.footer)
+
+
+def test_a_record_made_of_lines_is_the_one_that_they_were_read_from(path):
     record = read(path)
-    assert gather([record.header, *record.executions, record.footer]) == record
+    assert same(record_of([record.header, *record.executions, record.footer]), record)
+
+
+@pytest.mark.parametrize("name", ["r.jsonl", "r.jsonl.gz", None])
+def test_what_is_recorded_can_be_read_while_it_is_written(tmp_path, path, name):
+    stored = read(path)
+    executions = list(stored.executions)
+    with Recorder(tmp_path / name if name else None) as recorder:
+        assert recorder.record is None
+        recorder.write(stored.header)
+        for number, execution in enumerate(executions, 1):
+            recorder.write(execution)
+            assert list(recorder.record.executions) == executions[:number]
+            assert len(recorder.record.executions) == number
+        # Two reports may read it at once.
+        twice = zip(recorder.record.executions, recorder.record.executions, strict=True)
+        assert list(twice) == [(execution, execution) for execution in executions]
+        assert recorder.record.footer is None
+        recorder.write(stored.footer)
+        assert same(recorder.record, stored)
+    assert name is None or same(read(tmp_path / name), stored)
+
+
+def test_an_interruption_before_the_first_line_leaves_the_old_record(path):
+    before = path.read_bytes()
+    with Recorder(path):
+        pass
+    assert path.read_bytes() == before
 
 
 def test_a_record_may_be_compressed_and_is_read_as_far_as_it_goes(tmp_path):
     path = tmp_path / "record.jsonl.gz"
     plain = (Path(__file__).parents[1] / "data/golden/record.jsonl").read_bytes()
-    lines = gather_lines(plain)
-    with opened(path) as stream:
+    lines = [msgspec.json.decode(line, type=Line) for line in plain.splitlines()]
+    with Recorder(path) as recorder:
         for line in lines:
-            Writer(stream).write(line)
+            recorder.write(line)
     whole = path.read_bytes()
     assert len(whole) < len(plain) / 2
     assert read(path).footer is not None
@@ -113,7 +144,3 @@ def test_a_record_may_be_compressed_and_is_read_as_far_as_it_goes(tmp_path):
     path.write_bytes(whole[:100] + b"nonsense" + whole[108:])
     with pytest.raises(BadRecord):
         read(path)
-
-
-def gather_lines(data):
-    return [msgspec.json.decode(line, type=Line) for line in data.splitlines()]

@@ -3,21 +3,17 @@
 import pytest
 
 from maxpool_check.corpus.collection import collect
-from maxpool_check.results.storage import gather
 from maxpool_check.results.variants import (
     ALL_VARIANTS,
     DEFAULT_VARIANTS,
+    VARIATIONS,
     WITH_INDICES,
     Y_ONLY,
-    Variant,
-    Variation,
     parse_variants,
     variant_named,
     variants_of,
 )
-from maxpool_check.running.session import Plan, perform
-from maxpool_check.targets.name import parse as target
-from tests.conftest import CASES
+from tests.conftest import CASES, run_record
 
 CORPUS = """\
 spec: onnx-22
@@ -41,11 +37,8 @@ def asked(tmp_path, subject):
     (tmp_path / "small.yaml").write_text(CORPUS)
 
     def run(name, wanted):
-        corpus = collect([tmp_path])
-        lines = []
         name = name if "=" in name or name == "onnxruntime" else subject(name)
-        perform(Plan(corpus, corpus.cases, [target(name)], variants=parse_variants(wanted)), lines.append)
-        record = gather(lines)
+        record = run_record(tmp_path, name, variants=parse_variants(wanted))
         return {(one.case.partition(":")[2], one.variant): one for one in record.executions}
 
     return run
@@ -53,7 +46,7 @@ def asked(tmp_path, subject):
 
 def test_a_list_names_questions_and_variations_and_brings_what_they_are_held_to():
     assert parse_variants("default") == set(DEFAULT_VARIANTS)
-    assert parse_variants("all") == set(Variant)
+    assert parse_variants("all") == set(ALL_VARIANTS)
     assert parse_variants("twice") == {
         variant_named("indices-twice"),
         variant_named("y-only-twice"),
@@ -61,16 +54,16 @@ def test_a_list_names_questions_and_variations_and_brings_what_they_are_held_to(
         Y_ONLY,
     }
     assert parse_variants("y-only-batch-split, indices") == {variant_named("y-only-batch-split"), Y_ONLY, WITH_INDICES}
-    with pytest.raises(ValueError, match="no variant 'thrice'; there are all, default, optimization-off"):
+    with pytest.raises(ValueError, match="unknown variant 'thrice'; known: all, default, twice"):
         parse_variants("twice,thrice")
 
 
 def test_every_variation_is_asked_of_both_and_held_to_its_own():
-    for variation in Variation:
+    for variation in VARIATIONS:
         varied = [variant for variant in ALL_VARIANTS if variant.variation is variation]
         assert [variant.outputs for variant in varied] == [("Y", "Indices"), ("Y",)]
         assert [variant.base for variant in varied] == [WITH_INDICES, Y_ONLY]
-    assert variants_of(("Y",), wanted=parse_variants("twice")) == (Y_ONLY, variant_named("y-only-twice"))
+    assert variants_of(("Y",), selected=parse_variants("twice")) == (Y_ONLY, variant_named("y-only-twice"))
 
 
 def test_the_right_kernel_gives_the_same_however_it_is_asked(asked):
@@ -125,12 +118,9 @@ def test_onnx_runtime_can_be_asked_everything(asked, target_name):
 
 @pytest.mark.network
 def test_what_depends_on_the_graph_optimisations_is_found():
-    corpus = collect([CASES / "edge/sixteen-channels.yaml"])
-    cases = [case for case in corpus.cases if case.id.endswith(":neg-inf-one-cell")]
-    lines = []
-    wanted = parse_variants("y-only-optimization-off")
-    perform(Plan(corpus, cases, [target("onnxruntime==1.31.1")], variants=wanted), lines.append)
-    base, varied = gather(lines).executions
+    variants = parse_variants("y-only-optimization-off")
+    record = run_record(CASES / "edge/sixteen-channels.yaml", "onnxruntime==1.31.1", variants=variants)
+    base, varied = [one for one in record.executions if one.case.endswith(":neg-inf-one-cell")]
     assert (base.variant, base.kinds) == ("y-only", ("y-lowest-for-neg-inf",))
     assert (varied.variant, varied.kinds) == ("y-only-optimization-off", ("y-depends-on-optimization",))
     assert (varied.cells[0].expected, varied.cells[0].got) == ("-3.4028235e+38", "-inf")
@@ -139,10 +129,9 @@ def test_what_depends_on_the_graph_optimisations_is_found():
 def test_an_older_operator_set_is_asked_with_its_own_nodes_or_not_at_all():
     """Clip had attributes for its bounds before operator set 11: a model of today's form is no valid one there."""
     corpus = collect([CASES / "nhwc/activation.yaml"])
-    lines = []
-    perform(Plan(corpus, corpus.cases, [target("onnxruntime")], variants=parse_variants("oldest-opset")), lines.append)
+    record = run_record(CASES / "nhwc/activation.yaml", "onnxruntime", variants=parse_variants("oldest-opset"))
     clips = {case.id for case in corpus.cases if case.attributes.get("activation") == "Clip"}
-    oldest = [one for one in gather(lines).executions if one.variant == "y-only-oldest-opset"]
+    oldest = [one for one in record.executions if one.variant == "y-only-oldest-opset"]
     assert clips
     assert not [one for one in oldest if "INVALID_GRAPH" in one.message]
     messages = {one.message for one in oldest if one.case in clips and one.verdict == "not-expressible"}

@@ -6,17 +6,19 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.variants import Y_ONLY
-from maxpool_check.running.inquiry import Inquirer
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.onnx_model import build
 from maxpool_check.targets.process import CannotStart, Worker, adapter
 from maxpool_check.targets.protocol import Request
+from maxpool_check.targets.requests import plan, result
+from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
 from tests.conftest import eventually, living
 
@@ -42,8 +44,18 @@ def subject():
         worker.close()
 
 
+def send(worker, request, seconds=20.0):
+    worker.write(1, request.line(1), seconds)
+    return worker.read(seconds)
+
+
+def start_target(target):
+    with TargetSession(target) as session:
+        return session.profile
+
+
 def ask(worker, x=X, seconds=20.0, **attributes):
-    return worker.ask(Request(x, ("Y", "Indices"), b"", {**ATTRIBUTES, **attributes}), seconds)
+    return send(worker, Request(x, ("Y", "Indices"), b"", {**ATTRIBUTES, **attributes}), seconds)
 
 
 def assert_answered(outcome):
@@ -127,9 +139,9 @@ def test_what_cannot_be_started():
     with pytest.raises(CannotStart, match="no attribute 'absent'"):
         start(str(SUBJECTS), "absent")
     with pytest.raises(CannotStart, match="cannot be started: .*NoSuchProvider"):
-        Target(parse("onnxruntime@NoSuchProvider"))
+        start_target(Target(parse("onnxruntime@NoSuchProvider")))
     with pytest.raises(CannotStart, match="cannot be started"):
-        Target(parse("onnxruntime?python=/no/such/python"))
+        start_target(Target(parse("onnxruntime?python=/no/such/python")))
 
 
 def test_onnx_runtime_answers_refuses_and_names_its_provider():
@@ -137,22 +149,23 @@ def test_onnx_runtime_answers_refuses_and_names_its_provider():
     worker = target.worker()
     try:
         model = build(12, {"kernel_shape": [2, 2]}, "float32", X.shape, ("Y", "Indices"))
-        outcome = worker.ask(Request(X, ("Y", "Indices"), model, {}), 20)
+        outcome = send(worker, Request(X, ("Y", "Indices"), model, {}))
         assert_answered(outcome)
         assert outcome.provider == "CPUExecutionProvider"
         unknown = build(12, {"kernel_shape": [2, 2], "foo": 1}, "float32", X.shape, ("Y",))
-        refused = worker.ask(Request(X, ("Y",), unknown, {}), 20)
+        refused = send(worker, Request(X, ("Y",), unknown, {}))
         assert isinstance(refused, RefusedByTarget)
         assert refused.status == "INVALID_GRAPH"
         bfloat16 = build(22, {"kernel_shape": [2, 2]}, "bfloat16", X.shape, ("Y",))
         from maxpool_check.reference.dtypes import NUMPY
 
-        refused = worker.ask(Request(X.astype(NUMPY["bfloat16"]), ("Y",), bfloat16, {}), 20)
+        refused = send(worker, Request(X.astype(NUMPY["bfloat16"]), ("Y",), bfloat16, {}))
         assert isinstance(refused, RefusedByTarget)
         assert refused.status == "NOT_IMPLEMENTED"
     finally:
         worker.close()
-    described = target.description
+    with TargetSession(target) as session:
+        described = session.profile.description
     assert described.newest_opset >= 22
     assert described.session_options["intra_op_num_threads"] == 1
 
@@ -165,13 +178,13 @@ def test_a_child_that_holds_the_pipes_open_holds_up_nobody(subject, name):
     assert time.monotonic() - started < 10
     assert outcome == (TimedOut(2) if name == "forks_and_hangs" else Crashed("exited with status 3", ""))
     worker.close()
-    assert eventually(lambda: worker._process.pid not in {group for _, _, group in living()})
+    assert eventually(lambda: worker.pid not in {group for _, _, group in living()})
 
 
 @pytest.mark.parametrize("name", ["gives_nothing", "gives_objects"])
 def test_an_answer_that_is_no_tensor_is_one_of_another_type(subject, name):
     worker = subject(name)
-    outcome = worker.ask(Request(X, ("Y",), b"", ATTRIBUTES), 20)
+    outcome = send(worker, Request(X, ("Y",), b"", ATTRIBUTES))
     assert isinstance(outcome, Returned)
     assert outcome.outputs["Y"].dtype == object
 
@@ -192,7 +205,7 @@ def test_a_program_that_does_not_speak_the_protocol_cannot_be_started(tmp_path):
     wrapper.write_text(f'#!/bin/sh\necho hello\nexec {sys.executable} "$@"\n')
     wrapper.chmod(0o755)
     with pytest.raises(CannotStart, match="does not speak"):
-        Target(parse(f"onnxruntime?python={wrapper}"))
+        start_target(Target(parse(f"onnxruntime?python={wrapper}")))
 
 
 def test_what_a_worker_says_when_it_dies_while_starting_is_told(tmp_path):
@@ -200,16 +213,19 @@ def test_what_a_worker_says_when_it_dies_while_starting_is_told(tmp_path):
     wrapper.write_text("#!/bin/sh\necho no library today >&2\nexit 4\n")
     wrapper.chmod(0o755)
     with pytest.raises(CannotStart, match="(?s)exited with status 4.*no library today"):
-        Target(parse(f"onnxruntime?python={wrapper}"))
+        start_target(Target(parse(f"onnxruntime?python={wrapper}")))
 
 
-def test_an_answer_of_another_provider_is_an_error_and_no_verdict(monkeypatch, tmp_path):
+def test_an_answer_of_another_provider_is_an_error_and_no_verdict(tmp_path):
     (tmp_path / "x.yaml").write_text(
         "cases:\n  - id: a\n    input: {dtype: float32, shape: [1, 1, 2], fill: 0}\n    attributes: {kernel_shape: [2]}\n"
     )
     (case,) = collect([tmp_path]).cases
-    target = Target(parse("onnxruntime"))
-    target.description = replace(target.description, provider="CUDAExecutionProvider")
-    with contextlib.closing(Inquirer(target)) as inquirer:
-        outcome = inquirer.ask(case, [Y_ONLY]).outcomes[Y_ONLY]
+    with TargetSession(Target(parse("onnxruntime"))) as session:
+        # A runtime that falls back to another provider than the one it was started for.
+        description = msgspec.structs.replace(session.profile.description, provider="CUDAExecutionProvider")
+        profile = replace(session.profile, description=description)
+        (each,) = plan(case, [Y_ONLY], profile)
+        outcomes = [session.outcome(number) for number in session.submit(each.requests)]
+        outcome = result(each, outcomes, profile).outcome
     assert outcome == Failed("wrong provider: CPUExecutionProvider ran the node, not CUDAExecutionProvider")

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from maxpool_check.commands.seeds import without
+from maxpool_check.commands.seeds import remaining
 from tests.conftest import SUBJECTS, eventually, living
 
 CASES = 12
@@ -120,7 +120,7 @@ def test_a_process_that_is_lost_is_an_error_that_names_the_seeds(begun, subject,
     os.kill(max(pid for pid in children(process.pid) if children(pid)), signal.SIGKILL)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 3, err
-    assert "error: the processes that ask are gone" in err
+    assert "error: the worker processes are gone" in err
     first, last = err.splitlines()[-1].removeprefix("not searched to the end: seeds ").split("..")
     assert 0 < int(first) < int(last) == 9999
     assert out.splitlines()[-1].startswith("INCOMPLETE ")
@@ -135,7 +135,7 @@ def test_a_process_that_is_lost_ends_the_generating_and_names_the_seeds(begun, t
     _, err = process.communicate(timeout=60)
     assert process.returncode == 3, err
     written = len(found(tmp_path / "new"))
-    assert f"Error: not written: seeds {written}..9999; the processes that ask are gone" in err
+    assert f"Error: not written: seeds {written}..9999; the worker processes are gone" in err
 
 
 HANGING = """
@@ -203,8 +203,8 @@ def test_generated_files_are_those_of_their_seeds(cli, tmp_path, jobs):
 
 USAGE = [
     (["--seed", "3..1"], "write 1..3"),
-    (["--seed", "1.."], "'1..' is not a seed"),
-    (["--seed", "x"], "'x' is not a seed"),
+    (["--seed", "1.."], "'1..' is neither a seed"),
+    (["--seed", "x"], "'x' is neither a seed"),
     (["--seed", "5", "-j", "4"], "--seed 5 is one"),
     (["--dask", "tcp://127.0.0.1:1"], "--seed 0 is one"),
     (["--seed", "0..1", "-j", "2", "--dask", "tcp://127.0.0.1:1"], "-j is for this machine"),
@@ -254,4 +254,4 @@ def test_a_scheduler_that_is_not_there(cli, tmp_path, command):
     ],
 )
 def test_the_seeds_that_are_not_done(done, words):
-    assert without(range(2, 10), done) == words
+    assert remaining(range(2, 10), done) == words

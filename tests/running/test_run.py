@@ -8,17 +8,8 @@ from maxpool_check.corpus.collection import collect
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.known import KnownDivergence
 from maxpool_check.judging.target_selector import TargetSelector
-from maxpool_check.results.storage import gather
-from maxpool_check.running.runner import decidable
-from maxpool_check.running.session import Plan, perform
-from maxpool_check.targets.name import parse
-
-
-def record(folder, *targets, **options):
-    corpus = collect([folder])
-    lines = []
-    perform(Plan(corpus, corpus.cases, [parse(target) for target in targets], **options), lines.append)
-    return gather(lines)
+from maxpool_check.running.decisions import completeness
+from tests.conftest import run_record as record
 
 
 def found(run):
@@ -235,14 +226,14 @@ def test_the_first_unexpected_verdict_can_end_the_run(small, subject):
 
 def test_which_patterns_a_part_of_a_corpus_can_be_held_to(small):
     cases = collect([small]).cases
-    everything = decidable(cases, cases, whole=True)
+    everything = completeness(cases, cases, is_whole=True)
     assert everything("small:*")
     assert everything("*:neg-inf")
     assert not everything("other:*")
-    part = decidable(cases, cases, whole=False)
+    part = completeness(cases, cases, is_whole=False)
     assert part("small:neg-*")
     assert not part("*:neg-inf")
-    selected = decidable(cases, cases[:2], whole=True)
+    selected = completeness(cases, cases[:2], is_whole=True)
     assert selected("small:ordinary")
     assert not selected("small:*")
 

@@ -9,22 +9,11 @@ import time
 
 import pytest
 
-from maxpool_check.corpus.collection import collect
 from maxpool_check.results.record import Execution
-from maxpool_check.results.storage import gather
-from maxpool_check.running.elsewhere import CHUNK
-from maxpool_check.running.session import Plan, perform
-from maxpool_check.targets.name import parse
+from maxpool_check.running.remote import CHUNK
 from tests.conftest import ROOT, environment, eventually, living
-from tests.running.test_runner import many
-
-
-def record(folder, *targets, sink=lambda line: None, **options):
-    corpus = collect([folder])
-    lines = []
-    names = [parse(target) for target in targets]
-    perform(Plan(corpus, corpus.cases, names, **options), lambda line: (lines.append(line), sink(line)))
-    return gather(lines)
+from tests.conftest import run_record as record
+from tests.running.test_run import many
 
 
 def children(parent=None):
@@ -74,7 +63,7 @@ def test_processes_that_are_gone_are_an_error_and_the_record_says_how_far_it_cam
 
     run = record(many(tmp_path, 8 * CHUNK), subject("right"), jobs=2, sink=kill)
     assert run.footer.exit_code == 3
-    assert "the processes that ask are gone" in run.footer.errors[0]
+    assert "the worker processes are gone" in run.footer.errors[0]
     assert CHUNK <= len(run.executions) == run.footer.executions < 8 * CHUNK
     assert eventually(lambda: children() <= before)
 
