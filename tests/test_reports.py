@@ -8,12 +8,12 @@ import json
 import re
 
 import pytest
+from maxpool_check.running.frame import header
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.reporting import markdown, matrix
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.storage import read
-from maxpool_check.running.frame import header
 from tests.conftest import CASES, ROOT
 
 REPORTS = ROOT / "reports"

@@ -256,8 +256,7 @@ def _narrow(
     found: Sequence[Boundary[Shown]],
 ) -> None:
     """Narrow the entries that are about the case to the releases that show them."""
-    from maxpool_check.corpus.known_file import Shown as Seen
-    from maxpool_check.corpus.known_file import narrow
+    from maxpool_check.corpus.known_file import KnownRange, narrow
     from maxpool_check.judging.kinds import DivergenceKind
     from maxpool_check.results.variants import variant_named
     from maxpool_check.targets.runtimes import RUNTIMES
@@ -272,11 +271,11 @@ def _narrow(
     for shown, releases, others, within in (
         (boundary.before, older, newer, f"<{first}"), (boundary.after, newer, older, f">={first}"),
     ):  # fmt: skip
-        seen = Seen(
+        known_range = KnownRange(
             case.id, variant_named(variant), tuple(map(DivergenceKind, shown.all_kinds)), RUNTIMES[runtime.runtime].distribution,
             shown.provider, releases, others, within,
         )  # fmt: skip
-        said += [words for path in corpus.known_files for words in narrow(path, seen)]
+        said += [words for path in corpus.known_files for words in narrow(path, known_range)]
     for words in said:
         click.echo(words, err=True)
     if not said:

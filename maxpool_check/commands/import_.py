@@ -12,10 +12,10 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import duplicates
 from maxpool_check.corpus.expectations import disagreements
 from maxpool_check.corpus.importers import onnx_backend, onnx_testdata, testgenonnx
-from maxpool_check.corpus.importers.suite import Suite, gathered
-from maxpool_check.corpus.importers.writer import NotOurs, write
+from maxpool_check.corpus.importers.suite import Suite, read_files
 from maxpool_check.corpus.problems import CorpusError
-from maxpool_check.corpus.tensors import Limits
+from maxpool_check.corpus.tensors import SizeLimits
+from maxpool_check.corpus.writing import ForeignFile, write_suite
 from maxpool_check.results.record import ExitCode
 from maxpool_check.words import plural
 
@@ -57,8 +57,8 @@ def command(form: str, source: Path | None, folder: Path, max_cells: int) -> int
     cases = [_with_erratum(case) for case in suite.cases]
     named = f" {source.resolve().name}" if source else ""
     try:
-        written = write(cases, folder, _ABOUT[form], f"maxpool-check import {form}{named}", Limits(max_cells))
-    except NotOurs as error:
+        written = write_suite(cases, folder, _ABOUT[form], f"maxpool-check import {form}{named}", SizeLimits(max_cells))
+    except ForeignFile as error:
         raise click.UsageError(f"{error}; choose another folder") from error
     except CorpusError as error:
         raise options.Mistakes(error.problems, "the files cannot be used") from error
@@ -75,7 +75,7 @@ def _read(form: str, source: Path | None, cells: int) -> Suite:
     if form == onnx_backend.NAME:
         if source is not None:
             raise click.UsageError(f"{form} takes no SRC; its tests come with the installed onnx package")
-        return onnx_backend.read(Limits(cells))
+        return onnx_backend.read(SizeLimits(cells))
     if source is None:
         raise click.UsageError(f"{form} needs SRC, the folder to import")
     if not source.exists():
@@ -83,7 +83,7 @@ def _read(form: str, source: Path | None, cells: int) -> Suite:
     root = source if source.is_dir() else source.parent
     suite = {module.NAME: module for module in (onnx_testdata, testgenonnx)}[form]
     files = sorted(source.rglob(suite.PATTERN)) if source.is_dir() else [source]
-    return gathered(files, lambda file: suite.read(file, root, Limits(cells)))
+    return read_files(files, lambda file: suite.read(file, root, SizeLimits(cells)))
 
 
 def _with_erratum(case: Case) -> Case:

@@ -18,7 +18,7 @@ from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.collection import collect as read_cases
 from maxpool_check.corpus.importers import FORMATS
 from maxpool_check.corpus.problems import CorpusError, Problem
-from maxpool_check.corpus.tensors import Limits
+from maxpool_check.corpus.tensors import SizeLimits
 from maxpool_check.results.record import ExitCode
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.attributes import nearest
@@ -141,7 +141,7 @@ def collect(paths: Sequence[Path], cells: int) -> Corpus:
     # Cases live to the end: the time of garbage collections among them grows with their number, for each case.
     gc.disable()
     try:
-        corpus = read_cases(paths, Limits(cells))
+        corpus = read_cases(paths, SizeLimits(cells))
     except CorpusError as error:
         raise Mistakes(error.problems) from error
     finally:

@@ -1,11 +1,11 @@
-"""One variant, complete."""
+"""A case: one input, its attributes, and the document that defines the result."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +21,7 @@ from maxpool_check.specifications.specification import Specification
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """The outputs a document prints; either may be left out."""
+    """Printed outputs; None where one is not printed. ``Y`` has the dtype of X, ``Indices`` int64."""
 
     Y: np.ndarray | None
     Indices: np.ndarray | None
@@ -29,21 +29,21 @@ class Values:
 
 @dataclass(frozen=True)
 class Shape:
-    """Only the shape of the outputs is printed."""
+    """The printed shape of the outputs."""
 
     shape: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """The graph must be refused."""
+    """The graph must be refused, for this reason."""
 
     reason: Reason
 
 
 @dataclass(frozen=True)
 class Undefined:
-    """The document gives no result."""
+    """The document does not define the result."""
 
     what: str
 
@@ -53,7 +53,7 @@ Expectation = Values | Shape | Refusal | Undefined
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a case is written: file, line and column, from 1."""
+    """The place of a case: file, line and column, counted from 1."""
 
     path: str
     line: int
@@ -62,48 +62,63 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One variant: a document, its attributes, an input, and what is asked for.
+    """A document, attributes, an input, the requested outputs, and what is said about them.
 
-    ``id`` is the full one, ``sonnx/float:float-example-3``. ``X`` has the document's layout. ``policies`` are the
-    document's, with those the case overrides. ``provenance`` says where a case of another suite comes from: the suite,
-    its version, and the name it has there.
+    ``id`` is the full id, e.g. ``sonnx/float:float-example-3``. ``spec`` is the document's name. ``X`` has the document's
+    layout. ``policies`` are the document's, with the overrides of the case. ``provenance`` names the suite, version and
+    file of an imported case.
     """
 
     id: str
-    title: str
     spec: str
-    covers: tuple[str, ...]
-    tags: tuple[str, ...]
     X: np.ndarray
     attributes: Mapping[str, Any]
     outputs: tuple[str, ...]
     policies: Policies
-    expect: Expectation | None
-    erratum: str | None
-    origin: Origin
+    title: str = ""
+    covers: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    expect: Expectation | None = None
+    erratum: str | None = None
+    origin: Origin = Origin("", 0, 0)
     provenance: Mapping[str, str] = field(default_factory=dict)
+
+    def __reduce__(self) -> tuple[type[Case], tuple[Any, ...]]:
+        """Pickle the fields only, without cached results."""
+        return Case, tuple(getattr(self, entry.name) for entry in fields(self))
+
+    @property
+    def name(self) -> str:
+        """The id inside its file."""
+        return self.id.rpartition(":")[2]
+
+    @property
+    def changed_policies(self) -> dict[str, str]:
+        """The policies that differ from the document's, by name."""
+        usual = self.specification.policies.names()
+        return {point: choice for point, choice in self.policies.names().items() if choice != usual[point]}
 
     @property
     def specification(self) -> Specification:
-        """The document it is judged by."""
+        """The document that defines the result."""
         return specification(self.spec)
 
     @cached_property
     def resolved(self) -> Pooling | Refused:
-        """What the document makes of it."""
+        """The pooling that the document defines, or its refusal."""
         return self.resolved_by(self.specification)
 
     def resolved_by(self, document: Specification) -> Pooling | Refused:
-        """What a document makes of the same attributes and input."""
+        """The pooling that another document defines for the same attributes and input, or its refusal."""
         try:
             return document.pooling(self.attributes, name_of(self.X.dtype), self.X.shape, self.policies)
-        except Refused as refused:
-            return refused
+        except Refused as refusal:
+            return refusal
 
     @cached_property
     def sha256(self) -> str:
-        """The digest of everything that decides the answer: two cases with the same one ask the same."""
-        asked = {
+        """The digest of everything that determines the result; cases with equal digests are equivalent."""
+        content = {
             "spec": self.spec,
             "attributes": self.attributes,
             "dtype": name_of(self.X.dtype),
@@ -111,6 +126,6 @@ class Case:
             "outputs": self.outputs,
             "policies": self.policies.names(),
         }
-        digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode())
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
         digest.update(self.X.tobytes())
         return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""Reads one case file: structure, matrix, defaults, then every case; all problems at once."""
+"""Reads a case file: structure, defaults, matrices, then every case; reports all problems together."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from maxpool_check.corpus.literals import BadLiteral
 from maxpool_check.corpus.matrix import BadMatrix, expand
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.schema import CASE, CASE_FILE
-from maxpool_check.corpus.structure import Structure, shown
-from maxpool_check.corpus.tensors import BadInput, Limits, npy, tensor
+from maxpool_check.corpus.structure import Structure, describe
+from maxpool_check.corpus.tensors import BadInput, SizeLimits, npy, tensor
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import DEFAULT, specification
@@ -31,19 +31,19 @@ _FILE_STRUCTURE, _CASE_STRUCTURE = Structure(CASE_FILE), Structure(CASE)
 _EXPECT_FORMS = ({"Y"}, {"Indices"}, {"Y", "Indices"}, {"shape"}, {"refuse"}, {"undefined"})
 
 
-def read_cases(path: Path, root: Path, limits: Limits) -> list[Case]:
-    """The cases of one file, in its order, matrices expanded. Raises :class:`CorpusError`.
+def read_cases(path: Path, root: Path, limits: SizeLimits) -> list[Case]:
+    """The cases of one file, in order, with matrices expanded. Raises :class:`CorpusError`.
 
-    Their ids begin with the file's path inside ``root``, without the suffix.
+    Their ids begin with the file's path relative to ``root``, without the suffix.
     """
     document = read(path, str(path))
-    found = list(_FILE_STRUCTURE.differences(document.data))
-    problems = [document.problem(at, message, key=key) for at, key, message in found]
-    if any(key is None for _, key, _ in found):
+    mistakes = list(_FILE_STRUCTURE.mistakes(document.data))
+    problems = [document.problem(at, message, key=key) for at, key, message in mistakes]
+    # The cases can still be read if the only mistakes are unknown keys.
+    if any(key is None for _, key, _ in mistakes):
         raise CorpusError(problems)
-    # Unknown keys hide nothing else.
     reader = _Reader(document, path, root, limits)
-    cases = [case for number in range(len(document.data["cases"])) for case in reader.entry(number)]
+    cases = [case for number in range(len(document.data["cases"])) for case in reader.read_entry(number)]
     problems += reader.problems
     if problems:
         raise CorpusError(problems + [problem for case in cases for problem in contradictions(case)])
@@ -51,13 +51,13 @@ def read_cases(path: Path, root: Path, limits: Limits) -> list[Case]:
 
 
 class _Reader:
-    """Turns the entries of one file into cases and collects what is wrong with them."""
+    """Converts the entries of one file to cases, and collects their problems."""
 
-    def __init__(self, document: Document, path: Path, root: Path, limits: Limits) -> None:
+    def __init__(self, document: Document, path: Path, root: Path, limits: SizeLimits) -> None:
         self.problems: list[Problem] = []
         self._document = document
         self._folder, self._root, self._limits = path.parent, root, limits
-        # Not resolved: a link inside the corpus keeps its own name.
+        # Links are not resolved: a link inside the corpus keeps its name.
         self._prefix = Path(os.path.relpath(path.absolute(), root.absolute())).with_suffix("").as_posix()
         self._specification = specification(document.data.get("spec", DEFAULT))
         self._defaults = document.data.get("defaults", {})
@@ -68,11 +68,11 @@ class _Reader:
                 self.problems.append(document.problem(("defaults",), message, key=key))
         for key, value in self._defaults.items():
             if CASE["properties"].get(key, {}).get("type") == "object" and not isinstance(value, Mapping):
-                self.problems.append(document.problem(("defaults", key), f"expected a map, found {shown(value)}"))
+                self.problems.append(document.problem(("defaults", key), f"expected a map, found {describe(value)}"))
 
-    def entry(self, number: int) -> list[Case]:
-        """The cases that one entry expands to; problems of several of them are told once."""
-        entry = merged(self._defaults, self._document.data["cases"][number])
+    def read_entry(self, number: int) -> list[Case]:
+        """The cases of one entry; a problem that several of them share is collected once."""
+        entry = merge(self._defaults, self._document.data["cases"][number])
         try:
             expanded = list(expand(entry))
         except BadMatrix as error:
@@ -82,7 +82,7 @@ class _Reader:
         return [case for case in cases if case is not None]
 
     def _problem(self, number: int, path: Steps, message: str, key: str | None = None) -> None:
-        # Where the value stands: in the case itself, or else in the defaults.
+        # The value comes from the case itself or from the defaults.
         full = (*path, key) if key is not None else tuple(path)
         at: Steps = ("cases", number, *path)
         if not self._document.has(("cases", number, *full)) and self._document.has(("defaults", *full)):
@@ -92,18 +92,18 @@ class _Reader:
     def _case(self, number: int, fields: Mapping[str, Any]) -> Case | None:
         before = len(self.problems)
         broken = set()
-        for path, key, message in _CASE_STRUCTURE.differences(fields):
+        for path, key, message in _CASE_STRUCTURE.mistakes(fields):
             self._problem(number, path, message, key)
             broken.add(path[0] if path else None)
         document = self._specification
         if "id" in fields and "id" not in broken:
-            self._unique(number, fields["id"])
+            self._check_id(number, fields["id"])
         X = self._tensor(number, fields["input"]) if "input" in fields and "input" not in broken else None
         expect = None
         if "expect" not in broken and "expect" in fields:
             expect = self._expectation(number, fields["expect"], X)
         if "attributes" not in broken:
-            self._names_and_types(number, fields.get("attributes", {}), fields.get("expect"))
+            self._check_attributes(number, fields.get("attributes", {}), fields.get("expect"))
         if "outputs" not in broken and "Indices" in fields.get("outputs", ()) and not document.indices:
             self._problem(number, ("outputs",), f"{document.title} has no Indices; write outputs: [Y]")
         policies = document.policies
@@ -117,40 +117,40 @@ class _Reader:
         mark = self._document.mark_of(("cases", number))
         case = Case(
             id=f"{self._prefix}:{fields['id']}",
-            title=fields.get("title", fields["id"]),
             spec=document.name,
-            covers=tuple(fields.get("covers", ())),
-            tags=tuple(fields.get("tags", ())),
             X=X,
             attributes=fields.get("attributes", {}),
             outputs=tuple(fields.get("outputs", ["Y", "Indices"] if document.indices else ["Y"])),
             policies=policies,
+            title=fields.get("title", fields["id"]),
+            covers=tuple(fields.get("covers", ())),
+            tags=tuple(fields.get("tags", ())),
             expect=expect,
             erratum=fields.get("erratum"),
             origin=Origin(self._document.path, mark.line, mark.column),
             provenance=fields.get("provenance", {}),
         )
-        cells = too_large(case, self._limits)
-        if cells is not None:
-            self._problem(number, ("attributes",), cells)
-        return case if cells is None else None
+        excess = output_excess(case, self._limits)
+        if excess is not None:
+            self._problem(number, ("attributes",), excess)
+        return case if excess is None else None
 
-    def _unique(self, number: int, name: str) -> None:
+    def _check_id(self, number: int, name: str) -> None:
         line = self._document.mark_of(("cases", number, "id")).line
         if name in self._lines:
             self._problem(number, ("id",), f"duplicate id '{name}', first on line {self._lines[name]}")
         self._lines.setdefault(name, line)
 
-    def _tensor(self, number: int, given: Mapping[str, Any]) -> np.ndarray | None:
+    def _tensor(self, number: int, fields: Mapping[str, Any]) -> np.ndarray | None:
         try:
-            return tensor(given, self._folder, self._root, self._limits)
+            return tensor(fields, self._folder, self._root, self._limits)
         except BadInput as error:
-            for one in error.all:
-                self._problem(number, ("input", *one.path), str(one))
+            for mistake in error.all:
+                self._problem(number, ("input", *mistake.path), str(mistake))
             return None
 
-    def _names_and_types(self, number: int, attributes: Mapping[str, Any], expect: Any) -> None:
-        """A name or a type that is wrong is a mistake, unless the case says that it is the point."""
+    def _check_attributes(self, number: int, attributes: Mapping[str, Any], expect: Any) -> None:
+        """Wrong names and types are mistakes, unless the case expects that refusal."""
         document = self._specification
         intended = isinstance(expect, Mapping) and expect.get("refuse") == Reason.INVALID_ATTRIBUTE.value
         for name, value in attributes.items():
@@ -158,75 +158,75 @@ class _Reader:
                 typed({name: value}, document.attributes, document.title)
             except IllTyped as error:
                 if not intended:
-                    hint = "if that is the point of the case, say expect: {refuse: invalid-attribute}"
+                    hint = "if that is intended, write expect: {refuse: invalid-attribute}"
                     known = name in document.attributes
                     path = ("attributes", name) if known else ("attributes",)
                     self._problem(number, path, f"{error}; {hint}", None if known else name)
-                elif not _writable(value):
-                    self._problem(number, ("attributes", name), "ONNX has no attribute of such a value")
+                elif not _has_onnx_type(value):
+                    self._problem(number, ("attributes", name), "ONNX has no attribute type for this value")
 
-    def _expectation(self, number: int, given: Mapping[str, Any], X: np.ndarray | None) -> Expectation | None:
-        if set(given) not in _EXPECT_FORMS:
-            message = "expected one of {Y, Indices} (either may be left out), {shape}, {refuse}, {undefined}"
+    def _expectation(self, number: int, expect: Mapping[str, Any], X: np.ndarray | None) -> Expectation | None:
+        if set(expect) not in _EXPECT_FORMS:
+            message = "expected one of {Y, Indices} (either is optional), {shape}, {refuse}, {undefined}"
             self._problem(number, ("expect",), message)
             return None
-        if "shape" in given:
-            return Shape(tuple(int(size) for size in given["shape"]))
-        if "refuse" in given:
-            return Refusal(Reason(given["refuse"]))
-        if "undefined" in given:
-            return Undefined(given["undefined"])
-        return self._values(number, given, X)
+        if "shape" in expect:
+            return Shape(tuple(int(size) for size in expect["shape"]))
+        if "refuse" in expect:
+            return Refusal(Reason(expect["refuse"]))
+        if "undefined" in expect:
+            return Undefined(expect["undefined"])
+        return self._values(number, expect, X)
 
-    def _values(self, number: int, given: Mapping[str, Any], X: np.ndarray | None) -> Values:
-        if "Indices" in given and not self._specification.indices:
+    def _values(self, number: int, expect: Mapping[str, Any], X: np.ndarray | None) -> Values:
+        if "Indices" in expect and not self._specification.indices:
             self._problem(number, ("expect", "Indices"), f"{self._specification.title} has no Indices")
         arrays: dict[str, np.ndarray | None] = {"Y": None, "Indices": None}
         for name, dtype in (("Y", None if X is None else X.dtype), ("Indices", NUMPY["int64"])):
-            if name in given and dtype is not None:
+            if name in expect and dtype is not None:
                 try:
-                    arrays[name] = self._printed(given[name], dtype)
+                    arrays[name] = self._printed(expect[name], dtype)
                 except BadInput as error:
                     self._problem(number, ("expect", name, *error.path), str(error))
                 except BadLiteral as error:
-                    for one in error.all:
-                        self._problem(number, ("expect", name, *one.at), str(one))
+                    for mistake in error.all:
+                        self._problem(number, ("expect", name, *mistake.at), str(mistake))
         return Values(arrays["Y"], arrays["Indices"])
 
-    def _printed(self, given: Any, dtype: np.dtype) -> np.ndarray:
-        if not isinstance(given, Mapping):
-            return literals.array(given, dtype)
-        values = npy(given["npy"], self._folder, self._root, self._limits)
+    def _printed(self, printed: Any, dtype: np.dtype) -> np.ndarray:
+        if not isinstance(printed, Mapping):
+            return literals.array(printed, dtype)
+        values = npy(printed["npy"], self._folder, self._root, self._limits)
         if values.dtype != dtype:
-            raise BadInput(f"the file holds {values.dtype.name}, expected {dtype.name}", "npy")
+            raise BadInput(f"the file contains {values.dtype.name}, expected {dtype.name}", "npy")
         return values
 
 
-def merged(defaults: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields over the defaults: maps merge, everything else replaces."""
+def merge(defaults: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The defaults, overridden by the fields: maps are merged, other values replaced."""
     result = dict(defaults)
     for key, value in fields.items():
         inner = result.get(key)
         both_maps = isinstance(inner, Mapping) and isinstance(value, Mapping)
-        result[key] = merged(inner, value) if both_maps else value  # type: ignore[arg-type]
+        result[key] = merge(inner, value) if both_maps else value  # type: ignore[arg-type]
     return result
 
 
-def too_large(case: Case, limits: Limits) -> str | None:
-    """What to say of a case whose Y would have more cells than the limit; None of any other."""
-    meaning = case.resolved
-    if not isinstance(meaning, Pooling):
+def output_excess(case: Case, limits: SizeLimits) -> str | None:
+    """A message if Y would have more cells than the limit, else None."""
+    pooling = case.resolved
+    if not isinstance(pooling, Pooling):
         return None
-    plane = math.prod(meaning.output_sizes)
+    plane = math.prod(pooling.output_sizes)
     cells = max(plane, plane * math.prod(case.X.shape[:2]))
     if cells <= limits.cells:
         return None
     return f"Y would have {cells} cells; the limit is {limits.cells} (raise it with --max-cells)"
 
 
-def _writable(value: Any) -> bool:
-    """Whether ONNX has an attribute type for the value: a number, text, or a list of one of them."""
+def _has_onnx_type(value: Any) -> bool:
+    """Whether ONNX has an attribute type for the value: a number, text, or a list of either."""
     if isinstance(value, list):
-        kinds = {str if isinstance(entry, str) else float for entry in value}
-        return len(kinds) < 2 and all(not isinstance(entry, list) and _writable(entry) for entry in value)
+        types = {str if isinstance(entry, str) else float for entry in value}
+        return len(types) < 2 and all(not isinstance(entry, list) and _has_onnx_type(entry) for entry in value)
     return isinstance(value, (float, str)) or (isinstance(value, int) and -(2**63) <= value < 2**63)

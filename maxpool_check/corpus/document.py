@@ -1,8 +1,7 @@
-"""A YAML file as plain data that remembers where each value stood.
+"""A YAML file as plain data, with the place of each value.
 
-The values are those of YAML 1.2's core schema (``1e5`` is a number, ``no`` is text), except that hexadecimal and
-zero-padded numbers stay text, for they are read as bit patterns. Tags, duplicate keys and anything that would grow
-beyond what was written are refused.
+Values follow YAML 1.2's core schema (``1e5`` is a number, ``no`` is text), except that hexadecimal and zero-padded
+numbers are text, since they may be bit patterns. Tags, duplicate keys and excessive use of aliases are errors.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U000100
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Safe, and in C where PyYAML has it."""
+    """PyYAML's safe loader, in C if available."""
 
 
 @dataclass(slots=True)
 class Mark:
-    """Where a value stood (counted from 1), and those inside it: of a list, or of a map, each behind that of its key."""
+    """The place of a value, counted from 1, and those inside it: of a list's values, or of a map's keys and values."""
 
     line: int
     column: int
@@ -53,21 +52,21 @@ Steps = Sequence[str | int]
 
 @dataclass(frozen=True)
 class Document:
-    """A file's data, and the way back to its lines."""
+    """A file's data, and the places of its values."""
 
     path: str
     data: Any
     mark: Mark
 
     def problem(self, path: Steps, message: str, *, key: str | None = None) -> Problem:
-        """A problem at the value of ``path``, or at one of its keys; as near as the file itself goes."""
+        """A problem at the value of ``path``, or at a key in it; at the nearest place that exists."""
         mark = self.mark_of(path)
         if isinstance(mark.inside, dict) and key in mark.inside:
             mark, _ = mark.inside[key]
         return Problem(self.path, mark.line, mark.column, message)
 
     def mark_of(self, path: Steps) -> Mark:
-        """The mark of the value at ``path``, or of the nearest one around it."""
+        """The mark of the value at ``path``, or of the nearest value around it."""
         mark = self.mark
         for step in path:
             if isinstance(mark.inside, list) and isinstance(step, int) and step < len(mark.inside):
@@ -79,7 +78,7 @@ class Document:
         return mark
 
     def has(self, path: Steps) -> bool:
-        """Whether the file itself holds a value at ``path``."""
+        """Whether the file contains a value at ``path``."""
         value = self.data
         for step in path:
             try:
@@ -89,58 +88,59 @@ class Document:
         return True
 
 
-def read(path: Path, shown: str) -> Document:
-    """Read one file; ``shown`` is its name in messages. Raises :class:`CorpusError`."""
-    return parse(_text(path, shown), shown)
+def read(path: Path, name: str) -> Document:
+    """Read one file; ``name`` is its name in messages. Raises :class:`CorpusError`."""
+    return parse(_text(path, name), name)
 
 
-def parse(text: str, shown: str) -> Document:
+def parse(text: str, name: str) -> Document:
     """Parse the text of one file. Raises :class:`CorpusError`."""
-    found = _UNPRINTABLE.search(text)
-    if found:
-        raise CorpusError([_at(text, found.start(), shown, f"the character {found[0]!r} is not allowed in YAML")])
-    builder = _Builder(shown)
+    unprintable = _UNPRINTABLE.search(text)
+    if unprintable:
+        message = f"the character {unprintable[0]!r} is not allowed in YAML"
+        raise CorpusError([_problem_at(text, unprintable.start(), name, message)])
+    builder = _Builder(name)
     try:
         for event in yaml.parse(text, _Loader):
             builder.take(event)
     except yaml.MarkedYAMLError as error:
-        at = error.problem_mark or error.context_mark
-        line, column = (at.line + 1, at.column + 1) if at else (1, 1)
-        what = " ".join(part for part in (error.context, error.problem) if part)
+        place = error.problem_mark or error.context_mark
+        line, column = (place.line + 1, place.column + 1) if place else (1, 1)
+        message = " ".join(part for part in (error.context, error.problem) if part)
         if not isinstance(error, _Stop):
-            what = f"not YAML: {what}"
+            message = f"not YAML: {message}"
             if "\t" in "".join(text.splitlines()[line - 1 : line]):
-                what += "; YAML is indented with spaces, not tabs"
-        raise CorpusError([*builder.problems, Problem(shown, line, column, what)]) from error
+                message += "; indent YAML with spaces, not tabs"
+        raise CorpusError([*builder.problems, Problem(name, line, column, message)]) from error
     if builder.problems:
         raise CorpusError(builder.problems)
     if not builder.roots:
-        raise CorpusError([Problem(shown, 1, 1, "the file is empty")])
+        raise CorpusError([Problem(name, 1, 1, "the file is empty")])
     data, mark, _ = builder.roots[0]
-    return Document(shown, data, mark)
+    return Document(name, data, mark)
 
 
-def _text(path: Path, shown: str) -> str:
+def _text(path: Path, name: str) -> str:
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise CorpusError([Problem(shown, 1, 1, f"the file is larger than {MAX_BYTES // 2**20} MiB; split it")])
+            raise CorpusError([Problem(name, 1, 1, f"the file is larger than {MAX_BYTES // 2**20} MiB; split it")])
         raw = path.read_bytes()
     except OSError as error:
-        raise CorpusError([Problem(shown, 1, 1, f"cannot be read: {error.strerror}")]) from error
+        raise CorpusError([Problem(name, 1, 1, f"cannot be read: {error.strerror}")]) from error
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = raw[: error.start].decode("utf-8-sig")
-        raise CorpusError([_at(before, len(before), shown, "not UTF-8 text; is this a YAML file?")]) from error
+        raise CorpusError([_problem_at(before, len(before), name, "not UTF-8 text; is this a YAML file?")]) from error
 
 
-def _at(text: str, offset: int, shown: str, message: str) -> Problem:
+def _problem_at(text: str, offset: int, name: str, message: str) -> Problem:
     line = text.count("\n", 0, offset) + 1
-    return Problem(shown, line, offset - text.rfind("\n", 0, offset), message)
+    return Problem(name, line, offset - text.rfind("\n", 0, offset), message)
 
 
 class _Stop(yaml.MarkedYAMLError):
-    """What no later line can repair."""
+    """An error after which the file cannot be read further."""
 
     def __init__(self, problem: str, event: Any) -> None:
         super().__init__(problem=problem, problem_mark=event.start_mark)
@@ -148,7 +148,7 @@ class _Stop(yaml.MarkedYAMLError):
 
 @dataclass(slots=True)
 class _Open:
-    """A collection whose end has not come yet."""
+    """A list or map that has not ended yet."""
 
     data: Any
     inside: Any
@@ -159,10 +159,10 @@ class _Open:
 
 
 class _Builder:
-    """Builds the data from parser events, one by one: no recursion, so that no file can exhaust the stack."""
+    """Builds the data from parser events, without recursion: no file can exhaust the stack."""
 
-    def __init__(self, shown: str) -> None:
-        self.shown = shown
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.problems: list[Problem] = []
         self.roots: list[tuple[Any, Mark, int]] = []
         self._open: list[_Open] = []
@@ -172,20 +172,20 @@ class _Builder:
     def take(self, event: Any) -> None:
         """Add one event of the parser."""
         if isinstance(event, yaml.ScalarEvent):
-            self._tagged(event, "tag:yaml.org,2002:str")
+            self._check_tag(event, "tag:yaml.org,2002:str")
             plain = event.style is None or event.style == ""
-            value = resolve(event.value) if plain and event.tag is None else event.value
+            value = scalar_value(event.value) if plain and event.tag is None else event.value
             self._add(value, self._mark(event), event.anchor, 1, event)
         elif isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
-            self._tagged(event, None)
+            self._check_tag(event, None)
             if len(self._open) == MAX_DEPTH:
                 raise _Stop(f"nested deeper than {MAX_DEPTH} levels", event)
             data: Any = [] if isinstance(event, yaml.SequenceStartEvent) else {}
             inside: Any = type(data)()
             self._open.append(_Open(data, inside, self._mark(event, inside), event.anchor))
         elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
-            done = self._open.pop()
-            self._add(done.data, done.mark, done.anchor, done.size, event)
+            closed = self._open.pop()
+            self._add(closed.data, closed.mark, closed.anchor, closed.size, event)
         elif isinstance(event, yaml.AliasEvent):
             self._alias(event)
         elif isinstance(event, yaml.DocumentStartEvent) and self.roots:
@@ -214,12 +214,12 @@ class _Builder:
         elif parent.key is None:
             if isinstance(data, (list, dict)):
                 raise _Stop("a key must be plain text", event)
-            # The same few in every case: each is kept once.
+            # Every case has the same few keys: share their memory.
             key = sys.intern(str(data))
             if key in parent.data:
                 first, _ = parent.inside[key]
                 self.problems.append(
-                    Problem(self.shown, mark.line, mark.column, f"duplicate key '{key}', first on line {first.line}")
+                    Problem(self.name, mark.line, mark.column, f"duplicate key '{key}', first on line {first.line}")
                 )
             parent.key = (key, mark)
         else:
@@ -229,7 +229,7 @@ class _Builder:
                 parent.data[key] = data
                 parent.inside[key] = (key_mark, mark)
 
-    def _tagged(self, event: Any, allowed: str | None) -> None:
+    def _check_tag(self, event: Any, allowed: str | None) -> None:
         if event.tag not in (None, "!", allowed):
             raise _Stop(f"the tag {event.tag} is not allowed", event)
 
@@ -238,18 +238,18 @@ class _Builder:
         return Mark(event.start_mark.line + 1, event.start_mark.column + 1, inside)
 
 
-def resolve(text: str) -> Any:
+def scalar_value(text: str) -> Any:
     """The value of a plain (unquoted) scalar."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _NUMERIC:
         return text
     if _INTEGER.fullmatch(text):
-        # Python refuses to convert thousands of digits; so do the dtypes, with a better message.
+        # Python does not convert thousands of digits; a later check has a better message.
         return int(text) if len(text) < 400 else text
-    found = _INFINITY.fullmatch(text)
-    if found:
-        return float(f"{found[1]}inf")
+    infinity = _INFINITY.fullmatch(text)
+    if infinity:
+        return float(f"{infinity[1]}inf")
     if _NAN.fullmatch(text):
         return float("nan")
     if _FLOAT.fullmatch(text) and not _ZERO_PADDED.match(text):

@@ -21,7 +21,7 @@ from maxpool_check.corpus.bins import FACTORS, OUTPUTS, Bins, values
 from maxpool_check.corpus.geometries import Drawn
 from maxpool_check.corpus.random_values import stream
 from maxpool_check.corpus.space import ATTRIBUTES, Space, space
-from maxpool_check.corpus.tensors import Limits, tensor
+from maxpool_check.corpus.tensors import SizeLimits, tensor
 from maxpool_check.reference.layout import Layout
 
 _CELLS = 200
@@ -118,7 +118,7 @@ def _input(dtype: str, wanted: str, shape: tuple[int, ...], layout: Layout, seed
     """An input whose values are in this bin: the first of a few draws, for small tensors of chance need more than one."""
     for own in range(seed, seed + _TRIES):
         given = _FORMS[wanted](_Draw(dtype, shape, layout, own))
-        X = layout.to_core(tensor({"dtype": dtype, **given}, Path(), Path(), Limits()))
+        X = layout.to_core(tensor({"dtype": dtype, **given}, Path(), Path(), SizeLimits()))
         if values(X) == wanted:
             return given
     raise AssertionError(f"no {dtype} tensor of shape {shape} with values {wanted} in {_TRIES} draws")

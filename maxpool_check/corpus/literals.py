@@ -1,4 +1,4 @@
-"""Numbers as people write them in a case file, as cells of a dtype."""
+"""Numbers in a case file, converted to a dtype."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from maxpool_check.corpus.structure import shown
+from maxpool_check.corpus.structure import describe
 from maxpool_check.reference.dtypes import highest, is_float, lowest, rounded
 
 SYMBOLS = ("lowest", "highest", "tiny", "smallest_subnormal")
-"""Names that stand for a value of the dtype wherever a number may stand."""
-
+"""Names of a value of the dtype, allowed wherever a number is."""
 
 _BITS = re.compile(r"(0[xX])?[0-9a-fA-F]+")
 _HEXADECIMAL_INTEGER = re.compile(r"[-+]?0[xX][0-9a-fA-F]+")
@@ -23,7 +22,7 @@ _HEXADECIMAL = re.compile(r"[-+]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]
 
 
 class BadLiteral(ValueError):
-    """A value that is not one of the dtype, with its place in the nested list; ``all`` holds every one of a list."""
+    """A value that the dtype does not have; ``at`` is its place in the nested list, ``all`` every error of that list."""
 
     def __init__(self, message: str, at: Sequence[int] = ()) -> None:
         super().__init__(message)
@@ -32,11 +31,11 @@ class BadLiteral(ValueError):
 
 
 def number(value: Any, dtype: np.dtype) -> float | int:
-    """One literal as an exact Python number: integers in the dtype's range, floats not yet rounded to it."""
+    """One literal as an exact Python number: an integer in the dtype's range, or a float before rounding to the dtype."""
     if isinstance(value, str):
-        value = _text(value, dtype)
+        value = _text_number(value, dtype)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise BadLiteral(f"expected a number, found {shown(value)}")
+        raise BadLiteral(f"expected a number, found {describe(value)}")
     if is_float(dtype):
         try:
             return float(value)
@@ -63,17 +62,17 @@ def array_of_bits(values: Any, dtype: np.dtype) -> np.ndarray:
     return np.array(leaves, f"u{dtype.itemsize}").view(dtype).reshape(shape)
 
 
-def _text(value: str, dtype: np.dtype) -> float | int:
+def _text_number(value: str, dtype: np.dtype) -> float | int:
     if value in ("lowest", "highest"):
         limit = lowest(dtype) if value == "lowest" else highest(dtype)
         return float(limit) if is_float(dtype) else int(limit)
     if value in SYMBOLS:
         if not is_float(dtype):
-            raise BadLiteral(f"{dtype.name} has no '{value}', only floats do")
+            raise BadLiteral(f"{dtype.name} has no '{value}'; only floats have")
         limits = ml_dtypes.finfo(dtype)
         return float(limits.tiny if value == "tiny" else limits.smallest_subnormal)
     if _HEXADECIMAL.fullmatch(value):
-        # A float first where a float is wanted: -0x0 is a negative zero.
+        # For a float dtype, -0x0 is a negative zero.
         if not is_float(dtype) and _HEXADECIMAL_INTEGER.fullmatch(value):
             return int(value, 16)
         try:
@@ -81,7 +80,7 @@ def _text(value: str, dtype: np.dtype) -> float | int:
         except OverflowError:
             return -math.inf if value.startswith("-") else math.inf
     hint = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan", "+inf": ".inf"}.get(value.lower())
-    more = f"; write {hint}" if hint else f"; besides numbers there are {', '.join(SYMBOLS)} and hexadecimal floats"
+    more = f"; write {hint}" if hint else f"; allowed besides numbers: {', '.join(SYMBOLS)} and hexadecimal floats"
     raise BadLiteral(f"expected a number, found the text '{value}'{more}")
 
 
@@ -92,7 +91,7 @@ def _pattern(value: Any, dtype: np.dtype) -> int:
     if isinstance(value, str) and _BITS.fullmatch(value) and int(value, 16) < 16**digits:
         return int(value, 16)
     raise BadLiteral(
-        f"expected up to {digits} hexadecimal digits in quotes, the bits of a {dtype.name}; found {shown(value)}"
+        f"expected up to {digits} hexadecimal digits in quotes, the bits of a {dtype.name}; found {describe(value)}"
     )
 
 
@@ -135,7 +134,7 @@ def _walk(
             problems.append(BadLiteral(str(error), at))
         return
     if not isinstance(values, list) or len(values) != shape[len(at)]:
-        found = f"{len(values)} values" if isinstance(values, list) else shown(values)
+        found = f"{len(values)} values" if isinstance(values, list) else describe(values)
         message = f"ragged: expected a list of {shape[len(at)]} as in its neighbours, found {found}"
         problems.append(BadLiteral(message, at))
         return

@@ -1,4 +1,4 @@
-"""Expands one entry of a case file into the product of its matrix."""
+"""Expands an entry of a case file into one entry per combination of its matrix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_CASES = 100_000
 
 
 class BadMatrix(ValueError):
-    """A matrix that cannot be expanded; ``path`` leads to the value at fault."""
+    """A matrix that cannot be expanded; ``path`` is the path of the wrong value."""
 
     def __init__(self, message: str, *path: str | int) -> None:
         super().__init__(message)
@@ -22,7 +22,7 @@ class BadMatrix(ValueError):
 
 
 def expand(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The entries of the product, in the order of the lists; the entry itself if it has no matrix."""
+    """One entry per combination, in the order of the lists; the entry itself if it has no matrix. Raises :class:`BadMatrix`."""
     rest = {key: value for key, value in entry.items() if key != "matrix"}
     axes: Mapping[str, list[Any]] = entry.get("matrix", {})
     if not axes:
@@ -35,38 +35,39 @@ def expand(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             if isinstance(value, dict):
                 raise BadMatrix("a map cannot be written in an id; use text, numbers or lists", "matrix", name, i)
     if size > MAX_CASES:
-        raise BadMatrix(f"the matrix makes {size} cases; the limit is {MAX_CASES}", "matrix")
-    named = set(_VARIABLE.findall(str(entry.get("id", ""))))
-    absent = [f"${name}" for name in axes if name not in named]
-    if absent:
-        raise BadMatrix(f"the id must name every axis of the matrix, so that ids stay unique; add {absent[0]}", "id")
+        raise BadMatrix(f"the matrix has {size} combinations; the limit is {MAX_CASES}", "matrix")
+    in_id = set(_VARIABLE.findall(str(entry.get("id", ""))))
+    missing = [f"${name}" for name in axes if name not in in_id]
+    if missing:
+        raise BadMatrix(f"the id must name every axis of the matrix, so that ids stay unique; add {missing[0]}", "id")
     for combination in itertools.product(*axes.values()):
         variables = dict(zip(axes, combination, strict=True))
-        yield {key: _substituted(value, variables, (key,)) for key, value in rest.items()}
+        yield {key: _substitute(value, variables, (key,)) for key, value in rest.items()}
 
 
-def _substituted(value: Any, variables: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
+def _substitute(value: Any, variables: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
     if isinstance(value, dict):
-        return {key: _substituted(inner, variables, (*path, key)) for key, inner in value.items()}
+        return {key: _substitute(inner, variables, (*path, key)) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_substituted(inner, variables, (*path, i)) for i, inner in enumerate(value)]
+        return [_substitute(inner, variables, (*path, i)) for i, inner in enumerate(value)]
     if not isinstance(value, str) or "$" not in value:
         return value
     for name in _VARIABLE.findall(value):
         if name not in variables:
             raise BadMatrix(
-                f"${name} is not an axis of the matrix{nearest(name, variables)}; it has {', '.join(variables)}", *path
+                f"${name} is not an axis of the matrix{nearest(name, variables)}; the axes are {', '.join(variables)}",
+                *path,
             )
     whole = _VARIABLE.fullmatch(value)
     if whole:
-        # An id is text whatever it is made of.
-        return _written(variables[whole[1]]) if path == ("id",) else variables[whole[1]]
-    return _VARIABLE.sub(lambda found: _written(variables[found[1]]), value)
+        # An id is always text.
+        return _text(variables[whole[1]]) if path == ("id",) else variables[whole[1]]
+    return _VARIABLE.sub(lambda match: _text(variables[match[1]]), value)
 
 
-def _written(value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, list):
-        return "x".join(_written(inner) for inner in value)
+        return "x".join(_text(inner) for inner in value)
     if isinstance(value, bool):
         return str(value).lower()
     return str(value)

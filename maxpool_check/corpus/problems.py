@@ -1,4 +1,4 @@
-"""What is wrong with a file, and where."""
+"""Mistakes in files, with their places."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Problem:
 
 
 class CorpusError(Exception):
-    """Files that cannot be used as they are, with every problem found in them, in order and once."""
+    """Files that cannot be used, with all their problems, sorted and without duplicates."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = sorted(set(problems))

@@ -1,7 +1,7 @@
 """Random tensors that are the same on every platform and with every version of numpy.
 
 The stream is SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014), counted from
-the seed; what is made of it uses integer arithmetic and exact scaling only.
+the seed. Values are derived from it by integer arithmetic and exact scaling only.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MIX = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint6
 
 
 def draw(values: str, seed: int, shape: tuple[int, ...], dtype: np.dtype, nan: bool) -> np.ndarray:
-    """A tensor of ``distinct``, ``normal``, ``ties`` or ``special`` values; NaN among the special ones if asked."""
+    """A tensor of ``distinct``, ``normal``, ``ties`` or ``special`` values; ``nan`` adds NaN to the special ones."""
     size = math.prod(shape)
     if values == "distinct":
         drawn = _distinct(seed, size, dtype)
@@ -43,9 +43,9 @@ def stream(seed: int, size: int) -> np.ndarray:
 def _distinct(seed: int, size: int, dtype: np.dtype) -> np.ndarray:
     """A permutation of consecutive integers, centred on zero where the dtype has a sign."""
     # A float holds every integer up to 2 ** (fraction bits + 1) exactly.
-    room = 2 * 2 ** (ml_dtypes.finfo(dtype).nmant + 1) if is_float(dtype) else int(highest(dtype)) - int(lowest(dtype))
-    if size > room + 1:
-        raise BadLiteral(f"{dtype.name} has no {size} distinct consecutive integers, only {room + 1}")
+    span = 2 * 2 ** (ml_dtypes.finfo(dtype).nmant + 1) if is_float(dtype) else int(highest(dtype)) - int(lowest(dtype))
+    if size > span + 1:
+        raise BadLiteral(f"{dtype.name} has no {size} distinct consecutive integers, only {span + 1}")
     order = np.argsort(stream(seed, size), kind="stable")
     first = 0 if dtype.kind == "u" else -(size // 2)
     return (order + first).astype(dtype)
@@ -57,11 +57,10 @@ def _normal(seed: int, size: int, dtype: np.dtype) -> np.ndarray:
     drawn = (uniform.sum(axis=0) - 6 * 2**32) / 2.0**32
     if is_float(dtype):
         return rounded(drawn, dtype)
-    # A standard deviation is an eighth of the range; what falls outside stays at the ends.
+    # A standard deviation is an eighth of the range; values outside are clipped.
     low, high = float(lowest(dtype)), float(highest(dtype))
     scaled = np.rint((low + high) / 2 + drawn * (high - low) / 8)
-    inside = np.clip(scaled, low, np.nextafter(high + 1, 0) if high > 2**53 else high)
-    return inside.astype(dtype)
+    return np.clip(scaled, low, np.nextafter(high + 1, 0) if high > 2**53 else high).astype(dtype)
 
 
 def _ties(dtype: np.dtype) -> np.ndarray:

@@ -1,7 +1,7 @@
-"""The JSON Schemas of case files and of known divergences: what editors complete and what the tool holds files to.
+"""The JSON Schemas of case files and of files of known divergences, used to validate files and by editors.
 
 A case is checked after its matrix is expanded and the file's defaults are merged into it, against :data:`CASE`. The
-published schema of a whole file, :func:`case_file_schema`, allows a ``$name`` wherever a value may stand.
+published schema of a whole file, :func:`case_file_schema`, also allows a ``$name`` in place of any value.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SIZES = {"type": "array", "items": {"type": "integer", "minimum": 0}}
 _WORDS = {"type": "array", "items": _TEXT}
 _VALUES = {
     "type": ["array", "object"],
-    "description": "nested lists of values, or {npy: a .npy file beside the case file}",
+    "description": "nested lists of values, or {npy: a .npy file next to the case file}",
     "additionalProperties": False,
     "required": ["npy"],
     "properties": {"npy": _TEXT},
@@ -58,7 +58,7 @@ _INPUT = _map(
             "seed",
             "values",
         ),
-        "npy": {**_TEXT, "description": "a .npy file beside the case file"},
+        "npy": {**_TEXT, "description": "a .npy file next to the case file"},
         "set": {
             "type": "array",
             "description": "overwrites single cells",
@@ -69,13 +69,13 @@ _INPUT = _map(
 
 _FIELDS: dict[str, Any] = {
     "id": {"type": "string", "pattern": _ID_PATTERN, "description": _ID},
-    "title": {**_TEXT, "description": "one sentence that says why the case exists"},
+    "title": {**_TEXT, "description": "the purpose of the case, in one sentence"},
     "provenance": {
         **_map({"suite": _TEXT, "version": _TEXT, "file": _TEXT}),
-        "description": "where a case of another suite comes from",
+        "description": "the origin of a case of another suite",
     },
     "covers": {**_WORDS, "description": "clauses of the document"},
-    "tags": {**_WORDS, "description": "words to select the case by"},
+    "tags": {**_WORDS, "description": "words to select cases by"},
     "input": _INPUT,
     "attributes": {"type": "object", "description": "the document's own attributes"},
     "outputs": {"enum": [["Y", "Indices"], ["Y"]]},
@@ -115,7 +115,7 @@ CASE_FILE = _map(
     },
     "cases",
 )
-"""A whole file, before expansion: what must hold to find its cases."""
+"""A whole file, before expansion: the structure that its cases are found by."""
 
 KNOWN_FILE = _map(
     {
@@ -135,7 +135,7 @@ KNOWN_FILE = _map(
                         "type": "array",
                         "minItems": 1,
                         "items": {"enum": [variant.name for variant in ALL_VARIANTS]},
-                        "description": "the ways of asking it is about, each of which must show it",
+                        "description": "the variants concerned, each of which must show the divergence",
                     },
                     "reason": {"type": "string", "pattern": r"\S", "description": "the reason, in words"},
                     "issue": _TEXT,

@@ -1,4 +1,4 @@
-"""Holds the structure of a file to its JSON Schema, and says in plain words where it differs."""
+"""Validates the structure of a file by its JSON Schema, with messages in plain words."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _TYPES = {
 
 
 class Structure:
-    """What a file, or a part of one, has to look like, by a JSON Schema."""
+    """The required structure of a file, or of a part of one."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._schema = schema
         self._validator = Draft202012Validator(dict(schema))
 
-    def differences(self, data: Any) -> Iterator[tuple[Sequence[str | int], str | None, str]]:
-        """Each difference as its path, the key at fault (None: the value itself), and what is wrong.
+    def mistakes(self, data: Any) -> Iterator[tuple[Sequence[str | int], str | None, str]]:
+        """Each mistake as the path of a value, the wrong key in it (None: the value is wrong), and a message.
 
-        Raises ``ValueError`` for what is nested too deeply to be named.
+        Raises ``ValueError`` for data that is nested too deeply.
         """
         for error in self._validator.iter_errors(data):
             path, kind = error.instance_path, error.kind
@@ -44,13 +44,13 @@ class Structure:
                 case ValidationErrorKind.PropertyNames():
                     yield path, str(kind.error.instance), "expected a name of letters, digits and underscores"
                 case ValidationErrorKind.Type() if isinstance(value, float) and "number" in kind.types:
-                    pass  # JSON has no infinity and no NaN, so that they are no numbers there
+                    pass  # infinity and NaN are not numbers of JSON
                 case _:
                     yield path, None, _message(error, value, schema)
 
 
-def shown(value: Any) -> str:
-    """A value as people would name it in a message."""
+def describe(value: Any) -> str:
+    """A value as a message names it."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -69,20 +69,20 @@ def _at(data: Any, path: Iterable[str | int]) -> Any:
 def _message(error: ValidationError, value: Any, schema: Mapping[str, Any]) -> str:
     match error.kind:
         case ValidationErrorKind.Type(types=types):
-            return f"expected {' or '.join(_TYPES[one] for one in types)}, found {shown(value)}"
+            return f"expected {' or '.join(_TYPES[name] for name in types)}, found {describe(value)}"
         case ValidationErrorKind.Required():
             missing = [key for key in schema["required"] if key not in value]
             return f"missing {', '.join(repr(key) for key in missing)}"
         case ValidationErrorKind.Enum(options=allowed):
             options = [", ".join(map(str, option)) if isinstance(option, list) else str(option) for option in allowed]
             guess = nearest(value, options) if isinstance(value, str) else ""
-            return f"expected one of {' | '.join(options)}, found {shown(value)}{guess}"
+            return f"expected one of {' | '.join(options)}, found {describe(value)}{guess}"
         case ValidationErrorKind.Pattern(pattern=pattern):
-            return f"expected {schema.get('description', f'text like {pattern}')}, found {shown(value)}"
+            return f"expected {schema.get('description', f'text like {pattern}')}, found {describe(value)}"
         case ValidationErrorKind.MinItems(limit=limit):
             return f"expected at least {limit} {'entry' if limit == 1 else 'entries'}, found {len(value)}"
         case ValidationErrorKind.MaxItems(limit=limit):
             return f"expected at most {limit} entries, found {len(value)}"
         case ValidationErrorKind.Minimum(limit=limit):
-            return f"expected {limit} or more, found {shown(value)}"
+            return f"expected {limit} or more, found {describe(value)}"
     return error.message

@@ -1,110 +1,229 @@
-"""Writes cases as a case file: what :mod:`~maxpool_check.corpus.case_file` reads back to the same bits."""
+"""Writes cases as case files, which :mod:`~maxpool_check.corpus.case_file` reads back bit for bit.
+
+A single case is one text, with values as a person would write them. The cases of a suite are files of plain YAML, with
+large tensors in .npy files next to them.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
+import yaml
 
-from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.case import Case, Values
+from maxpool_check.corpus.case_file import read_cases
+from maxpool_check.corpus.document import scalar_value
 from maxpool_check.corpus.literals import array
-from maxpool_check.reference.dtypes import bits, highest, is_float, lowest
+from maxpool_check.corpus.tensors import SizeLimits
+from maxpool_check.reference.dtypes import bits, highest, is_float, lowest, rounded
 from maxpool_check.specifications.refused import Refused
+
+MOST_INLINE = 1024
+"""The most values of a tensor that a suite's YAML file contains."""
+
+
+class ForeignFile(Exception):
+    """A file to be written exists and was not written by the same command."""
+
+
+class _Plain(str):
+    """Text that needs no quotes."""
+
+    __slots__ = ()
 
 
 def case_file(case: Case, about: str) -> str:
-    """The text of a file that holds one case. Its expectation is the refusal, where its document excludes it."""
-    lines = [f"spec: {case.spec}", f"about: {_flow(about)}", "cases:", f"  - id: {case.id.rpartition(':')[2]}"]
-    lines.append(f"    title: {_flow(case.title)}")
-    for name, words in (("covers", case.covers), ("tags", case.tags)):
-        if words:
-            lines.append(f"    {name}: {_flow(words)}")
-    lines.append(f"    input: {_input(case.X)}")
-    if case.attributes:
-        lines.append(f"    attributes: {_flow(case.attributes)}")
-    lines.append(f"    outputs: [{', '.join(case.outputs)}]")
-    usual = case.specification.policies.names()
-    changed = {
-        point: interpretation
-        for point, interpretation in case.policies.names().items()
-        if interpretation != usual[point]
+    """The text of a file with one case. It expects nothing but the refusal, where the case's document excludes it."""
+    refusal = case.resolved
+    expect = {"refuse": _Plain(refusal.reason.value)} if isinstance(refusal, Refused) else {}
+    fields = _fields(case, case.provenance, _literal_input(case.X), case.outputs, expect)
+    lines = "\n    ".join(f"{key}: {_flow(value)}" for key, value in fields.items())
+    return f"spec: {case.spec}\nabout: {_flow(about)}\ncases:\n  - {lines}\n"
+
+
+def write_suite(
+    cases: Sequence[Case], folder: Path, about: str, written_by: str, limits: SizeLimits
+) -> dict[Path, int]:
+    """Write cases below a folder, one file per prefix of their ids; the files, with the number of cases in each.
+
+    ``written_by`` becomes the first line. Raises :class:`ForeignFile`, before anything is written, for a file that
+    exists with another first line.
+    """
+    groups: dict[Path, list[Case]] = {}
+    for case in cases:
+        groups.setdefault(folder / f"{case.id.rpartition(':')[0]}.yaml", []).append(case)
+    first_line = f"# {written_by}\n"
+    for path in groups:
+        if path.exists() and not path.read_bytes().startswith(first_line.encode()):
+            raise ForeignFile(f"{path} exists and was not written by '{written_by}'")
+    for path, group in groups.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = _suite_file(group, about, path)
+        text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=118)
+        path.write_text(first_line + text, encoding="utf-8", newline="\n")
+        read = read_cases(path, folder, limits)
+        if [(case.id, case.sha256) for case in read] != [(case.id, case.sha256) for case in group]:
+            raise RuntimeError(f"{path} does not read back as the cases written to it")
+    return {path: len(group) for path, group in groups.items()}
+
+
+def _fields(
+    case: Case,
+    provenance: Mapping[str, str],
+    tensor: Mapping[str, Any],
+    outputs: Sequence[str],
+    expect: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The fields of a case in a case file, in their usual order, without empty ones."""
+    fields = {
+        "id": _Plain(case.name),
+        "title": case.title,
+        "provenance": dict(provenance),
+        "covers": list(case.covers),
+        "tags": list(case.tags),
+        "input": tensor,
+        "attributes": dict(case.attributes),
+        "outputs": [_Plain(name) for name in outputs],
+        "policies": case.changed_policies,
+        "expect": expect,
     }
-    if changed:
-        lines.append(f"    policies: {_flow(changed)}")
-    if isinstance(case.resolved, Refused):
-        lines.append(f"    expect: {{refuse: {case.resolved.reason.value}}}")
-    return "\n".join(lines) + "\n"
+    return {key: value for key, value in fields.items() if value not in ([], {})}
 
 
-def _input(X: np.ndarray) -> str:
-    if X.size == 0 or X.ndim == 0:
-        fill = "0" if X.size == 0 else _literal(X.reshape(-1)[0])
-        return f"{{dtype: {X.dtype.name}, shape: {_flow(X.shape)}, fill: {fill}}}"
-    written = [_literal(value) for value in X.reshape(-1)]
-    if (bits(array([_value(text) for text in written], X.dtype)) == bits(X.reshape(-1))).all():
-        return f"{{dtype: {X.dtype.name}, data: {_nested(written, X.shape)}}}"
-    # A NaN has a payload, which no number shows.
-    patterns = [f'"{pattern:0{2 * X.dtype.itemsize}x}"' for pattern in bits(X).reshape(-1)]
-    return f"{{dtype: {X.dtype.name}, bits: {_nested(patterns, X.shape)}}}"
+def _input(X: np.ndarray, data: Any) -> dict[str, Any]:
+    """The ``input`` that contains X: ``data``, or the bit patterns where that is None."""
+    dtype = _Plain(X.dtype.name)
+    if X.size == 0:
+        # Nested lists end at the first empty one.
+        return {"dtype": dtype, "shape": list(X.shape), "fill": 0}
+    if data is None:
+        patterns = [f"{pattern:0{X.dtype.itemsize * 2}x}" for pattern in bits(X).reshape(-1).tolist()]
+        return {"dtype": dtype, "bits": np.array(patterns).reshape(X.shape).tolist()}
+    return {"dtype": dtype, "data": data}
 
 
-def _literal(value: np.generic) -> str:
+def _literal_input(X: np.ndarray) -> dict[str, Any]:
+    literals = [_literal(value) for value in X.reshape(-1)]
+    if X.ndim == 0:
+        return {"dtype": _Plain(X.dtype.name), "shape": [], "fill": literals[0]}
+    # No number has the payload of a NaN.
+    is_exact = X.size and (bits(array(literals, X.dtype)) == bits(X.reshape(-1))).all()
+    return _input(X, np.array(literals, object).reshape(X.shape).tolist() if is_exact else None)
+
+
+def _literal(value: np.generic) -> float | int | str:
     """One cell as a literal of a case file."""
     dtype = value.dtype
     if not is_float(dtype):
-        return str(int(value))
+        return int(value)
     if np.isnan(value):
-        return ".nan"
-    if np.isinf(value):
-        return ".inf" if float(value) > 0 else "-.inf"
+        # Without its payload, which a conversion would keep.
+        return math.nan
     limits = ml_dtypes.finfo(dtype)
     names = {"lowest": lowest(dtype), "highest": highest(dtype), "smallest_subnormal": limits.smallest_subnormal}
     for name, limit in names.items():
         if value == limit:
-            return name
-    if float(value).is_integer() and abs(float(value)) < 2**53:
-        # The sign of a zero is its own.
-        return f"{float(value):.1f}" if value == 0 else str(int(value))
-    return repr(float(value))
-
-
-def _value(text: str) -> Any:
-    """A literal as the reader of YAML has it."""
-    words = {".nan": math.nan, ".inf": math.inf, "-.inf": -math.inf}
-    if text in words:
-        return words[text]
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _nested(texts: Sequence[str], shape: Sequence[int]) -> str:
-    if len(shape) == 1:
-        return f"[{', '.join(texts)}]"
-    step = len(texts) // shape[0]
-    rows = (_nested(texts[i * step : (i + 1) * step], shape[1:]) for i in range(shape[0]))
-    return f"[{', '.join(rows)}]"
+            return _Plain(name)
+    number = float(value)
+    # An integer has no negative zero.
+    return int(number) if number and number.is_integer() and abs(number) < 2**53 else number
 
 
 def _flow(value: Any) -> str:
     """Plain data as YAML on one line."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_word(str(key))}: {_flow(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(str(key))}: {_flow(entry)}" for key, entry in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_flow, value))}]"
     if isinstance(value, float) and not math.isfinite(value):
         return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
-    return json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, _Plain) else json.dumps(value, ensure_ascii=False)
 
 
-def _word(text: str) -> str:
+def _key(text: str) -> str:
     return text if text.replace("_", "a").isalnum() and text.isascii() else json.dumps(text)
+
+
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    """Quotes text that would be read as another value, and writes no anchors."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 (PyYAML's signature)
+        return True
+
+
+def _represent_text(dumper: Any, text: str) -> Any:
+    # The dumper quotes for YAML 1.1; files are read as YAML 1.2.
+    style = None if isinstance(scalar_value(text), str) else '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style=style)
+
+
+_Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(_Plain, _represent_text)
+
+
+def _suite_file(cases: Sequence[Case], about: str, path: Path) -> dict[str, Any]:
+    shared = {
+        key: value
+        for key, value in cases[0].provenance.items()
+        if key != "file" and all(case.provenance.get(key) == value for case in cases)
+    }
+    defaults = {"defaults": {"provenance": shared}} if shared else {}
+    return {
+        "spec": cases[0].spec,
+        "about": about,
+        **defaults,
+        "cases": [_suite_entry(case, shared, path) for case in cases],
+    }
+
+
+def _suite_entry(case: Case, shared: Mapping[str, str], path: Path) -> dict[str, Any]:
+    provenance = {key: value for key, value in case.provenance.items() if key not in shared}
+    outputs = case.outputs if len(case.outputs) == 1 and case.specification.indices else ()
+    assert case.expect is None or isinstance(case.expect, Values), "only printed values are written"
+    X = case.X
+    if _is_large(X):
+        tensor = {"npy": _write_npy(X, path, f"{case.name}.X")}
+    else:
+        tensor = _input(X, None if is_float(X.dtype) and np.isnan(X).any() else _numbers(X))
+    expect = _printed(case.expect, path, case.name) if case.expect else {}
+    erratum = {} if case.erratum is None else {"erratum": case.erratum}
+    return {**_fields(case, provenance, tensor, outputs, expect), **erratum}
+
+
+def _printed(expect: Values, path: Path, name: str) -> dict[str, Any]:
+    tensors = {key: value for key, value in (("Y", expect.Y), ("Indices", expect.Indices)) if value is not None}
+    if any(value.size == 0 for value in tensors.values()):
+        return {"shape": list(next(iter(tensors.values())).shape)}
+    return {
+        key: {"npy": _write_npy(value, path, f"{name}.{key}")} if _is_large(value) else _numbers(value)
+        for key, value in tensors.items()
+    }
+
+
+def _is_large(values: np.ndarray) -> bool:
+    # The .npy format has no name for bfloat16.
+    return values.size > MOST_INLINE and values.dtype.name != "bfloat16"
+
+
+def _write_npy(values: np.ndarray, path: Path, name: str) -> str:
+    file = path.with_suffix("") / f"{name}.npy"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("wb") as stream:
+        little_endian = values.astype(values.dtype.newbyteorder("<"), copy=False)
+        np.lib.format.write_array(stream, np.ascontiguousarray(little_endian), version=(1, 0), allow_pickle=False)
+    return file.relative_to(path.parent).as_posix()
+
+
+def _numbers(values: np.ndarray) -> Any:
+    """Nested lists of the shortest numbers that read back as these values."""
+    if not is_float(values.dtype):
+        return values.tolist()
+    short = np.array([float(str(value)) for value in values.ravel()], np.float64)
+    is_exact = np.array_equal(bits(rounded(short, values.dtype)), bits(values.ravel()))
+    return (short.reshape(values.shape) if is_exact else values.astype(np.float64)).tolist()

@@ -1,6 +1,6 @@
-"""Isolated environments: one per released version of a runtime, made once and kept in the user's cache.
+"""Isolated environments: one per released version of a runtime, created once and kept in the user's cache.
 
-What only they need is imported where one is made or looked for: most runs ask what is installed.
+Their own dependencies are imported on first use: most runs test what is installed.
 """
 
 from __future__ import annotations
@@ -12,30 +12,36 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
+import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import uv
 from packaging.version import Version
 
+_FINDING_UV = threading.Lock()
+"""Held while uv is located: ``sysconfig``, which locates it, is not safe for threads before Python 3.13."""
+
 
 class CannotMake(RuntimeError):
-    """An environment that could not be made, and how to mend it."""
+    """An environment that cannot be created; the message says how to fix it."""
 
 
 def cache() -> Path:
     """The folder that holds the environments; ``MAXPOOL_CHECK_CACHE`` overrides it."""
     import platformdirs
 
-    given = os.environ.get("MAXPOOL_CHECK_CACHE")
-    folder = Path(given) if given else Path(platformdirs.user_cache_dir("maxpool-check"))
+    override = os.environ.get("MAXPOOL_CHECK_CACHE")
+    folder = Path(override) if override else Path(platformdirs.user_cache_dir("maxpool-check"))
     return folder.absolute() / "environments"
 
 
 def interpreter(distribution: str, version: str) -> Path:
-    """The Python of an environment that holds this release and numpy, made if it is not there yet.
+    """The Python of an environment that holds this release and numpy; creates the environment if it does not exist.
 
-    Safe against other runs that make the same one: they wait. Raises :class:`CannotMake`.
+    Concurrent calls for the same release wait for one another. Raises :class:`CannotMake`.
     """
     from filelock import FileLock
 
@@ -46,24 +52,20 @@ def interpreter(distribution: str, version: str) -> Path:
         final.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(final.with_name(f"{name}.lock")):
             if not _python(final).exists():
-                # Whole or not there: what has no Python any more was made by one that has gone.
+                # The interpreter that the environment was created with may have been removed since.
                 shutil.rmtree(final, ignore_errors=True)
                 _make(final, distribution, version)
     except OSError as error:
-        raise CannotMake(
-            f"cannot write to {cache()}: {error}; set MAXPOOL_CHECK_CACHE to a folder that can be written"
-        ) from error
+        raise CannotMake(f"cannot write to {cache()}: {error}; set MAXPOOL_CHECK_CACHE to a writable folder") from error
     return _python(final)
 
 
 def fresh(folder: Path, requirements: Sequence[str]) -> Path:
-    """The Python of a new environment in ``folder`` that holds these requirements alone. Raises :class:`CannotMake`."""
+    """The Python of a new environment in ``folder`` with these requirements only. Raises :class:`CannotMake`."""
     try:
-        # uv is run from there.
-        cache().mkdir(parents=True, exist_ok=True)
         _fill(folder, sys.executable, requirements)
     except OSError as error:
-        raise CannotMake(f"cannot make an environment in {folder}: {error}") from error
+        raise CannotMake(f"cannot create an environment in {folder}: {error}") from error
     return _python(folder)
 
 
@@ -72,10 +74,10 @@ def _python(folder: Path) -> Path:
 
 
 def _make(final: Path, distribution: str, version: str) -> None:
-    # Made beside its place and moved there when it is complete, so that an interrupted run leaves nothing half done.
+    # Created next to its final place and renamed when complete, so that an interrupted run leaves nothing incomplete.
     partial = Path(tempfile.mkdtemp(prefix=f"{final.name}.", dir=final.parent))
     try:
-        requirements = [f"{distribution}=={version}", *_companions(distribution, version)]
+        requirements = [f"{distribution}=={version}", *companions(distribution, version)]
         _fill(partial / "environment", sys.executable, requirements)
         (partial / "environment").rename(final)
     finally:
@@ -83,81 +85,88 @@ def _make(final: Path, distribution: str, version: str) -> None:
 
 
 def _fill(folder: Path, python: str, requirements: Sequence[str]) -> None:
-    made = _uv("venv", "--python", python, str(folder))
-    if made.returncode == 0:
-        made = _uv("pip", "install", "--only-binary", ":all:", "--python", str(_python(folder)), *requirements)
-    if made.returncode == 0:
+    process = run_uv("venv", "--python", python, str(folder))
+    if process.returncode == 0:
+        process = run_uv("pip", "install", "--only-binary", ":all:", "--python", str(_python(folder)), *requirements)
+    if process.returncode == 0:
         return
-    others = sorted({int(minor) for minor in re.findall(r"`cp3(\d+)`", made.stderr)} - {sys.version_info[1]})
-    if python == sys.executable and "matching Python ABI tag" in made.stderr and others:
-        # The release has no wheel for this Python, but for others: take the newest of those.
+    minors = sorted({int(minor) for minor in re.findall(r"`cp3(\d+)`", process.stderr)} - {sys.version_info[1]})
+    if python == sys.executable and "matching Python ABI tag" in process.stderr and minors:
+        # The release has wheels for other versions of Python only: take the newest of them.
         shutil.rmtree(folder, ignore_errors=True)
-        _fill(folder, f"3.{others[-1]}", requirements)
+        _fill(folder, f"3.{minors[-1]}", requirements)
         return
+    version = platform.python_version() if python == sys.executable else python
     raise CannotMake(
-        f"cannot make an environment with {' and '.join(requirements)} for Python {_named(python)}:\n"
-        f"{_indented(made.stderr)}\n{_advice(made.stderr)}"
+        f"cannot create an environment with {' and '.join(requirements)} for Python {version}:\n"
+        f"{explain(process.stderr, requirements[0].partition('==')[0])}"
     )
 
 
-def _companions(distribution: str, version: str) -> list[str]:
+def companions(distribution: str, version: str) -> list[str]:
+    """What is installed with a release: numpy, and what the release needs but does not declare."""
     if distribution == "openvino":
-        # Without a numpy type for bfloat16 it could not be asked for one.
+        # numpy itself has no type for bfloat16.
         return ["numpy", "ml_dtypes"]
-    known = _PLUGINS.get(distribution)
-    if known is not None and Version(version) >= Version(known[0]):
-        return [_beside(known, version), "numpy"]
-    # Releases before 1.19 are built against numpy 1 and do not say so.
+    plugin = _PLUGINS.get(distribution)
+    if plugin is not None and Version(version) >= Version(plugin.first):
+        return [_onnxruntime_for(plugin, version), "numpy"]
+    # Releases before 1.19 are built against numpy 1 and do not declare it.
     return ["numpy<2"] if distribution.startswith("onnxruntime") and Version(version) < Version("1.19") else ["numpy"]
 
 
-_PLUGINS = {"onnxruntime-ep-webgpu": ("0", "0.4.0"), "onnxruntime-qnn": ("2", "2.7.0")}
-"""Distributions that hold a provider alone: from the first of these releases on; the second is the newest tried.
+class _Plugin(NamedTuple):
+    """A distribution that contains a provider only, since its release ``first``; ``tested`` is the newest tested."""
 
-Releases of onnxruntime-qnn before 2 hold an ONNX Runtime themselves.
-"""
+    first: str
+    tested: str
 
 
-def _beside(plugin: tuple[str, str], version: str) -> str:
-    """The ONNX Runtime beside a plugin: always the same one, since the answers are of both."""
+_PLUGINS = {"onnxruntime-ep-webgpu": _Plugin("0", "0.4.0"), "onnxruntime-qnn": _Plugin("2", "2.7.0")}
+"""Releases of onnxruntime-qnn before 2 contain an ONNX Runtime."""
+
+
+def _onnxruntime_for(plugin: _Plugin, version: str) -> str:
+    """The ONNX Runtime to install with a plugin: pinned, since results depend on both."""
     if Version("2") <= Version(version) < Version("2.4"):
-        return "onnxruntime==1.26.0"  # later ones refuse to load it
-    return "onnxruntime==1.31.1" if Version(version) <= Version(plugin[1]) else "onnxruntime"
+        return "onnxruntime==1.26.0"  # later releases cannot load the plugin
+    return "onnxruntime==1.31.1" if Version(version) <= Version(plugin.tested) else "onnxruntime"
 
 
-def _advice(said: str) -> str:
-    if "there is no version" in said or "not found in the package registry" in said:
-        return "See the released versions with 'pip index versions', and write one of them after '=='."
-    if "Failed to fetch" in said or "error sending request" in said:
-        return "The package index or the Python it offers cannot be reached. Environments once made work without it."
-    if "ABI tag" in said:
-        return "The release has no wheel for this Python; name an interpreter that has it installed with ?python=PATH."
-    return "Environments are made with uv; its own settings (UV_DEFAULT_INDEX and others) apply."
+def explain(message: str, distribution: str) -> str:
+    """An error message of uv about a distribution, indented, and what to do about it."""
+    advice = "uv manages the environments; its settings (UV_DEFAULT_INDEX and others) apply."
+    if "network was disabled" in message:
+        advice = "uv runs offline (UV_OFFLINE). Environments created before work without a package index."
+    elif "there is no version" in message or "not found in the package registry" in message:
+        advice = f"The index has no such release; for a list, see https://pypi.org/project/{distribution}/#history."
+    elif "Failed to fetch" in message or "error sending request" in message:
+        advice = "The package index or Python download cannot be reached. Environments created before work without it."
+    elif "ABI tag" in message:
+        advice = "The release has no wheel for this Python; use ?python=PATH with an interpreter that has it installed."
+    return f"{textwrap.indent(message.strip(), '    ')}\n{advice}"
 
 
-def _uv(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run_uv(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run uv with its own settings and, where those are unset, pip's index. Raises :class:`CannotMake`."""
     environment = dict(os.environ)
     for pip_name, uv_name in (("PIP_INDEX_URL", "UV_DEFAULT_INDEX"), ("PIP_EXTRA_INDEX_URL", "UV_INDEX")):
         if pip_name in environment:
             environment.setdefault(uv_name, environment[pip_name])
     try:
-        program = uv.find_uv_bin()
+        with _FINDING_UV:
+            program = uv.find_uv_bin()
     except FileNotFoundError as error:
-        raise CannotMake("uv is not installed beside maxpool-check; install it with pip install uv") from error
-    # Not in the user's folder: a project there must not configure the environment.
+        raise CannotMake("uv is not installed with maxpool-check; install it with 'pip install uv'") from error
+    # Not the user's folder: a project there must not configure the environment.
+    folder = cache()
+    folder.mkdir(parents=True, exist_ok=True)
     return subprocess.run(
         [program, "--quiet", "--no-progress", *arguments],
+        input=stdin,
         capture_output=True,
         text=True,
-        cwd=cache(),
+        cwd=folder,
         env=environment,
         check=False,
     )
-
-
-def _named(python: str) -> str:
-    return ".".join(map(str, sys.version_info[:2])) if python == sys.executable else python
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.strip().splitlines())

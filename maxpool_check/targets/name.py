@@ -22,15 +22,15 @@ _PATTERN = re.compile(
 
 
 class BadTarget(ValueError):
-    """A target name that cannot be read."""
+    """An invalid target name."""
 
 
 @dataclass(frozen=True)
 class TargetName:
-    """Who is asked, as written.
+    """A parsed target name.
 
-    ``version`` None means the installed one; ``provider`` None the runtime's default. ``function`` is PATH.py and
-    FUNCTION of a ``python:`` target, ``program`` the words of a ``command:`` target.
+    ``version`` None means the installed version; ``provider`` None the runtime's default. ``function`` is PATH.py and
+    FUNCTION of a ``python:`` target, ``program`` the arguments of a ``command:`` target.
     """
 
     text: str
@@ -43,52 +43,52 @@ class TargetName:
 
     @property
     def is_released(self) -> bool:
-        """Whether it is a runtime that has versions, not somebody's own kernel."""
+        """Whether it is a runtime with released versions, not a user's kernel."""
         return self.function is None and self.program is None
 
     def __str__(self) -> str:
         return self.text
 
     def at(self, version: str) -> TargetName:
-        """The same runtime, provider and options in an isolated release."""
+        """The same runtime, provider and options, with another version."""
         return parse(f"{self.runtime}=={version}{self.text.removeprefix(self.runtime)}")
 
 
 def parse(text: str) -> TargetName:
-    """Read a target name. Raises :class:`BadTarget`."""
+    """Parse a target name. Raises :class:`BadTarget`."""
     if text.startswith(("python:", "command:")):
         return _kernel(text)
-    found = _PATTERN.fullmatch(text)
-    if not found:
+    match = _PATTERN.fullmatch(text)
+    if not match:
         raise BadTarget(f"'{text}' is not RUNTIME[==VERSION][@PROVIDER][?key=value&...]")
-    runtime, version = found["runtime"], found["version"]
+    runtime, version = match["runtime"], match["version"]
     if runtime not in RUNTIMES:
         raise BadTarget(f"unknown runtime '{runtime}'{nearest(runtime, RUNTIMES)}; see 'maxpool-check targets'")
     if version is not None:
         try:
             Version(version)
         except InvalidVersion as error:
-            raise BadTarget(f"'{version}' is not a version, in '{text}'; write one, as 1.23.2") from error
+            raise BadTarget(f"'{version}' is not a version, in '{text}'; write e.g. 1.23.2") from error
     try:
-        options = dict(parse_qsl(found["options"] or "", strict_parsing=True) if found["options"] else [])
+        options = dict(parse_qsl(match["options"] or "", strict_parsing=True) if match["options"] else [])
     except ValueError as error:
         raise BadTarget(f"the options of '{text}' are not key=value&key=value") from error
     if version is not None and "python" in options:
-        raise BadTarget(f"'{text}' names a version and an interpreter; an interpreter has its own version")
-    return TargetName(text, runtime, version, found["provider"], options)
+        raise BadTarget(f"'{text}' has a version and an interpreter; use one of them")
+    return TargetName(text, runtime, version, match["provider"], options)
 
 
 def _kernel(text: str) -> TargetName:
-    """Somebody's own kernel: a function, or a program that speaks the protocol."""
+    """A user's kernel: a function, or a program that implements the protocol."""
     if text.startswith("python:"):
         path, _, function = text.removeprefix("python:").rpartition(":")
         if not path.endswith(".py") or not function.isidentifier():
             raise BadTarget(f"'{text}' is not python:PATH.py:FUNCTION")
         return TargetName(text, "python", function=(path, function))
     try:
-        words = shlex.split(text.removeprefix("command:"))
+        program = shlex.split(text.removeprefix("command:"))
     except ValueError as error:
         raise BadTarget(f"'{text}' is not command:PROGRAM ARG...: {error}") from error
-    if not words:
+    if not program:
         raise BadTarget(f"'{text}' is not command:PROGRAM ARG...")
-    return TargetName(text, "command", program=tuple(words))
+    return TargetName(text, "command", program=tuple(program))

@@ -1,4 +1,4 @@
-"""The ONNX model of one variant: a graph of one MaxPool node, and an activation where the case has one."""
+"""The ONNX model of a request: a graph of one MaxPool node, and an activation if the case has one."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from maxpool_check.reference.activation import Activation, Function
 from maxpool_check.reference.dtypes import NUMPY, rounded
 
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
-"""The newest operator set that models can be built for."""
+"""The newest operator set that the installed onnx supports."""
 
 SINCE = {Function.RELU: 1, Function.LEAKY_RELU: 1, Function.CLIP: 11}
-"""The operator set from which on an activation is written as it is here: Clip had no inputs for its bounds before."""
+"""The first operator set with each activation in its present form: the bounds of Clip were attributes before 11."""
 
 SMALLEST = {"kernel_shape": [1]}
 """The attributes of the smallest MaxPool, over one spatial axis."""
@@ -31,18 +31,18 @@ def build(
     activation: Activation | None = None,
     domain: str = "",
 ) -> bytes:
-    """The bytes of a model with input X and the outputs asked for, in the oldest file format that has the opset.
+    """The bytes of a model with input X and the requested outputs, in the oldest file format that has the opset.
 
-    The attributes are written as they are, right or wrong: whether a runtime refuses them is one of the variants.
-    ``activation`` is a node behind the MaxPool; ``domain`` is the MaxPool's, and ``opset`` a version of it.
+    The attributes are written unchanged, valid or not: whether a runtime refuses them is tested.
+    ``activation`` is a node after the MaxPool; ``domain`` is the MaxPool's, and ``opset`` a version of that domain.
     """
     model = onnx.ModelProto()
-    # Parameters of an activation may be zeros of either sign, which are equal as keys.
-    skeleton = _kept if activation is None else _without_attributes
+    # Parameters of an activation may be zeros of either sign, which are equal keys of a cache.
+    skeleton = _cached if activation is None else _without_attributes
     model.CopyFrom(skeleton(opset, dtype, shape, outputs, activation, domain))
     node = model.graph.node[0]
     for name, value in attributes.items():
-        # An empty list could be one of anything; a truth value is written as the integer it is to ONNX.
+        # onnx cannot derive the type of an empty list, and has no truth values.
         empty = isinstance(value, list) and not value
         written = [int(v) if isinstance(v, bool) else v for v in value] if isinstance(value, list) else value
         node.attribute.append(
@@ -54,15 +54,15 @@ def build(
 def _without_attributes(
     opset: int, dtype: str, shape: tuple[int, ...], outputs: tuple[str, ...], activation: Activation | None, domain: str
 ) -> onnx.ModelProto:
-    """The model of a MaxPool without attributes: what models of the same shape have in common."""
+    """The model of a MaxPool without attributes, which models of the same shape share."""
     element = getattr(TensorProto, dtype.upper().replace("FLOAT64", "DOUBLE") if dtype != "float32" else "FLOAT")
     pooled = outputs if activation is None else ("maxima", *outputs[1:])
     nodes: list[NodeProto] = [helper.make_node("MaxPool", ["X"], pooled, domain=domain)]
     constants: list[TensorProto] = []
     if activation is not None:
-        behind, constants = _activation(activation, dtype)
-        nodes.append(behind)
-    # The sizes of the outputs are left open: what they are is the runtime's to say.
+        node, constants = _activation(activation, dtype)
+        nodes.append(node)
+    # The sizes of the outputs are symbolic: the runtime infers them.
     rank = [f"D{axis}" for axis in range(len(shape))]
     types = {"Y": element, "Indices": TensorProto.INT64}
     graph = helper.make_graph(
@@ -77,7 +77,7 @@ def _without_attributes(
     return helper.make_model(graph, opset_imports=imports, ir_version=version)
 
 
-_kept = lru_cache(1024)(_without_attributes)
+_cached = lru_cache(1024)(_without_attributes)
 
 
 def _activation(activation: Activation, dtype: str) -> tuple[NodeProto, list[TensorProto]]:

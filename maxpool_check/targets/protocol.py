@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.results.outcomes import Failed, NotExecuted, Outcome, RefusedByTarget, Returned
-from maxpool_check.targets.worker.tensors import decoded, encoded
+from maxpool_check.targets.worker.tensors import decode, encode
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Request:
             "id": number,
             "model": base64.b64encode(self.model).decode(),
             "attributes": dict(self.attributes),
-            "inputs": {"X": encoded(self.X)},
+            "inputs": {"X": encode(self.X)},
             "outputs": list(self.outputs),
             **({"setting": self.setting} if self.setting is not None else {}),
         }
@@ -52,7 +52,7 @@ def outcome_of(message: Mapping[str, Any], number: int) -> Outcome:
     if isinstance(identity, bool) or identity != number:
         raise ValueError(f"the message for request {number} has the id {identity!r}")
     if message["type"] == "answer":
-        outputs = {name: np.asarray(decoded(tensor)) for name, tensor in message["outputs"].items()}
+        outputs = {name: np.asarray(decode(tensor)) for name, tensor in message["outputs"].items()}
         return Returned(outputs, message.get("provider"))
     if message["type"] == "refusal":
         return RefusedByTarget(_text(message["status"]), _text(message["message"]))

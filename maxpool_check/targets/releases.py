@@ -1,37 +1,40 @@
-"""The released versions of a distribution, from the package index by its ordinary client."""
+"""The released versions of a distribution, listed by uv."""
 
 from __future__ import annotations
 
-import importlib.util
-import re
-import subprocess
 import sys
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
+
+from maxpool_check.targets.environments import CannotMake, explain, run_uv
 
 
 class NoReleases(RuntimeError):
-    """The index could not be asked, or has nothing for this Python."""
+    """The package index cannot be reached, or has no release for this Python."""
 
 
 def released(distribution: str, *, pre: bool = False) -> list[Version]:
-    """The versions that the index offers to this Python, ascending; ``pre``: pre-releases too.
+    """The versions that have a wheel for this Python, ascending; with pre-releases if ``pre``.
 
-    The index, and what it is asked by, are pip's: its own settings apply. Raises :class:`NoReleases`.
+    They come from the index that environments are installed from. Raises :class:`NoReleases`.
     """
-    if importlib.util.find_spec("pip") is None:
-        raise NoReleases("the releases are listed with pip, which is not installed beside maxpool-check; install it")
-    # Wheels alone: what has to be built is not a release of a runtime that anyone upgrades to.
-    command = [sys.executable, "-m", "pip", "index", "versions", "--only-binary", ":all:", distribution]
-    done = subprocess.run([*command, *(["--pre"] if pre else [])], capture_output=True, text=True, check=False)
-    listed = re.search(r"^Available versions: (.+)$", done.stdout, re.MULTILINE)
-    if done.returncode != 0 or not listed:
-        why = "\n".join(line for line in done.stderr.splitlines() if "WARNING" not in line).strip()
-        raise NoReleases(f"no released version of {distribution} can be found: {why or 'the index names none'}")
-    found = []
-    for text in listed[1].split(","):
+    versions: list[Version] = []
+    requirement = distribution
+    # uv has no command that lists versions: resolve the newest, then the newest before it, down to the first.
+    while True:
         try:
-            found.append(Version(text.strip()))
-        except InvalidVersion:
-            continue
-    return sorted(version for version in found if pre or not version.is_prerelease)
+            process = run_uv(
+                *("pip", "compile", "--python", sys.executable, "--only-binary", ":all:", "--no-deps"),
+                *("--no-header", "--no-annotate", "--prerelease", "allow" if pre else "disallow", "-"),
+                stdin=requirement,
+            )
+        except (CannotMake, OSError) as error:
+            raise NoReleases(f"cannot list the releases of {distribution}: {error}") from error
+        if process.returncode == 0:
+            version = process.stdout.strip().rpartition("==")[2]
+            versions.append(Version(version))
+            requirement = f"{distribution}<={version},!={version}"
+        elif versions and "No solution found" in process.stderr and "network was disabled" not in process.stderr:
+            return versions[::-1]
+        else:
+            raise NoReleases(f"cannot list the releases of {distribution}:\n{explain(process.stderr, distribution)}")

@@ -1,4 +1,4 @@
-"""The runtimes that can be asked: where each comes from, and which adapter asks it."""
+"""The runtimes that can be tested: the distribution and the adapter of each."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from types import MappingProxyType
 
 @dataclass(frozen=True)
 class Runtime:
-    """One runtime. ``distribution`` is what is installed, ``adapter`` who asks it, ``about`` one line for people.
+    """One runtime: its ``distribution`` on the package index, the worker's ``adapter``, and a description.
 
-    ``extra`` is the extra of maxpool-check that installs it; empty where it comes by itself, or is the user's to install.
+    ``extra`` is the extra of maxpool-check that installs it; empty if it is a dependency or installed by the user.
     """
 
     distribution: str
@@ -36,11 +36,11 @@ RUNTIMES: Mapping[str, Runtime] = MappingProxyType(
         "onnxruntime": Runtime("onnxruntime", "onnxruntime", "ONNX Runtime"),
         **{name: Runtime(name, "onnxruntime", about) for name, about in _OTHER_PROVIDERS.items()},
         "openvino": Runtime("openvino", "openvino", "OpenVINO itself, ?opset=1, 8 or 14", "openvino"),
-        "onnx-reference": Runtime("onnx", "onnx_reference", "onnx's ReferenceEvaluator, as a subject"),
+        "onnx-reference": Runtime("onnx", "onnx_reference", "onnx's ReferenceEvaluator"),
         "torch": Runtime("torch", "torch", "PyTorch on the CPU", "torch"),
         "jax": Runtime("jax", "jax", "JAX's reduce_window on the CPU", "jax"),
         "tract": Runtime("tract", "tract", "tract", "tract"),
         "xmos": Runtime("xmos-ai-tools", "xmos", "XMOS lib_nn by way of xcore-opt", "xmos"),
     }
 )
-"""Every runtime, by the name it has in a target."""
+"""Every runtime, by its name in a target."""

@@ -136,7 +136,7 @@ def test_two_tests_of_one_name(cli, tmp_path):
         changed(tmp_path, name)
     done = cli("import", "testgenonnx", tmp_path, "-o", tmp_path / "out")
     assert done.code == 2
-    assert "the id 'sonnx:a_b' is also that of" in done.err
+    assert "the id 'sonnx:a_b' is also used in" in done.err
 
 
 def test_a_case_of_another_suite_is_shown(cli):

@@ -1,6 +1,7 @@
-"""Whole case files: what they become, and every problem of theirs with its place."""
+"""Case files: the cases they define, and every problem with its place."""
 
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from maxpool_check.corpus.collection import collect, select
 from maxpool_check.corpus.expectations import contradictions, disagreements
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.corpus.schema import case_file_schema
-from maxpool_check.corpus.tensors import Limits
+from maxpool_check.corpus.tensors import SizeLimits
 
 CASE = "cases:\n  - id: a\n    input: {dtype: float32, shape: [1, 1, 3, 3], fill: 0}\n    attributes: {kernel_shape: [2, 2]}\n"
 
@@ -34,7 +35,7 @@ def corpus(tmp_path):
 
 def problems(folder, **limits):
     with pytest.raises(CorpusError) as error:
-        collect([folder], Limits(**limits))
+        collect([folder], SizeLimits(**limits))
     return [str(problem).removeprefix(f"{folder}/") for problem in error.value.problems]
 
 
@@ -215,11 +216,11 @@ BROKEN = {
     "a huge matrix": (
         CASE.replace("id: a", "id: $a$b$c")
         + f"    matrix: {{a: {[*range(100)]}, b: {[*range(100)]}, c: {[*range(100)]}}}\n",
-        "x.yaml:5:13: the matrix makes 1000000 cases",
+        "x.yaml:5:13: the matrix has 1000000 combinations",
     ),
     "a variable that is none": (
         CASE.replace("id: a", "id: a-$n").replace("fill: 0", "fill: $m") + "    matrix: {n: [1]}\n",
-        "x.yaml:3:56: $m is not an axis of the matrix; it has n",
+        "x.yaml:3:56: $m is not an axis of the matrix; the axes are n",
     ),
     "a path that leaves the corpus": (
         "cases:\n  - id: a\n    input: {npy: ../x.npy}\n",
@@ -250,7 +251,7 @@ BROKEN = {
     "a path too long": (f"cases:\n  - id: a\n    input: {{npy: {'a' * 300}}}\n", "x.yaml:3:18: "),
     "NaN among integers": (
         "cases:\n  - id: a\n    input: {dtype: int8, shape: [1], random: {seed: 1, values: special, nan: true}}\n",
-        "x.yaml:3:78: there is a NaN only among",
+        "x.yaml:3:78: nan: true requires",
     ),
     "an unknown attribute in the defaults": (
         "defaults: {attributes: {foo: 1}}\n" + CASE,
@@ -274,10 +275,10 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_file_is_told_with_its_place(corpus, name):
+def test_a_broken_file_is_reported_with_its_place(corpus, name):
     text, expected = BROKEN[name]
-    found = problems(corpus(text))
-    assert any(line.startswith(expected) for line in found), found
+    lines = problems(corpus(text))
+    assert any(line.startswith(expected) for line in lines), lines
 
 
 def test_a_duplicate_id_names_the_first(corpus):
@@ -285,7 +286,7 @@ def test_a_duplicate_id_names_the_first(corpus):
     assert problems(corpus(CASE + second)) == ["x.yaml:5:9: duplicate id 'a', first on line 2"]
 
 
-def test_all_problems_of_all_files_come_at_once(corpus):
+def test_all_problems_of_all_files_are_reported_together(corpus):
     folder = corpus(
         "cases:\n  - id: a\n    input: {dtype: x}\n  - id: b\n    input: {dtype: int8, data: [300]}\n    tags: t\n  - id: c\n",
         y="spec: none\n" + CASE,
@@ -295,7 +296,7 @@ def test_all_problems_of_all_files_come_at_once(corpus):
     ]  # fmt: skip
 
 
-def test_all_problems_of_one_case_come_at_once(corpus):
+def test_all_problems_of_one_case_are_reported_together(corpus):
     folder = corpus(
         "titel: x\ncases:\n  - id: a\n    titel: x\n    input: {dtype: int8, data: [[[300, x, 400]]], set: [{at: [9], to: 1}]}\n"
         "    attributes: {foo: 1, bar: 2, kernel_shape: x}\n    expect: {Y: [x]}\n"
@@ -306,7 +307,7 @@ def test_all_problems_of_one_case_come_at_once(corpus):
     ]  # fmt: skip
 
 
-def test_a_contradicted_expectation_comes_with_the_other_problems_of_its_file(corpus):
+def test_a_contradicted_expectation_is_reported_with_the_other_problems_of_its_file(corpus):
     folder = corpus(CASE + "    expect: {shape: [1]}\n  - id: b\n")
     assert [line.split(": ")[0] for line in problems(folder)] == ["x.yaml:2:5", "x.yaml:6:5"]
 
@@ -327,16 +328,16 @@ def test_a_path_upwards_has_the_root_of_its_own(tmp_path, monkeypatch):
         (tmp_path / name / "x.yaml").write_text(text)
     (tmp_path / "a/known-divergences.yaml").write_text("known: []\n")
     monkeypatch.chdir(tmp_path / "a")
-    found = collect([Path("../b")])
-    assert [case.id for case in found.cases] == ["x:a"]
-    assert found.known_files == []
+    corpus = collect([Path("../b")])
+    assert [case.id for case in corpus.cases] == ["x:a"]
+    assert corpus.known_files == []
     monkeypatch.chdir(tmp_path / "b")
-    found = collect([Path("../a/x.yaml")])
-    assert [case.id for case in found.cases] == ["x:a"]
-    assert found.known_files == [Path("../a/known-divergences.yaml")]
+    corpus = collect([Path("../a/x.yaml")])
+    assert [case.id for case in corpus.cases] == ["x:a"]
+    assert corpus.known_files == [Path("../a/known-divergences.yaml")]
 
 
-def test_a_problem_of_several_expanded_cases_is_told_once(corpus):
+def test_a_problem_of_several_expanded_cases_is_reported_once(corpus):
     folder = corpus(
         CASE.replace("id: a", "id: a-$n").replace("fill: 0", "fill: x") + "    matrix: {n: [1, 2, 3]}\n",
     )
@@ -348,7 +349,7 @@ def test_a_problem_in_the_defaults_is_shown_there(corpus):
     assert problems(folder) == ["x.yaml:1:18: expected a list, found the number 3"]
 
 
-def test_a_wrong_attribute_is_fine_where_it_is_the_point(corpus):
+def test_a_wrong_attribute_is_allowed_where_the_refusal_is_expected(corpus):
     folder = corpus(
         CASE.replace("kernel_shape: [2, 2]", "kernel_shape: two, foo: 1.5")
         + "    expect: {refuse: invalid-attribute}\n"
@@ -366,15 +367,15 @@ def test_without_an_expectation_a_refusal_of_the_reference_stands(corpus):
 def test_limits_can_be_raised(corpus):
     folder = corpus(CASE.replace("[1, 1, 3, 3]", "[1, 1, 40, 40]"))
     assert problems(folder, cells=100)
-    assert len(collect([folder], Limits(2000)).cases) == 1
+    assert len(collect([folder], SizeLimits(2000)).cases) == 1
 
 
 def test_ids_count_from_the_folder_of_the_known_divergences(corpus):
     folder = corpus(CASE, "deep/er/x.yaml", **{"known-divergences": "known: []\n"})
     for path in (folder, folder / "deep", folder / "deep/er/x.yaml"):
-        found = collect([path])
-        assert [case.id for case in found.cases] == ["deep/er/x:a"]
-        assert found.known_files == [folder / "known-divergences.yaml"]
+        collected = collect([path])
+        assert [case.id for case in collected.cases] == ["deep/er/x:a"]
+        assert collected.known_files == [folder / "known-divergences.yaml"]
     assert collect([folder]).whole
     assert collect([folder, folder / "deep"]).whole
 
@@ -405,7 +406,7 @@ def test_the_same_id_in_two_corpora(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "x.yaml").write_text(CASE)
-    with pytest.raises(CorpusError, match="the id 'x:a' is also that of"):
+    with pytest.raises(CorpusError, match="the id 'x:a' is also used in"):
         collect([tmp_path / "a", tmp_path / "b"])
 
 
@@ -419,7 +420,7 @@ def test_selection(corpus):
     assert select(cases, ["z"]) == ()
 
 
-def test_the_digest_of_a_case_follows_what_is_asked_and_nothing_else(corpus):
+def test_the_digest_of_a_case_depends_only_on_what_determines_the_result(corpus):
     def digest(text):
         (case,) = collect([corpus(text)]).cases
         return case.sha256
@@ -459,3 +460,14 @@ def test_the_published_schema_is_printed():
         [sys.executable, "-m", "maxpool_check", "schema", "case"], capture_output=True, text=True, check=True
     ).stdout
     assert json.loads(printed) == case_file_schema()
+
+
+def test_a_pickled_case_leaves_its_cached_results_behind(corpus):
+    (case,) = collect([corpus(CASE)]).cases
+    before = pickle.dumps(case)
+    digest, pooling = case.sha256, case.resolved
+    assert pickle.dumps(case) == before
+    (restored, again) = pickle.loads(pickle.dumps((case, case)))
+    assert restored is again
+    assert (restored.sha256, restored.resolved, restored.origin) == (digest, pooling, case.origin)
+    assert restored.provenance == case.provenance

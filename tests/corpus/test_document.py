@@ -1,4 +1,4 @@
-"""YAML as plain data with places, and everything that is refused before it can do harm."""
+"""YAML as plain data with places, and files that are refused."""
 
 import math
 
@@ -12,7 +12,7 @@ from maxpool_check.corpus.problems import CorpusError
 def problem(text):
     with pytest.raises(CorpusError) as error:
         parse(text, "f.yaml")
-    return [str(found) for found in error.value.problems]
+    return [str(entry) for entry in error.value.problems]
 
 
 @pytest.mark.parametrize(
@@ -28,9 +28,9 @@ def problem(text):
     ],
 )  # fmt: skip
 def test_scalars(text, value):
-    found = parse(f"a: {text}", "f.yaml").data["a"]
-    assert found == value
-    assert type(found) is type(value)
+    parsed = parse(f"a: {text}", "f.yaml").data["a"]
+    assert parsed == value
+    assert type(parsed) is type(value)
 
 
 def test_minus_zero_and_nan():
@@ -40,16 +40,16 @@ def test_minus_zero_and_nan():
 
 
 def test_places():
-    found = parse("a:\n  - b: 1\n    c: [2, 3]\n", "f.yaml")
-    assert str(found.problem(("a", 0, "c", 1), "x")) == "f.yaml:3:12: x"
-    assert str(found.problem(("a", 0), "x", key="c")) == "f.yaml:3:5: x"
-    assert str(found.problem(("a", 0, "c", 7, "z"), "x")) == "f.yaml:3:8: x"
+    file = parse("a:\n  - b: 1\n    c: [2, 3]\n", "f.yaml")
+    assert str(file.problem(("a", 0, "c", 1), "x")) == "f.yaml:3:12: x"
+    assert str(file.problem(("a", 0), "x", key="c")) == "f.yaml:3:5: x"
+    assert str(file.problem(("a", 0, "c", 7, "z"), "x")) == "f.yaml:3:8: x"
 
 
 def test_aliases_share_a_value_and_its_place():
-    found = parse("a: &x [1, 2]\nb: *x\n", "f.yaml")
-    assert found.data == {"a": [1, 2], "b": [1, 2]}
-    assert str(found.problem(("b", 1), "y")) == "f.yaml:1:11: y"
+    file = parse("a: &x [1, 2]\nb: *x\n", "f.yaml")
+    assert file.data == {"a": [1, 2], "b": [1, 2]}
+    assert str(file.problem(("b", 1), "y")) == "f.yaml:1:11: y"
 
 
 @pytest.mark.parametrize(
@@ -74,23 +74,23 @@ def test_aliases_share_a_value_and_its_place():
     ],
 )
 def test_refused(text, place, words):
-    (found,) = problem(text)
-    assert found.startswith(f"f.yaml:{place}: ")
-    assert words in found
+    (message,) = problem(text)
+    assert message.startswith(f"f.yaml:{place}: ")
+    assert words in message
 
 
 def test_an_alias_bomb_is_refused_before_it_goes_off():
     lines = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
-    (found,) = problem("\n".join(lines))
-    assert "aliases add more than" in found
+    (message,) = problem("\n".join(lines))
+    assert "aliases add more than" in message
 
 
-def test_every_duplicate_is_told():
+def test_every_duplicate_is_reported():
     assert len(problem("a: 1\na: 2\nb: {c: 1, c: 2}\n")) == 2
 
 
-def test_what_is_not_text_is_refused_at_its_place(tmp_path):
+def test_bytes_that_are_not_text_are_refused_with_their_place(tmp_path):
     path = tmp_path / "x.yaml"
     path.write_bytes(b"a: 1\nb: \xff\xfe")
     with pytest.raises(CorpusError, match=r"x\.yaml:2:4: not UTF-8"):

@@ -1,4 +1,4 @@
-"""The tests of other suites: ONNX's test data and SONNX's generated tests, imported and read where they are."""
+"""The tests of other suites: ONNX's test data and SONNX's generated tests, imported and read directly."""
 
 import json
 import shutil
@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from onnx import TensorProto, helper, numpy_helper
 
-from maxpool_check.corpus.case import Case, Origin, Values
+from maxpool_check.corpus.case import Case, Values
 from maxpool_check.corpus.case_file import read_cases
 from maxpool_check.corpus.collection import collect
 from maxpool_check.corpus.expectations import contradictions, disagreements
 from maxpool_check.corpus.importers import onnx_backend
-from maxpool_check.corpus.importers.writer import MOST_INLINE, NotOurs, write
 from maxpool_check.corpus.problems import CorpusError
-from maxpool_check.corpus.tensors import Limits
+from maxpool_check.corpus.tensors import SizeLimits
+from maxpool_check.corpus.writing import MOST_INLINE, ForeignFile, write_suite
 from maxpool_check.reference.dtypes import NUMPY, bits
 from maxpool_check.specifications import specification
 from tests.reference.test_onnx_test_data import CASES as NODE_TESTS
@@ -63,10 +63,12 @@ def changed(folder, name="a.json", **fields):
 
 
 def everything(case):
-    """All that a case says, in a form that can be compared; where it is written aside."""
-    printed = [None if one is None else (one.dtype, one.tolist()) for one in (case.expect.Y, case.expect.Indices)]
-    said = (case.id, case.title, case.covers, case.tags, case.outputs, dict(case.provenance), case.erratum)
-    return case.sha256, said, printed
+    """All fields of a case but its origin, in a form that can be compared."""
+    printed = [
+        None if values is None else (values.dtype, values.tolist()) for values in (case.expect.Y, case.expect.Indices)
+    ]
+    fields = (case.id, case.title, case.covers, case.tags, case.outputs, dict(case.provenance), case.erratum)
+    return case.sha256, fields, printed
 
 
 def tree(folder):
@@ -75,7 +77,7 @@ def tree(folder):
 
 @pytest.fixture(scope="module")
 def suite():
-    return onnx_backend.read(Limits())
+    return onnx_backend.read(SizeLimits())
 
 
 class TestOnnxBackend:
@@ -94,7 +96,7 @@ class TestOnnxBackend:
             }  # fmt: skip
 
     def test_it_is_read_back_as_it_was(self, suite, tmp_path):
-        write(suite.cases, tmp_path, "about", "test", Limits())
+        write_suite(suite.cases, tmp_path, "about", "test", SizeLimits())
         assert [everything(case) for case in collect([tmp_path]).cases] == [everything(case) for case in suite.cases]
         # Some of ONNX's tensors are too large for a text that people read.
         assert any(case.X.size > MOST_INLINE for case in suite.cases)
@@ -153,9 +155,9 @@ class TestOnnxTestdata:
             ),
             (model(helper.make_node("Relu", ["x"], ["y"])), "its node is Relu"),
             (model(helper.make_node("MaxPool", ["x"], ["y"], domain="com.example")), "its node is MaxPool of com.example"),
-            (model(inputs=("x", "w")), "X is not the one input"),
+            (model(inputs=("x", "w")), "X is not the only input"),
             (model(helper.make_node("MaxPool", ["x"], ["y"], kernal_shape=[2])), "no attribute 'kernal_shape'"),
-            (model(opset=9999), "operator set 9999 is none of those"),
+            (model(opset=9999), "has the operator sets 1 to"),
         ],
     )  # fmt: skip
     def test_other_models_are_left_out_by_name(self, tmp_path, made, why):
@@ -207,7 +209,7 @@ class TestOnnxTestdata:
     def test_a_tensor_over_the_limit(self, tmp_path):
         stored(tmp_path / "a", model(), (X, Y))
         with pytest.raises(CorpusError, match="X has 16 cells; the limit is 15"):
-            collect([tmp_path], Limits(15))
+            collect([tmp_path], SizeLimits(15))
 
     def test_a_printed_value_that_the_reference_does_not_share(self, tmp_path):
         stored(tmp_path / "a", model(), (X, Y + np.array([[0, 0], [1, 0]], np.float32)))
@@ -219,16 +221,16 @@ class TestOnnxTestdata:
 
 
 class TestTestgenonnx:
-    def test_the_samples_are_the_same_imported_and_where_they_are(self, tmp_path):
+    def test_the_samples_are_the_same_imported_and_read_directly(self, tmp_path):
         direct = collect([SAMPLES])
         assert direct.left_out == ()
         assert {case.id for case in direct.cases} == {f"sonnx:{file.stem}" for file in SAMPLES.glob("*.json")}
-        write(direct.cases, tmp_path, "about", "test", Limits())
+        write_suite(direct.cases, tmp_path, "about", "test", SizeLimits())
         imported = collect([tmp_path])
         assert [everything(case) for case in imported.cases] == [everything(case) for case in direct.cases]
         assert [problem for case in imported.cases for problem in contradictions(case)] == []
 
-    def test_what_a_sample_says(self):
+    def test_the_fields_of_a_sample(self):
         case = next(case for case in collect([SAMPLES]).cases if "int8" in case.id)
         assert "BD-011" in case.tags
         assert case.covers == ("Y-C1",)
@@ -245,9 +247,9 @@ class TestTestgenonnx:
         shutil.copytree(SAMPLES, tmp_path / "b")
         ids = [case.id for case in collect([tmp_path]).cases]
         assert len(set(ids)) == 6
-        assert {one.partition(":")[0] for one in ids} == {"a/sonnx", "b/sonnx"}
+        assert {name.partition(":")[0] for name in ids} == {"a/sonnx", "b/sonnx"}
 
-    def test_a_value_that_json_has_no_word_for(self, tmp_path):
+    def test_a_value_that_json_cannot_express(self, tmp_path):
         values = [["inf", "-inf", "nan", -0.0]]
         of = {"dtype": "float", "input": {"shape": [1, 1, 1, 4], "values": values}}
         ones = {"kernel_shape": [1, 1], "strides": [1, 1], "dilations": [1, 1]}
@@ -274,7 +276,7 @@ class TestTestgenonnx:
         (tmp_path / "package.json").write_text("{}")
         corpus = collect([tmp_path])
         assert [case.id for case in corpus.cases] == ["sonnx:good"]
-        assert [Path(one.path).name for one in corpus.left_out] == ["bad.json", "package.json"]
+        assert [Path(problem.path).name for problem in corpus.left_out] == ["bad.json", "package.json"]
         assert why in corpus.left_out[0].message
         assert "it has no operator" in corpus.left_out[1].message
 
@@ -291,7 +293,7 @@ class TestTestgenonnx:
             ({"input": json.loads("[" * 300 + "]" * 300)}, "nested too deeply"),
         ],
     )
-    def test_a_test_that_makes_no_sense_is_named(self, tmp_path, fields, why):
+    def test_an_invalid_test_is_named(self, tmp_path, fields, why):
         changed(tmp_path, "good.json")
         changed(tmp_path, "bad.json", **fields)
         with pytest.raises(CorpusError) as raised:
@@ -331,9 +333,8 @@ class TestCaseFilesComeFirst:
 def case_of(X, Y, name="a", **fields):
     document = specification("onnx-22")
     return Case(
-        id=f"group:{name}", title="title", spec="onnx-22", covers=(), tags=(), X=X, attributes={"kernel_shape": [1]},
-        outputs=("Y",), policies=document.policies, expect=Values(Y, None), erratum="anything",
-        origin=Origin("", 1, 1), **fields,
+        id=f"group:{name}", spec="onnx-22", X=X, attributes={"kernel_shape": [1]}, outputs=("Y",),
+        policies=document.policies, title="title", expect=Values(Y, None), erratum="anything", **fields,
     )  # fmt: skip
 
 
@@ -348,8 +349,8 @@ class TestWriter:
     @given(X=st.sampled_from(sorted(NUMPY)).flatmap(lambda name: tensors(NUMPY[name])))
     def test_every_bit_of_every_dtype_is_read_back(self, X, tmp_path_factory):
         folder = tmp_path_factory.mktemp("written")
-        write([case_of(X, X)], folder, "about", "test", Limits())
-        (case,) = read_cases(folder / "group.yaml", folder, Limits())
+        write_suite([case_of(X, X)], folder, "about", "test", SizeLimits())
+        (case,) = read_cases(folder / "group.yaml", folder, SizeLimits())
         np.testing.assert_array_equal(bits(case.X), bits(X), strict=True)
         # What is printed has no payload of a NaN.
         assert case.expect.Y.dtype == X.dtype
@@ -360,8 +361,8 @@ class TestWriter:
     @pytest.mark.parametrize("shape", [(0, 1, 2), (1, 2, 0), (1, 0, 2, 2)])
     def test_a_tensor_without_cells(self, shape, tmp_path):
         X = np.zeros(shape, np.float32)
-        write([case_of(X, X)], tmp_path, "about", "test", Limits())
-        (case,) = read_cases(tmp_path / "group.yaml", tmp_path, Limits())
+        write_suite([case_of(X, X)], tmp_path, "about", "test", SizeLimits())
+        (case,) = read_cases(tmp_path / "group.yaml", tmp_path, SizeLimits())
         assert (case.X.shape, case.expect.shape) == (shape, shape)
 
     @pytest.mark.parametrize(
@@ -370,20 +371,20 @@ class TestWriter:
     def test_text_is_read_back_as_text(self, text, tmp_path):
         provenance = {"suite": text, "file": text}
         made = replace(case_of(X[0], X[0], text, provenance=provenance), title=text, tags=(text,), covers=(text,))
-        write([made], tmp_path, text, "test", Limits())
-        (case,) = read_cases(tmp_path / "group.yaml", tmp_path, Limits())
+        write_suite([made], tmp_path, text, "test", SizeLimits())
+        (case,) = read_cases(tmp_path / "group.yaml", tmp_path, SizeLimits())
         assert everything(case) == everything(made)
 
-    def test_a_file_of_somebody_else_is_not_replaced(self, tmp_path):
+    def test_a_foreign_file_is_not_replaced(self, tmp_path):
         (tmp_path / "group.yaml").write_text("cases: mine\n")
-        with pytest.raises(NotOurs, match="group.yaml is there already"):
-            write([case_of(X[0], X[0])], tmp_path, "about", "test", Limits())
+        with pytest.raises(ForeignFile, match="group.yaml exists and was not written"):
+            write_suite([case_of(X[0], X[0])], tmp_path, "about", "test", SizeLimits())
         assert tree(tmp_path) == {Path("group.yaml"): b"cases: mine\n"}
 
 
 @pytest.mark.parametrize(
     ("values", "why"),
-    [(np.zeros((1, 1, 3, 3)), "the file holds float64, expected float32"), (None, "there is no file 'y.npy'")],
+    [(np.zeros((1, 1, 3, 3)), "the file contains float64, expected float32"), (None, "there is no file 'y.npy'")],
 )
 def test_a_printed_tensor_beside_the_case_file(tmp_path, values, why):
     (tmp_path / "a.yaml").write_text(

@@ -1,4 +1,4 @@
-"""Every form of an input, and every way to get it wrong."""
+"""Every form of an input, and every mistake in one."""
 
 import hashlib
 import math
@@ -10,22 +10,22 @@ import pytest
 
 from maxpool_check.corpus.literals import BadLiteral, array, array_of_bits
 from maxpool_check.corpus.random_values import draw, stream
-from maxpool_check.corpus.tensors import BadInput, Limits, tensor
+from maxpool_check.corpus.tensors import BadInput, SizeLimits, tensor
 from maxpool_check.reference.dtypes import NAMES, NUMPY, bits, rounded
 
 
-def made(folder=None, **given):
-    return tensor(given, folder, folder, Limits(1000))
+def build(folder=None, **fields):
+    return tensor(fields, folder, folder, SizeLimits(1000))
 
 
-def bad(folder=None, **given):
+def mistake(folder=None, **fields):
     with pytest.raises(BadInput) as error:
-        made(folder, **given)
+        build(folder, **fields)
     return error.value
 
 
 def test_data_has_the_shape_of_its_nesting():
-    X = made(dtype="float32", data=[[[1, 2.5], [math.inf, -0.0]]])
+    X = build(dtype="float32", data=[[[1, 2.5], [math.inf, -0.0]]])
     assert (X.dtype, X.shape) == (np.float32, (1, 2, 2))
     assert np.signbit(X[0, 1, 1])
 
@@ -91,7 +91,7 @@ def test_a_bad_literal_says_where():
 
 @pytest.mark.parametrize("data", [[[1, 2], [3]], [[1], 2], [1, [2]], [[], [1]]])
 def test_ragged_data(data):
-    assert "ragged" in str(bad(dtype="float32", data=data))
+    assert "ragged" in str(mistake(dtype="float32", data=data))
 
 
 @pytest.mark.parametrize(
@@ -110,10 +110,10 @@ def test_bfloat16_is_rounded_once(value):
 
 
 def test_bits_are_exact():
-    X = made(dtype="float32", bits=[["0x7fc00001", "ff800000"], ["00000001", 0]])
+    X = build(dtype="float32", bits=[["0x7fc00001", "ff800000"], ["00000001", 0]])
     assert bits(X).tolist() == [[0x7FC00001, 0xFF800000], [1, 0]]
-    assert made(dtype="int8", bits=[["80"]]).tolist() == [[-128]]
-    assert bits(made(dtype="bfloat16", bits=[["7fc1"]])).tolist() == [[0x7FC1]]
+    assert build(dtype="int8", bits=[["80"]]).tolist() == [[-128]]
+    assert bits(build(dtype="bfloat16", bits=[["7fc1"]])).tolist() == [[0x7FC1]]
 
 
 @pytest.mark.parametrize("pattern", ["1ff", "xyz", "-1", "1_0", "+1", " 1", 10, 1.5, None])
@@ -123,15 +123,15 @@ def test_bad_bits(pattern):
 
 
 def test_fill_arange_and_set():
-    assert made(dtype="int8", shape=[1, 2], fill="lowest").tolist() == [[-128, -128]]
-    assert made(dtype="int8", shape=[2, 2], arange={"start": 3, "step": -1}).tolist() == [[3, 2], [1, 0]]
-    assert made(dtype="float16", shape=[3], arange={}).tolist() == [0, 1, 2]
-    assert made(dtype="uint8", shape=[0, 2], fill=1).shape == (0, 2)
-    assert made(dtype="float32", shape=[2], fill=0, set=[{"at": [1], "to": -math.inf}]).tolist() == [0, -math.inf]
+    assert build(dtype="int8", shape=[1, 2], fill="lowest").tolist() == [[-128, -128]]
+    assert build(dtype="int8", shape=[2, 2], arange={"start": 3, "step": -1}).tolist() == [[3, 2], [1, 0]]
+    assert build(dtype="float16", shape=[3], arange={}).tolist() == [0, 1, 2]
+    assert build(dtype="uint8", shape=[0, 2], fill=1).shape == (0, 2)
+    assert build(dtype="float32", shape=[2], fill=0, set=[{"at": [1], "to": -math.inf}]).tolist() == [0, -math.inf]
 
 
 @pytest.mark.parametrize(
-    ("given", "words", "path"),
+    ("fields", "message", "path"),
     [
         ({"dtype": "int8"}, "found none", ()),
         ({"dtype": "int8", "shape": [1], "fill": 0, "data": [0]}, "found data and fill", ("fill",)),
@@ -146,17 +146,17 @@ def test_fill_arange_and_set():
         ({"dtype": "int8", "shape": [2], "fill": 0, "set": [{"at": [0], "to": 200}]}, "127", ("set", 0, "to")),
     ],
 )
-def test_bad_inputs(given, words, path):
-    error = bad(**given)
-    assert words in str(error)
+def test_bad_inputs(fields, message, path):
+    error = mistake(**fields)
+    assert message in str(error)
     assert error.path[: len(path)] == path
 
 
 def test_npy_files(tmp_path):
     np.save(tmp_path / "x.npy", np.array([[1, 2]], ">i2"))
-    assert made(tmp_path, npy="x.npy").tolist() == [[1, 2]]
-    assert made(tmp_path, npy="x.npy", set=[{"at": [0, 0], "to": 7}]).tolist() == [[7, 2]]
-    assert "holds int16" in str(bad(tmp_path, npy="x.npy", dtype="int8"))
+    assert build(tmp_path, npy="x.npy").tolist() == [[1, 2]]
+    assert build(tmp_path, npy="x.npy", set=[{"at": [0, 0], "to": 7}]).tolist() == [[7, 2]]
+    assert "contains int16" in str(mistake(tmp_path, npy="x.npy", dtype="int8"))
 
 
 def test_npy_files_that_are_refused(tmp_path):
@@ -168,14 +168,14 @@ def test_npy_files_that_are_refused(tmp_path):
     np.save(corpus / "large.npy", np.zeros(2000, np.int8))
     (corpus / "text.npy").write_text("hello")
     (corpus / "link.npy").symlink_to(tmp_path / "outside.npy")
-    assert "leads out" in str(bad(corpus, npy="../outside.npy"))
-    assert "leads out" in str(bad(corpus, npy=str(tmp_path / "outside.npy")))
-    assert "leads out" in str(bad(corpus, npy="link.npy"))
-    assert "no file" in str(bad(corpus, npy="absent.npy"))
-    assert "not a .npy file" in str(bad(corpus, npy="pickled.npy"))
-    assert "not a .npy file" in str(bad(corpus, npy="text.npy"))
-    assert "no tensor of" in str(bad(corpus, npy="complex.npy"))
-    assert "--max-cells" in str(bad(corpus, npy="large.npy"))
+    assert "leads out" in str(mistake(corpus, npy="../outside.npy"))
+    assert "leads out" in str(mistake(corpus, npy=str(tmp_path / "outside.npy")))
+    assert "leads out" in str(mistake(corpus, npy="link.npy"))
+    assert "no file" in str(mistake(corpus, npy="absent.npy"))
+    assert "not a .npy file" in str(mistake(corpus, npy="pickled.npy"))
+    assert "not a .npy file" in str(mistake(corpus, npy="text.npy"))
+    assert "no tensor of" in str(mistake(corpus, npy="complex.npy"))
+    assert "--max-cells" in str(mistake(corpus, npy="large.npy"))
 
 
 def test_the_stream_is_splitmix64():
@@ -204,7 +204,7 @@ def test_random_values_are_of_their_dtype_and_the_same_each_time(name, values):
 
 
 def test_random_values_never_change():
-    # A case is a promise: the same seed must ask the same variant with every release.
+    # The same seed must give the same case in every release.
     digest = hashlib.sha256()
     for name in NAMES:
         for values in ("distinct", "normal", "ties", "special"):
@@ -212,7 +212,7 @@ def test_random_values_never_change():
     assert digest.hexdigest() == "7715ec1e2f4d3b09edc8d3272b011704df32d056b6a5ea5369d3f6f1d043deae"
 
 
-def test_special_values_hold_nan_only_if_asked():
+def test_special_values_contain_nan_only_on_request():
     dtype = NUMPY["float32"]
     assert not np.isnan(draw("special", 1, (500,), dtype, nan=False)).any()
     assert np.isnan(draw("special", 1, (500,), dtype, nan=True)).any()

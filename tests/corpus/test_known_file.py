@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from maxpool_check.corpus.known_file import Shown, append, narrow, read_known
+from maxpool_check.corpus.known_file import KnownRange, append, narrow, read_known
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
@@ -14,10 +14,10 @@ RELEASES = ("1.27.0", "1.28.0", "1.29.0", "1.30.0")
 BOTH = (DivergenceKind.INDICES_SENTINEL, DivergenceKind.Y_LOWEST_FOR_NEG_INF)
 
 
-def shown(within="<1.29.0", kinds=BOTH, provider="CPUExecutionProvider", variant=WITH_INDICES):
+def known_range(bound="<1.29.0", kinds=BOTH, provider="CPUExecutionProvider", variant=WITH_INDICES):
     older, newer = RELEASES[:2], RELEASES[2:]
-    releases, others = (older, newer) if within.startswith("<") else (newer, older)
-    return Shown("a:b", variant, kinds, "onnxruntime", provider, releases, others, within)
+    releases, other_releases = (older, newer) if bound.startswith("<") else (newer, older)
+    return KnownRange("a:b", variant, kinds, "onnxruntime", provider, releases, other_releases, bound)
 
 
 def entry(when, name="seed", cases='["a:b"]'):
@@ -31,12 +31,12 @@ def entry(when, name="seed", cases='["a:b"]'):
 def write(tmp_path):
     path = tmp_path / "known-divergences.yaml"
 
-    def written(*entries, ending="\n"):
+    def write_entries(*entries, ending="\n"):
         text = ("# reviewed\nknown:\n" + "".join(entries)).replace("\n", ending)
         path.write_bytes(text.encode())
         return path
 
-    return written
+    return write_entries
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,10 @@ def write(tmp_path):
 def test_an_entry_is_narrowed_to_the_releases_that_show_it(write, before, after, ending):
     path = write(entry(before), entry("onnxruntime < 1.31", "other", '["c:d"]'), ending=ending)
     old = path.read_bytes()
-    narrow(path, shown())
+    narrow(path, known_range())
     expected = old if after is None else old.replace(f"when: {before}".encode(), f"when: {after}".encode(), 1)
     if "!=" in before:
-        # A version outside those that were asked may stay excluded.
+        # A version outside the tested ones may stay excluded.
         assert read_known(path)[0].when.versions.contains("1.28.0")
         assert not read_known(path)[0].when.versions.contains("1.29.0")
         return
@@ -70,22 +70,22 @@ def test_an_entry_is_narrowed_to_the_releases_that_show_it(write, before, after,
 
 def test_the_newer_side_is_narrowed_from_below_and_several_entries_at_once(write):
     path = write(entry("onnxruntime"), entry("onnxruntime >= 1.20", "again"))
-    said = narrow(path, shown(">=1.29.0"))
-    assert [str(one.when) for one in read_known(path)] == ["onnxruntime >=1.29.0"] * 2
-    assert len(said) == 2
+    messages = narrow(path, known_range(">=1.29.0"))
+    assert [str(entry.when) for entry in read_known(path)] == ["onnxruntime >=1.29.0"] * 2
+    assert len(messages) == 2
 
 
-def test_an_entry_of_several_cases_is_narrowed_with_a_word_of_warning(write):
+def test_an_entry_of_several_cases_is_narrowed_with_a_warning(write):
     path = write(entry("onnxruntime", cases='["a:*"]'))
-    assert "it binds other cases too" in narrow(path, shown())[0]
+    assert "covers other cases too" in narrow(path, known_range())[0]
 
 
-def test_other_kinds_and_other_questions_are_left_alone(write):
+def test_other_kinds_and_other_variants_are_left_alone(write):
     path = write(entry("onnxruntime"))
-    assert narrow(path, shown(kinds=(DivergenceKind.INDICES_SENTINEL,))) == []
-    assert narrow(path, shown(variant=Y_ONLY)) == []
-    assert narrow(path, shown(provider="CUDAExecutionProvider")) == []
-    assert narrow(path, shown(kinds=())) == []
+    assert narrow(path, known_range(kinds=(DivergenceKind.INDICES_SENTINEL,))) == []
+    assert narrow(path, known_range(variant=Y_ONLY)) == []
+    assert narrow(path, known_range(provider="CUDAExecutionProvider")) == []
+    assert narrow(path, known_range(kinds=())) == []
 
 
 @pytest.mark.parametrize(
@@ -95,12 +95,12 @@ def test_other_kinds_and_other_questions_are_left_alone(write):
         [entry("&w onnxruntime < 1.31"), entry("*w", "alias")],
     ],
 )
-def test_what_cannot_be_changed_safely_is_left_for_a_hand(write, entries):
+def test_what_cannot_be_changed_safely_is_left_to_the_user(write, entries):
     path = write(*entries)
     before = path.read_bytes()
-    said = narrow(path, shown())
+    messages = narrow(path, known_range())
     assert path.read_bytes() == before
-    assert "by hand" in said[0]
+    assert "by hand" in messages[0]
     assert not list(path.parent.glob("*.yaml.*"))
 
 
@@ -112,16 +112,16 @@ def test_bounds_that_make_no_difference_are_dropped_and_others_kept():
     )
 
 
-def test_entries_are_added_at_the_end_and_what_stands_there_is_kept(write):
+def test_entries_are_added_at_the_end_and_the_existing_text_is_kept(write):
     path = write(entry("onnxruntime"))
-    (there,) = read_known(path)
+    (existing,) = read_known(path)
     before = path.read_text()
-    append(path, [replace(there, id='more-"quoted"-#')])
+    append(path, [replace(existing, id='more-"quoted"-#')])
     assert path.read_text().startswith(before.rstrip())
-    assert [one.id for one in read_known(path)] == ["seed", 'more-"quoted"-#']
+    assert [entry.id for entry in read_known(path)] == ["seed", 'more-"quoted"-#']
 
 
-def test_a_file_that_cannot_be_added_to_is_left_as_it_is(tmp_path):
+def test_a_file_that_cannot_be_added_to_is_not_changed(tmp_path):
     path = tmp_path / "known-divergences.yaml"
     path.write_text("known: []\n")
     source = tmp_path / "source.yaml"

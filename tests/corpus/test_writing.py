@@ -1,4 +1,4 @@
-"""Case files that are written read back to the same bits."""
+"""Written case files read back bit for bit."""
 
 from dataclasses import replace
 
@@ -7,24 +7,24 @@ import pytest
 
 from maxpool_check.corpus.case_file import read_cases
 from maxpool_check.corpus.collection import collect
-from maxpool_check.corpus.tensors import Limits
+from maxpool_check.corpus.tensors import SizeLimits
 from maxpool_check.corpus.writing import case_file
 from maxpool_check.reference.dtypes import NAMES, NUMPY, is_float
 from tests.conftest import CASES
 
-EVERY = [case for case in collect([CASES]).cases if case.X.size <= 200]
+SMALL_CASES = [case for case in collect([CASES]).cases if case.X.size <= 200]
 
 
-def again(case, folder):
+def write_and_read(case, folder):
     path = folder / "written.yaml"
     path.write_text(case_file(case, 'Words with: a colon, "quotes" and ümlauts.'), encoding="utf-8")
-    (read,) = read_cases(path, folder, Limits())
+    (read,) = read_cases(path, folder, SizeLimits())
     return read
 
 
 def test_every_case_of_the_corpus(tmp_path):
-    for case in EVERY:
-        read = again(case, tmp_path)
+    for case in SMALL_CASES:
+        read = write_and_read(case, tmp_path)
         assert read.sha256 == case.sha256, case.id
         assert (read.title, read.tags, read.covers) == (case.title, case.tags, case.covers)
 
@@ -35,11 +35,13 @@ def test_every_bit_pattern(name, tmp_path):
     patterns = np.random.default_rng(7).integers(0, 2 ** (8 * dtype.itemsize) - 1, 400, f"u{dtype.itemsize}")
     X = patterns.view(dtype)
     if is_float(dtype):
-        # With NaN and without: they are written in two ways.
+        # Tensors without NaN are written as numbers.
         numbers = X[~np.isnan(X)][:300]
         case = replace(
-            EVERY[0], spec="openvino-14", X=numbers.reshape(1, 1, -1), attributes={}, outputs=("Y",), expect=None
+            SMALL_CASES[0], spec="openvino-14", X=numbers.reshape(1, 1, -1), attributes={}, outputs=("Y",), expect=None
         )
-        assert again(case, tmp_path).X.tobytes() == numbers.tobytes()
-    case = replace(EVERY[0], spec="openvino-14", X=X.reshape(1, 4, 100), attributes={}, outputs=("Y",), expect=None)
-    assert again(case, tmp_path).X.tobytes() == X.tobytes()
+        assert write_and_read(case, tmp_path).X.tobytes() == numbers.tobytes()
+    case = replace(
+        SMALL_CASES[0], spec="openvino-14", X=X.reshape(1, 4, 100), attributes={}, outputs=("Y",), expect=None
+    )
+    assert write_and_read(case, tmp_path).X.tobytes() == X.tobytes()

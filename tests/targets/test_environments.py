@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from maxpool_check.targets import environments
-from maxpool_check.targets.environments import CannotMake, interpreter
+from maxpool_check.targets.environments import CannotMake, companions, interpreter
 
 network = pytest.mark.network
 
@@ -26,30 +26,55 @@ def versions(python):
 
 
 @network
-def test_two_runs_that_make_the_same_environment_make_it_once(empty_cache):
-    made, calls = [], []
-    fill = environments._fill
+def test_several_threads_create_the_same_environment_once(empty_cache):
+    interpreters, commands = [], []
 
-    def counted(*arguments):
-        calls.append(arguments)
-        fill(*arguments)
+    def counted(*arguments, run_uv=environments.run_uv):
+        commands.append(arguments[0])
+        return run_uv(*arguments)
 
-    def make():
-        made.append(interpreter("onnxruntime", "1.23.2"))
+    def create():
+        interpreters.append(interpreter("onnxruntime", "1.23.2"))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(environments, "_fill", counted)
-        threads = [threading.Thread(target=make) for _ in range(3)]
+        patch.setattr(environments, "run_uv", counted)
+        threads = [threading.Thread(target=create) for _ in range(3)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    assert len(set(made)) == 1
-    assert len(made) == 3
-    assert len(calls) == 1
-    assert versions(made[0])[0] == "1.23.2"
-    # Nothing half made is left, only the environment and its lock.
+    assert len(set(interpreters)) == 1
+    assert len(interpreters) == 3
+    assert commands == ["venv", "pip"]
+    assert versions(interpreters[0])[0] == "1.23.2"
+    # Nothing incomplete is left, only the environment and its lock.
     assert len(list(empty_cache.iterdir())) == 2
+
+
+SLOW_SYSCONFIG = """
+import sys, threading, time
+from pathlib import Path
+from maxpool_check.targets.environments import run_uv
+
+class Slow:
+    def find_spec(name, path=None, target=None):
+        if name.startswith("_sysconfigdata"):
+            time.sleep(0.3)
+
+sys.meta_path.insert(0, Slow)
+threads = [threading.Thread(target=lambda: print(run_uv("--version").returncode)) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_the_first_environments_of_a_process_may_be_created_by_several_threads(empty_cache):
+    command = [sys.executable, "-c", SLOW_SYSCONFIG]
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert process.stderr == ""
+    assert process.stdout.split() == ["0", "0", "0"]
 
 
 @network
@@ -62,15 +87,15 @@ def test_an_old_release_gets_the_numpy_it_was_built_for(empty_cache):
 
 @network
 def test_a_version_that_was_never_released(empty_cache):
-    with pytest.raises(CannotMake, match=r"(?s)onnxruntime==9\.9\.9.*pip index versions") as error:
+    with pytest.raises(CannotMake, match=r"(?s)onnxruntime==9\.9\.9.*has no such release") as error:
         interpreter("onnxruntime", "9.9.9")
     assert "Traceback" not in str(error.value)
-    # The next try starts afresh.
+    # The next attempt starts from nothing.
     assert [path.suffix for path in empty_cache.iterdir()] == [".lock"]
 
 
 @pytest.mark.parametrize(
-    ("distribution", "version", "companions"),
+    ("distribution", "version", "requirements"),
     [
         ("onnxruntime", "1.18.1", ["numpy<2"]),
         ("onnxruntime-openvino", "1.24.1", ["numpy"]),
@@ -81,8 +106,8 @@ def test_a_version_that_was_never_released(empty_cache):
         ("onnxruntime-ep-webgpu", "0.4.0", ["onnxruntime==1.31.1", "numpy"]),
     ],
 )
-def test_a_plugin_gets_an_onnx_runtime_beside_it(distribution, version, companions):
-    assert environments._companions(distribution, version) == companions
+def test_a_plugin_gets_an_onnx_runtime_with_it(distribution, version, requirements):
+    assert companions(distribution, version) == requirements
 
 
 def test_without_a_network_the_error_says_so(empty_cache, monkeypatch):

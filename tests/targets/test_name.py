@@ -24,7 +24,7 @@ def test_a_distribution_of_onnx_runtime_is_a_runtime(runtime):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("", "is not RUNTIME"),
         ("onnxruntine", "did you mean 'onnxruntime'"),
@@ -32,13 +32,13 @@ def test_a_distribution_of_onnx_runtime_is_a_runtime(runtime):
         ("onnxruntime=1.23.2", "is not RUNTIME"),
         ("onnxruntime==new", "'new' is not a version"),
         ("onnxruntime?python", "key=value"),
-        ("onnxruntime==1.23.2?python=/x", "an interpreter"),
+        ("onnxruntime==1.23.2?python=/x", "use one of them"),
         ("python", "unknown runtime 'python'"),
         ("python:kernel.py", "python:PATH.py:FUNCTION"),
         ("python:kernel:f", "python:PATH.py:FUNCTION"),
         ("python:kernel.py:not a name", "python:PATH.py:FUNCTION"),
     ],
 )
-def test_what_is_none(text, words):
-    with pytest.raises(BadTarget, match=words.replace(".", r"\.")):
+def test_invalid_names(text, message):
+    with pytest.raises(BadTarget, match=message.replace(".", r"\.")):
         parse(text)

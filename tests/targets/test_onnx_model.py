@@ -1,4 +1,4 @@
-"""Models: made from what models of the same shape have in common, and the same bytes as if made whole."""
+"""Models: built from a cached model of the same shape, with the same bytes as if built at once."""
 
 import itertools
 
@@ -24,8 +24,8 @@ ATTRIBUTES = st.dictionaries(
 )
 
 
-def made_whole(opset, attributes, dtype, shape, outputs, domain):
-    """The model as onnx's own helper makes it, node and attributes at once."""
+def built_at_once(opset, attributes, dtype, shape, outputs, domain):
+    """The model as onnx's helper builds it, node and attributes at once."""
     node = helper.make_node("MaxPool", ["X"], outputs, domain=domain)
     node.attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
     rank = [f"D{axis}" for axis in range(len(shape))]
@@ -49,14 +49,14 @@ def made_whole(opset, attributes, dtype, shape, outputs, domain):
     st.sampled_from([("Y",), ("Y", "Indices")]),
     st.sampled_from(["", "com.ms.internal.nhwc"]),
 )
-def test_a_model_is_the_one_that_is_made_whole(opset, attributes, dtype, shape, outputs, domain):
+def test_a_model_is_the_same_as_if_built_at_once(opset, attributes, dtype, shape, outputs, domain):
     built = build(opset, attributes, dtype, shape, outputs, domain=domain)
-    assert built == made_whole(opset, attributes, dtype, shape, outputs, domain)
-    # Once more: the first one must have left nothing behind.
+    assert built == built_at_once(opset, attributes, dtype, shape, outputs, domain)
+    # Again: the first one must not have changed the cached model.
     assert build(opset, attributes, dtype, shape, outputs, domain=domain) == built
 
 
-def test_models_of_other_questions_differ():
+def test_models_of_different_requests_differ():
     clip = Activation(Function.CLIP, (0.0, 6.0))
     variants = itertools.product(
         (12, 22), ({}, {"kernel_shape": [2]}), ("float32", "float16"), ((1, 1, 4), (1, 1, 5)), (("Y",), ("Y", "Indices")),
@@ -71,4 +71,4 @@ def test_lists_that_onnx_cannot_type_are_integers(value):
     (attribute,) = (
         onnx.load_from_string(build(22, {"pads": value}, "float32", (1, 1, 1), ("Y",))).graph.node[0].attribute
     )
-    assert (attribute.type, list(attribute.ints)) == (onnx.AttributeProto.INTS, [int(one) for one in value])
+    assert (attribute.type, list(attribute.ints)) == (onnx.AttributeProto.INTS, [int(flag) for flag in value])

@@ -1,4 +1,4 @@
-"""Real runtimes through their adapters: what is known of each, seen again."""
+"""Real runtimes through their adapters: known behaviour of each."""
 
 import os
 
@@ -9,10 +9,10 @@ from tests.conftest import CASES
 RIGHT = ["edge/batches-channels.yaml", "edge/dilations.yaml", "edge/strides.yaml"]
 
 
-def asked(cli, target, *paths, **changed):
-    done = cli("run", *[CASES / path for path in paths], "-t", target, "--no-known", "--format", "json", **changed)
-    assert done.code in (0, 1), done.err
-    return done.json
+def run(cli, target, *paths):
+    process = cli("run", *[CASES / path for path in paths], "-t", target, "--no-known", "--format", "json")
+    assert process.code in (0, 1), process.err
+    return process.json
 
 
 def kinds(document):
@@ -30,50 +30,50 @@ def assert_right(document):
 
 @pytest.mark.network
 @pytest.mark.parametrize("opset", ["1", "8", "14"])
-def test_openvino_is_asked_its_own_operators(cli, opset):
-    document = asked(cli, f"openvino==2026.4.1?opset={opset}", *RIGHT, f"openvino/version-{opset}.yaml"
+def test_openvino_runs_its_own_operators(cli, opset):
+    document = run(cli, f"openvino==2026.4.1?opset={opset}", *RIGHT, f"openvino/version-{opset}.yaml"
                      if opset != "8" else "openvino/examples-8.yaml")  # fmt: skip
     (target,) = document["targets"]
     assert (target["speaks"], target["provider"]) == (f"openvino-{opset}", "CPU")
     assert target["indices"] == (None if opset == "1" else "whole")
-    wrong = {name.partition(":")[0] for (name, _), found in kinds(document).items() if found}
+    wrong = {name.partition(":")[0] for (name, _), shown in kinds(document).items() if shown}
     # What is known: -inf, and refusals of empty tensors; ordinary geometry is right.
     assert not wrong & {path.removesuffix(".yaml") for path in RIGHT}, wrong
-    own = [one for one in document["results"] if one["spec"] == f"openvino-{opset}" and one["verdict"] == "conforms"]
+    results = [result for result in document["results"] if result["spec"] == f"openvino-{opset}"]
+    own = [result for result in results if result["verdict"] == "conforms"]
     assert own
-    assert all(one["translation"] == [] for one in own)
+    assert all(result["translation"] == [] for result in own)
 
 
 @pytest.mark.network
 def test_openvino_computes_float64_in_float32_and_starts_from_the_lowest_value(cli):
-    document = asked(cli, "openvino==2026.4.1", "edge/neg-inf.yaml", "openvino/types.yaml")
-    found = kinds(document)
-    assert "y-lowest-for-neg-inf" in found["edge/neg-inf:first-plane-float32", "indices"]
-    assert found["openvino/types:neighbours-float64", "y-only"] == ["y-rounded-to-float32"]
+    shown = kinds(run(cli, "openvino==2026.4.1", "edge/neg-inf.yaml", "openvino/types.yaml"))
+    assert "y-lowest-for-neg-inf" in shown["edge/neg-inf:first-plane-float32", "indices"]
+    assert shown["openvino/types:neighbours-float64", "y-only"] == ["y-rounded-to-float32"]
 
 
 def test_onnxs_own_evaluator_leaves_out_the_channel_offset(cli):
-    found = kinds(asked(cli, "onnx-reference", "edge/batches-channels.yaml"))
-    assert any("indices-plane-relative" in one for one in found.values())
+    shown = kinds(run(cli, "onnx-reference", "edge/batches-channels.yaml"))
+    assert any("indices-plane-relative" in kinds_of_case for kinds_of_case in shown.values())
 
 
-def test_the_domain_of_onnx_runtime_is_asked_of_nobody_else(cli):
-    document = asked(cli, "onnx-reference", "nhwc/examples.yaml")
-    in_domain = [one for one in document["results"] if one["variant"].endswith("in-domain")]
+def test_the_domain_of_onnx_runtime_is_not_expressible_elsewhere(cli):
+    document = run(cli, "onnx-reference", "nhwc/examples.yaml")
+    in_domain = [result for result in document["results"] if result["variant"].endswith("in-domain")]
     assert in_domain
-    assert {one["verdict"] for one in in_domain} == {"not-expressible"}
+    assert {result["verdict"] for result in in_domain} == {"not-expressible"}
 
 
 @pytest.mark.network
 def test_a_bad_option_of_a_runtime(cli):
-    for target, words in (
+    for target, message in (
         ("openvino==2026.4.1?opset=9", "opset must be one of 1, 8, 14"),
         ("openvino==2026.4.1?oppset=8", "unknown option oppset"),
         ("onnx-reference?x=1", "unknown option x"),
     ):
-        done = cli("targets", target)
-        assert done.code == 3
-        assert words in done.out
+        process = cli("targets", target)
+        assert process.code == 3
+        assert message in process.out
 
 
 runtimes = pytest.mark.runtimes
@@ -81,7 +81,7 @@ runtimes = pytest.mark.runtimes
 
 @runtimes
 def test_the_openvino_provider_of_onnx_runtime(cli):
-    document = asked(cli, "onnxruntime-openvino==1.24.1@OpenVINOExecutionProvider", *RIGHT, "edge/neg-inf.yaml")
+    document = run(cli, "onnxruntime-openvino==1.24.1@OpenVINOExecutionProvider", *RIGHT, "edge/neg-inf.yaml")
     assert document["targets"][0]["provider"] == "OpenVINOExecutionProvider"
     assert counts(document)["conforms"] > 10
     assert "y-lowest-for-neg-inf" in kinds(document)["edge/neg-inf:first-plane-float32", "indices"]
@@ -89,7 +89,7 @@ def test_the_openvino_provider_of_onnx_runtime(cli):
 
 @runtimes
 def test_the_padding_of_qnn_counts_as_zero(cli):
-    document = asked(cli, "onnxruntime-qnn==2.7.0@QNNExecutionProvider?backend_type=htp", "edge/asymmetric-pads.yaml",
+    document = run(cli, "onnxruntime-qnn==2.7.0@QNNExecutionProvider?backend_type=htp", "edge/asymmetric-pads.yaml",
                      "onnx/examples.yaml", "sonnx/float.yaml")  # fmt: skip
     assert document["targets"][0]["provider"] == "QNNExecutionProvider"
     wrong = [cell for result in document["results"] for cell in result["cells"] if cell["kind"] == "y-pad-value-leak"]
@@ -99,7 +99,7 @@ def test_the_padding_of_qnn_counts_as_zero(cli):
 
 @runtimes
 def test_webgpu_on_a_software_driver(cli):
-    document = asked(cli, "onnxruntime-ep-webgpu==0.4.0@WebGpuExecutionProvider", "onnx/examples.yaml")
+    document = run(cli, "onnxruntime-ep-webgpu==0.4.0@WebGpuExecutionProvider", "onnx/examples.yaml")
     assert document["targets"][0]["provider"] == "WebGpuExecutionProvider"
     assert counts(document)["conforms"] > 5
 
@@ -107,23 +107,22 @@ def test_webgpu_on_a_software_driver(cli):
 @runtimes
 @pytest.mark.parametrize("target", ["jax==0.10.2", "tract==0.23.9"])
 def test_ordinary_geometry_is_right(cli, target):
-    assert_right(asked(cli, target, *RIGHT))
+    assert_right(run(cli, target, *RIGHT))
 
 
 @runtimes
 def test_pytorch_counts_in_each_plane_and_is_right_when_converted(cli):
-    document = asked(cli, f"torch?python={os.environ['TORCH_PYTHON']}", "edge/batches-channels.yaml")
+    document = run(cli, f"torch?python={os.environ['TORCH_PYTHON']}", "edge/batches-channels.yaml")
     assert document["targets"][0]["indices"] == "plane"
     assert_right(document)
-    converted = [one for one in document["results"] if one["variant"] == "indices" and one["verdict"] == "conforms"]
-    assert all(
-        "Indices counted in each plane, converted to the whole tensor" in one["translation"] for one in converted
-    )
+    indices = [result for result in document["results"] if result["variant"] == "indices"]
+    translations = [result["translation"] for result in indices if result["verdict"] == "conforms"]
+    assert all("Indices counted in each plane, converted to the whole tensor" in steps for steps in translations)
 
 
 @runtimes
 def test_xmos_computes_its_own_examples(cli):
-    document = asked(cli, "xmos==1.4.2", "xmos/examples.yaml", "documents/xmos-maxpool2d.yaml")
+    document = run(cli, "xmos==1.4.2", "xmos/examples.yaml", "documents/xmos-maxpool2d.yaml")
     assert counts(document)["conforms"] > 10
     assert "diverges" not in counts(document)
 
@@ -131,5 +130,5 @@ def test_xmos_computes_its_own_examples(cli):
 @runtimes
 def test_same_with_dilation_is_5x5_everywhere_but_in_onnx_runtime(cli):
     for target, size in (("tract==0.23.9", 5), ("jax==0.10.2", 5), ("onnxruntime", 4)):
-        found = kinds(asked(cli, target, "documents/onnx-22.yaml"))
-        assert (found["documents/onnx-22:same-upper", "y-only"] == ["shape"]) == (size == 4), target
+        shown = kinds(run(cli, target, "documents/onnx-22.yaml"))
+        assert (shown["documents/onnx-22:same-upper", "y-only"] == ["shape"]) == (size == 4), target

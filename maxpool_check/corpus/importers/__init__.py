@@ -1,7 +1,7 @@
 """Cases of other suites: ONNX's test data, and SONNX's generated tests.
 
-A format is a module that makes cases of files. The cases have the same ids whether the files are read where they are or
-imported first: the folder, the document, and the name of the test, as ``node/onnx-22:test_maxpool_2d_default``.
+Each format is a module that converts files to cases. A case has the same id whether its file is read directly or imported
+first: the folder, the document, and the name of the test, e.g. ``node/onnx-22:test_maxpool_2d_default``.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from maxpool_check.corpus.importers import onnx_testdata, testgenonnx
-from maxpool_check.corpus.importers.suite import Suite, gathered
-from maxpool_check.corpus.tensors import Limits
+from maxpool_check.corpus.importers.suite import Suite, read_files
+from maxpool_check.corpus.tensors import SizeLimits
 
 FORMATS = {".onnx": onnx_testdata, ".json": testgenonnx}
-"""The formats of files that are read where they are, by suffix."""
+"""The formats of files that can be read directly, by suffix."""
 
 
-def found(folder: Path) -> list[Path]:
-    """The files below a folder that other suites are made of."""
+def find_files(folder: Path) -> list[Path]:
+    """The files of other suites below a folder."""
     return sorted([*folder.rglob(onnx_testdata.PATTERN), *folder.rglob(testgenonnx.PATTERN)])
 
 
-def takes(file: Path) -> bool:
-    """Whether a single file is one of another suite, rather than a case file."""
-    return file.suffix in FORMATS and FORMATS[file.suffix].takes(file)
+def is_supported(file: Path) -> bool:
+    """Whether a file is of another suite, not a case file."""
+    return file.suffix in FORMATS and FORMATS[file.suffix].is_supported(file)
 
 
-def read(files: Iterable[Path], root: Path, limits: Limits) -> Suite:
-    """The cases of files that :func:`found` found or that it :func:`takes`; their ids count from ``root``."""
-    return gathered(files, lambda file: FORMATS[file.suffix].read(file, root, limits))
+def read(files: Iterable[Path], root: Path, limits: SizeLimits) -> Suite:
+    """The cases of files of other suites; their ids are relative to ``root``."""
+    return read_files(files, lambda file: FORMATS[file.suffix].read(file, root, limits))

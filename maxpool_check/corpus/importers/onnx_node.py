@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxpool_check.corpus.importers.suite import Broken, LeftOut, content, dtype_of
-from maxpool_check.corpus.tensors import Limits
+from maxpool_check.corpus.importers.suite import Broken, LeftOut, dtype_of, read_bytes
+from maxpool_check.corpus.tensors import SizeLimits
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.specifications import SPECIFICATIONS
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
 
 MAX_BYTES = 16 * 2**20
-"""The largest model that is read: one node needs few."""
+"""The largest model that is read: a model of one node is small."""
 
 _OWN_DOMAINS = ("", "ai.onnx")
 
 
 def load(path: Path) -> ModelProto:
-    """A model. Raises :class:`Broken`; :class:`LeftOut` for one too large to be a MaxPool alone."""
+    """Read a model. Raises :class:`Broken`, and :class:`LeftOut` for one that is too large to be a single MaxPool."""
     import onnx
     from google.protobuf.message import DecodeError
 
@@ -31,10 +31,10 @@ def load(path: Path) -> ModelProto:
     except OSError as error:
         raise Broken(f"cannot be read: {error.strerror}") from error
     if size > MAX_BYTES:
-        raise LeftOut(f"the model has {size} bytes; at most {MAX_BYTES} are read")
+        raise LeftOut(f"the model has {size} bytes; the limit is {MAX_BYTES}")
     model = onnx.ModelProto()
     try:
-        model.ParseFromString(content(path, MAX_BYTES))
+        model.ParseFromString(read_bytes(path, MAX_BYTES))
     except DecodeError as error:
         raise Broken(f"not an ONNX model: {error}") from error
     if not model.HasField("graph"):
@@ -42,32 +42,32 @@ def load(path: Path) -> ModelProto:
     return model
 
 
-def tensor(path: Path, limits: Limits) -> np.ndarray:
-    """A tensor of a ``.pb`` file. Raises :class:`Broken`, and :class:`LeftOut` for an element type that no MaxPool has."""
+def tensor(path: Path, limits: SizeLimits) -> np.ndarray:
+    """The tensor of a ``.pb`` file. Raises :class:`Broken`, and :class:`LeftOut` for a type that no MaxPool has."""
     import onnx
     from google.protobuf.message import DecodeError
     from onnx import numpy_helper
 
     proto = onnx.TensorProto()
     try:
-        # Room for a name and a comment.
-        proto.ParseFromString(content(path, limits.cells * 8 + 2**16))
+        # Leaves room for a name and a comment.
+        proto.ParseFromString(read_bytes(path, limits.cells * 8 + 2**16))
     except DecodeError as error:
         raise Broken(f"not a tensor in ONNX's file format: {error}", path) from error
     if proto.data_type == onnx.TensorProto.UNDEFINED:
         raise Broken("not a tensor in ONNX's file format: it has no element type", path)
     if proto.data_location == onnx.TensorProto.EXTERNAL:
-        raise Broken("its values are in another file; only those inside are read", path)
+        raise Broken("its values are in another file, which is not supported", path)
     try:
         dtype = NUMPY[dtype_of(onnx.TensorProto.DataType.Name(proto.data_type))]
-        # Older releases of onnx give bfloat16 as float32.
+        # Older releases of onnx convert bfloat16 to float32.
         return np.ascontiguousarray(numpy_helper.to_array(proto).astype(dtype, copy=False))
     except (ValueError, TypeError) as error:
         raise Broken(f"not a tensor in ONNX's file format: {error}", path) from error
 
 
 def maxpool_of(model: ModelProto) -> NodeProto:
-    """The one node of a model that is a MaxPool and nothing else. Raises :class:`LeftOut`."""
+    """The node of a model of one MaxPool. Raises :class:`LeftOut`."""
     graph = model.graph
     if len(graph.node) != 1:
         types = list(dict.fromkeys(node.op_type for node in graph.node))
@@ -75,48 +75,48 @@ def maxpool_of(model: ModelProto) -> NodeProto:
         raise LeftOut(f"its graph has {len(graph.node)} nodes{named}; expected one MaxPool")
     node = graph.node[0]
     if node.op_type != "MaxPool" or node.domain not in _OWN_DOMAINS:
-        owner = f" of {node.domain}" if node.domain not in _OWN_DOMAINS else ""
-        raise LeftOut(f"its node is {node.op_type}{owner}, not ONNX's MaxPool")
-    if len(node.input) != 1 or [given.name for given in graph.input] != list(node.input):
-        raise LeftOut("X is not the one input of its graph")
-    strange = [given.name for given in graph.output if given.name not in [name for name in node.output if name]]
-    if strange or not graph.output:
-        raise LeftOut(f"the outputs of its graph are not those of its node: {', '.join(strange) or 'there are none'}")
+        domain = f" of {node.domain}" if node.domain not in _OWN_DOMAINS else ""
+        raise LeftOut(f"its node is {node.op_type}{domain}, not ONNX's MaxPool")
+    if len(node.input) != 1 or [value.name for value in graph.input] != list(node.input):
+        raise LeftOut("X is not the only input of its graph")
+    others = [value.name for value in graph.output if value.name not in [name for name in node.output if name]]
+    if others or not graph.output:
+        raise LeftOut(f"the outputs of its graph are not those of its node: {', '.join(others) or 'none'}")
     return node
 
 
 def outputs_of(model: ModelProto, node: NodeProto) -> list[str]:
-    """What each output of the graph is, ``Y`` or ``Indices``, in the graph's order."""
+    """``Y`` or ``Indices`` for each output of the graph, in order."""
     names = dict(zip(node.output, ("Y", "Indices"), strict=False))
-    return [names[given.name] for given in model.graph.output]
+    return [names[value.name] for value in model.graph.output]
 
 
-def asked(outputs: list[str]) -> tuple[str, ...]:
-    """The outputs a case asks for that prints these."""
+def requested_outputs(outputs: list[str]) -> tuple[str, ...]:
+    """The outputs that a case with these printed outputs requests."""
     return ("Y", "Indices") if "Indices" in outputs else ("Y",)
 
 
 def document_of(model: ModelProto) -> tuple[str, int]:
-    """The version of ONNX's MaxPool in force in a model, as its document, and the operator set. Raises :class:`LeftOut`."""
+    """The document of the MaxPool version that a model uses, and its operator set. Raises :class:`LeftOut`."""
     import onnx
 
     # The first models named no operator set.
-    opset = next((one.version for one in model.opset_import if one.domain in _OWN_DOMAINS), 1)
+    opset = next((entry.version for entry in model.opset_import if entry.domain in _OWN_DOMAINS), 1)
     newest = onnx.defs.onnx_opset_version()
     if not 1 <= opset <= newest:
-        raise LeftOut(f"operator set {opset} is none of those that onnx {onnx.__version__} knows, 1 to {newest}")
+        raise LeftOut(f"onnx {onnx.__version__} has the operator sets 1 to {newest}, not {opset}")
     document = f"onnx-{onnx.defs.get_schema('MaxPool', opset, '').since_version}"
     if document not in SPECIFICATIONS:
-        raise LeftOut(f"operator set {opset} has the document {document}; there are {', '.join(SPECIFICATIONS)}")
+        raise LeftOut(f"operator set {opset} has the document {document}; supported are {', '.join(SPECIFICATIONS)}")
     return document, opset
 
 
 def attributes_of(node: NodeProto) -> dict[str, Any]:
-    """The attributes of a node as plain data. Raises :class:`Broken`."""
+    """The attributes of a node as plain Python data. Raises :class:`Broken`."""
     from onnx import helper
 
     try:
-        values = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+        values = {entry.name: helper.get_attribute_value(entry) for entry in node.attribute}
     except ValueError as error:
         raise Broken(f"an attribute that cannot be read: {error}") from error
     return {

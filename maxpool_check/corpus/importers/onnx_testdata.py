@@ -1,4 +1,4 @@
-"""ONNX's test data: ``model.onnx``, with its ``test_data_set_N/input_0.pb`` and ``output_M.pb`` beside it."""
+"""ONNX's test data: ``model.onnx``, with ``test_data_set_N/input_0.pb`` and ``output_M.pb`` next to it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 from maxpool_check.corpus.case import Case, Values
 from maxpool_check.corpus.importers import onnx_node
-from maxpool_check.corpus.importers.suite import Broken, LeftOut, case, group_of
-from maxpool_check.corpus.tensors import Limits
+from maxpool_check.corpus.importers.suite import Broken, LeftOut, build_case, group_of
+from maxpool_check.corpus.tensors import SizeLimits
 
 NAME = "onnx-testdata"
 PATTERN = "model.onnx"
@@ -16,24 +16,25 @@ PATTERN = "model.onnx"
 _DATA_SET = re.compile(r"test_data_set_(\d+)")
 
 
-def takes(file: Path) -> bool:
-    """Every ONNX model; whether it is a case shows when it is read."""
+def is_supported(file: Path) -> bool:
+    """Whether the file exists: any ONNX model may be a case."""
     return file.is_file()
 
 
-def read(file: Path, root: Path, limits: Limits) -> list[Case]:
-    """A case for each data set of a model, named as the model's folder.
+def read(file: Path, root: Path, limits: SizeLimits) -> list[Case]:
+    """A case for each data set of a model, named after the model's folder.
 
-    Raises :class:`LeftOut` for a model that is not one MaxPool node, or has no data; :class:`Broken`.
+    Raises :class:`LeftOut` for a model that is not a single MaxPool or has no data, and :class:`Broken`.
     """
     model = onnx_node.load(file)
     node = onnx_node.maxpool_of(model)
     spec, opset = onnx_node.document_of(model)
     outputs = onnx_node.outputs_of(model, node)
     folder = file.parent.absolute()
-    sets = sorted((int(found[1]), one) for one in folder.iterdir() if (found := _DATA_SET.fullmatch(one.name)))
+    entries = ((_DATA_SET.fullmatch(entry.name), entry) for entry in folder.iterdir())
+    sets = sorted((int(match[1]), entry) for match, entry in entries if match)
     if not sets:
-        raise LeftOut("there is no test_data_set_0 beside it")
+        raise LeftOut("there is no test_data_set_0 next to it")
     producer = " ".join(filter(None, (model.producer_name, model.producer_version)))
     group = group_of(folder.parent, root)
     cases = []
@@ -45,22 +46,22 @@ def read(file: Path, root: Path, limits: Limits) -> list[Case]:
             for i, name in enumerate(outputs)
             if (data / f"output_{i}.pb").is_file()
         }
-        where = f"{folder.name}/{data.name}"
+        file_name = f"{folder.name}/{data.name}"
         cases.append(
-            case(
+            build_case(
                 group=group,
                 name=folder.name if number == 0 else f"{folder.name}/{number}",
                 title=f"{folder.name}, {data.name.replace('_', ' ')}",
                 spec=spec,
                 X=onnx_node.tensor(data / "input_0.pb", limits),
                 attributes=onnx_node.attributes_of(node),
-                outputs=onnx_node.asked(outputs),
+                outputs=onnx_node.requested_outputs(outputs),
                 expect=Values(printed.get("Y"), printed.get("Indices")),
                 path=file,
                 provenance={
                     "suite": NAME,
                     "version": f"operator set {opset}" + (f", {producer}" if producer else ""),
-                    "file": f"{group}/{where}" if group else where,
+                    "file": f"{group}/{file_name}" if group else file_name,
                 },
                 limits=limits,
             )

@@ -1,4 +1,4 @@
-"""What comes of interpretation another suite: cases, what is left out, and what cannot be read."""
+"""The result of reading another suite: cases, tests left out, and files that cannot be read."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.case import Case, Origin, Values
-from maxpool_check.corpus.case_file import too_large
+from maxpool_check.corpus.case_file import output_excess
 from maxpool_check.corpus.problems import Problem
-from maxpool_check.corpus.tensors import Limits
+from maxpool_check.corpus.tensors import SizeLimits
 from maxpool_check.reference import dtypes
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.attributes import typed
@@ -23,7 +23,7 @@ from maxpool_check.specifications.refused import IllTyped
 
 @dataclass(frozen=True)
 class Suite:
-    """The cases of some files; ``left_out`` are tests that are no cases, ``broken`` are files that cannot be read."""
+    """The cases of some files; ``left_out`` are tests that cannot be cases, ``broken`` files that cannot be read."""
 
     cases: tuple[Case, ...] = ()
     left_out: tuple[Problem, ...] = ()
@@ -31,63 +31,63 @@ class Suite:
 
 
 class LeftOut(Exception):
-    """A test that was understood and is no case; the text says why."""
+    """A valid test that cannot be a case, with the reason."""
 
 
 class Broken(Exception):
-    """A file that cannot be read; the text says why. Its path, where it is another one than the one asked for."""
+    """A file that cannot be read, with the reason; ``path`` if it is not the file being read but one next to it."""
 
     def __init__(self, message: str, path: Path | None = None, line: int = 1, column: int = 1) -> None:
         super().__init__(message)
         self.path, self.line, self.column = path, line, column
 
 
-def gathered(files: Iterable[Path], read: Callable[[Path], Sequence[Case]]) -> Suite:
-    """What comes of all files, read one by one."""
+def read_files(files: Iterable[Path], read: Callable[[Path], Sequence[Case]]) -> Suite:
+    """Read all files; collect cases, tests left out and broken files."""
     cases: list[Case] = []
     left_out: list[Problem] = []
     broken: list[Problem] = []
     for file in files:
         try:
             cases += read(file)
-        except LeftOut as why:
-            left_out.append(Problem(str(file), 1, 1, str(why)))
+        except LeftOut as reason:
+            left_out.append(Problem(str(file), 1, 1, str(reason)))
         except Broken as error:
             broken.append(Problem(str(error.path or file), error.line, error.column, str(error)))
     return Suite(tuple(cases), tuple(left_out), tuple(broken))
 
 
-def content(file: Path, most: int) -> bytes:
-    """The bytes of a file of at most so many. Raises :class:`Broken`."""
+def read_bytes(file: Path, most: int) -> bytes:
+    """The content of a file of at most ``most`` bytes. Raises :class:`Broken`."""
     try:
         size = file.stat().st_size
         if size > most:
-            raise Broken(f"the file has {size} bytes; at most {most} are read", file)
+            raise Broken(f"the file has {size} bytes; the limit is {most}", file)
         return file.read_bytes()
     except OSError as error:
         raise Broken(f"cannot be read: {error.strerror}", file) from error
 
 
 def group_of(folder: Path, root: Path) -> str:
-    """What the ids of a folder's cases begin with: its path inside ``root``; nothing for the root and what is outside."""
+    """The prefix of ids in a folder: its path relative to ``root``; empty for the root and for folders outside."""
     inside = Path(os.path.relpath(folder.absolute(), root.absolute())).as_posix()
     return "" if inside == "." or inside.startswith("..") else inside
 
 
 def dtype_of(name: str) -> str:
-    """The tool's name of an element type that ONNX or C calls otherwise. Raises :class:`LeftOut`."""
-    known = {"float": "float32", "double": "float64"}.get(name.lower(), name.lower())
-    if known not in dtypes.NAMES:
-        raise LeftOut(f"a tensor of type {name}; there are {', '.join(dtypes.NAMES)}")
-    return known
+    """The name of a dtype, from its name in ONNX or C. Raises :class:`LeftOut`."""
+    dtype = {"float": "float32", "double": "float64"}.get(name.lower(), name.lower())
+    if dtype not in dtypes.NAMES:
+        raise LeftOut(f"a tensor of type {name}; supported are {', '.join(dtypes.NAMES)}")
+    return dtype
 
 
-def case(
+def build_case(
     *, group: str, name: str, title: str, spec: str, X: np.ndarray, attributes: Mapping[str, Any],
-    outputs: Sequence[str], expect: Values, path: Path | str, provenance: Mapping[str, str], limits: Limits,
+    outputs: Sequence[str], expect: Values, path: Path | str, provenance: Mapping[str, str], limits: SizeLimits,
     covers: Sequence[str] = (), tags: Sequence[str] = (),
 ) -> Case:  # fmt: skip
-    """One case. Raises :class:`LeftOut` for attributes the document does not know, :class:`Broken` for what makes no case."""
+    """Build and check a case. Raises :class:`LeftOut` for attributes that the document lacks, and :class:`Broken`."""
     document = specification(spec)
     try:
         typed(attributes, document.attributes, document.title)
@@ -101,18 +101,18 @@ def case(
     if X.size > limits.cells:
         raise Broken(f"X has {X.size} cells; the limit is {limits.cells} (raise it with --max-cells)")
     prefix = f"{group}/{spec}" if group else spec
-    made = Case(
-        id=f"{prefix}:{_word(name)}", title=title, spec=spec, covers=tuple(covers), tags=tuple(map(_word, tags)), X=X,
-        attributes=attributes, outputs=tuple(outputs), policies=document.policies,
-        expect=None if expect.Y is None and expect.Indices is None else expect, erratum=None,
+    built = Case(
+        id=f"{prefix}:{_id_text(name)}", spec=spec, X=X, attributes=attributes, outputs=tuple(outputs),
+        policies=document.policies, title=title, covers=tuple(covers), tags=tuple(map(_id_text, tags)),
+        expect=None if expect.Y is None and expect.Indices is None else expect,
         origin=Origin(str(path), 1, 1), provenance=provenance,
     )  # fmt: skip
-    message = too_large(made, limits)
+    message = output_excess(built, limits)
     if message is not None:
         raise Broken(message)
-    return made
+    return built
 
 
-def _word(name: str) -> str:
-    """A name as an id may be written."""
+def _id_text(name: str) -> str:
+    """A name with the characters that an id must not contain replaced."""
     return re.sub(r"[\s:*?\[\]\x00-\x1f\x7f]", "_", name)

@@ -1,4 +1,4 @@
-"""SONNX's generated tests: one test in a JSON file."""
+"""SONNX's generated tests: JSON files with one test each."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.case import Case, Values
-from maxpool_check.corpus.importers.suite import Broken, LeftOut, case, content, dtype_of, group_of
+from maxpool_check.corpus.importers.suite import Broken, LeftOut, build_case, dtype_of, group_of, read_bytes
 from maxpool_check.corpus.literals import BadLiteral, array
 from maxpool_check.corpus.structure import Structure
-from maxpool_check.corpus.tensors import MOST_AXES, Limits
+from maxpool_check.corpus.tensors import MOST_AXES, SizeLimits
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.specifications import DEFAULT
 from maxpool_check.specifications.refused import Refused
@@ -54,41 +54,41 @@ _STRUCTURE = Structure(_TEST)
 _SPECIAL = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
-def takes(file: Path) -> bool:
-    """Every JSON file but a case file, which is YAML and may be written as JSON."""
+def is_supported(file: Path) -> bool:
+    """Whether a JSON file is not a case file: those are YAML, and so may be JSON."""
     try:
-        found = json.loads(content(file, MAX_BYTES))
+        data = json.loads(read_bytes(file, MAX_BYTES))
     except (Broken, ValueError, RecursionError):
         return True
-    return not (isinstance(found, dict) and "cases" in found)
+    return not (isinstance(data, dict) and "cases" in data)
 
 
-def read(file: Path, root: Path, limits: Limits) -> list[Case]:
-    """The case of one file, judged by SONNX where it is inside the profile, else by ONNX.
+def read(file: Path, root: Path, limits: SizeLimits) -> list[Case]:
+    """The case of one file, judged by SONNX if it is inside the profile, else by ONNX.
 
-    Raises :class:`LeftOut` for any other JSON file and for tests of other operators; :class:`Broken`.
+    Raises :class:`LeftOut` for other JSON files and for tests of other operators, and :class:`Broken`.
     """
     test = _test(file)
     dtype = dtype_of(test["dtype"])
     X = _tensor("input.values", test["input"]["values"], test["input"]["shape"], dtype)
     printed = {
-        name: _tensor(f"expected.{name}", test["expected"][name], test["expected"]["shape"], of)
-        for name, of in (("Y", dtype), ("Indices", "int64"))
+        name: _tensor(f"expected.{name}", test["expected"][name], test["expected"]["shape"], element)
+        for name, element in (("Y", dtype), ("Indices", "int64"))
         if name in test["expected"]
     }
     group = group_of(file.parent, root)
     template = test.get("value_template", {})
-    described = "; ".join(filter(None, (test.get("class"), template.get("name"))))
+    description = "; ".join(filter(None, (test.get("class"), template.get("name"))))
     provenance = {
         "suite": NAME,
         "version": test.get("spec_ref", "not said"),
         "file": f"{group}/{file.name}" if group else file.name,
     }
     return [
-        case(
+        build_case(
             group=group,
             name=file.stem,
-            title=described or file.stem,
+            title=description or file.stem,
             spec=_document(test["attributes"], X),
             X=X,
             attributes=test["attributes"],
@@ -105,25 +105,25 @@ def read(file: Path, root: Path, limits: Limits) -> list[Case]:
 
 def _test(file: Path) -> dict[str, Any]:
     try:
-        test = json.loads(content(file, MAX_BYTES).decode("utf-8-sig"))
+        test = json.loads(read_bytes(file, MAX_BYTES).decode("utf-8-sig"))
     except json.JSONDecodeError as error:
         raise Broken(f"not JSON: {error.msg}", line=error.lineno, column=error.colno) from error
     except (ValueError, RecursionError) as error:
         raise Broken(f"not JSON: {error}") from error
-    absent = [key for key in _KEYS if not isinstance(test, dict) or key not in test]
-    if absent:
-        raise LeftOut(f"not a generated test of SONNX: it has no {', '.join(absent)}")
+    missing = [key for key in _KEYS if not isinstance(test, dict) or key not in test]
+    if missing:
+        raise LeftOut(f"not a generated test of SONNX: it has no {', '.join(missing)}")
     if test["operator"] != "MaxPool":
         raise LeftOut(f"a test of {test['operator']}, not of MaxPool")
     try:
-        wrong = [
+        mistakes = [
             f"{'.'.join(map(str, [*path, *([key] if key else [])]))}: {message}"
-            for path, key, message in _STRUCTURE.differences(test)
+            for path, key, message in _STRUCTURE.mistakes(test)
         ]
     except ValueError as error:
         raise Broken("not a generated test of SONNX: it is nested too deeply") from error
-    if wrong:
-        raise Broken("; ".join(wrong))
+    if mistakes:
+        raise Broken("; ".join(mistakes))
     return test
 
 
@@ -140,7 +140,7 @@ def _tensor(name: str, values: Any, shape: list[int], dtype: str) -> np.ndarray:
 
 
 def _leaves(values: Any) -> Iterator[Any]:
-    """The values row by row, with the numbers that JSON has no word for."""
+    """The values in row-major order, with text converted to the numbers that JSON lacks."""
     if isinstance(values, list):
         for value in values:
             yield from _leaves(value)

@@ -1,4 +1,4 @@
-"""The program that asks one runtime, in the runtime's own environment.
+"""The program that runs requests in one runtime, in the runtime's own environment.
 
-It imports nothing of maxpool_check: it runs on other versions of Python (3.8 on) and numpy, as a package of its own name.
+It runs with other versions of Python (3.8 and later) and numpy, and imports nothing else of maxpool_check.
 """

@@ -1,4 +1,4 @@
-"""Asks JAX, on the CPU."""
+"""Runs JAX on the CPU."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Jax:
     def __init__(self, options: dict[str, Any]) -> None:
         unknown = options.get("provider_options")
         if unknown:
-            raise ValueError(f"jax is asked without options; {', '.join(sorted(unknown))} is not known")
-        # XLA reads its flags when the first device is asked for, not when it is imported.
+            raise ValueError(f"unknown option {', '.join(sorted(unknown))}; jax has none")
+        # XLA reads its flags when the first device is created, not on import.
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_XLA_FLAGS}".strip()
         jax.config.update("jax_platforms", "cpu")
         jax.config.update("jax_enable_x64", True)
         jax.devices()
 
     def describe(self) -> dict[str, Any]:
-        """What the record says of the target."""
+        """The description of the target, for the record."""
         return {
             "wants": self.wants,
             "distribution": "jax",
@@ -54,13 +54,13 @@ class Jax:
             "spatial": list(range(1, 9)),
         }
 
-    def ask(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Call the function; whatever it raises is a refusal."""
+    def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Call the function; any exception is a refusal."""
         if "Indices" in request["outputs"]:
-            return {"type": "unable", "message": "jax.lax.reduce_window gives Y alone"}
+            return {"type": "unable", "message": "jax.lax.reduce_window returns Y only"}
         X, attributes = inputs["X"], request["attributes"]
         if request["inputs"]["X"]["dtype"] not in _DTYPES:
-            return {"type": "unable", "message": f"jax is not asked for {request['inputs']['X']['dtype']}"}
+            return {"type": "unable", "message": f"jax does not support {request['inputs']['X']['dtype']}"}
         try:
             Y = np.asarray(
                 jax.lax.reduce_window(
@@ -79,7 +79,7 @@ class Jax:
 
 
 def _identity(dtype: Any) -> Any:
-    """Where the scan of a window starts: -inf, or the smallest integer."""
+    """The initial value of the reduction: -inf, or the smallest integer."""
     smallest = np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
     return np.array(smallest, dtype)
 

@@ -1,4 +1,4 @@
-"""Asks the reference evaluator of the onnx package."""
+"""Runs the reference evaluator of the onnx package."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _DTYPES = (*_BFLOAT16, "float16", "float32", "float64", *_INTEGERS)
 
 
 class OnnxReference:
-    """The evaluator of one release of onnx; each request is an evaluator of its own."""
+    """The evaluator of one release of onnx; each request has its own evaluator."""
 
     wants = "model"
 
     def __init__(self, options: dict[str, Any]) -> None:
         if options.get("provider_options"):
-            raise ValueError(f"unknown option {', '.join(options['provider_options'])}; the evaluator of onnx has none")
+            raise ValueError(f"unknown option {', '.join(options['provider_options'])}; onnx's evaluator has none")
         if options.get("provider") not in (None, _PROVIDER):
-            raise ValueError(f"the evaluator of onnx runs on {_PROVIDER} only, not on {options['provider']}")
+            raise ValueError(f"onnx's evaluator runs on {_PROVIDER} only, not on {options['provider']}")
 
     def describe(self) -> dict[str, Any]:
-        """What the record says of the target."""
+        """The description of the target, for the record."""
         return {
             "wants": self.wants,
             "distribution": "onnx",
@@ -44,10 +44,10 @@ class OnnxReference:
             "spatial": [1, 2, 3, 4],
         }
 
-    def ask(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Evaluate one model; whatever the evaluator raises is a refusal."""
+    def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Evaluate one model; any exception of the evaluator is a refusal."""
         if request["inputs"]["X"]["dtype"] not in _DTYPES:
-            return {"type": "unable", "message": f"{request['inputs']['X']['dtype']} cannot be handed to onnx"}
+            return {"type": "unable", "message": f"onnx's evaluator does not support {request['inputs']['X']['dtype']}"}
         model = base64.b64decode(request["model"])
         try:
             outputs = ReferenceEvaluator(model).run(request["outputs"], inputs)

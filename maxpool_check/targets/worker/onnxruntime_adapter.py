@@ -1,4 +1,4 @@
-"""Asks ONNX Runtime."""
+"""Runs ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RECORD = "session.record_ep_graph_assignment_info"
 
 
 class OnnxRuntime:
-    """One provider of one ONNX Runtime; each request is a session of its own."""
+    """One provider of one ONNX Runtime; each request has its own session."""
 
     wants = "model"
 
@@ -29,7 +29,7 @@ class OnnxRuntime:
             self.entries[_RECORD] = "1"
 
     def describe(self) -> dict[str, Any]:
-        """What the record says of the target."""
+        """The description of the target, for the record."""
         return {
             "wants": self.wants,
             "distribution": self.provider.distribution,
@@ -40,7 +40,7 @@ class OnnxRuntime:
                 "intra_op_num_threads": 1,
                 "inter_op_num_threads": 1,
                 "graph_optimization_level": "ORT_ENABLE_ALL",
-                **self.provider.beside,
+                **self.provider.related,
                 **self.entries,
                 **self.provider.options,
             },
@@ -51,12 +51,12 @@ class OnnxRuntime:
             "dtypes": ["float16", "bfloat16", "float32", "float64", "int8", "uint8"],
         }
 
-    def ask(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Run one model; ONNX Runtime's own errors are refusals."""
+    def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Run one model; errors of ONNX Runtime are refusals."""
         try:
             setting = request.get("setting")
             session = self._session(base64.b64decode(request["model"]), setting)
-            provider = self._ran(session)
+            provider = self._provider_of(session)
             if request["inputs"]["X"]["dtype"] == "bfloat16":
                 bits = inputs["X"].view(np.uint16)
                 values = {"X": onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, _BFLOAT16)}
@@ -66,10 +66,10 @@ class OnnxRuntime:
                     session.run(request["outputs"], inputs)
                 outputs = session.run(request["outputs"], inputs)
         except Exception as error:
-            found = _STATUS.match(str(error))
-            if found:
-                return {"type": "refusal", "status": found[1], "message": str(error)[found.end() :]}
-            # Some releases leave the status out of the words; then the class has it.
+            match = _STATUS.match(str(error))
+            if match:
+                return {"type": "refusal", "status": match[1], "message": str(error)[match.end() :]}
+            # The messages of some releases have no status; it is in the name of the class.
             status = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).upper()
             if type(error).__module__.startswith("onnxruntime"):
                 return {"type": "refusal", "status": status, "message": str(error)}
@@ -88,14 +88,14 @@ class OnnxRuntime:
             options.add_session_config_entry(key, value)
         return self.provider.session(model, options)
 
-    def _ran(self, session: Any) -> str:
-        """The provider that has the node; what the session was given first, where the release cannot tell.
+    def _provider_of(self, session: Any) -> str:
+        """The provider that runs the node; the first one of the session if the release does not report it.
 
-        Releases 1.24 to 1.26 tell nothing of a node that they put casts around, as float16 on the CPU. Where nothing is
-        told, it is the entry against the CPU provider that keeps the first one's name true.
+        Releases 1.24 to 1.26 report nothing for a node that they surround with casts, such as float16 on the CPU. The
+        first provider is correct then, since the session disables the fallback to the CPU provider.
         """
-        told = session.get_provider_graph_assignment_info() if _RECORD in self.entries else ()
-        return "+".join(sorted({subgraph.ep_name for subgraph in told})) or str(session.get_providers()[0])
+        assignments = session.get_provider_graph_assignment_info() if _RECORD in self.entries else ()
+        return "+".join(sorted({subgraph.ep_name for subgraph in assignments})) or str(session.get_providers()[0])
 
 
 ADAPTER = OnnxRuntime

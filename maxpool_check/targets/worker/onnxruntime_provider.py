@@ -1,4 +1,4 @@
-"""The execution provider that ONNX Runtime is given: one it was built with, or one of a plugin package beside it."""
+"""The execution provider for ONNX Runtime: a built-in one, or one of a plugin package installed with it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DEFAULT = "CPUExecutionProvider"
 
 
 class Provider:
-    """One provider, alone: without a fallback to the CPU provider, unless it is that one."""
+    """A single provider, without fallback to the CPU provider."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.distribution = options.get("distribution") or "onnxruntime"
@@ -24,44 +24,43 @@ class Provider:
         self.entries = {} if self.name == DEFAULT else {"session.disable_cpu_ep_fallback": "1"}
         if self.entries and _minor(onnxruntime.__version__) < (1, 16):
             raise ValueError(
-                f"ONNX Runtime {onnxruntime.__version__} cannot be kept from falling back to the CPU; 1.16 can"
+                f"ONNX Runtime {onnxruntime.__version__} cannot disable the fallback to the CPU; use 1.16 or later"
             )
-        # What else the answers depend on: the ONNX Runtime beside a plugin, and the device that the plugin was given.
-        self.beside = {"onnxruntime": onnxruntime.__version__} if plugin else {}
+        # What the results also depend on: the ONNX Runtime that loads a plugin, and the device that the plugin uses.
+        self.related = {"onnxruntime": onnxruntime.__version__} if plugin else {}
         self._device = None
         self.names = onnxruntime.get_available_providers()
         if self.name in self.names:
             return
         if plugin and self.name in plugin.get_ep_names():
-            # Its devices carry the name that it is registered under.
+            # Its devices have the name that it is registered under.
             onnxruntime.register_execution_provider_library(self.name, plugin.get_library_path())
         devices = onnxruntime.get_ep_devices() if hasattr(onnxruntime, "get_ep_devices") else []
-        # Each name once: a provider lists every device that it can run on.
+        # Without duplicates: a provider lists every device that it supports.
         self.names = list(dict.fromkeys([*self.names, *(device.ep_name for device in devices)]))
-        found = [device for device in devices if device.ep_name == self.name]
-        if not found:
-            why = (
-                "its plugin found no device" if plugin and self.name in plugin.get_ep_names() else "it is not built in"
-            )
-            raise ValueError(f"this ONNX Runtime has no {self.name}: {why}; it has {', '.join(self.names)}")
-        self._device = found[0]
-        self.beside["device"] = " ".join([self._device.device.type.name, self._device.device.vendor]).strip()
+        matching = [device for device in devices if device.ep_name == self.name]
+        if not matching:
+            has_plugin = plugin and self.name in plugin.get_ep_names()
+            reason = "its plugin found no device" if has_plugin else "it is not built in"
+            raise ValueError(f"this ONNX Runtime has no {self.name}: {reason}; it has {', '.join(self.names)}")
+        self._device = matching[0]
+        self.related["device"] = " ".join([self._device.device.type.name, self._device.device.vendor]).strip()
 
     def session(self, model: bytes, options: Any) -> Any:
-        """A session of the model with this provider, made without a second try on another."""
+        """A session of the model with this provider and no other."""
         if self._device is None:
             providers = [(self.name, self.options)]
         else:
             options.add_provider_for_devices([self._device], self.options)
             providers = None
-        # ONNX Runtime's Python would try again on another provider, and hide the first error.
+        # By default, ONNX Runtime's Python code retries with another provider and hides the first error.
         session = onnxruntime.InferenceSession(model, options, providers=providers, enable_fallback=0)
         session.disable_fallback()
         return session
 
 
 def _version(distribution: str) -> str:
-    """The version of an installed distribution; what ONNX Runtime says where it was not installed as one."""
+    """The version of an installed distribution; of ONNX Runtime also if it was not installed by a package."""
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
@@ -75,7 +74,7 @@ def _minor(version: str) -> tuple[int, ...]:
 
 
 def _plugin(distribution: str) -> Any:
-    """The module of a distribution that holds a plugin for the ONNX Runtime beside it; None of any other."""
+    """The module of a distribution that contains a plugin for ONNX Runtime; None for other distributions."""
     name = distribution.replace("-", "_")
     if name == "onnxruntime" or importlib.util.find_spec(name) is None:
         return None

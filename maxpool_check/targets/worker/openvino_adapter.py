@@ -1,4 +1,4 @@
-"""Asks OpenVINO itself, without ONNX between: MaxPool-1, MaxPool-8 or MaxPool-14 on its CPU plugin."""
+"""Runs OpenVINO's own operators, without ONNX: MaxPool-1, MaxPool-8 or MaxPool-14 on its CPU plugin."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ try:
     from openvino.op import Parameter
     from openvino.utils.node_factory import NodeFactory
 except ImportError:
-    # Where they were up to 2024.
+    # Their place up to 2024.
     from openvino.runtime.op import Parameter
     from openvino.runtime.utils.node_factory import NodeFactory
 
@@ -26,22 +26,22 @@ _DTYPES = (*_BFLOAT16, "float16", "float32", "float64", *_INTEGERS)
 
 
 class OpenVino:
-    """One operator set of one OpenVINO; each request is a model of its own: a Parameter, a MaxPool and its Results."""
+    """One operator set of one OpenVINO; each request has its own model: a Parameter, a MaxPool and its Results."""
 
     def __init__(self, options: dict[str, Any]) -> None:
-        given = dict(options.get("provider_options") or {})
-        self.opset = given.pop("opset", "14")
+        unknown = dict(options.get("provider_options") or {})
+        self.opset = unknown.pop("opset", "14")
         if self.opset not in _OPSETS:
             raise ValueError(f"opset must be one of {', '.join(_OPSETS)}, got {self.opset}")
-        if given:
-            raise ValueError(f"unknown option {', '.join(given)}; OpenVINO has opset")
+        if unknown:
+            raise ValueError(f"unknown option {', '.join(unknown)}; OpenVINO has opset")
         if options.get("provider") not in (None, _DEVICE):
-            raise ValueError(f"OpenVINO is asked on {_DEVICE} only, not on {options['provider']}")
+            raise ValueError(f"OpenVINO runs on {_DEVICE} only, not on {options['provider']}")
         self.core = openvino.Core()
         self.factory = NodeFactory(f"opset{self.opset}")
 
     def describe(self) -> dict[str, Any]:
-        """What the record says of the target."""
+        """The description of the target, for the record."""
         return {
             "wants": f"openvino-{self.opset}",
             "distribution": "openvino",
@@ -56,33 +56,33 @@ class OpenVino:
             "spatial": [1, 2, 3],
         }
 
-    def ask(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Build a model with the attributes as they are, compile it and run it; what OpenVINO raises is a refusal."""
+    def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Build a model with the unchanged attributes, compile and run it; any exception of OpenVINO is a refusal."""
         names, X = request["outputs"], inputs["X"]
         if self.opset == "1" and "Indices" in names:
-            return {"type": "unable", "message": "MaxPool-1 gives Y alone"}
+            return {"type": "unable", "message": "MaxPool-1 returns Y only"}
         if request["inputs"]["X"]["dtype"] not in _DTYPES:
-            return {"type": "unable", "message": f"{request['inputs']['X']['dtype']} cannot be handed to OpenVINO"}
-        given = _tensor(X)
+            return {"type": "unable", "message": f"OpenVINO does not support {request['inputs']['X']['dtype']}"}
+        tensor = _tensor(X)
         try:
-            run = self._compiled(given, request["attributes"], len(names))
-            run.set_input_tensor(given)
+            run = self._compile(tensor, request["attributes"], len(names))
+            run.set_input_tensor(tensor)
             run.infer()
-            ran = run.get_compiled_model().get_property("EXECUTION_DEVICES")
+            devices = run.get_compiled_model().get_property("EXECUTION_DEVICES")
             outputs = [run.get_output_tensor(number) for number in range(len(names))]
         except Exception as error:
             return {"type": "refusal", "status": type(error).__name__, "message": str(error)}
-        return {"type": "answer", "provider": "+".join(ran), "outputs": dict(zip(names, map(_array, outputs)))}
+        return {"type": "answer", "provider": "+".join(devices), "outputs": dict(zip(names, map(_array, outputs)))}
 
-    def _compiled(self, X: Any, attributes: dict[str, Any], results: int) -> Any:
-        """A request for the first ``results`` outputs. Those alone are in the model: its plugin has other kernels then.
+    def _compile(self, X: Any, attributes: dict[str, Any], results: int) -> Any:
+        """A request for the first ``results`` outputs. The model has no others, since the plugin's kernels depend on them.
 
-        The functions of ``openvino.opset14`` require attributes that have defaults, and write some in capitals: the
-        factory behind them takes what it is given.
+        The functions of ``openvino.opset14`` require attributes that have defaults, and change some to capitals; the
+        factory that they use does neither.
         """
         parameter = Parameter(X.element_type, openvino.PartialShape(list(X.shape)))
         if self.opset != "1":
-            # Its own functions require them. Left out, 2026.4 answers garbage and may die of the next request.
+            # Without them, 2026.4 returns garbage and may crash on the next request.
             attributes = {"dilations": [1] * max(len(X.shape) - 2, 0), **attributes}
         node = self.factory.create("MaxPool", [parameter], attributes)
         model = openvino.Model([node.output(number) for number in range(results)], [parameter], "maxpool")
@@ -90,14 +90,14 @@ class OpenVino:
 
 
 def _tensor(array: Any) -> Any:
-    """The tensor of an array, on its memory."""
+    """The tensor of an array, sharing its memory."""
     if array.dtype.name == "bfloat16":
         return openvino.Tensor(array.view(np.uint16), array.shape, openvino.Type.bf16)
     return openvino.Tensor(array)
 
 
 def _array(tensor: Any) -> Any:
-    """The array of a tensor, in memory of its own."""
+    """A copy of a tensor as an array."""
     array = np.array(tensor.data)
     return array.view("bfloat16") if tensor.element_type == openvino.Type.bf16 else array
 

@@ -1,4 +1,4 @@
-"""Asks a Python function: anyone's kernel."""
+"""Runs a Python function: a user's kernel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 
 class PythonFunction:
-    """A function of X and the seven ONNX attributes that returns Y or (Y, Indices)."""
+    """A function of X and the ONNX attributes that returns Y or (Y, Indices)."""
 
     wants = "attributes"
 
@@ -27,7 +27,7 @@ class PythonFunction:
         self.function = getattr(module, name)
 
     def describe(self) -> dict[str, Any]:
-        """What the record says of the target."""
+        """The description of the target, for the record."""
         return {
             "wants": self.wants,
             "distribution": "python",
@@ -39,15 +39,15 @@ class PythonFunction:
             "numpy": np.__version__,
         }
 
-    def ask(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Call the function; whatever it raises is a refusal."""
+    def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Call the function; any exception is a refusal."""
         try:
-            answer = self.function(inputs["X"], request["attributes"])
+            result = self.function(inputs["X"], request["attributes"])
         except Exception as error:
             return {"type": "refusal", "status": type(error).__name__, "message": str(error)}
-        outputs = answer if isinstance(answer, tuple) else (answer,)
+        outputs = result if isinstance(result, tuple) else (result,)
         if len(outputs) not in (1, 2):
-            message = f"{len(outputs)} values came back; (Y, Indices) or Y were expected"
+            message = f"the function returned {len(outputs)} values; expected (Y, Indices) or Y"
             return {"type": "refusal", "status": "BAD_ANSWER", "message": message}
         if len(outputs) < len(request["outputs"]):
             return {"type": "unable", "message": "the function gives Y alone"}

@@ -1,6 +1,6 @@
 """Tensors as JSON: dtype, shape, and the bytes (row-major, little-endian) in base64.
 
-bfloat16 is not a dtype of numpy: where ml_dtypes is not installed it travels as uint16, under its own name.
+bfloat16 is not a dtype of numpy: where ml_dtypes is not installed it is read as uint16.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ except ImportError:
 
 
 MOST_CELLS = 2**24
-"""What is no tensor has no more cells than this."""
+"""The limit for arrays that are not tensors."""
 
 
 class BFloat16:
-    """A tensor of bfloat16 by its bits, 16-bit integers: an adapter's answer, with ml_dtypes or without."""
+    """A tensor of bfloat16 as 16-bit integers, an output of adapters that may have no ml_dtypes."""
 
     def __init__(self, bits: Any) -> None:
         self.bits = bits
 
 
-def encoded(value: Any) -> dict[str, Any]:
+def encode(value: Any) -> dict[str, Any]:
     """The JSON of a tensor."""
     if isinstance(value, BFloat16):
-        return {**encoded(value.bits), "dtype": "bfloat16"}
+        return {**encode(value.bits), "dtype": "bfloat16"}
     array = np.asarray(value)
-    name, little = _written(array.dtype)
-    # What is no tensor shows its type and shape; its memory is nobody's business.
+    name, little = _dtype_to_write(array.dtype)
+    # Of an array that is not a tensor, only the type and shape are sent.
     data = None if little is None else base64.b64encode(array.astype(little, copy=False).tobytes()).decode()
     return {"dtype": name, "shape": list(array.shape), "data": data}
 
 
-def decoded(tensor: dict[str, Any]) -> Any:
-    """The tensor of a JSON; writable, since it is a kernel's to use."""
+def decode(tensor: dict[str, Any]) -> Any:
+    """The tensor of a JSON object; writable, since kernels may change it."""
     name, shape = tensor["dtype"], tuple(tensor["shape"])
     if min(shape, default=0) < 0:
         raise ValueError(f"a tensor of the shape {shape}")
@@ -49,21 +49,21 @@ def decoded(tensor: dict[str, Any]) -> Any:
         if math.prod(shape) > MOST_CELLS:
             raise ValueError(f"{math.prod(shape)} cells of no type")
         return np.broadcast_to(np.array(None, object), shape)
-    little, native = _read(name)
+    little, native = _dtype_to_read(name)
     return np.frombuffer(base64.b64decode(tensor["data"], validate=True), little).reshape(shape).astype(native)
 
 
-# Questions by the thousand have tensors of the same few dtypes.
+# Thousands of requests have tensors of the same few dtypes.
 @lru_cache(64)
-def _written(dtype: Any) -> tuple[str, Any]:
-    """The name of a dtype, and as which it is written; None for one that no tensor has."""
+def _dtype_to_write(dtype: Any) -> tuple[str, Any]:
+    """The name of a dtype, and the dtype to write it as; None if it is not one of tensors."""
     is_tensor = not (dtype.hasobject or dtype.kind in "SUmM" or dtype.names)
     return dtype.name, dtype.newbyteorder("<") if is_tensor else None
 
 
 @lru_cache(64)
-def _read(name: str) -> tuple[Any, Any]:
-    """As which dtype the tensors of a name are read, and which they have then."""
+def _dtype_to_read(name: str) -> tuple[Any, Any]:
+    """The dtype to read tensors of a dtype name as, and the dtype to convert them to."""
     if name == "bfloat16":
         dtype = np.dtype("uint16") if ml_dtypes is None else np.dtype(ml_dtypes.bfloat16)
     else:

@@ -1,4 +1,4 @@
-"""Asks PyTorch, on the CPU."""
+"""Runs PyTorch on the CPU."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _POOLS = {
 
 
 class Torch:
-    """torch.nn.functional.max_pool1d to 3d, with return_indices and without: they are other kernels."""
+    """torch.nn.functional.max_pool1d to 3d, with return_indices and without, which are different kernels."""
 
     wants = "torch"
 
     def __init__(self, options: dict[str, Any]) -> None:
         unknown = options.get("provider_options")
         if unknown:
-            raise ValueError(f"torch is asked without options; {', '.join(sorted(unknown))} is not known")
+            raise ValueError(f"unknown option {', '.join(sorted(unknown))}; torch has none")
         torch.set_num_threads(1)
         torch.set_num_interop_threads(1)
 
     def describe(self) -> dict[str, Any]:
-        """What the record says of the target."""
+        """The description of the target, for the record."""
         return {
             "wants": self.wants,
             "distribution": "torch",
@@ -52,19 +52,19 @@ class Torch:
             "spatial": list(_POOLS),
         }
 
-    def ask(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Call the function; whatever it raises is a refusal. Indices are numbers of cells of their plane."""
+    def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Call the function; any exception is a refusal. Indices count the cells of each plane."""
         dtype, spatial = request["inputs"]["X"]["dtype"], inputs["X"].ndim - 2
         if spatial not in _POOLS:
-            return {"type": "unable", "message": f"torch has no max_pool of {spatial} spatial axes"}
+            return {"type": "unable", "message": f"torch has no max_pool over {spatial} spatial axes"}
         if dtype not in _DTYPES or not hasattr(torch, dtype):
             return {"type": "unable", "message": f"this torch has no {dtype}"}
         X = _tensor(inputs["X"], dtype)
         try:
-            answer = _POOLS[spatial](X, return_indices="Indices" in request["outputs"], **request["attributes"])
+            result = _POOLS[spatial](X, return_indices="Indices" in request["outputs"], **request["attributes"])
         except Exception as error:
             return {"type": "refusal", "status": type(error).__name__, "message": str(error)}
-        outputs = answer if isinstance(answer, tuple) else (answer,)
+        outputs = result if isinstance(result, tuple) else (result,)
         return {
             "type": "answer",
             "provider": None,

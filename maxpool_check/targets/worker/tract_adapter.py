@@ -1,4 +1,4 @@
-"""Asks tract."""
+"""Runs tract."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _DTYPES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "
 
 
 class Tract:
-    """One release of tract; each request is a model of its own, optimized as tract does by itself."""
+    """One release of tract; each request has its own model, optimized by default."""
 
     wants = "model"
 
     def __init__(self, options: dict[str, Any]) -> None:
         if not hasattr(tract.Onnx, "load"):
-            raise ValueError(f"tract {tract.version()} makes float32 of every tensor; it can be asked from 0.23 on")
+            raise ValueError(f"tract {tract.version()} converts every tensor to float32; use 0.23 or later")
         if options.get("provider_options"):
             raise ValueError(f"unknown option {', '.join(options['provider_options'])}; tract has none")
         if options.get("provider") not in (None, _PROVIDER):
             raise ValueError(f"tract runs on {_PROVIDER} only, not on {options['provider']}")
 
     def describe(self) -> dict[str, Any]:
-        """What the record says of the target."""
+        """The description of the target, for the record."""
         return {
             "wants": self.wants,
             "distribution": "tract",
@@ -44,10 +44,10 @@ class Tract:
             "spatial": [1, 2, 3, 4],
         }
 
-    def ask(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Run one model; tract's own errors are refusals. A panic of tract ends the process."""
+    def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Run one model; errors of tract are refusals. A panic of tract ends the process."""
         if request["inputs"]["X"]["dtype"] not in _DTYPES:
-            return {"type": "unable", "message": f"{request['inputs']['X']['dtype']} cannot be handed to tract"}
+            return {"type": "unable", "message": f"tract does not support {request['inputs']['X']['dtype']}"}
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "model.onnx")
             path.write_bytes(base64.b64decode(request["model"]))
@@ -55,9 +55,9 @@ class Tract:
                 runnable = tract.onnx().load(path).into_model().into_runnable()
                 outputs = [tensor.to_numpy() for tensor in runnable.run([inputs["X"]])]
             except tract.TractError as error:
-                # Behind it stands from where it was called, which is not tract's.
-                said = str(error).partition("Stack backtrace:")[0].rstrip()
-                return {"type": "refusal", "status": type(error).__name__, "message": said}
+                # The backtrace is that of this process.
+                message = str(error).partition("Stack backtrace:")[0].rstrip()
+                return {"type": "refusal", "status": type(error).__name__, "message": message}
         return {"type": "answer", "provider": _PROVIDER, "outputs": dict(zip(request["outputs"], outputs))}
 
 

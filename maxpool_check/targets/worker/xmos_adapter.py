@@ -1,4 +1,4 @@
-"""Asks XMOS' lib_nn for its maxpool2d, through the TensorFlow Lite compiler and interpreter of xmos-ai-tools."""
+"""Runs maxpool2d of XMOS' lib_nn, by the TensorFlow Lite compiler and interpreter of xmos-ai-tools."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _KERNEL = "XC_maxpool2d"
 
 
 class Xmos:
-    """One MAX_POOL_2D of int8, VALID, compiled by xcore-opt and run on the host. It has no Indices."""
+    """One MAX_POOL_2D of int8, VALID, compiled by xcore-opt and run on the host, without Indices."""
 
     wants = "xmos-maxpool2d"
 
     def __init__(self, options: dict[str, Any]) -> None:
         unknown = options.get("provider_options")
         if unknown:
-            raise ValueError(f"xmos-ai-tools is asked without options; {', '.join(sorted(unknown))} is not known")
+            raise ValueError(f"unknown option {', '.join(sorted(unknown))}; xmos-ai-tools has none")
         if not _COMPILER.is_file():
             raise FileNotFoundError(f"there is no compiler {_COMPILER}")
         self.compiled: dict[Any, bytes] = {}
 
     def describe(self) -> dict[str, Any]:
-        """What the record says of the target."""
+        """The description of the target, for the record."""
         return {
             "wants": self.wants,
             "distribution": "xmos-ai-tools",
@@ -48,8 +48,8 @@ class Xmos:
             "spatial": [2],
         }
 
-    def ask(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Compile and run one model; what the compiler or the interpreter refuses is a refusal."""
+    def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Compile and run one model; errors of the compiler and the interpreter are refusals."""
         X, attributes = inputs["X"], request["attributes"]
         unable = _unable(request, X)
         if unable:
@@ -57,7 +57,7 @@ class Xmos:
         key = (X.shape, tuple(sorted(attributes.items())))
         if key not in self.compiled:
             try:
-                self.compiled[key] = _compiled(_model(X.shape, attributes))
+                self.compiled[key] = _compile(_model(X.shape, attributes))
             except subprocess.CalledProcessError as error:
                 if error.returncode < 0:
                     raise
@@ -68,11 +68,11 @@ class Xmos:
         except RuntimeError as error:
             return {"type": "refusal", "status": type(error).__name__, "message": str(error)}
         try:
-            ran = interpreter.models[0].opList
-            if ran != [_KERNEL]:
+            kernels = interpreter.models[0].opList
+            if kernels != [_KERNEL]:
                 return {
                     "type": "unable",
-                    "message": f"xcore-opt makes {' '.join(ran) or 'nothing'} of it, not {_KERNEL}",
+                    "message": f"xcore-opt compiles it to {' '.join(kernels) or 'nothing'}, not to {_KERNEL}",
                 }
             interpreter.set_tensor(0, X[np.newaxis])
             interpreter.invoke()
@@ -85,14 +85,14 @@ class Xmos:
 
 
 def _unable(request: dict[str, Any], X: Any) -> str | None:
-    """Why MAX_POOL_2D cannot say it, if it cannot."""
+    """Why MAX_POOL_2D cannot express the request, if it cannot."""
     if "Indices" in request["outputs"]:
-        return "MAX_POOL_2D gives Y alone"
+        return "MAX_POOL_2D returns Y only"
     if X.dtype != np.int8 or X.ndim != 3:
-        return "it is asked for int8 images, height x width x channels"
+        return "MAX_POOL_2D takes int8 images, height x width x channels"
     a = request["attributes"]
     if a["W_r0"] or a["W_c0"]:
-        return "MAX_POOL_2D has its first window in the corner"
+        return "MAX_POOL_2D starts with the window in the corner"
     sizes_and_strides = (a["K_h"], a["K_w"], a["W_vert"], a["W_hori"])
     if not all(1 <= number < 2**31 for number in sizes_and_strides):
         return "MAX_POOL_2D has windows and strides of 1 to 2**31 - 1"
@@ -102,12 +102,12 @@ def _unable(request: dict[str, Any], X: Any) -> str | None:
     return None
 
 
-def _compiled(model: bytes) -> bytes:
-    """What xcore-opt makes of a model."""
+def _compile(model: bytes) -> bytes:
+    """Compile a model with xcore-opt."""
     with tempfile.TemporaryDirectory() as folder:
-        written, compiled = Path(folder, "model.tflite"), Path(folder, "compiled.tflite")
-        written.write_bytes(model)
-        command = [str(_COMPILER), "--xcore-thread-count=1", "-o", str(compiled), str(written)]
+        source, compiled = Path(folder, "model.tflite"), Path(folder, "compiled.tflite")
+        source.write_bytes(model)
+        command = [str(_COMPILER), "--xcore-thread-count=1", "-o", str(compiled), str(source)]
         subprocess.run(command, check=True, capture_output=True, text=True)
         return compiled.read_bytes()
 
@@ -182,7 +182,7 @@ def _tensor(builder: Any, name: str, shape: tuple[int, ...]) -> Any:
 
 
 def _vector(builder: Any, start: Any, prepend: Any, entries: Any) -> Any:
-    """A vector of a flatbuffer, which is written from its end."""
+    """A vector of a flatbuffer; entries are written in reverse order."""
     start(builder, len(entries))
     for entry in reversed(entries):
         prepend(entry)
