@@ -1,11 +1,11 @@
 """The command line: its commands, and the exit codes of errors.
 
-The module of a command is imported when the command is called; --help and --version need click alone.
+The module of a command is imported when the command is called, and what only errors need when there is one: --help and
+--version need click alone.
 """
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import io
 import itertools
@@ -13,7 +13,6 @@ import json
 import os
 import signal
 import sys
-import traceback
 
 import click
 from click.shell_completion import CompletionItem
@@ -64,6 +63,8 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
             near = difflib.get_close_matches(args[0], COMMANDS, 1)
             ctx.fail(f"no command '{args[0]}'" + (f"; did you mean '{near[0]}'?" if near else ""))
         return super().resolve_command(ctx, args)
@@ -142,6 +143,8 @@ def _failed(words: list[str], error: BaseException) -> int:
     elif isinstance(error, OSError):
         click.echo(f"error: {message}", err=True)
     elif "-vv" in words:
+        import traceback
+
         traceback.print_exc()
     else:
         click.echo(f"internal error: {type(error).__name__}: {error}", err=True)
