@@ -14,12 +14,11 @@ from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import Failed, NotExecuted, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.variants import BATCH_SPLIT, CHANNELS_PERMUTED, OLDEST_OPSET, TWICE, Variant, Variation
-from maxpool_check.specifications.attributes import AttributeType
-from maxpool_check.specifications.languages import NotExpressible
+from maxpool_check.specifications.inverse import NotExpressible, all_attributes, is_list_of_numbers
+from maxpool_check.specifications.onnx import VERSIONS
 from maxpool_check.specifications.opsets import Graph, oldest_opset_for, opset_for
 from maxpool_check.specifications.refused import Refused
-from maxpool_check.specifications.specification import Specification
-from maxpool_check.specifications.translation import Translation, translate
+from maxpool_check.targets.translation import Translation, translate
 from maxpool_check.targets import onnx_model, variations
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.runtimes import RUNTIMES
@@ -109,7 +108,7 @@ def _by_attributes(target: Target, case: Case, variant: Variant, graph: Translat
         return Reply(NotExecuted("it is asked for MaxPool alone, without an activation"))
     attributes = graph.attributes
     if target.description.speaks == "attributes":
-        attributes = _all_attributes(graph)
+        attributes = all_attributes(VERSIONS[-1].attributes, graph.attributes, max(len(graph.shape) - 2, 0))
         if isinstance(case.resolved, Refused) and isinstance(_filled(case, attributes), Pooling):
             return Reply(
                 NotExecuted("every attribute is handed over, those that the case leaves out by their defaults")
@@ -164,7 +163,7 @@ def _in_domain(target: Target, case: Case, variant: Variant) -> Dialogue:
         if isinstance(outcome, RefusedByTarget):
             return Reply(NotExecuted(f"it has no MaxPool in {domain}: {outcome.status}: {outcome.message}"))
     attributes = {
-        name: [float(entry) for entry in value] if _is_list_of_numbers(document, name, value) else value
+        name: [float(entry) for entry in value] if is_list_of_numbers(document, name, value) else value
         for name, value in case.attributes.items()
     }
     model = onnx_model.build(opset, attributes, dtype, case.X.shape, variant.outputs, domain=domain)
@@ -214,23 +213,3 @@ def _may_be_refused(case: Case) -> bool:
     if isinstance(meaning, Refused) or meaning.refusable is not None:
         return True
     return bool(Oracle(case.X, meaning).pooled.empty.any())
-
-
-def _is_list_of_numbers(document: Specification, name: str, value: Any) -> bool:
-    wanted = document.attributes.get(name) is AttributeType.NUMBERS
-    return wanted and isinstance(value, list) and all(isinstance(entry, (int, float)) for entry in value)
-
-
-def _all_attributes(graph: Translation) -> dict[str, Any]:
-    """ONNX's seven attributes, those that are not given at their defaults."""
-    rank = max(len(graph.shape) - 2, 0)
-    defaults = {
-        "kernel_shape": [],
-        "strides": [1] * rank,
-        "dilations": [1] * rank,
-        "pads": [0] * 2 * rank,
-        "auto_pad": "NOTSET",
-        "ceil_mode": 0,
-        "storage_order": 0,
-    }
-    return {**defaults, **graph.attributes}
