@@ -146,7 +146,7 @@ def _target(record: Record, name: str | None, path: Path | None) -> TargetDescri
 
 def _counted(record: Record, target: TargetDescription | None, cases: Sequence[Case]) -> list[_Executed]:
     """The executions of these cases that were compared. Cases that have changed since are not."""
-    from maxpool_check.corpus.bins import OUTPUTS, outputs_bin, bins
+    from maxpool_check.corpus.bins import OUTPUTS, bins, outputs_bin
     from maxpool_check.results.record import COMPARED
     from maxpool_check.results.variants import variant_named
 

@@ -31,7 +31,7 @@ DEFAULT_CASES = 1000
     "-t", "--target", "names", multiple=True, metavar="TARGET", default=("onnxruntime",),
     help="Whom to ask, as onnxruntime==1.23.2. Repeatable.  [default: onnxruntime, the installed one]",
 )  # fmt: skip
-@click.option("--spec", default="onnx-22", metavar="NAME", help="The document to draw cases of.  [default: onnx-22]")
+@options.document_or_default
 @click.option(
     "--max-cases", type=click.IntRange(min=1), metavar="N",
     help=f"How many cases to draw of each seed.  [default: {DEFAULT_CASES}, or as many as --max-time allows]",
@@ -84,12 +84,7 @@ def command(
     Exit codes: 0 nothing new, 1 something new, 2 usage, 3 could not complete, 4 nothing was compared, 130 interrupted.
     """
     from maxpool_check.fuzzing.seeds import Plan
-    from maxpool_check.specifications import specification
 
-    try:
-        specification(spec)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
     if known_files and no_known:
         raise click.UsageError("--known and --no-known contradict each other")
     of_seeds.check_divisible(seeds, jobs, dask)

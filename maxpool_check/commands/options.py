@@ -83,7 +83,7 @@ def selection(command: _Command) -> _Command:
     )(command)
 
 
-class _Document(click.ParamType):  # type: ignore[type-arg]
+class Document(click.ParamType):  # type: ignore[type-arg]
     """The name of a document."""
 
     name = "NAME"
@@ -100,8 +100,23 @@ class _Document(click.ParamType):  # type: ignore[type-arg]
 
 def document(*, required: bool) -> Callable[[_Command], _Command]:
     """``--spec``."""
-    about = "The document, as onnx-22." if required else "Only the cases of this document, in full."
-    return click.option("--spec", type=_Document(), required=required, help=about)
+    about = "The document, e.g. onnx-22; onnx-N is the MaxPool of operator set N." if required else _ONLY
+    return click.option("--spec", type=Document(), required=required, help=about)
+
+
+_ONLY = "Only the cases of this document, in full."
+
+
+def _default_document() -> str:
+    from maxpool_check.specifications import DEFAULT
+
+    return DEFAULT
+
+
+def document_or_default(command: _Command) -> _Command:
+    """``--spec`` with the default document of case files."""
+    about = "The document to draw cases of.  [default: that of a case file without spec]"
+    return click.option("--spec", type=Document(), default=_default_document, metavar="NAME", help=about)(command)
 
 
 def color(command: _Command) -> _Command:

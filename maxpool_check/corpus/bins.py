@@ -135,7 +135,10 @@ FACTORS: Mapping[str, Factor] = {
         ),
         Factor(
             "activation",
-            {"none": "nothing is fused", **{function.value.lower(): f"{function.value} is fused" for function in Function}},
+            {
+                "none": "nothing is fused",
+                **{function.value.lower(): f"{function.value} is fused" for function in Function},
+            },
             "a-",
             "none",
         ),

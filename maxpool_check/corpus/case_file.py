@@ -25,7 +25,7 @@ from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import DEFAULT, specification
 from maxpool_check.specifications.attributes import typed
 from maxpool_check.specifications.refused import IllTyped, Reason
-from maxpool_check.specifications.specification import override
+from maxpool_check.specifications.specification import Specification, override
 
 _FILE_STRUCTURE, _CASE_STRUCTURE = Structure(CASE_FILE), Structure(CASE)
 _EXPECT_FORMS = ({"Y"}, {"Indices"}, {"Y", "Indices"}, {"shape"}, {"refuse"}, {"undefined"})
@@ -41,8 +41,12 @@ def read_cases(path: Path, root: Path, limits: Limits) -> list[Case]:
     problems = [document.problem(at, message, key=key) for at, key, message in found]
     if any(key is None for _, key, _ in found):
         raise CorpusError(problems)
+    try:
+        specified = specification(document.data.get("spec", DEFAULT))
+    except ValueError as error:
+        raise CorpusError([*problems, document.problem(("spec",), str(error))]) from error
     # Unknown keys hide nothing else.
-    reader = _Reader(document, path, root, limits)
+    reader = _Reader(document, path, root, limits, specified)
     cases = [case for number in range(len(document.data["cases"])) for case in reader.entry(number)]
     problems += reader.problems
     if problems:
@@ -53,13 +57,13 @@ def read_cases(path: Path, root: Path, limits: Limits) -> list[Case]:
 class _Reader:
     """Turns the entries of one file into cases and collects what is wrong with them."""
 
-    def __init__(self, document: Document, path: Path, root: Path, limits: Limits) -> None:
+    def __init__(self, document: Document, path: Path, root: Path, limits: Limits, specified: Specification) -> None:
         self.problems: list[Problem] = []
         self._document = document
         self._folder, self._root, self._limits = path.parent, root, limits
         # Not resolved: a link inside the corpus keeps its own name.
         self._prefix = Path(os.path.relpath(path.absolute(), root.absolute())).with_suffix("").as_posix()
-        self._specification = specification(document.data.get("spec", DEFAULT))
+        self._specification = specified
         self._defaults = document.data.get("defaults", {})
         self._lines: dict[str, int] = {}
         for key in ("id", "matrix"):

@@ -33,7 +33,9 @@ def coverage(allowed: Space, executed: Iterable[Bins], strength: int) -> list[Fa
     for bins in executed:
         seen.update(combinations([(factor, bins[factor]) for factor in allowed.factors if factor in bins], strength))
     groups = []
-    for factors, grouped in groupby(allowed.combinations(strength), lambda together: tuple(factor for factor, _ in together)):
+    for factors, grouped in groupby(
+        allowed.combinations(strength), lambda together: tuple(factor for factor, _ in together)
+    ):
         possible = list(grouped)
         uncovered = tuple(together for together in possible if together not in seen)
         groups.append(FactorCoverage(factors, len(possible), uncovered))

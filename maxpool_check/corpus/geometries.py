@@ -67,10 +67,10 @@ class Drawn:
 
 
 def smallest_geometry(document: Specification) -> Drawn:
-    """A window of two cells on every axis, over X of the same size."""
+    """One window of two cells, which are all of X; over two spatial axes, where the document has them."""
     rank = max((rank for rank in document.ranks if rank <= 2), default=document.ranks[0])
-    twos, ones, zeros = (2,) * rank, (1,) * rank, (0,) * rank
-    return Drawn(twos, twos, ones, ones, zeros, zeros, AutoPad.EXPLICIT, RoundingType.FLOOR)
+    kernel, ones, zeros = (*(1,) * (rank - 1), 2), (1,) * rank, (0,) * rank
+    return Drawn(kernel, kernel, ones, ones, zeros, zeros, AutoPad.EXPLICIT, RoundingType.FLOOR)
 
 
 Catalogue = Mapping[tuple[str, ...], tuple[Drawn, ...]]

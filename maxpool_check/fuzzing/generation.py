@@ -158,9 +158,7 @@ def _choices(draw: _Draw, document: Specification, rank: int) -> dict[Role, Any]
     return choices
 
 
-def _resolved(
-    document: Specification, axes: list[Axis], choices: dict[Role, Any]
-) -> tuple[list[int], dict[str, Any]]:
+def _resolved(document: Specification, axes: list[Axis], choices: dict[Role, Any]) -> tuple[list[int], dict[str, Any]]:
     """The spatial sizes of X, and all attributes."""
     auto_pad = choices.get(Role.AUTO_PAD, AutoPad.EXPLICIT)
     has_default_pads = any(

@@ -49,7 +49,8 @@ def _in_force(opset: int) -> str:
     newest = onnx.defs.onnx_opset_version()
     if not 1 <= opset <= newest:
         raise ValueError(
-            f"unknown specification 'onnx-{opset}': onnx {onnx.__version__} has the operator sets 1 to {newest}"
+            f"unknown specification 'onnx-{opset}': operator set {opset} is none of those that onnx {onnx.__version__} knows, "
+            f"1 to {newest}"
         )
     document = f"onnx-{onnx.defs.get_schema('MaxPool', opset, '').since_version}"
     if document not in SPECIFICATIONS:

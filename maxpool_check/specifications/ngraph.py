@@ -12,13 +12,13 @@ from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.policies import LargePads, Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.attributes import (
+    check_dtype,
+    check_length,
+    check_not_negative,
+    check_positive,
     invalid,
     missing,
     no_window,
-    check_not_negative,
-    check_dtype,
-    check_length,
-    check_positive,
     typed,
 )
 from maxpool_check.specifications.refused import Reason, Refused

@@ -14,7 +14,7 @@ from maxpool_check.reference.activation import Activation, Function
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.policies import NhwcIndexBase, Policies
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.attributes import invalid, check_length, check_one_of, typed
+from maxpool_check.specifications.attributes import check_length, check_one_of, invalid, typed
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
 from maxpool_check.specifications.refused import Refused, said_by
 from maxpool_check.specifications.roles import Attribute, AttributeType, Role, choice

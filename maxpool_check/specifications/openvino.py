@@ -15,14 +15,14 @@ from maxpool_check.reference.numbering import Numbering
 from maxpool_check.reference.policies import LargePads, Policies, SameClamp, ValidCeil
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.attributes import (
+    check_dtype,
+    check_length,
+    check_not_negative,
+    check_one_of,
+    check_positive,
     invalid,
     missing,
     no_window,
-    check_not_negative,
-    check_dtype,
-    check_length,
-    check_one_of,
-    check_positive,
     typed,
 )
 from maxpool_check.specifications.refused import Reason, Refused

@@ -11,11 +11,11 @@ from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.attributes import (
+    check_dtype,
+    check_not_negative,
+    check_positive,
     invalid,
     missing,
-    check_not_negative,
-    check_dtype,
-    check_positive,
     typed,
 )
 from maxpool_check.specifications.refused import Reason, Refused
@@ -84,7 +84,9 @@ class Xmos:
             check(name, (attributes[name],), self.title)
         axes = []
         for n, (kernel, stride, start, output, size) in zip(shape, _AXES, strict=False):
-            axis = geometry.placed_axis(n, attributes[kernel], attributes[stride], attributes[start], attributes[output])
+            axis = geometry.placed_axis(
+                n, attributes[kernel], attributes[stride], attributes[start], attributes[output]
+            )
             if axis.end > 0:
                 raise Refused(
                     Reason.INVALID_ATTRIBUTE,

@@ -18,11 +18,11 @@ from maxpool_check.specifications.inverse import NotExpressible, all_attributes,
 from maxpool_check.specifications.onnx import VERSIONS
 from maxpool_check.specifications.opsets import Graph, oldest_opset_for, opset_for
 from maxpool_check.specifications.refused import Refused
-from maxpool_check.targets.translation import Translation, translate
 from maxpool_check.targets import onnx_model, variations
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import Target
+from maxpool_check.targets.translation import Translation, translate
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,9 @@ def _rearranged(
     return Translation(own, sizes, document.layout, onnx=onnx, activation=activation, steps=steps)
 
 
-def _from_geometry(pooling: Pooling, dtype: str, shape: tuple[int, ...], language: Language, *, indices: bool) -> Translation:
+def _from_geometry(
+    pooling: Pooling, dtype: str, shape: tuple[int, ...], language: Language, *, indices: bool
+) -> Translation:
     axes, numbering = pooling.geometry, pooling.numbering
     if pooling.activation is not None:
         raise NotExpressible(f"{language.title} has no activation")

@@ -10,7 +10,7 @@ import numpy as np
 from maxpool_check.corpus.importers.suite import Broken, LeftOut, content, dtype_of
 from maxpool_check.corpus.tensors import Limits
 from maxpool_check.reference.dtypes import NUMPY
-from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.specifications import specification
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
@@ -98,17 +98,12 @@ def asked(outputs: list[str]) -> tuple[str, ...]:
 
 def document_of(model: ModelProto) -> tuple[str, int]:
     """The version of ONNX's MaxPool in force in a model, as its document, and the operator set. Raises :class:`LeftOut`."""
-    import onnx
-
     # The first models named no operator set.
     opset = next((one.version for one in model.opset_import if one.domain in _OWN_DOMAINS), 1)
-    newest = onnx.defs.onnx_opset_version()
-    if not 1 <= opset <= newest:
-        raise LeftOut(f"operator set {opset} is none of those that onnx {onnx.__version__} knows, 1 to {newest}")
-    document = f"onnx-{onnx.defs.get_schema('MaxPool', opset, '').since_version}"
-    if document not in SPECIFICATIONS:
-        raise LeftOut(f"operator set {opset} has the document {document}; there are {', '.join(SPECIFICATIONS)}")
-    return document, opset
+    try:
+        return specification(f"onnx-{opset}").name, opset
+    except ValueError as error:
+        raise LeftOut(str(error)) from error
 
 
 def attributes_of(node: NodeProto) -> dict[str, Any]:

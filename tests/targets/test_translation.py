@@ -11,10 +11,10 @@ import maxpool_check
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.languages import NotExpressible
+from maxpool_check.specifications.inverse import NotExpressible
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import override
-from maxpool_check.specifications.translation import translate
+from maxpool_check.targets.translation import translate
 
 
 def meaning_of(spec, attributes, X):
