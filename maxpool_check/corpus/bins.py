@@ -109,7 +109,7 @@ FACTORS: Mapping[str, Factor] = {
         Factor(
             "auto_pad",
             {
-                "explicit": "the pads are given",
+                "explicit": "by the pads",
                 "same-upper": "SAME_UPPER",
                 "same-lower": "SAME_LOWER",
                 "valid": "VALID",

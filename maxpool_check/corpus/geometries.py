@@ -17,7 +17,7 @@ from maxpool_check.corpus.bins import geometric
 from maxpool_check.reference.geometry import AutoPad, effective_kernel
 from maxpool_check.reference.numbering import StorageOrder
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.inverse import NotExpressible, attributes_saying, has_role, meanings
+from maxpool_check.specifications.inverse import NotExpressible, attributes_of_roles, has_role, meanings
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.roles import Role, RoundingType
 from maxpool_check.specifications.specification import Specification
@@ -45,7 +45,7 @@ class Drawn:
     rounding: RoundingType
 
     def attributes(self, document: Specification, more: Mapping[Role, Any] = MappingProxyType({})) -> dict[str, Any]:
-        """The document's own attributes, in the order of generated files; ``more`` is what they say beside the geometry.
+        """The document's own attributes, in the order of generated files; ``more`` is what they mean beside the geometry.
 
         As many windows as fit between the pads, where the document wants their number. Raises :class:`NotExpressible`.
         """
@@ -61,7 +61,7 @@ class Drawn:
         }
         if self.auto_pad is AutoPad.EXPLICIT:
             roles |= {Role.BEGIN: list(self.begin), Role.END: list(self.end)}
-        attributes = attributes_saying(document, {**roles, **more})
+        attributes = attributes_of_roles(document, {**roles, **more})
         order = list(Role)
         return dict(sorted(attributes.items(), key=lambda entry: order.index(document.attributes[entry[0]].role)))
 
@@ -86,7 +86,7 @@ def pooling(
     channels: int | None = None,
     more: Mapping[Role, Any] = MappingProxyType({}),
 ) -> Pooling | None:
-    """What the document makes of a geometry, None if it excludes it; ``more`` is what is said beside the geometry."""
+    """What the document makes of a geometry, None if it excludes it; ``more`` is what the attributes mean beside it."""
     shape = document.layout.arranged((batch, document.channel_multiple if channels is None else channels, *drawn.sizes))
     try:
         return document.pooling(drawn.attributes(document, more), dtype, shape, document.policies)

@@ -1,4 +1,4 @@
-"""The smallest case there is, to see whether a target answers at all."""
+"""The smallest case, to see whether a target returns anything at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maxpool_check.specifications import DEFAULT, SPECIFICATIONS, specification
 
 
 def smallest(language: str) -> Case:
-    """A window of two cells, of the document that a target speaks where it is one: ordinary numbers, nothing left open."""
+    """A window of two cells: ordinary numbers, nothing left open. ``language`` is what a target speaks, a document or not."""
     document = specification(language if language in SPECIFICATIONS else DEFAULT)
     drawn = smallest_geometry(document)
     shape = document.layout.arranged((1, document.channel_multiple, *drawn.sizes))

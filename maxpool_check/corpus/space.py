@@ -37,7 +37,7 @@ BESIDE_GEOMETRY: Mapping[str, Mapping[str, Mapping[Role, Any]]] = {
         "leakyrelu": {Role.ACTIVATION: Function.LEAKY_RELU, Role.ACTIVATION_PARAMETERS: [0.125]},
     },
 }
-"""What attributes say beside the geometry, by the bin it stands for."""
+"""What attributes mean beside the geometry, by factor and bin."""
 
 
 @dataclass(frozen=True)

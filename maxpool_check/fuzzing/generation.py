@@ -23,7 +23,7 @@ from maxpool_check.reference.activation import Function
 from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest
 from maxpool_check.reference.geometry import AutoPad, Axis
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.inverse import attributes_saying, has_role, roles_of
+from maxpool_check.specifications.inverse import attributes_of_roles, has_role, roles_of
 from maxpool_check.specifications.onnx import VERSIONS
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.roles import Attribute, Role
@@ -84,7 +84,7 @@ def _cases(draw: _Draw, document: Specification, invalid: bool) -> Case:
     axes = _axes(draw, document)
     choices = _choices(draw, document, len(axes))
     dtype = _dtype(draw, document.dtypes)
-    sizes, attributes = _resolved(document, axes, choices)
+    sizes, attributes = _sizes_and_attributes(document, axes, choices)
     attributes = {
         # Of what has its default, some is left out.
         name: value
@@ -158,7 +158,9 @@ def _choices(draw: _Draw, document: Specification, rank: int) -> dict[Role, Any]
     return choices
 
 
-def _resolved(document: Specification, axes: list[Axis], choices: dict[Role, Any]) -> tuple[list[int], dict[str, Any]]:
+def _sizes_and_attributes(
+    document: Specification, axes: list[Axis], choices: dict[Role, Any]
+) -> tuple[list[int], dict[str, Any]]:
     """The spatial sizes of X, and all attributes."""
     auto_pad = choices.get(Role.AUTO_PAD, AutoPad.EXPLICIT)
     has_default_pads = any(
@@ -172,7 +174,7 @@ def _resolved(document: Specification, axes: list[Axis], choices: dict[Role, Any
         sizes = [axis.size for axis in axes]
     if auto_pad is not AutoPad.EXPLICIT and has_default_pads:
         axes = [replace(axis, begin=0, end=0) for axis in axes]
-    return sizes, attributes_saying(document, {**roles_of(tuple(axes)), **choices})
+    return sizes, attributes_of_roles(document, {**roles_of(tuple(axes)), **choices})
 
 
 def _values(draw: _Draw, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

@@ -1,7 +1,6 @@
 """Makes a case smaller while something about it stays as it is: fewer axes and cells, plainer attributes and values.
 
-A greedy search: one simplification after another is tried, and taken if the case keeps what it is to keep, until none
-is. Every simplification lowers a size, moves a number towards the plainest, leaves an attribute out or makes a value
+A greedy search: one simplification after another is tried, and taken if the case keeps its property, until none is. Every simplification lowers a size, moves a number towards the plainest, leaves an attribute out or makes a value
 ordinary, so that it ends; the order is fixed, so that the same case shrinks to the same.
 """
 

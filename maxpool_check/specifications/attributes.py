@@ -93,7 +93,7 @@ def _bits(value: object) -> str:
 
 
 def _is_integer(value: object) -> bool:
-    # An attribute is an integer of 64 bits, in ONNX's file format as well. To ask for int first is quicker.
+    # An attribute is an integer of 64 bits, in ONNX's file format as well. int first, for speed.
     return isinstance(value, (int, Integral)) and not isinstance(value, bool) and -(2**63) <= int(value) < 2**63
 
 

@@ -14,7 +14,7 @@ from maxpool_check.specifications.specification import Specification
 Roles = Mapping[Role, Any]
 """What a pooling is: for each role its meaning, a list with an entry for each spatial axis where it is about axes."""
 
-_LEFT_UNSAID: Roles = {
+_WITHOUT_ATTRIBUTE: Roles = {
     Role.DILATION: 1,
     Role.BEGIN: 0,
     Role.END: 0,
@@ -44,18 +44,17 @@ def roles_of(axes: Geometry) -> dict[Role, Any]:
     }
 
 
-def attributes_saying(document: Specification, roles: Roles) -> dict[str, Any]:
-    """The attributes of a document, in its order, that say what is in ``roles``, and no others.
+def attributes_of_roles(document: Specification, roles: Roles) -> dict[str, Any]:
+    """The attributes of a document, in its order, that mean what is in ``roles``, and no others.
 
     Raises :class:`NotExpressible` for what the document has no attribute or no value for. That it allows the attributes
     together is not checked.
     """
-    table = document.attributes
-    said = _with_pads(roles)
-    _check_expressible(document, said)
+    complete = _with_pads(roles)
+    _check_expressible(document, complete)
     attributes: dict[str, Any] = {}
-    for name, attribute in table.items():
-        meaning = said.get(attribute.role)
+    for name, attribute in document.attributes.items():
+        meaning = complete.get(attribute.role)
         if meaning is None:
             continue
         if attribute.axis is not None:
@@ -75,7 +74,7 @@ def attributes_for(
     """Attributes that may have these windows, with explicit pads: one set for each way to round that the document has.
 
     The document's own ``pooling`` says which of them has. ``numbering`` is that of Indices, None where they are not
-    wanted. Raises :class:`NotExpressible`.
+    requested. Raises :class:`NotExpressible`.
     """
     roles = {**roles_of(axes), Role.AUTO_PAD: AutoPad.EXPLICIT, Role.STORAGE_ORDER: StorageOrder.ROW_MAJOR}
     if numbering is not None:
@@ -90,7 +89,7 @@ def attributes_for(
     roundings = meanings(document, Role.ROUNDING) or (RoundingType.FLOOR,)
     for rounding in RoundingType:
         if rounding in roundings:
-            yield attributes_saying(document, {**roles, Role.ROUNDING: rounding})
+            yield attributes_of_roles(document, {**roles, Role.ROUNDING: rounding})
 
 
 def meanings(document: Specification, role: Role) -> tuple[Any, ...]:
@@ -109,11 +108,11 @@ def has_role(document: Specification, role: Role) -> bool:
 
 
 def meaning_of(document: Specification, attributes: Mapping[str, Any], role: Role) -> Any:
-    """What valid attributes say in the attribute with a role that has a list of values, given or left out."""
+    """The meaning of the attribute with a role, whose values are a closed list, or of its default; valid attributes only."""
     for name, attribute in document.attributes.items():
         if attribute.role is role:
             return attribute.values[attributes.get(name, attribute.default)]
-    return _LEFT_UNSAID[role]
+    return _WITHOUT_ATTRIBUTE[role]
 
 
 def all_attributes(table: Mapping[str, Attribute], attributes: Mapping[str, Any], rank: int) -> dict[str, Any]:
@@ -143,16 +142,21 @@ def _with_pads(roles: Roles) -> dict[Role, Any]:
     }
 
 
-def _check_expressible(document: Specification, said: Roles) -> None:
+def _check_expressible(document: Specification, roles: Roles) -> None:
     has = {attribute.role for attribute in document.attributes.values()}
-    if has & {Role.PADS, Role.PADS_BY_AXIS}:
+    starts = Role.START in has and max(roles.get(Role.BEGIN, [0])) <= 0
+    if starts or has & {Role.PADS, Role.PADS_BY_AXIS}:
+        # With starts, the number of windows decides where the last one ends.
         has |= {Role.BEGIN, Role.END}
-    if Role.START in has and max(said.get(Role.BEGIN, [0])) <= 0:
-        # The number of windows says where the last one ends.
-        has |= {Role.BEGIN, Role.END}
-    for role, unsaid in _LEFT_UNSAID.items():
-        if role in has or role not in said:
+    for role, implied in _WITHOUT_ATTRIBUTE.items():
+        if role in has or role not in roles:
             continue
-        meaning = said[role]
-        if any(entry != unsaid for entry in meaning) if isinstance(meaning, list) else meaning != unsaid:
-            raise NotExpressible(f"it has no {role.value}" if isinstance(meaning, list) else f"it has one {role.value}")
+        meaning = roles[role]
+        if isinstance(meaning, list):
+            if any(entry != implied for entry in meaning):
+                raise NotExpressible(f"it has no {role.value}")
+        elif meaning != implied:
+            raise NotExpressible(
+                f"it has no {role.value}"
+                + (f" but {getattr(implied, 'value', implied)}" if implied is not None else "")
+            )

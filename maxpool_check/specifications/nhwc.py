@@ -16,7 +16,7 @@ from maxpool_check.reference.policies import NhwcIndexBase, Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.attributes import check_length, check_one_of, invalid, typed
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
-from maxpool_check.specifications.refused import Refused, said_by
+from maxpool_check.specifications.refused import Refused, restated
 from maxpool_check.specifications.roles import Attribute, AttributeType, Role, choice
 
 _ACTIVATION = {
@@ -63,7 +63,7 @@ class Nhwc:
         try:
             pooling = self.onnx.pooling(own, dtype, sizes, policies)
         except Refused as refused:
-            raise said_by(refused, self.title, self.onnx.title) from refused
+            raise restated(refused, self.title, self.onnx.title) from refused
         interpretations = [
             replace(interpretation, activation=activation, layout=self.layout, alternatives=())
             for interpretation in (pooling, *pooling.alternatives)

@@ -72,7 +72,7 @@ class Xmos:
             message = f"the channel count must be a multiple of 4, got {shape[2]}"
             raise Refused(Reason.INVALID_SHAPE, message, clause=f"{self.title}, X_c = 0 (mod 4)", attribute="X_c")
         for name, of_X in zip(_SIZES, shape, strict=True):
-            # X itself says them; they can be said again.
+            # X itself has them; the attributes may repeat them.
             if attributes.get(name, of_X) != of_X:
                 raise invalid(name, f"is {attributes[name]}, but X has the shape {list(shape)}", self.title)
         for name, attribute in _ATTRIBUTES.items():

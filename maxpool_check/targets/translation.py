@@ -73,7 +73,7 @@ def translate(
     attributes: Mapping[str, Any],
     dtype: str,
     shape: tuple[int, ...],
-    meaning: Pooling | Refused,
+    resolved: Pooling | Refused,
     *,
     indices: bool,
     language: str = "onnx",
@@ -84,15 +84,15 @@ def translate(
     made from the geometry, with explicit pads; cells that are left out are cropped.
     """
     if language == "onnx" and document.onnx is not None:
-        return _rearranged(document, document.onnx, attributes, shape, meaning, indices=indices)
+        return _rearranged(document, document.onnx, attributes, shape, resolved, indices=indices)
     if language == document.name and LANGUAGES[language].whole:
         # Indices have the dtype that the runtime gives them.
         return Translation(attributes, shape, document.layout, document.layout)
-    if isinstance(meaning, Refused):
+    if isinstance(resolved, Refused):
         raise NotExpressible(
             f"{document.title} excludes the graph, and its attributes are not those of {LANGUAGES[language].title}"
         )
-    return _from_geometry(meaning, dtype, shape, LANGUAGES[language], indices=indices)
+    return _from_geometry(resolved, dtype, shape, LANGUAGES[language], indices=indices)
 
 
 def _rearranged(
@@ -100,18 +100,18 @@ def _rearranged(
     onnx: Onnx,
     attributes: Mapping[str, Any],
     shape: tuple[int, ...],
-    meaning: Pooling | Refused,
+    resolved: Pooling | Refused,
     *,
     indices: bool,
 ) -> Translation:
     beyond = set(document.attributes) - set(onnx.attributes)
     own = {name: value for name, value in attributes.items() if name not in beyond}
-    if isinstance(meaning, Refused) and meaning.attribute in beyond:
+    if isinstance(resolved, Refused) and resolved.attribute in beyond:
         raise NotExpressible(
-            f"{document.title} excludes the graph for its {meaning.attribute}, which ONNX does not have"
+            f"{document.title} excludes the graph for its {resolved.attribute}, which ONNX does not have"
         )
-    activation = meaning.activation if isinstance(meaning, Pooling) else None
-    if indices and isinstance(meaning, Pooling) and meaning.numbering.layout is not Layout.CHANNELS_FIRST:
+    activation = resolved.activation if isinstance(resolved, Pooling) else None
+    if indices and isinstance(resolved, Pooling) and resolved.numbering.layout is not Layout.CHANNELS_FIRST:
         raise NotExpressible("ONNX numbers the cells with the channels first, and the case wants them last")
     sizes = document.layout.sizes(shape) if len(shape) > 2 else shape
     steps = (*_rearrangement(document.layout, Layout.CHANNELS_FIRST), *_behind(activation))
@@ -181,7 +181,7 @@ def _rearrangement(source: Layout, target: Layout) -> tuple[str, ...]:
         Layout.CHANNELS_LAST: "channels last",
         Layout.IMAGE: "one image with its channels last",
     }
-    return (f"X transposed to {words[target]}, the answer back",)
+    return (f"X transposed to {words[target]}, the outputs back",)
 
 
 def _behind(activation: Activation | None) -> tuple[str, ...]:

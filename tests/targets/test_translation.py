@@ -145,7 +145,7 @@ def test_a_channels_last_case_is_transposed_and_its_activation_put_behind():
     assert (graph.input(X) == np.moveaxis(X, -1, 1)).all()
     assert isinstance(meaning_of("ort-nhwc-11", attributes, X), Pooling)
     assert graph.steps == (
-        "X transposed to channels first, the answer back",
+        "X transposed to channels first, the outputs back",
         "Clip [0.0, 6.0] as a node behind MaxPool",
     )
     with pytest.raises(NotExpressible, match="activation"):
