@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
     from maxpool_check.judging.known import KnownDivergence
     from maxpool_check.results.record import Execution
-    from maxpool_check.running.slot import Slot
+    from maxpool_check.targets.session import TargetSession
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -25,10 +25,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("maxpool-check")
     group.addoption(
         "--maxpool-check", action="append", default=[], metavar="TARGET",
-        help="Ask this target the case files among the paths, as onnxruntime==1.23.2. Repeatable.",
+        help="Runtime to test with the case files among the paths, e.g. onnxruntime==1.23.2. Repeatable.",
     )  # fmt: skip
     group.addoption(
-        "--maxpool-check-timeout", type=float, default=10.0, metavar="SECONDS", help="The time for one variant."
+        "--maxpool-check-timeout", type=float, default=10.0, metavar="SECONDS", help="The time limit of one execution."
     )
 
 
@@ -64,25 +64,26 @@ class _Targets:
         except BadTarget as error:
             raise pytest.UsageError(str(error)) from error
         self._seconds = seconds
-        self._started: dict[str, Slot] = {}
+        self._sessions: dict[str, TargetSession] = {}
 
-    def slot(self, name: str) -> Slot:
-        """The place where a target is asked."""
-        from maxpool_check.running.slot import Slot
+    def session(self, name: str) -> TargetSession:
+        """The session of a target, started at its first case."""
         from maxpool_check.targets.process import CannotStart
+        from maxpool_check.targets.session import TargetSession
         from maxpool_check.targets.target import Target
 
-        if name not in self._started:
+        if name not in self._sessions:
             try:
-                target = Target(self.names[name], self._seconds)
+                session = TargetSession(Target(self.names[name], self._seconds))
+                _ = session.profile
             except CannotStart as error:
                 pytest.exit(str(error), returncode=3)
-            self._started[name] = Slot(target)
-        return self._started[name]
+            self._sessions[name] = session
+        return self._sessions[name]
 
     def pytest_unconfigure(self) -> None:
-        for slot in self._started.values():
-            slot.close()
+        for session in self._sessions.values():
+            session.close()
 
 
 class CaseFile(pytest.File):
@@ -112,7 +113,7 @@ class CaseFile(pytest.File):
                 yield item
 
 
-class Wrong(Exception):
+class UnexpectedResult(Exception):
     """Executions that were not expected."""
 
 
@@ -130,23 +131,19 @@ class CaseItem(pytest.Item):
         from maxpool_check.judging.known import Ledger
         from maxpool_check.reporting.text import details
         from maxpool_check.results.record import KnownStatus
-        from maxpool_check.running.asker import judged, meaning_of
-        from maxpool_check.running.execution import Asked
-        from maxpool_check.running.runner import apply_known, covers
-        from maxpool_check.running.slot import settled
+        from maxpool_check.running.case_run import executions as lines_of
+        from maxpool_check.running.case_run import run_case
+        from maxpool_check.running.decisions import apply_known, covers
 
         targets: Any = self.config.pluginmanager.get_plugin("maxpool-check-targets")
-        slot = targets.slot(self.target)
-        target = slot.target
+        session: TargetSession = targets.session(self.target)
         case = self.case
-        replies = settled(slot.begin(case), [slot])
-        entries = [entry for entry in self.known if covers(entry, target.description)]
+        entries = [entry for entry in self.known if covers(entry, session.profile.description)]
         ledger = Ledger(entries, date.today())
-        lines = judged(Asked(case, target.description.name, meaning_of(case), replies))
-        executions = [apply_known(line, ledger) for line in lines]
+        executions = [apply_known(line, ledger) for line in lines_of(run_case(session, case))]
         wrong = [one for one in executions if one.unexpected]
         if wrong:
-            raise Wrong("\n\n".join("\n".join([_heading(one), *details(one)]) for one in wrong))
+            raise UnexpectedResult("\n\n".join("\n".join([_heading(one), *details(one)]) for one in wrong))
         stale = [
             f"[XPASS(strict)] known divergence {entry.id} no longer occurs: {why}"
             for entry, status, why in ledger.audit(
@@ -155,7 +152,7 @@ class CaseItem(pytest.Item):
             if status in (KnownStatus.STALE, KnownStatus.EXPIRED)
         ]
         if stale:
-            raise Wrong("\n".join(stale))
+            raise UnexpectedResult("\n".join(stale))
         self._excuse(executions)
 
     def _excuse(self, executions: list[Execution]) -> None:
@@ -169,7 +166,7 @@ class CaseItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """What ``run`` shows, for an answer that is wrong; a traceback for anything else."""
-        if isinstance(excinfo.value, Wrong):
+        if isinstance(excinfo.value, UnexpectedResult):
             return f"{self.case.id}: {self.case.title}\n\n{excinfo.value}"
         return super().repr_failure(excinfo, style)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from maxpool_check.commands import asking, options
+from maxpool_check.commands import executing, options
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -48,7 +48,7 @@ class Shown:
 @click.option("--variant", metavar="QUESTION", help="indices or y-only.  [default: the first that the case is asked]")
 @click.option("--pre", is_flag=True, help="Ask pre-releases too.")
 @click.option("--write-known", is_flag=True, help="Narrow the 'when' of the known divergence to what was found.")
-@asking.timeout
+@executing.timeout
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to print.  [default: text]"
 )
@@ -82,7 +82,7 @@ def command(
     options.check_writable([output] if output else [])
     corpus = options.collect(paths, max_cells)
     case = options.one_of(corpus.cases, name, str(paths[0]))
-    asked = _variant(case, variant)
+    asked = executing.variant_of(case, variant).name
     _known_kind(kind)
     runtime = isolated(target)
     versions = releases(runtime, first, last, pre)
@@ -128,7 +128,7 @@ def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool
     try:
         every = released(RUNTIMES[runtime.runtime].distribution, pre=pre)
     except NoReleases as error:
-        raise asking.CannotAsk(str(error)) from error
+        raise executing.CannotExecute(str(error)) from error
     found = [one for one in every if (low is None or one >= low) and (high is None or one <= high)]
     if not found:
         raise click.UsageError(
@@ -136,15 +136,6 @@ def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool
             f"{', '.join(map(str, every))}"
         )
     return found
-
-
-def _variant(case: Case, wanted: str | None) -> str:
-    from maxpool_check.results.variants import variants_of
-
-    asked = [variant.name for variant in variants_of(case.outputs, case.specification.domain)]
-    if wanted is not None and wanted not in asked:
-        raise click.UsageError(f"{case.id} is not asked '{wanted}', but {', '.join(asked)}")
-    return wanted or asked[0]
 
 
 def _known_kind(kind: str | None) -> None:
@@ -158,7 +149,7 @@ def _known_kind(kind: str | None) -> None:
 
 def isolated(target: str) -> TargetName:
     """A runtime whose releases can be asked, each in an environment of its own."""
-    (name,) = asking.parsed([target])
+    (name,) = executing.parse_targets([target])
     if not name.is_released or name.version is not None or "python" in name.options:
         raise click.UsageError(f"'{target}' is one version; name the runtime alone, as onnxruntime")
     return name
@@ -168,7 +159,7 @@ def _shown(
     corpus: Corpus, case: Case, variant: str, kind: str | None, runtime: TargetName, version: str, timeout: float
 ) -> Shown | str:
     """What a release shows, or why it cannot be asked."""
-    record = asking.of_version(corpus, [case], runtime, version, timeout=timeout)
+    record = executing.run_release(corpus, [case], runtime, version, timeout=timeout)
     assert record.footer is not None
     if record.footer.errors:
         return " ".join(record.footer.errors[0].split())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maxpool_check.commands import asking, options, records
+from maxpool_check.commands import executing, options, records
 
 if TYPE_CHECKING:
     from maxpool_check.corpus.bins import Bins
@@ -38,8 +38,8 @@ _NAMED_BINS, _NAMED_PAIRS, _NAMED_GROUPS = 20, 5, 10
     "--strength", type=click.IntRange(1, 2), default=2, metavar="N",
     help="Count bins (1), or pairs of bins as well (2).  [default: 2]",
 )  # fmt: skip
-@asking.jobs
-@asking.timeout
+@executing.jobs
+@executing.timeout
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to print.  [default: text]"
 )
@@ -67,7 +67,7 @@ def command(
 
     cases = select(options.collect(paths, max_cells).cases, selected)
     if record_path is None:
-        record = asking.ask(paths, selected, [target or "onnxruntime"], max_cells, jobs=jobs, timeout=timeout)
+        record = executing.run_cases(paths, selected, [target or "onnxruntime"], max_cells, jobs=jobs, timeout=timeout)
     else:
         record = records.read(record_path)
     errors = list(record.footer.errors) if record.footer else ["the record is incomplete: its run did not end"]

@@ -4,33 +4,48 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+import numpy as np
+from rich.console import Console
 
-from maxpool_check.commands import asking, options
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from maxpool_check.corpus.case import Case
-    from maxpool_check.results.variants import Variant
+from maxpool_check.commands import executing, options
+from maxpool_check.corpus.case import Case
+from maxpool_check.explaining import drawing, kinds
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.oracle import Oracle
+from maxpool_check.reference.pooling import Pooling
+from maxpool_check.results.record import ExitCode, Verdict
+from maxpool_check.results.variants import Variant
+from maxpool_check.running.case_run import run_case
+from maxpool_check.specifications.attributes import nearest
+from maxpool_check.targets.process import CannotStart
+from maxpool_check.targets.session import TargetSession
+from maxpool_check.targets.target import Target
 
 MOST_WINDOWS = 3
-"""How many windows of a case are drawn where nobody says which."""
+"""How many windows of a case are drawn by default."""
 
 
 @click.command("explain")
 @click.argument("subject", required=False, metavar="[CASE|KIND]")
-@click.option("-t", "--target", "names", multiple=True, metavar="TARGET", help="Whom to ask the case. Repeatable.")
+@click.option(
+    "-t",
+    "--target",
+    "names",
+    multiple=True,
+    metavar="TARGET",
+    help="Runtime to test, e.g. onnxruntime==1.23.2. Repeatable.",
+)
 @click.option(
     "-p", "--path", type=click.Path(path_type=Path), default=Path("cases"), metavar="PATH",
     help="Where to look for the case.  [default: cases]",
 )  # fmt: skip
 @click.option("--at", metavar="CELL", help="The cell of Y to draw the window of, as 0,0,1,2.")
-@asking.variants
-@asking.timeout
+@executing.variants
+@executing.timeout
 @click.option(
     "--format", "form", type=click.Choice(["text", "markdown"]), default="text",
     help="How to print all kinds.  [default: text]",
@@ -53,9 +68,6 @@ def command(
     CASE is a full id, as sonnx/float:float-example-3, or FILE.yaml:ID. KIND is one, as y-lowest-for-neg-inf; without
     either, all kinds are listed.
     """
-    from maxpool_check.explaining import kinds
-    from maxpool_check.judging.kinds import DivergenceKind
-
     known = {kind.value: kind for kind in DivergenceKind}
     if form == "markdown" and subject is not None:
         raise click.UsageError("--format markdown is for the page of all kinds")
@@ -66,23 +78,19 @@ def command(
         click.echo(kinds.explained(known[subject]), nl=False)
         return 0
     if ":" not in subject:
-        from maxpool_check.specifications.attributes import nearest
-
         raise click.UsageError(
             f"'{subject}' is no kind{nearest(subject, known)} and no case, which is written as FILE.yaml:ID or by its "
             "full id; 'maxpool-check explain' lists the kinds"
         )
     case = options.find(subject, path, max_cells)
     if not names:
-        _show([*_heading(case), *_reference(case, at)], color)
+        _print([*_heading(case), *_reference(case, at)], color)
         return 0
-    return _asked(case, names, variants, timeout, at, color)
+    return _run_on_targets(case, names, variants, timeout, at, color)
 
 
-def _show(lines: Iterable[object], color: str) -> None:
+def _print(lines: Iterable[object], color: str) -> None:
     """Print text and rich text, as wide as it comes."""
-    from rich.console import Console
-
     colored = options.is_colored(color)
     console = Console(
         width=options.width(), force_terminal=colored, no_color=not colored, highlight=False, soft_wrap=True
@@ -104,12 +112,6 @@ def _heading(case: Case) -> list[str]:
 
 def _reference(case: Case, at: str | None) -> list[object]:
     """The windows of a case and what the reference has there."""
-    import numpy as np
-
-    from maxpool_check.explaining import drawing
-    from maxpool_check.judging.oracle import Oracle
-    from maxpool_check.reference.pooling import Pooling
-
     if not isinstance(case.resolved, Pooling):
         return [f"{case.specification.title} excludes it ({case.resolved.reason.value}): {case.resolved}"]
     expected = Oracle(case.X, case.resolved)
@@ -135,39 +137,31 @@ def _cell(text: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     return at
 
 
-def _asked(
-    case: Case, names: tuple[str, ...], wanted: frozenset[Variant], timeout: float, at: str | None, color: str
+def _run_on_targets(
+    case: Case, names: tuple[str, ...], variants: frozenset[Variant], timeout: float, at: str | None, color: str
 ) -> int:
-    from maxpool_check.explaining import drawing
-    from maxpool_check.results.record import Verdict
-    from maxpool_check.running.inquiry import Inquirer
-    from maxpool_check.targets.process import CannotStart
-    from maxpool_check.targets.target import Target
-
-    targets = []
-    for name in asking.parsed(names):
+    code = ExitCode.AS_EXPECTED
+    with contextlib.ExitStack() as stack:
         try:
-            targets.append(Target(name, timeout))
+            sessions = [
+                stack.enter_context(TargetSession(Target(name, timeout))) for name in executing.parse_targets(names)
+            ]
+            descriptions = [session.profile.description for session in sessions]
+            _print(_heading(case), color)
+            for session, target in zip(sessions, descriptions, strict=True):
+                case_run = run_case(session, case, variants)
+                lines: list[object] = ["", f"{target.name}: {target.distribution} {target.version}, {target.provider}"]
+                for variant, judgement in case_run.judgements.items():
+                    steps = case_run.results[variant].steps
+                    lines += ["", *drawing.judged(case_run.oracle, variant, steps, judgement)]
+                    code = ExitCode.INCOMPLETE if judgement.verdict is Verdict.ERROR else code
+                if case_run.diverging:
+                    place = f"{case.origin.path}:{case.id.rpartition(':')[2]}"
+                    command = shlex.join(["maxpool-check", "repro", place, "-t", target.name, "-o", "repro"])
+                    lines += ["", f"Next: {command}"]
+                _print(lines, color)
         except CannotStart as error:
-            raise asking.CannotAsk(str(error)) from error
-    _show(_heading(case), color)
-    code = 0
-    for target in targets:
-        said = target.description
-        with contextlib.closing(Inquirer(target)) as inquirer:
-            try:
-                inquiry = inquirer.ask(case, wanted)
-            except CannotStart as error:
-                raise asking.CannotAsk(str(error)) from error
-        lines: list[object] = ["", f"{said.name}: {said.distribution} {said.version}, {said.provider}"]
-        for variant, judgement in inquiry.judgements.items():
-            lines += ["", *drawing.judged(inquiry.oracle, variant, inquiry.steps[variant], judgement)]
-            code = 3 if judgement.verdict is Verdict.ERROR else code
-        if any(judgement.kinds for judgement in inquiry.judgements.values()):
-            place = f"{case.origin.path}:{case.id.rpartition(':')[2]}"
-            command = shlex.join(["maxpool-check", "repro", place, "-t", said.name, "-o", "repro"])
-            lines += ["", f"Next: {command}"]
-        _show(lines, color)
+            raise executing.CannotExecute(str(error)) from error
     if at is not None:
-        _show(["", *_reference(case, at)], color)
+        _print(["", *_reference(case, at)], color)
     return code

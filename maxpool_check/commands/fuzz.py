@@ -5,23 +5,36 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from maxpool_check.commands import asking, options
-from maxpool_check.commands import seeds as of_seeds
-
-if TYPE_CHECKING:
-    from maxpool_check.corpus.case import Case
-    from maxpool_check.fuzzing.search import Finding, Search, Tally
-    from maxpool_check.fuzzing.seeds import Plan, Prior, Searched
-    from maxpool_check.judging.known import KnownDivergence
-    from maxpool_check.results.record import TargetDescription
-    from maxpool_check.running.executors import Pool
+from maxpool_check import __version__
+from maxpool_check.commands import executing, options
+from maxpool_check.commands import seeds as seed_options
+from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.collection import KNOWN_NAME, root_of
+from maxpool_check.corpus.known_file import read_all_known
+from maxpool_check.corpus.problems import CorpusError
+from maxpool_check.corpus.writing import case_file
+from maxpool_check.fuzzing.search import Discovery, SearchCounts
+from maxpool_check.fuzzing.seeds import (
+    Baseline,
+    FuzzPlan,
+    NewDiscoveries,
+    Searcher,
+    SeedResult,
+    remote_baselines,
+    remote_search,
+)
+from maxpool_check.judging.known import KnownDivergence
+from maxpool_check.reporting.tensors import coordinates
+from maxpool_check.results.record import ExitCode
+from maxpool_check.running.pool import Pool, PoolLost
+from maxpool_check.specifications import DEFAULT, specification
+from maxpool_check.targets.process import CannotStart
 
 DEFAULT_CASES = 1000
 
@@ -29,9 +42,9 @@ DEFAULT_CASES = 1000
 @click.command("fuzz")
 @click.option(
     "-t", "--target", "names", multiple=True, metavar="TARGET", default=("onnxruntime",),
-    help="Whom to ask, as onnxruntime==1.23.2. Repeatable.  [default: onnxruntime, the installed one]",
+    help="Runtime to test, e.g. onnxruntime==1.23.2. Repeatable.  [default: onnxruntime, as installed]",
 )  # fmt: skip
-@options.document_or_default
+@click.option("--spec", default=DEFAULT, metavar="NAME", help=f"The document to draw cases of.  [default: {DEFAULT}]")
 @click.option(
     "--max-cases", type=click.IntRange(min=1), metavar="N",
     help=f"How many cases to draw of each seed.  [default: {DEFAULT_CASES}, or as many as --max-time allows]",
@@ -40,7 +53,7 @@ DEFAULT_CASES = 1000
     "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
     help="How long to go on drawing of each seed.",
 )  # fmt: skip
-@of_seeds.option("What to draw from: a seed, or a range of them, each a search of its own.  [default: 0]")
+@seed_options.option("What to draw from: a seed, or a range of them, each a search of its own.  [default: 0]")
 @click.option("--invalid", is_flag=True, help="Draw graphs that the document excludes, which must be refused.")
 @click.option(
     "-o", "--output", "folder", type=click.Path(path_type=Path, file_okay=False), default=Path("cases/found"),
@@ -51,7 +64,7 @@ DEFAULT_CASES = 1000
     help="Known divergences.  [default: known-divergences.yaml at the root of DIR's corpus]",
 )  # fmt: skip
 @click.option("--no-known", is_flag=True, help="Expect no divergence.")
-@asking.timeout
+@executing.timeout
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 def command(
     names: tuple[str, ...],
@@ -68,170 +81,208 @@ def command(
     timeout: float,
     quiet: bool,
 ) -> int:
-    """Draw cases at random, ask targets, and keep what is new.
+    """Draw random cases, run them on targets, and keep those that show something new.
 
-    A divergence is new if its variant was not seen to show exactly its kinds on its target: not by an earlier case of
-    this search, not by a case in DIR (these are asked first), and not by a known divergence. A known divergence is
-    bound to cases, which drawn ones are not: here an entry that covers the target stands for all cases that show the
-    same kinds under the variants it names.
+    A divergence is new if exactly its kinds have not been seen on its target and variant before: neither in an earlier
+    case of this search, nor in a case in DIR (these run first), nor in a known divergence. Known divergences name cases,
+    and drawn cases have no names: here an entry for the target stands for all cases with the same kinds and variants.
 
-    What is new is made small and written to DIR as a case file, with its origin. The same seed draws the same cases.
+    New cases are reduced and written to DIR as case files, with their origin. The same seed draws the same cases.
 
-    A range of seeds is searched in other processes, -j of them at a time. Each seed is one search, with targets, a
-    --max-cases and a --max-time of its own. Its findings come when it and all seeds before it are done; what those have
-    shown is not new any more. So the output is the same for every -j, unless --max-time ends a search.
+    A range of seeds runs in -j processes. Each seed is a search of its own, with its own --max-cases and --max-time. Its
+    discoveries are shown when it and all seeds before it are done, without those that an earlier seed has made. So the
+    output does not depend on -j, unless --max-time ends a search.
 
     Exit codes: 0 nothing new, 1 something new, 2 usage, 3 could not complete, 4 nothing was compared, 130 interrupted.
     """
-    from maxpool_check.fuzzing.seeds import Plan
-
+    try:
+        spec = specification(spec).name
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
     if known_files and no_known:
         raise click.UsageError("--known and --no-known contradict each other")
-    of_seeds.check_divisible(seeds, jobs, dask)
-    parsed = asking.parsed(names)
+    seed_options.check_divisible(seeds, jobs, dask)
+    targets = executing.parse_targets(names)
     known = _known(folder, known_files, no_known)
     earlier = _earlier(folder)
     limit = max_cases or (DEFAULT_CASES if max_time is None else sys.maxsize)
-    plan = Plan(tuple(parsed), timeout, spec, invalid, limit, max_time)
+    report = _Report(FuzzPlan(tuple(targets), timeout, spec, invalid, limit, max_time), folder)
     if isinstance(seeds, int):
-        return _here(plan, seeds, known, earlier, folder, quiet)
-    with of_seeds.pool(jobs, dask) as pool:
-        return _elsewhere(pool, plan, seeds, known, earlier, folder, quiet)
+        return _search_here(report, seeds, known, earlier, quiet)
+    return _search_in_pool(report, seeds, known, earlier, quiet, jobs, dask)
 
 
-def _here(
-    plan: Plan, seed: int, known: Sequence[KnownDivergence], earlier: Sequence[Case], folder: Path, quiet: bool
+def _search_here(
+    report: _Report, seed: int, known: Sequence[KnownDivergence], earlier: Sequence[Case], quiet: bool
 ) -> int:
-    """Search from one seed, in this process, and show what is found as it is."""
-    from maxpool_check.fuzzing.search import GivenUp, Search
-    from maxpool_check.running.inquiry import Inquirer
-    from maxpool_check.targets.process import CannotStart
-    from maxpool_check.targets.target import Target
+    """Search from one seed in this process, and show discoveries as they are made."""
+    result, code = SeedResult(seed), ExitCode.AS_EXPECTED
+    limit = report.plan.cases if report.plan.cases < sys.maxsize else None
+    with contextlib.closing(Searcher(report.plan)) as searcher, contextlib.ExitStack() as stack:
+        progress = stack.enter_context(executing.progress_bar("cases", limit, quiet=quiet))
 
-    searches: list[Search] = []
-    new, code = 0, 0
-    with contextlib.ExitStack() as stack:
+        def show(number: int, discoveries: Sequence[Discovery]) -> None:
+            for discovery in discoveries:
+                report.show(seed, number, discovery)
+            progress(number)
+
         try:
-            for name in plan.targets:
-                inquirer = stack.enter_context(contextlib.closing(Inquirer(Target(name, plan.timeout))))
-                searches.append(Search.of(inquirer, known))
-                searches[-1].explain(earlier)
-            show = stack.enter_context(_progress(quiet, "cases", plan.most))
-            for number, case in enumerate(plan.drawn(seed), 1):
-                for search in searches:
-                    for finding in search.take(case):
-                        said = search.inquirer.target.description
-                        _say(finding, _write(finding, said, folder, plan.how(seed, number)))
-                        new += 1
-                show(number)
+            report.start(searcher.baselines(known, earlier))
+            searcher.search(report.baselines, result, show)
         except KeyboardInterrupt:
-            code = 130
-        except (CannotStart, GivenUp) as error:
-            click.echo(f"error: {error}", err=True)
-            code = 3
-    tallies = {str(search.inquirer.target.name): search.tally for search in searches}
-    cases = max((tally.asked for tally in tallies.values()), default=0)
-    return _come_to(tallies, cases, new, code, f"{plan.spec}, seed {seed}")
+            code = ExitCode.INTERRUPTED
+        except CannotStart as error:
+            result.error = str(error)
+    report.count(result)
+    if result.error is not None:
+        click.echo(f"error: {result.error}", err=True)
+        code = ExitCode.INCOMPLETE
+    return report.end(code, f"seed {seed}")
 
 
-def _elsewhere(
-    pool: Pool,
-    plan: Plan,
+def _search_in_pool(
+    report: _Report,
     seeds: range,
     known: Sequence[KnownDivergence],
     earlier: Sequence[Case],
-    folder: Path,
     quiet: bool,
+    jobs: int,
+    dask: str | None,
 ) -> int:
     """Search from each seed in some process of a pool, and show what is new in the order of the seeds."""
-    from maxpool_check.fuzzing.seeds import prepare, search
-    from maxpool_check.running.executors import Lost
-    from maxpool_check.targets.process import CannotStart
-
-    taker = _Taker(plan, folder)
-    code = 0
-    try:
-        (priors,) = pool.results(prepare, [(pool.run, plan, known, [replace(case) for case in earlier])])
-        taker.begin(priors)
-        results = pool.results(search, ((pool.run, plan, priors, seed) for seed in seeds))
-        with _progress(quiet, "seeds", len(seeds)) as show:
-            try:
-                for searched in results:
-                    taker.take(searched)
-                    show(len(taker.done))
-            except (Lost, KeyboardInterrupt):
-                # What has been found until here is kept.
-                for searched in results.stopped():
-                    taker.take(searched)
-                raise
-    except KeyboardInterrupt:
-        code = 130
-    except (Lost, CannotStart) as error:
-        click.echo(f"error: {error}", err=True)
-        code = 3
-    missing = of_seeds.without(seeds, taker.done)
+    code = ExitCode.AS_EXPECTED
+    done: list[int] = []
+    with seed_options.pool(jobs, dask) as pool:
+        try:
+            _take_all(report, pool, seeds, known, earlier, quiet, done)
+        except KeyboardInterrupt:
+            code = ExitCode.INTERRUPTED
+        except (PoolLost, CannotStart) as error:
+            click.echo(f"error: {error}", err=True)
+            code = ExitCode.INCOMPLETE
+    missing = seed_options.remaining(seeds, done)
     if missing:
         click.echo(f"not searched to the end: {missing}", err=True)
-    drawn = f"{plan.spec}, {of_seeds.words(seeds)}"
-    return _come_to(taker.tallies, taker.cases, taker.new, code or taker.code, drawn)
+    return report.end(code, seed_options.words(seeds))
 
 
-class _Taker:
-    """Takes searches in the order of their seeds, and shows what is new of them."""
+def _take_all(
+    report: _Report,
+    pool: Pool,
+    seeds: range,
+    known: Sequence[KnownDivergence],
+    earlier: Sequence[Case],
+    quiet: bool,
+    done: list[int],
+) -> None:
+    """Take the results of all seeds as they come; ``done`` gets those that were searched to the end."""
+    plan = report.plan
+    (baselines,) = pool.results(remote_baselines, [(pool.run, plan, known, [replace(case) for case in earlier])])
+    report.start(baselines)
+    results = pool.results(remote_search, ((pool.run, plan, baselines, seed) for seed in seeds))
 
-    def __init__(self, plan: Plan, folder: Path) -> None:
-        self.tallies: dict[str, Tally] = {}
-        self.done: set[int] = set()
-        self.cases = self.new = self.code = 0
-        self._plan, self._folder = plan, folder
+    def take(result: SeedResult) -> None:
+        report.count(result)
+        for number, discovery in result.discoveries:
+            report.show(result.seed, number, discovery)
+        if result.error is not None:
+            click.echo(f"error: seed {result.seed}: {result.error}", err=True)
+        if result.complete:
+            done.append(result.seed)
 
-    def begin(self, priors: Sequence[Prior]) -> None:
-        """What is known of the targets before the first."""
-        from maxpool_check.fuzzing.search import Tally
-        from maxpool_check.fuzzing.seeds import News
-
-        self._descriptions = {prior.description.name: prior.description for prior in priors}
-        self.tallies = {name: Tally() for name in self._descriptions}
-        self._news = News(priors)
-
-    def take(self, searched: Searched) -> None:
-        """The next one."""
-        # One that was stopped early may not have begun.
-        for tally, other in zip(self.tallies.values(), searched.tallies, strict=False):
-            tally.add(other)
-        self.cases += max((tally.asked for tally in searched.tallies), default=0)
-        for number, finding in self._news.of(searched):
-            how = self._plan.how(searched.seed, number)
-            _say(finding, _write(finding, self._descriptions[finding.target], self._folder, how))
-            self.new += 1
-        if searched.error is not None:
-            click.echo(f"error: seed {searched.seed}: {searched.error}", err=True)
-            self.code = 3
-        if searched.whole:
-            self.done.add(searched.seed)
-
-
-def _come_to(tallies: Mapping[str, Tally], cases: int, new: int, code: int, drawn: str) -> int:
-    """Say what came of it; the exit code."""
-    for name, tally in tallies.items():
-        nothing = "" if tally.compared else "; nothing was compared"
-        click.echo(f"{name}: {tally.diverged} of {tally.asked} cases diverge{nothing}")
-    stopped = {130: "INTERRUPTED ", 3: "INCOMPLETE "}.get(code, "")
-    click.echo(f"{stopped}{f'{new} new' if new else 'nothing new'} in {cases} cases of {drawn}")
-    if code:
-        return code
-    return 4 if not all(tally.compared for tally in tallies.values()) else int(new > 0)
+    with executing.progress_bar("seeds", len(seeds), quiet=quiet) as progress:
+        try:
+            for result in results:
+                take(result)
+                progress(len(done))
+        except (PoolLost, KeyboardInterrupt):
+            # What has been found until here is kept.
+            for result in results.stop():
+                take(result)
+            raise
 
 
-def _known(folder: Path, given: Sequence[Path], none: bool) -> list[KnownDivergence]:
-    from maxpool_check.corpus.collection import KNOWN_NAME, root_of
-    from maxpool_check.corpus.known_file import read_all_known
-    from maxpool_check.corpus.problems import CorpusError
+class _Report:
+    """Shows and writes what is new, and sums up the counts."""
 
+    def __init__(self, plan: FuzzPlan, folder: Path) -> None:
+        self.plan = plan
+        self.baselines: Sequence[Baseline] = ()
+        self._folder = folder
+        self._counts: dict[str, SearchCounts] = {}
+        self._cases = self._new = 0
+        self._incomplete = False
+
+    def start(self, baselines: Sequence[Baseline]) -> None:
+        """Take what is known of the targets before the first case."""
+        self.baselines = baselines
+        self._descriptions = {baseline.description.name: baseline.description for baseline in baselines}
+        self._counts = {name: SearchCounts() for name in self._descriptions}
+        self._discoveries = NewDiscoveries(baselines)
+
+    def count(self, result: SeedResult) -> None:
+        """Add the counts of a seed; a search that was stopped early may have none."""
+        for total, counts in zip(self._counts.values(), result.counts, strict=False):
+            total.add(counts)
+        self._cases += max((counts.cases for counts in result.counts), default=0)
+        self._incomplete |= result.error is not None
+
+    def show(self, seed: int, number: int, discovery: Discovery) -> None:
+        """Write and print a discovery, if it is new."""
+        if not self._discoveries.add(discovery):
+            return
+        self._new += 1
+        path = self._write(discovery, self.plan.origin(seed, number))
+        case = discovery.case
+        kinds = ", ".join(kind.value for kind in discovery.kinds)
+        attributes = ", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
+        click.echo(f"NEW  {kinds} on {discovery.target} ({discovery.variant.name})")
+        click.echo(f"  {case.X.dtype.name} X{coordinates(case.X.shape)}  {attributes}")
+        click.echo(f"  {path}")
+
+    def end(self, code: ExitCode, seeds: str) -> ExitCode:
+        """Print the summary; the exit code."""
+        if code is ExitCode.AS_EXPECTED and self._incomplete:
+            code = ExitCode.INCOMPLETE
+        for name, counts in self._counts.items():
+            nothing = "" if counts.compared else "; nothing was compared"
+            click.echo(f"{name}: {counts.diverged} of {counts.cases} cases diverge{nothing}")
+        state = {ExitCode.INTERRUPTED: "INTERRUPTED ", ExitCode.INCOMPLETE: "INCOMPLETE "}.get(code, "")
+        new = f"{self._new} new" if self._new else "nothing new"
+        click.echo(f"{state}{new} in {self._cases} cases of {self.plan.spec}, {seeds}")
+        if code:
+            return code
+        if not all(counts.compared for counts in self._counts.values()):
+            return ExitCode.NOTHING_COMPARED
+        return ExitCode.UNEXPECTED if self._new else ExitCode.AS_EXPECTED
+
+    def _write(self, discovery: Discovery, origin: str) -> Path:
+        target = self._descriptions[discovery.target]
+        kinds = ", ".join(kind.value for kind in discovery.kinds)
+        about = (
+            f"Found by maxpool-check {__version__} fuzz {origin}, on {discovery.target} ({target.distribution} "
+            f"{target.version}, {target.provider}, Python {target.python}, numpy {target.numpy}): {kinds}, in the variant "
+            f"{discovery.variant.name}."
+        )
+        runtime = f"{target.distribution}-{target.version}"
+        stem = re.sub(r"[^A-Za-z0-9.+_-]+", "-", f"{discovery.name}-{runtime}")[:180]
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path, other = self._folder / f"{stem}.yaml", 2
+        while path.exists():
+            path, other = self._folder / f"{stem}-{other}.yaml", other + 1
+        title = f"{kinds} on {target.distribution} {target.version}"
+        case = replace(discovery.case, id=f"{path.stem}:{discovery.name}", title=title)
+        partial = path.with_suffix(".partial")
+        partial.write_text(case_file(case, about), encoding="utf-8")
+        partial.replace(path)
+        return path
+
+
+def _known(folder: Path, files: Sequence[Path], none: bool) -> list[KnownDivergence]:
     beside = root_of(folder if folder.is_dir() else folder / "case.yaml") / KNOWN_NAME
-    files = [] if none else list(given) or ([beside] if beside.is_file() else [])
+    chosen = [] if none else list(files) or ([beside] if beside.is_file() else [])
     try:
-        return read_all_known(files)
+        return read_all_known(chosen)
     except CorpusError as error:
         raise options.Mistakes(error.problems) from error
 
@@ -240,51 +291,3 @@ def _earlier(folder: Path) -> Sequence[Case]:
     if not folder.is_dir() or not any(folder.rglob("*.yaml")):
         return ()
     return options.collect([folder], options.DEFAULT_CELLS).cases
-
-
-@contextlib.contextmanager
-def _progress(quiet: bool, what: str, limit: int) -> Iterator[Callable[[int], None]]:
-    if quiet or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn(f"{{task.completed}} {what}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=limit if limit < sys.maxsize else None)
-        yield lambda drawn: bar.update(task, completed=drawn)
-
-
-def _write(finding: Finding, said: TargetDescription, folder: Path, how: str) -> Path:
-    from maxpool_check import __version__
-    from maxpool_check.corpus.writing import case_file
-
-    kinds = ", ".join(kind.value for kind in finding.kinds)
-    about = (
-        f"Found by maxpool-check {__version__} fuzz {how}, on {finding.target} ({said.distribution} {said.version}, "
-        f"{said.provider}, Python {said.python}, numpy {said.numpy}): {kinds}, asked {finding.variant.name}."
-    )
-    runtime = f"{said.distribution}-{said.version}"
-    stem = re.sub(r"[^A-Za-z0-9.+_-]+", "-", f"{finding.name}-{runtime}")[:180]
-    folder.mkdir(parents=True, exist_ok=True)
-    path, other = folder / f"{stem}.yaml", 2
-    while path.exists():
-        path, other = folder / f"{stem}-{other}.yaml", other + 1
-    title = f"{kinds} on {said.distribution} {said.version}"
-    case = replace(finding.case, id=f"{path.stem}:{finding.name}", title=title)
-    partial = path.with_suffix(".partial")
-    partial.write_text(case_file(case, about), encoding="utf-8")
-    partial.replace(path)
-    return path
-
-
-def _say(finding: Finding, path: Path) -> None:
-    from maxpool_check.reporting.tensors import coordinates
-
-    case = finding.case
-    kinds = ", ".join(kind.value for kind in finding.kinds)
-    attributes = ", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
-    click.echo(f"NEW  {kinds} on {finding.target} ({finding.variant.name})")
-    click.echo(f"  {case.X.dtype.name} X{coordinates(case.X.shape)}  {attributes}")
-    click.echo(f"  {path}")

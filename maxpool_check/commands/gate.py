@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from maxpool_check.commands import asking, compare, options, records
+from maxpool_check.commands import compare, executing, options, records
 
 if TYPE_CHECKING:
     from maxpool_check.comparing.transitions import Change
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 )
 @click.option("--head", required=True, metavar="TARGET", help="What is to be used.")
 @options.selection
-@asking.jobs
-@asking.timeout
+@executing.jobs
+@executing.timeout
 @compare.fail_on
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="RECORD.jsonl", help="Write the record here.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
@@ -61,7 +61,7 @@ def command(
     if output is not None and str(output) == base:
         raise click.UsageError(f"the record would overwrite the base, {base}")
     stored, old_name = _stored(base)
-    record = asking.ask(
+    record = executing.run_cases(
         paths,
         selected,
         [head] if stored else [base, head],
@@ -75,12 +75,12 @@ def command(
     for error in record.footer.errors:
         click.echo(f"error: {error}", err=True)
     if not record.header.cases:
-        return asking.could_not(form, "gate", ["no case is selected"], ExitCode.NOTHING_COMPARED)
+        return options.report_failure(form, "gate", ["no case is selected"], ExitCode.NOTHING_COMPARED)
     names = [target.name for target in record.header.targets]
     missing = [name for name in ([head] if stored else [base, head]) if name not in names]
     if missing:
         why = list(record.footer.errors) or [f"{name} was not asked" for name in missing]
-        return asking.could_not(form, "gate", why, ExitCode.INCOMPLETE)
+        return options.report_failure(form, "gate", why, ExitCode.INCOMPLETE)
     old = record if stored is None else _asked(stored, record, selected)
     try:
         found = compare.changes(old, record, old_name, head, blocking, intersection=False)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import asking, options
+from maxpool_check.commands import executing, options
 from maxpool_check.commands import seeds as of_seeds
 
 
@@ -51,7 +51,7 @@ def command(spec: str, strength: int, seeds: int | range, jobs: int, dask: str |
 def _files(spec: str, strength: int, seeds: range, jobs: int, dask: str | None, folder: Path | None) -> int:
     """A file for each seed, made in some process."""
     from maxpool_check.corpus.generating import written
-    from maxpool_check.running.executors import Lost
+    from maxpool_check.running.pool import PoolLost
 
     if folder is None:
         raise click.UsageError("the files of a range of seeds need a folder: -o DIR")
@@ -67,8 +67,8 @@ def _files(spec: str, strength: int, seeds: range, jobs: int, dask: str | None, 
             for seed, text in zip(seeds, texts, strict=True):
                 _write(text, path(seed))
                 done.append(seed)
-        except Lost as lost:
-            raise asking.CannotAsk(f"not written: {of_seeds.without(seeds, done)}; {lost}") from lost
+        except PoolLost as lost:
+            raise executing.CannotExecute(f"not written: {of_seeds.remaining(seeds, done)}; {lost}") from lost
     return 0
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from maxpool_check.commands import asking, options
+from maxpool_check.commands import executing, options
 from maxpool_check.commands.bisect import isolated, releases
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ FORMATS = ("text", "markdown", "json")
 )  # fmt: skip
 @options.selection
 @click.option("--pre", is_flag=True, help="Ask pre-releases too.")
-@asking.jobs
-@asking.timeout
+@executing.jobs
+@executing.timeout
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="What to print.  [default: text]")
 @click.option(
     "--report", "reports", multiple=True, type=options.Report(FORMATS), metavar="FORMAT=PATH",
@@ -63,7 +63,7 @@ def command(
 
     options.check_writable([path for _, path in reports])
     corpus = options.collect(paths, max_cells)
-    asking.validate_against_reference(corpus.cases)
+    executing.validate_against_reference(corpus.cases)
     cases = select(corpus.cases, selected)
     if not cases:
         raise click.UsageError(f"none of the {len(corpus.cases)} cases is selected by {' '.join(selected)}")
@@ -106,7 +106,7 @@ def _asked(
 ) -> Release:
     from maxpool_check.comparing.timeline import Release
 
-    record = asking.of_version(corpus, cases, runtime, version, timeout=timeout, jobs=jobs)
+    record = executing.run_release(corpus, cases, runtime, version, timeout=timeout, jobs=jobs)
     assert record.footer is not None
     if record.footer.errors:
         return Release(version, None, " ".join(record.footer.errors[0].split()))

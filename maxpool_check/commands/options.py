@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import shutil
 import sys
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from maxpool_check.results.record import ExitCode
 
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
@@ -83,7 +86,7 @@ def selection(command: _Command) -> _Command:
     )(command)
 
 
-class Document(click.ParamType):  # type: ignore[type-arg]
+class _Document(click.ParamType):  # type: ignore[type-arg]
     """The name of a document."""
 
     name = "NAME"
@@ -100,23 +103,12 @@ class Document(click.ParamType):  # type: ignore[type-arg]
 
 def document(*, required: bool) -> Callable[[_Command], _Command]:
     """``--spec``."""
-    about = "The document, e.g. onnx-22; onnx-N is the MaxPool of operator set N." if required else _ONLY
-    return click.option("--spec", type=Document(), required=required, help=about)
-
-
-_ONLY = "Only the cases of this document, in full."
-
-
-def _default_document() -> str:
-    from maxpool_check.specifications import DEFAULT
-
-    return DEFAULT
-
-
-def document_or_default(command: _Command) -> _Command:
-    """``--spec`` with the default document of case files."""
-    about = "The document to draw cases of.  [default: that of a case file without spec]"
-    return click.option("--spec", type=Document(), default=_default_document, metavar="NAME", help=about)(command)
+    about = (
+        "The document, e.g. onnx-22; onnx-N is the MaxPool of operator set N."
+        if required
+        else "Only the cases of this document, in full."
+    )
+    return click.option("--spec", type=_Document(), required=required, help=about)
 
 
 def color(command: _Command) -> _Command:
@@ -212,3 +204,14 @@ def check_writable(paths: Sequence[Path]) -> None:
                 path.unlink()
         except OSError as error:
             raise click.UsageError(f"cannot write to {path}: {error.strerror}") from error
+
+
+def report_failure(form: str, command: str, errors: Sequence[str], code: ExitCode) -> ExitCode:
+    """Print that there is nothing to show, and why; the exit code."""
+    if form == "json":
+        messages = [{"message": error} for error in errors]
+        click.echo(json.dumps({"schema": f"maxpool-check/{command}/1", "exit_code": code, "errors": messages}))
+    else:
+        why = "; ".join(error.splitlines()[0] for error in errors)
+        click.echo(f"{'INCOMPLETE' if code is ExitCode.INCOMPLETE else 'NOTHING COMPARED'} {why}")
+    return code

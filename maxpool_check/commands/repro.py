@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-import contextlib
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from maxpool_check.commands import asking, options
-
-if TYPE_CHECKING:
-    from maxpool_check.corpus.case import Case
-    from maxpool_check.reproducing.bundle import Written
-    from maxpool_check.reproducing.script import Reproduced
-    from maxpool_check.results.variants import Variant
-    from maxpool_check.running.inquiry import Inquirer, Inquiry
+from maxpool_check import __version__
+from maxpool_check.commands import executing, options
+from maxpool_check.corpus.case import Case
+from maxpool_check.fuzzing.search import shrunk
+from maxpool_check.reporting.tensors import coordinates
+from maxpool_check.reproducing import bundle
+from maxpool_check.reproducing.bundle import Written
+from maxpool_check.reproducing.runtimes import CannotWrite, check_writable, runtime
+from maxpool_check.reproducing.script import Reproduced
+from maxpool_check.results.record import ExitCode, Verdict
+from maxpool_check.results.variants import Variant
+from maxpool_check.running.case_run import CaseRun, run_case
+from maxpool_check.targets.environments import CannotMake
+from maxpool_check.targets.process import CannotStart
+from maxpool_check.targets.session import TargetSession
+from maxpool_check.targets.target import Target
 
 
 @click.command("repro")
 @click.argument("case")
 @click.option(
     "-t", "--target", "name", default="onnxruntime", metavar="TARGET",
-    help="Whom to ask: ONNX Runtime in all its forms, onnx-reference, python:PATH.py:FUNCTION.  [default: onnxruntime]",
+    help="Runtime to test: ONNX Runtime with any provider, onnx-reference, python:PATH.py:FUNCTION.  [default: onnxruntime]",
 )  # fmt: skip
 @click.option(
     "-o", "--output", "folder", required=True, type=click.Path(path_type=Path), metavar="DIR",
@@ -34,7 +41,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--variant", metavar="QUESTION", help="indices or y-only.  [default: the first that diverges]")
 @click.option("--no-shrink", is_flag=True, help="Reproduce the case as it is, not a smaller one.")
-@asking.timeout
+@executing.timeout
 @options.max_cells
 def command(
     case: str,
@@ -57,88 +64,74 @@ def command(
 
     Exit codes: 0 written, 1 not reproduced and nothing written, 2 usage, 3 could not complete.
     """
-    from maxpool_check.reproducing import bundle
-    from maxpool_check.reproducing.runtimes import CannotWrite, check_writable, runtime
-    from maxpool_check.reproducing.script import Reproduced
-    from maxpool_check.running.inquiry import Inquirer
-    from maxpool_check.targets.environments import CannotMake
-    from maxpool_check.targets.process import CannotStart
-    from maxpool_check.targets.target import Target
-
-    (parsed,) = asking.parsed([name])
+    (target_name,) = executing.parse_targets([name])
     try:
-        check_writable(parsed)
+        check_writable(target_name)
     except CannotWrite as error:
         raise click.UsageError(str(error)) from error
     if not bundle.is_free(folder):
         raise click.UsageError(f"{folder} holds something else than a reproduction; name a new folder")
-    found = options.find(case, path, max_cells)
-    asking.validate_against_reference([found])
+    original = options.find(case, path, max_cells)
+    executing.validate_against_reference([original])
     try:
-        target = Target(parsed, timeout)
-        with contextlib.closing(Inquirer(target)) as inquirer:
-            inquiry = inquirer.ask(found)
-            chosen = _chosen(inquiry, variant)
+        target = Target(target_name, timeout)
+        with TargetSession(target) as session:
+            case_run = run_case(session, original)
+            chosen = _chosen(case_run, variant)
             if chosen is None:
-                click.echo(f"not reproduced: {found.id} on {name}: {_came_to(inquiry)}")
-                return 3 if any(one.verdict.value == "error" for one in inquiry.judgements.values()) else 1
+                click.echo(f"not reproduced: {original.id} on {name}: {_verdicts(case_run)}")
+                failed = any(judgement.verdict is Verdict.ERROR for judgement in case_run.judgements.values())
+                return ExitCode.INCOMPLETE if failed else ExitCode.UNEXPECTED
             if not no_shrink:
-                inquiry = inquirer.ask(_shrunk(inquirer, inquiry, chosen, name))
-            about = _about(found, name, target.description.version)
-            shown = Reproduced(inquiry, chosen)
-            written = bundle.write(shown, target, runtime(target), folder, about)
+                case_run = run_case(session, _shrunk(session, case_run, chosen, name))
+            about = f"Made from {original.id} by maxpool-check {__version__} repro, on {name} "
+            about += f"({session.profile.description.version})."
+            reproduced = Reproduced(case_run, chosen)
+            written = bundle.write(reproduced, session, runtime(session.profile), folder, about)
     except (CannotStart, CannotMake) as error:
-        raise asking.CannotAsk(str(error)) from error
+        raise executing.CannotExecute(str(error)) from error
     except CannotWrite as error:
         raise click.UsageError(str(error)) from error
     except bundle.NotReproduced as error:
-        click.echo(f"not reproduced: {found.id} diverges on {name}, but {error}")
-        return 1
-    _say(found, shown, name, folder, written)
-    return 0
+        click.echo(f"not reproduced: {original.id} diverges on {name}, but {error}")
+        return ExitCode.UNEXPECTED
+    _print(original, reproduced, name, folder, written)
+    return ExitCode.AS_EXPECTED
 
 
-def _chosen(inquiry: Inquiry, wanted: str | None) -> Variant | None:
-    """The variant to reproduce."""
-    asked = {variant.name: variant for variant in inquiry.judgements}
-    if wanted is not None and wanted not in asked:
-        raise click.UsageError(f"{inquiry.case.id} is not asked '{wanted}', but {', '.join(asked)}")
-    diverging = [one for one in inquiry.diverging if wanted in (None, one.name) and one in inquiry.requests]
+def _chosen(case_run: CaseRun, name: str | None) -> Variant | None:
+    """The variant to reproduce: the first that diverges."""
+    names = [variant.name for variant in case_run.judgements]
+    if name is not None and name not in names:
+        raise click.UsageError(f"{case_run.case.id} has no variant '{name}'; it has {', '.join(names)}")
+    diverging = [
+        variant
+        for variant in case_run.diverging
+        if name in (None, variant.name) and case_run.results[variant].request is not None
+    ]
     return diverging[0] if diverging else None
 
 
-def _came_to(inquiry: Inquiry) -> str:
+def _verdicts(case_run: CaseRun) -> str:
     words = [
         f"{variant.name} {judgement.verdict.value}" + (f" ({judgement.message})" if judgement.message else "")
-        for variant, judgement in inquiry.judgements.items()
+        for variant, judgement in case_run.judgements.items()
     ]
-    return "; ".join(" ".join(one.split()) for one in words)
+    return "; ".join(" ".join(each.split()) for each in words)
 
 
-def _shrunk(inquirer: Inquirer, inquiry: Inquiry, variant: Variant, name: str) -> Case:
-    from dataclasses import replace
-
-    from maxpool_check.running.shrinking import shrink, tries
-
-    wanted = inquiry.shows(variant)
-    small = shrink(inquiry.case, lambda one: inquirer.ask(one).shows(variant) == wanted, tries(inquiry, variant))
-    kinds = ", ".join(kind.value for kind in inquiry.judgements[variant].kinds)
-    file, _, short = inquiry.case.id.rpartition(":")
+def _shrunk(session: TargetSession, case_run: CaseRun, variant: Variant, name: str) -> Case:
+    small = shrunk(session, case_run, variant)
+    kinds = ", ".join(kind.value for kind in case_run.judgements[variant].kinds)
+    file, _, short = case_run.case.id.rpartition(":")
     return replace(small, id=f"{file}:{short}", title=f"{kinds} on {name}")
 
 
-def _about(case: Case, name: str, version: str) -> str:
-    from maxpool_check import __version__
+def _print(case: Case, reproduced: Reproduced, name: str, folder: Path, written: Written) -> None:
 
-    return f"Made of {case.id} by maxpool-check {__version__} repro, asking {name} ({version})."
-
-
-def _say(case: Case, shown: Reproduced, name: str, folder: Path, written: Written) -> None:
-    from maxpool_check.reporting.tensors import coordinates
-
-    small = shown.inquiry.case
-    kinds = ", ".join(kind.value for kind in shown.kinds)
-    click.echo(f"{kinds} of {case.id} on {name} ({shown.variant.name})")
+    small = reproduced.case_run.case
+    kinds = ", ".join(kind.value for kind in reproduced.kinds)
+    click.echo(f"{kinds} of {case.id} on {name} ({reproduced.variant.name})")
     attributes = ", ".join(f"{key}={value}" for key, value in small.attributes.items()) or "no attributes"
     before = f", from X{coordinates(case.X.shape)}" if small.X.shape != case.X.shape else ""
     click.echo(f"  {small.X.dtype.name} X{coordinates(small.X.shape)}  {attributes}{before}")

@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from maxpool_check.commands import asking, options, rendering
-from maxpool_check.results.record import ExitCode
-
-if TYPE_CHECKING:
-    from maxpool_check.corpus.collection import Corpus
-    from maxpool_check.judging.known import KnownDivergence
-    from maxpool_check.results.record import Record
-    from maxpool_check.results.variants import Variant
+from maxpool_check.commands import executing, options, rendering
+from maxpool_check.corpus.collection import Corpus, select
+from maxpool_check.corpus.known_file import read_all_known
+from maxpool_check.corpus.problems import CorpusError
+from maxpool_check.judging.known import KnownDivergence
+from maxpool_check.reporting import json
+from maxpool_check.reporting.github import workflow_commands
+from maxpool_check.results.record import ExitCode, Record
+from maxpool_check.results.storage import Recorder
+from maxpool_check.results.variants import Variant
+from maxpool_check.running.executors import LocalExecutor
+from maxpool_check.running.pool import PoolLost
+from maxpool_check.running.run import RunPlan, execution_config, run
 
 
 @click.command("run")
@@ -26,10 +30,10 @@ if TYPE_CHECKING:
     help="Whom to ask, as onnxruntime==1.23.2. Repeatable.  [default: onnxruntime, the installed one]",
 )  # fmt: skip
 @options.selection
-@asking.variants
-@asking.jobs
-@asking.dask
-@asking.timeout
+@executing.variants
+@executing.jobs
+@executing.dask
+@executing.timeout
 @click.option(
     "--memory", type=click.IntRange(min=1), metavar="MB", help="What a target may allocate.  [default: no limit]"
 )
@@ -80,33 +84,30 @@ def command(
     PATH is a case file or a folder of them. Exit codes: 0 as expected, 1 an unexpected verdict, 2 usage or a bad file,
     3 could not complete, 4 nothing was compared, 130 interrupted.
     """
-    from maxpool_check.corpus.collection import select
-    from maxpool_check.results.storage import Recorder
-    from maxpool_check.running.executors import Lost
-    from maxpool_check.running.session import Plan, perform, started_early
-
-    _check_apart(known_files, no_known)
-    asking.check_exclusive(jobs, dask)
-    written = [*reports, *([("record", output)] if output else [])]
-    options.check_writable([path for _, path in written])
+    if known_files and no_known:
+        raise click.UsageError("--known and --no-known contradict each other")
+    executing.check_exclusive(jobs, dask)
+    options.check_writable([*(path for _, path in reports), *([output] if output else [])])
     limit = memory * 2**20 if memory else None
-    targets = asking.parsed(names)
-    asker = None
+    targets = executing.parse_targets(names)
+    executor = None
     if jobs == 1 and dask is None and all(target.version is None for target in targets):
-        asker = started_early(targets, timeout, limit, variants)
-        click.get_current_context().call_on_close(asker.close)
+        # Installed targets start while the cases are read.
+        executor = LocalExecutor(execution_config(targets, timeout, limit, variants))
+        click.get_current_context().call_on_close(executor.close)
     corpus = options.collect(paths, max_cells)
     known, files = _known(corpus, known_files, no_known)
-    asking.validate_against_reference(corpus.cases)
+    executing.validate_against_reference(corpus.cases)
     cases = select(corpus.cases, selected)
     if not cases:
         click.echo(f"none of the {len(corpus.cases)} cases is selected by {' '.join(selected)}", err=True)
-    plan = Plan(corpus, cases, targets, known, files, timeout, limit, jobs, exit_first, strict, variants, dask)
+    plan = RunPlan(corpus, cases, targets, known, files, timeout, limit, jobs, exit_first, strict, variants, dask)
     with Recorder(output) as recorder:
         try:
-            perform(plan, recorder.write, asking.watcher(quiet), asker)
-        except Lost as lost:
-            raise asking.CannotAsk(str(lost)) from lost
+            with executing.progress_bar("cases", len(cases), quiet=quiet) as progress:
+                run(plan, recorder.write, progress, executor)
+        except PoolLost as lost:
+            raise executing.CannotExecute(str(lost)) from lost
         except KeyboardInterrupt:
             _interrupted(recorder.record, form, output)
             return ExitCode.INTERRUPTED
@@ -147,15 +148,8 @@ def _report(
     return shown_code
 
 
-def _check_apart(known_files: Sequence[Path], no_known: bool) -> None:
-    if known_files and no_known:
-        raise click.UsageError("--known and --no-known contradict each other")
-
-
 def _annotate(record: Record) -> None:
     """In a step of a GitHub workflow, what its runner makes annotations of."""
-    from maxpool_check.reporting.github import workflow_commands
-
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in workflow_commands(record):
             click.echo(line)
@@ -165,8 +159,6 @@ def _known(corpus: Corpus, given: Sequence[Path], none: bool) -> tuple[list[Know
     files = [] if none else list(given) or corpus.known_files
     if not files:
         return [], []
-    from maxpool_check.corpus.known_file import read_all_known
-    from maxpool_check.corpus.problems import CorpusError
 
     try:
         return read_all_known(files), files
@@ -175,7 +167,6 @@ def _known(corpus: Corpus, given: Sequence[Path], none: bool) -> tuple[list[Know
 
 
 def _interrupted(record: Record | None, form: str, output: Path | None) -> None:
-    from maxpool_check.reporting import json
 
     if record is None:
         click.echo("interrupted before anything was asked", err=True)

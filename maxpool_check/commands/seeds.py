@@ -1,4 +1,4 @@
-"""Commands that do the same from many seeds: what they have in common."""
+"""What commands that work through a range of seeds have in common."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import contextlib
 import re
 from collections.abc import Callable, Collection, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
-from maxpool_check.commands import asking
-
-if TYPE_CHECKING:
-    from maxpool_check.running.executors import Pool
+from maxpool_check.commands import executing
+from maxpool_check.running.pool import Pool, PoolLost, pool_of
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -27,14 +25,16 @@ class _Seeds(click.ParamType):  # type: ignore[type-arg]
         """A seed, or a range of them."""
         if not isinstance(value, str):
             return value
-        found = re.fullmatch(r"([0-9]+)(?:\.\.([0-9]+))?", value)
-        if found is None:
-            self.fail(f"'{value}' is not a seed, as 7, nor a range of them, both ends included, as 0..7", param, ctx)
-        first, last = found.groups()
+        match = re.fullmatch(r"([0-9]+)(?:\.\.([0-9]+))?", value)
+        if match is None:
+            self.fail(
+                f"'{value}' is neither a seed, such as 7, nor an inclusive range of seeds, such as 0..7", param, ctx
+            )
+        first, last = match.groups()
         if last is None:
             return int(first)
         if int(last) < int(first):
-            self.fail(f"'{value}' has no seed in it; write {last}..{first}", param, ctx)
+            self.fail(f"'{value}' contains no seed; write {last}..{first}", param, ctx)
         return range(int(first), int(last) + 1)
 
 
@@ -42,10 +42,10 @@ def option(about: str) -> Callable[[_Command], _Command]:
     """``--seed``, ``-j`` and ``--dask``; ``about`` says what a seed is for."""
 
     def decorated(command: _Command) -> _Command:
-        command = asking.dask(command)
+        command = executing.dask(command)
         command = click.option(
             "-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N",
-            help="Processes for a range of seeds, each with one of them at a time.  [default: 1]",
+            help="Processes for a range of seeds; each works on one seed at a time.  [default: 1]",
         )(command)  # fmt: skip
         return click.option("--seed", "seeds", type=_Seeds(), default=0, metavar="N|A..B", help=about)(command)
 
@@ -54,26 +54,24 @@ def option(about: str) -> Callable[[_Command], _Command]:
 
 def check_divisible(seeds: int | range, jobs: int, dask: str | None) -> None:
     """Refuse several processes for one seed."""
-    asking.check_exclusive(jobs, dask)
+    executing.check_exclusive(jobs, dask)
     if isinstance(seeds, int) and (jobs > 1 or dask is not None):
         raise click.UsageError(
-            f"-j and --dask divide seeds, and --seed {seeds} is one; write {seeds}..{seeds + 3}, say"
+            f"-j and --dask divide a range of seeds, and --seed {seeds} is one; write for example {seeds}..{seeds + 3}"
         )
 
 
 @contextlib.contextmanager
 def pool(jobs: int, dask: str | None) -> Iterator[Pool]:
-    """The processes. One that is lost, and that the command does not expect to be, is an error."""
-    from maxpool_check.running.executors import Lost, processes
-
+    """The processes. One that is lost, and that the command does not handle, is an error."""
     try:
-        with processes(jobs, dask) as those:
-            yield those
-    except Lost as lost:
-        raise asking.CannotAsk(str(lost)) from lost
+        with pool_of(jobs, dask) as processes:
+            yield processes
+    except PoolLost as lost:
+        raise executing.CannotExecute(str(lost)) from lost
 
 
-def without(seeds: range, done: Collection[int]) -> str:
+def remaining(seeds: range, done: Collection[int]) -> str:
     """The seeds that are not done, in words; empty if all are."""
     edges = [seeds.start - 1, *sorted(done), seeds.stop]
     spans = [_span(range(before + 1, after)) for before, after in pairwise(edges) if after - before > 1]
@@ -81,7 +79,7 @@ def without(seeds: range, done: Collection[int]) -> str:
 
 
 def words(seeds: range) -> str:
-    """Seeds in words."""
+    """Seeds in words: ``seed 7``, ``seeds 0..7``."""
     return _named(_span(seeds))
 
 
@@ -89,5 +87,5 @@ def _span(seeds: range) -> str:
     return f"{seeds.start}..{seeds.stop - 1}" if len(seeds) > 1 else str(seeds.start)
 
 
-def _named(written: str) -> str:
-    return f"seed{'' if written.isdigit() else 's'} {written}"
+def _named(span: str) -> str:
+    return f"seed{'' if span.isdigit() else 's'} {span}"

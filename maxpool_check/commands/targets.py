@@ -9,6 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from maxpool_check.corpus.smallest import smallest
+from maxpool_check.results.record import Verdict
+from maxpool_check.results.variants import Y_ONLY
+from maxpool_check.running.case_run import run_case
+from maxpool_check.targets.name import BadTarget, parse
+from maxpool_check.targets.process import CannotStart
+from maxpool_check.targets.session import TargetSession
+from maxpool_check.targets.target import Target
+
 if TYPE_CHECKING:
     from maxpool_check.targets.runtimes import Runtime
 
@@ -59,33 +68,27 @@ def command(names: tuple[str, ...], check: bool, form: str) -> int:
 
 def _target(name: str, check: bool) -> dict[str, Any]:
     """Everything that can be said of a target: of one that starts, what it can be asked; with ``check``, whether it answers."""
-    from maxpool_check.targets.name import BadTarget, parse
-    from maxpool_check.targets.process import CannotStart
-    from maxpool_check.targets.target import Target
-
     try:
-        target = Target(parse(name))
+        session = TargetSession(Target(parse(name)))
     except BadTarget as error:
         raise click.UsageError(str(error)) from error
     except CannotStart as error:
         return {"name": name, "starts": False, "why": str(error)}
-    limits = {"dtypes": target.limits.dtypes, "spatial": target.limits.spatial}
-    said = {"starts": True, **msgspec.structs.asdict(target.description), **limits}
-    return {**said, **_checked(target)} if check else said
+    with session:
+        try:
+            profile = session.profile
+        except CannotStart as error:
+            return {"name": name, "starts": False, "why": str(error)}
+        limits = {"dtypes": profile.limits.dtypes, "spatial": profile.limits.spatial}
+        facts = {"starts": True, **msgspec.structs.asdict(profile.description), **limits}
+        return {**facts, **_checked(session)} if check else facts
 
 
-def _checked(target: Any) -> dict[str, Any]:
-    """Whether it answers the smallest case that it speaks, and rightly."""
-    import contextlib
-
-    from maxpool_check.corpus.smallest import smallest
-    from maxpool_check.results.variants import Y_ONLY
-    from maxpool_check.running.inquiry import Inquirer
-
-    case = smallest(target.description.speaks)
-    with contextlib.closing(Inquirer(target)) as inquirer:
-        judgement = inquirer.ask(case, (Y_ONLY,)).judgements[Y_ONLY]
-    answers = judgement.verdict.value in ("conforms", "diverges")
+def _checked(session: TargetSession) -> dict[str, Any]:
+    """Whether a target runs the smallest case that it accepts, and the verdict."""
+    case = smallest(session.profile.description.speaks)
+    judgement = run_case(session, case, (Y_ONLY,)).judgements[Y_ONLY]
+    answers = judgement.verdict in (Verdict.CONFORMS, Verdict.DIVERGES)
     return {"answers": answers, "verdict": judgement.verdict.value, "why": judgement.message}
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import Judgement, Judged
+from maxpool_check.judging.verdicts import Judged, Judgement
 from maxpool_check.reference.geometry import Axis
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reporting.tensors import coordinates, window_text

@@ -1,4 +1,4 @@
-"""Asks drawn cases and keeps those that show something new, made small."""
+"""Runs drawn cases on one target and keeps those that show something new, made small."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from maxpool_check.judging.known import KnownDivergence, shows
 from maxpool_check.results.outcomes import Crashed, Failed, TimedOut
 from maxpool_check.results.record import COMPARED
 from maxpool_check.results.variants import ALL_VARIANTS, Variant
-from maxpool_check.running.asker import DEATHS_IN_A_ROW
-from maxpool_check.running.inquiry import Inquirer, Inquiry
-from maxpool_check.running.runner import covers
+from maxpool_check.running.case_run import CaseRun, run_case
+from maxpool_check.running.decisions import covers
+from maxpool_check.running.executors import DEATHS_IN_A_ROW
 from maxpool_check.running.shrinking import shrink, tries
+from maxpool_check.targets.session import TargetSession
 
-Shown = tuple[Variant, frozenset[DivergenceKind]]
+Signature = tuple[Variant, frozenset[DivergenceKind]]
 """A variant, and exactly the kinds that it shows."""
 
 
 class GivenUp(RuntimeError):
-    """A target that died too often in a row, or could not be asked."""
+    """A target that died or failed too often in a row."""
 
 
 @dataclass(frozen=True, eq=False)
-class Finding:
-    """Kinds that a target was not seen to show: the smallest case of them that was found."""
+class Discovery:
+    """Kinds that a target was not known to show, with the smallest case of them that was found."""
 
     target: str
     variant: Variant
@@ -36,83 +37,89 @@ class Finding:
 
     @property
     def name(self) -> str:
-        """What the case is called."""
+        """The name of the case."""
         return f"{'+'.join(kind.value for kind in self.kinds)}-{self.variant.name}"
 
     @property
-    def shown(self) -> Shown:
-        """What makes it new, or not."""
+    def signature(self) -> Signature:
+        """What decides whether it is new."""
         return self.variant, frozenset(self.kinds)
 
 
 @dataclass
-class Tally:
-    """The cases that a target was asked, those of them that were compared, and that diverge."""
+class SearchCounts:
+    """How many cases ran on a target, and how many of them were compared and diverged."""
 
-    asked: int = 0
+    cases: int = 0
     compared: int = 0
     diverged: int = 0
 
-    def add(self, other: Tally) -> None:
-        """Add those of another search."""
-        self.asked += other.asked
+    def add(self, other: SearchCounts) -> None:
+        """Add the counts of another search."""
+        self.cases += other.cases
         self.compared += other.compared
         self.diverged += other.diverged
 
 
 @dataclass
 class Search:
-    """One target, and what is known of it."""
+    """A search on one target; ``known`` are the signatures that are not new."""
 
-    inquirer: Inquirer
-    explained: set[Shown]
-    tally: Tally = field(default_factory=Tally)
+    session: TargetSession
+    known: set[Signature]
+    counts: SearchCounts = field(default_factory=SearchCounts)
     _deaths: int = field(default=0, init=False)
 
-    @classmethod
-    def of(cls, inquirer: Inquirer, known: Iterable[KnownDivergence]) -> Search:
-        """A search that takes as known what an entry that covers the target has the same kinds for."""
-        entries = [one for one in known if covers(one, inquirer.target.description) and not one.expired(date.today())]
-        explained = {
-            (variant, frozenset(kind for kind in entry.kinds if shows(variant, kind)))
-            for entry in entries
-            for variant in (ALL_VARIANTS if entry.variants is None else entry.variants)
-        }
-        return cls(inquirer, explained)
-
-    def explain(self, cases: Sequence[Case]) -> None:
-        """Ask cases that were found before: what they show is not new."""
+    def add_known(self, cases: Iterable[Case]) -> None:
+        """Run cases that were found before: what they show is not new."""
         for case in cases:
-            inquiry = self.inquirer.ask(case)
-            self.explained |= {(one, frozenset(inquiry.judgements[one].kinds)) for one in inquiry.diverging}
+            case_run = run_case(self.session, case)
+            self.known |= {(variant, frozenset(case_run.judgements[variant].kinds)) for variant in case_run.diverging}
 
-    def take(self, case: Case) -> list[Finding]:
-        """Ask a case; what it shows for the first time. Raises :class:`GivenUp`."""
-        inquiry = self.inquirer.ask(case)
-        self.tally.asked += 1
-        self.tally.compared += any(one.verdict in COMPARED for one in inquiry.judgements.values())
-        self.tally.diverged += bool(inquiry.diverging)
-        self._survived(inquiry)
-        found = []
-        for variant in inquiry.diverging:
-            kinds = inquiry.judgements[variant].kinds
-            if (variant, frozenset(kinds)) not in self.explained:
-                self.explained.add((variant, frozenset(kinds)))
-                found.append(Finding(str(self.inquirer.target.name), variant, kinds, self._small(inquiry, variant)))
-        return found
+    def run(self, case: Case) -> list[Discovery]:
+        """Run a case; what it shows for the first time. Raises :class:`GivenUp`."""
+        case_run = run_case(self.session, case)
+        self.counts.cases += 1
+        self.counts.compared += any(each.verdict in COMPARED for each in case_run.judgements.values())
+        self.counts.diverged += bool(case_run.diverging)
+        self._count_deaths(case_run)
+        discoveries = []
+        for variant in case_run.diverging:
+            kinds = case_run.judgements[variant].kinds
+            if (variant, frozenset(kinds)) not in self.known:
+                self.known.add((variant, frozenset(kinds)))
+                small = shrunk(self.session, case_run, variant)
+                discoveries.append(Discovery(self.session.profile.description.name, variant, kinds, small))
+        return discoveries
 
-    def _small(self, inquiry: Inquiry, variant: Variant) -> Case:
-        wanted = inquiry.shows(variant)
-        return shrink(
-            inquiry.case,
-            lambda one: self.inquirer.ask(one).shows(variant) == wanted,
-            tries(inquiry, variant),
-        )
-
-    def _survived(self, inquiry: Inquiry) -> None:
-        for outcome in inquiry.outcomes.values():
+    def _count_deaths(self, case_run: CaseRun) -> None:
+        for variant_result in case_run.results.values():
+            outcome = variant_result.outcome
             died = isinstance(outcome, (Crashed, TimedOut, Failed))
             self._deaths = self._deaths + 1 if died else 0
             if self._deaths >= DEATHS_IN_A_ROW:
-                last = outcome.why if isinstance(outcome, Failed) else "it died or did not answer"
-                raise GivenUp(f"{self.inquirer.target.name} was given up after {self._deaths} in a row: {last}")
+                last = outcome.why if isinstance(outcome, Failed) else "it died or returned nothing in time"
+                name = self.session.profile.description.name
+                raise GivenUp(f"{name} was given up after {self._deaths} in a row: {last}")
+
+
+def known_signatures(session: TargetSession, known: Sequence[KnownDivergence]) -> set[Signature]:
+    """What the known divergences that cover a target expect of any case, by variant."""
+    entries = [
+        entry for entry in known if covers(entry, session.profile.description) and not entry.expired(date.today())
+    ]
+    return {
+        (variant, frozenset(kind for kind in entry.kinds if shows(variant, kind)))
+        for entry in entries
+        for variant in (ALL_VARIANTS if entry.variants is None else entry.variants)
+    }
+
+
+def shrunk(session: TargetSession, case_run: CaseRun, variant: Variant) -> Case:
+    """The smallest case found that shows the same fault in a variant."""
+    signature = case_run.signature(variant)
+    return shrink(
+        case_run.case,
+        lambda case: run_case(session, case).signature(variant) == signature,
+        tries(case_run, variant),
+    )

@@ -46,6 +46,11 @@ class Pooling:
         """Whether a padding is not smaller than its kernel, which most runtimes refuse."""
         return any(max(axis.begin, axis.end) >= axis.kernel for axis in self.geometry)
 
+    @property
+    def has_empty_windows(self) -> bool:
+        """Whether some window contains no cell of X."""
+        return any(not axis.window(i) for axis in self.geometry for i in range(axis.output))
+
     def or_else(self, *others: Pooling) -> Pooling:
         """The same pooling with others as alternatives."""
         return replace(self, alternatives=(*self.alternatives, *others))

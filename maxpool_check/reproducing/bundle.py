@@ -22,7 +22,7 @@ from maxpool_check.reproducing.issue import issue
 from maxpool_check.reproducing.runtimes import Runtime, requires_python
 from maxpool_check.reproducing.script import MARK, Reproduced, script
 from maxpool_check.targets import environments, onnx_model
-from maxpool_check.targets.target import Target
+from maxpool_check.targets.session import TargetSession
 
 SECONDS = 300.0
 """How long a script may take, beside the time that it gives an answer."""
@@ -61,7 +61,7 @@ def is_free(folder: Path) -> bool:
     return names - {"__pycache__"} <= _FILES | kernels
 
 
-def write(one: Reproduced, target: Target, runtime: Runtime, folder: Path, about: str) -> Written:
+def write(one: Reproduced, session: TargetSession, runtime: Runtime, folder: Path, about: str) -> Written:
     """Write a reproduction into ``folder``, all of it or nothing.
 
     Raises :class:`NotReproduced`, ``CannotWrite``, ``environments.CannotMake`` or ``OSError``.
@@ -71,15 +71,15 @@ def write(one: Reproduced, target: Target, runtime: Runtime, folder: Path, about
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as partial:
         new, tried = Path(partial) / "new", Path(partial) / "tried"
         new.mkdir()
-        text = script(one, runtime, requires_python(target), target.seconds)
+        text = script(one, runtime, requires_python(session.profile), session.target.seconds)
         (new / "repro.py").write_text(text, encoding="utf-8")
         if runtime.kernel is not None:
             shutil.copyfile(runtime.kernel, new / runtime.kernel_name)
         _test_data(one, new)
-        (new / "case.yaml").write_text(case_file(one.inquiry.case, about), encoding="utf-8")
+        (new / "case.yaml").write_text(case_file(one.case_run.case, about), encoding="utf-8")
         shutil.copytree(new, tried)
-        printed, environment = _try(one, target, runtime, tried)
-        (new / "ISSUE.md").write_text(issue(one, runtime, target.description, text, printed), encoding="utf-8")
+        printed, environment = _try(one, session.target.seconds, runtime, tried)
+        (new / "ISSUE.md").write_text(issue(one, runtime, session.profile.description, text, printed), encoding="utf-8")
         _move(new, folder, Path(partial) / "old")
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return Written(tuple(files), printed, environment)
@@ -87,7 +87,7 @@ def write(one: Reproduced, target: Target, runtime: Runtime, folder: Path, about
 
 def _test_data(one: Reproduced, folder: Path) -> None:
     """What ONNX's backend test runner takes. A graph that must be refused has no outputs to compare."""
-    request, meaning = one.request, one.inquiry.oracle
+    request, meaning = one.request, one.case_run.oracle
     model = request.model or onnx_model.build(
         onnx_model.NEWEST_OPSET, request.attributes, request.X.dtype.name, request.X.shape, request.outputs
     )
@@ -102,7 +102,7 @@ def _test_data(one: Reproduced, folder: Path) -> None:
         (data / f"output_{number}.pb").write_bytes(numpy_helper.from_array(values[name], name).SerializeToString())
 
 
-def _try(one: Reproduced, target: Target, runtime: Runtime, folder: Path) -> tuple[str, str]:
+def _try(one: Reproduced, seconds_of_target: float, runtime: Runtime, folder: Path) -> tuple[str, str]:
     """Run the script as its reader would: with its requirements and nothing else; what it printed, and with what."""
     environment = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     if runtime.kernel is None:
@@ -114,7 +114,7 @@ def _try(one: Reproduced, target: Target, runtime: Runtime, folder: Path) -> tup
     else:
         # What a kernel needs only its owner knows: it is tried where it was asked.
         python, tried_with = sys.executable, "the environment of maxpool-check"
-    seconds = SECONDS + (target.seconds if {DivergenceKind.CRASH, DivergenceKind.TIMEOUT} & {*one.kinds} else 0)
+    seconds = SECONDS + (seconds_of_target if {DivergenceKind.CRASH, DivergenceKind.TIMEOUT} & {*one.kinds} else 0)
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, folder / "environment", ignore_errors=True)
         try:

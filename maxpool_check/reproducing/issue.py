@@ -16,8 +16,8 @@ _ARCHITECTURES = {"x86_64": "X64", "AMD64": "X64", "aarch64": "ARM64", "arm64": 
 
 def issue(one: Reproduced, runtime: Runtime, said: TargetDescription, script: str, printed: str) -> str:
     """Markdown; ``printed`` is what the script said when it was tried."""
-    case = one.inquiry.case
-    meaning = one.inquiry.oracle
+    case = one.case_run.case
+    meaning = one.case_run.oracle
     clauses = {DESCRIPTIONS[kind].clause for kind in one.kinds}
     if isinstance(meaning, Refused):
         clauses = {f"{meaning.message} ({meaning.clause})"}

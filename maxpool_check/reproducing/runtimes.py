@@ -10,9 +10,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from maxpool_check.targets.description import TargetProfile
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.runtimes import RUNTIMES
-from maxpool_check.targets.target import Target
 
 _PARSER = "from onnx.parser import parse_model"
 DEFAULT_PROVIDER = "CPUExecutionProvider"
@@ -55,13 +55,13 @@ def check_writable(name: TargetName) -> None:
         )
 
 
-def runtime(target: Target) -> Runtime:
+def runtime(profile: TargetProfile) -> Runtime:
     """How to ask the runtime of a target."""
-    if target.name.function is not None:
-        return _function(target.name.function)
-    said = target.description
+    if profile.name.function is not None:
+        return _function(profile.name.function)
+    said = profile.description
     of_target = f"{said.distribution}=={said.version}"
-    if RUNTIMES[target.name.runtime].adapter == "onnx_reference":
+    if RUNTIMES[profile.name.runtime].adapter == "onnx_reference":
         return Runtime(
             "onnx's ReferenceEvaluator", said.version, (f"numpy=={said.numpy}", of_target),
             (_PARSER, "from onnx.reference import ReferenceEvaluator"),
@@ -70,7 +70,7 @@ def runtime(target: Target) -> Runtime:
     plugged = said.session_options.get("onnxruntime")
     requirements = [f"numpy=={said.numpy}", f"onnx=={version('onnx')}", of_target]
     imports, call = ["import onnxruntime", _PARSER], []
-    options = {key: value for key, value in target.name.options.items() if key != "python"}
+    options = {key: value for key, value in profile.name.options.items() if key != "python"}
     session = f"providers={json.dumps([said.provider])}"
     if said.provider != DEFAULT_PROVIDER or options:
         call += [
@@ -119,8 +119,8 @@ def _function(function: Sequence[str]) -> Runtime:
     )  # fmt: skip
 
 
-def requires_python(target: Target) -> str:
+def requires_python(profile: TargetProfile) -> str:
     """The least Python of the script: the one that was asked."""
-    text: Any = target.description.python
+    text: Any = profile.description.python
     major, minor, *_ = (text if text[:1].isdigit() else platform.python_version()).split(".")
     return f">={major}.{minor}"

@@ -16,7 +16,7 @@ from maxpool_check.reference.layout import Layout
 from maxpool_check.reproducing.accepted import Accepted, accepted, windows
 from maxpool_check.reproducing.runtimes import CannotWrite, Runtime
 from maxpool_check.results.variants import PAIRS, Variant
-from maxpool_check.running.inquiry import Inquiry
+from maxpool_check.running.case_run import CaseRun
 from maxpool_check.targets.protocol import Request
 
 MARK = "Written by maxpool-check repro."
@@ -35,23 +35,28 @@ _DIES = {DivergenceKind.CRASH, DivergenceKind.TIMEOUT}
 class Reproduced:
     """What a script reproduces: one variant of an inquiry, as its runtime was handed it."""
 
-    inquiry: Inquiry
+    case_run: CaseRun
     variant: Variant
 
     @property
     def request(self) -> Request:
         """The variant as it was handed over."""
-        return self.inquiry.requests[self.variant]
+        return self._request_of(self.variant)
+
+    def _request_of(self, variant: Variant) -> Request:
+        request = self.case_run.results[variant].request
+        assert request is not None, "a variant that diverges was executed"
+        return request
 
     @property
     def kinds(self) -> tuple[DivergenceKind, ...]:
         """What it shows."""
-        return self.inquiry.judgements[self.variant].kinds
+        return self.case_run.judgements[self.variant].kinds
 
     @property
     def layout(self) -> Layout:
         """What the runtime answers in."""
-        return self.inquiry.case.specification.layout if self.variant.in_domain else Layout.CHANNELS_FIRST
+        return self.case_run.case.specification.layout if self.variant.in_domain else Layout.CHANNELS_FIRST
 
     @property
     def other(self) -> Request | None:
@@ -59,7 +64,7 @@ class Reproduced:
         if DivergenceKind.Y_DEPENDS_ON_INDICES not in self.kinds:
             return None
         (other,) = (one for pair in PAIRS for one in pair if self.variant in pair and one is not self.variant)
-        return self.inquiry.requests[other]
+        return self._request_of(other)
 
 
 def script(one: Reproduced, runtime: Runtime, python: str, seconds: float) -> str:
@@ -67,7 +72,7 @@ def script(one: Reproduced, runtime: Runtime, python: str, seconds: float) -> st
 
     Raises :class:`CannotWrite`.
     """
-    meaning, request, other = one.inquiry.oracle, one.request, one.other
+    meaning, request, other = one.case_run.oracle, one.request, one.other
     cells = max(request.X.size, meaning.pooled.Y.size if isinstance(meaning, Oracle) else 0)
     if cells > MOST_CELLS:
         raise CannotWrite(f"a script would have to spell out {cells} cells; {MOST_CELLS} are the most")
@@ -159,7 +164,7 @@ def _child(seconds: float) -> list[str]:
 
 
 def _data(one: Reproduced) -> list[str]:
-    X, meaning = one.request.X, one.inquiry.oracle
+    X, meaning = one.request.X, one.case_run.oracle
     lines = [f"X = {_array(X)}"]
     if not isinstance(meaning, Oracle):
         return [*lines, f"# It must be refused: {' '.join(str(meaning).split())}"]
@@ -184,14 +189,14 @@ def _cells(output: Accepted) -> str:
 
 
 def _refused(one: Reproduced) -> list[str]:
-    if not isinstance(one.inquiry.oracle, Oracle):
+    if not isinstance(one.case_run.oracle, Oracle):
         return ['    sys.exit(print("refused, as it must be:", error) or 0)']
     code = 1 if DivergenceKind.REFUSES_VALID in one.kinds else 125
     return [f'    sys.exit(print("expected an answer, got a refusal:", error) or {code})']
 
 
 def _compared(one: Reproduced) -> list[str]:
-    if not isinstance(one.inquiry.oracle, Oracle):
+    if not isinstance(one.case_run.oracle, Oracle):
         return ['sys.exit(print("expected a refusal, got", got) or 1)']
     lines = [
         "form = {name: (value.dtype.name, value.shape) for name, value in got.items()}",

@@ -39,6 +39,9 @@ class Verdict(str, Enum):
     ERROR = "error"
     """The execution failed in a way that says nothing about the target."""
 
+    def __str__(self) -> str:
+        return self.value
+
 
 COMPARED = frozenset(
     {Verdict.CONFORMS, Verdict.DIVERGES, Verdict.REFUSES, Verdict.CRASHES, Verdict.TIMES_OUT, Verdict.UNSTABLE}
@@ -63,6 +66,9 @@ class KnownStatus(str, Enum):
     """Its date has passed; it no longer excuses anything."""
     NOT_EXECUTED = "not-executed"
     """None of its cases was compared."""
+
+    def __str__(self) -> str:
+        return self.value
 
 
 class ExitCode(IntEnum):
@@ -131,6 +137,9 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     window: tuple[tuple[int, ...], ...]
     values: tuple[str, ...] | None
     got_cell: tuple[int, ...] | None
+
+    def __str__(self) -> str:
+        return f"{self.output}{list(self.at)} is {self.got}, expected {self.expected}"
 
 
 class AllowedDifference(msgspec.Struct, frozen=True, kw_only=True):

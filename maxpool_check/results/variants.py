@@ -15,16 +15,18 @@ class Variation:
 
     ``sentence`` completes "Y differs ..."; ``subject`` names the kinds of divergence of it, ``y-depends-on-SUBJECT`` and
     ``indices-depend-on-SUBJECT``; a difference without a subject is ``unstable``. ``is_setting``: the target's program
-    must support it and lists it in its description.
+    must support it and lists it in its description. ``required``: without that the variant cannot be executed; otherwise
+    the request is the same as without the variation.
     """
 
     name: str
     sentence: str
     subject: str | None = None
     is_setting: bool = False
+    required: bool = True
 
 
-TWICE = Variation("twice", "when the same session runs again", is_setting=True)
+TWICE = Variation("twice", "when the same session runs again", is_setting=True, required=False)
 OPTIMIZATION_OFF = Variation(
     "optimization-off", "with the graph optimizations off", subject="optimization", is_setting=True
 )

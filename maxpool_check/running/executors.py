@@ -1,237 +1,197 @@
-"""Processes that work for this one: of this machine, or those of a dask cluster.
-
-They are handed functions of modules, and data, by a ``concurrent.futures.Executor``; what comes back comes in the order in
-which it was asked for. What a process has started for that is ended with the work, and with this process.
-"""
+"""Executors: they run cases on targets, in order, in this process or in several."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import platform
-import signal
 import threading
-import uuid
-import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, wait
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Protocol
 
-import maxpool_check
+from maxpool_check.corpus.case import Case
+from maxpool_check.judging.oracle import Oracle
+from maxpool_check.results.record import DEATHS, Execution, TargetDescription, Verdict
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
+from maxpool_check.running.case_run import StartedCase, executions, finish_case, oracle_of, start_case
+from maxpool_check.targets.name import TargetName
+from maxpool_check.targets.process import CannotStart
+from maxpool_check.targets.session import TargetSession
+from maxpool_check.targets.target import Target
 
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
+DEATHS_IN_A_ROW = 20
+"""After so many crashes, time-outs and failures in a row a target is given up."""
 
-_AHEAD = 2
-"""Calls under way for each process, so that none waits for the next."""
-
-_REACHED_SECONDS = 10
-"""How long a scheduler may take to answer."""
-
-_STOPPED_SECONDS = 5
-"""How long processes that were told to stop may take to hand back what they have."""
-
-_T = TypeVar("_T")
-
-
-class Lost(RuntimeError):
-    """The processes that were to work cannot be had, are gone, or are not what they should be."""
+CASES_AHEAD = 3
+"""So many cases are written ahead of the one that is judged, so that no worker waits for the judge."""
 
 
-class Pool:
-    """The processes of one run."""
+@dataclass(frozen=True)
+class ExecutionConfig:
+    """What is executed on what: all that an executor needs to know besides the cases.
 
-    def __init__(
-        self, run: str, executor: Executor, processes: int, lost: tuple[type[Exception], ...], stop: Callable[[], None]
-    ) -> None:
-        """``processes`` says how many calls the executor works on at once; ``lost``, how it says that it is gone.
+    ``seconds`` is the time limit of one execution, ``memory`` limits a worker, in bytes.
+    """
 
-        ``stop`` has every process end what it keeps for the run, whatever that is doing.
-        """
-        self.run, self.processes, self.stop = run, processes, stop
-        self._executor, self._lost = executor, lost
-
-    def results(self, function: Callable[..., _T], calls: Iterable[tuple[Any, ...]]) -> Results[_T]:
-        """What a function comes to for each tuple of arguments."""
-        return Results(self, function, calls)
-
-    def submitted(self, function: Callable[..., _T], *arguments: object) -> Future[_T]:
-        """A call under way. Raises :class:`Lost`."""
-        with self._needed():
-            return self._executor.submit(_called, maxpool_check.__version__, function, *arguments)
-
-    def result(self, future: Future[_T]) -> _T:
-        """What a call came to. Raises :class:`Lost`, or what the call raised."""
-        with self._needed():
-            return future.result()
-
-    @contextlib.contextmanager
-    def _needed(self) -> Iterator[None]:
-        """The processes are: where they turn out to be gone, nothing more can come."""
-        try:
-            yield
-        except self._lost as error:
-            why = str(error) or type(error).__name__
-            raise Lost(f"the processes that ask are gone: {why}") from error
+    targets: tuple[TargetName, ...]
+    seconds: float = 10.0
+    memory: int | None = None
+    variants: Collection[Variant] = DEFAULT_VARIANTS
 
 
-class Results(Generic[_T]):
-    """What calls come to, in their order; the next calls are made only when a bounded number before them is done."""
+@dataclass(frozen=True)
+class TargetResult:
+    """The executions of one case on one target; none, if the target was given up.
 
-    def __init__(self, pool: Pool, function: Callable[..., _T], calls: Iterable[tuple[Any, ...]]) -> None:
-        self._pool, self._function, self._calls = pool, function, iter(calls)
-        self._under_way: deque[Future[_T]] = deque()
+    ``lost`` is why nothing more can be executed on it, if that is so.
+    """
 
-    def __iter__(self) -> Iterator[_T]:
-        return self
-
-    def __next__(self) -> _T:
-        """Raises :class:`Lost`, or what the call raised."""
-        while len(self._under_way) < _AHEAD * self._pool.processes and (call := next(self._calls, None)) is not None:
-            self._under_way.append(self._pool.submitted(self._function, *call))
-        if not self._under_way:
-            raise StopIteration
-        # An interruption leaves it where it is.
-        result = self._pool.result(self._under_way[0])
-        self._under_way.popleft()
-        return result
-
-    def stopped(self) -> list[_T]:
-        """Have the processes stop; what those calls have come to that are done, or come back at once."""
-        self._pool.stop()
-        wait(self._under_way, _STOPPED_SECONDS)
-        done = [one for one in self._under_way if one.done() and not one.cancelled() and one.exception() is None]
-        return [future.result() for future in done]
+    executions: tuple[Execution, ...] = ()
+    lost: str | None = None
 
 
-def processes(jobs: int, scheduler: str | None) -> AbstractContextManager[Pool]:
-    """So many processes of this machine, or the workers of a cluster, by its scheduler's address. Raises :class:`Lost`."""
-    return _on_this_machine(jobs) if scheduler is None else _on_a_cluster(scheduler)
+CaseResults = Mapping[str, TargetResult]
+"""The results of one case by the name of the target."""
 
 
-@contextlib.contextmanager
-def _on_this_machine(count: int) -> Iterator[Pool]:
-    # A run in one process has no use for them.
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import active_children, get_context
+@dataclass
+class FailureBudget:
+    """Decides when a target is given up, from its executions in the order of the cases. ``given_up`` is the reason."""
 
-    others = active_children()
-    context = get_context("spawn")
-    # Closed at this end, it tells every process to stop, those too that are yet to come.
-    wanted, stop = context.Pipe(duplex=False)
-    with wanted, stop, ProcessPoolExecutor(count, context, _begin, (wanted,)) as executor:
-        try:
-            yield Pool(uuid.uuid4().hex, executor, count, (BrokenExecutor,), stop.close)
-        finally:
-            # Nothing is waited for: what they are doing is wanted no more.
-            for process in active_children():
-                if process not in others:
-                    process.terminate()
+    given_up: str | None = None
+    _deaths: int = field(default=0, init=False)
 
-
-@contextlib.contextmanager
-def _on_a_cluster(scheduler: str) -> Iterator[Pool]:
-    try:
-        from distributed import CancelledError, Client, KilledWorker
-        from distributed.comm.core import CommClosedError
-    except ImportError as error:
-        raise Lost("--dask needs dask, which is not installed: pip install 'maxpool-check[dask]'") from error
-    if not scheduler.rpartition(":")[2].isdigit():
-        raise Lost(f"'{scheduler}' is not the address of a dask scheduler, as tcp://HOST:8786")
-    try:
-        client = Client(scheduler, timeout=_REACHED_SECONDS, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        raise Lost(f"the dask scheduler {scheduler} cannot be reached: {error}") from error
-    run = uuid.uuid4().hex
-
-    def stop() -> None:
-        with contextlib.suppress(OSError, CommClosedError):
-            client.run(end, run, on_error="ignore")
-
-    with client:
-        threads = sum(client.nthreads().values())
-        if not threads:
-            raise Lost(f"the dask scheduler {scheduler} has no workers; start one with: dask worker {scheduler}")
-        # Advice on how to use dask, not on anything that whoever runs this could do.
-        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-        # Each call is a task of its own, whatever it is handed.
-        executor = client.get_executor(pure=False)
-        try:
-            yield Pool(run, executor, threads, (KilledWorker, CancelledError, CommClosedError), stop)
-        finally:
-            with contextlib.suppress(OSError, CommClosedError):
-                executor.shutdown(wait=False)
-            stop()
+    def count(self, execution: Execution, lost: str | None) -> None:
+        """Take an execution into account; ``lost`` is why nothing more can be executed, if that is so."""
+        if self.given_up is not None:
+            return
+        self._deaths = self._deaths + 1 if execution.verdict in DEATHS else 0
+        if lost is not None and execution.verdict is Verdict.ERROR:
+            self.given_up = lost
+        elif self._deaths == DEATHS_IN_A_ROW:
+            is_error = execution.verdict is Verdict.ERROR
+            self.given_up = execution.message if is_error else f"{DEATHS_IN_A_ROW} deaths in a row"
 
 
-class Kept(Protocol):
-    """What a process has started for a run, and keeps from one call to the next."""
+class Executor(Protocol):
+    """Runs cases in order; ``descriptions`` are the targets that started, ``errors`` why others did not."""
 
-    def end(self) -> None:
-        """Kill it, whatever it is doing; there is nothing more to be had of it. From any thread."""
+    @property
+    def descriptions(self) -> list[TargetDescription]: ...  # noqa: D102
+
+    @property
+    def errors(self) -> list[str]: ...  # noqa: D102
+
+    def results(self, cases: Iterable[Case], given_up: Collection[str]) -> Iterator[CaseResults]:
+        """The results of each case, in order. Targets that are, or come to be, ``given_up`` are left out."""
 
     def close(self) -> None:
-        """Let go of it, when nobody uses it any more."""
+        """End all targets."""
 
 
-_K = TypeVar("_K", bound=Kept)
-_kept: dict[tuple[str, int], Any] = {}
-"""What this process keeps, by run and thread."""
+class LocalExecutor:
+    """Runs cases in this process: one worker for each target, all in one order."""
 
-_stopped = threading.Event()
-"""Nothing more is wanted of this process."""
+    def __init__(self, config: ExecutionConfig) -> None:
+        """Start all targets concurrently; ``descriptions`` and ``errors`` wait until they are ready."""
+        self._config = config
+        self._sessions: dict[str, TargetSession] = {}
+        self._closed = False
+        self._starting: list[Future[TargetSession]] = []
+        for name in config.targets:
+            future: Future[TargetSession] = Future()
+            self._starting.append(future)
+            # Not in a pool: its threads are waited for at exit, and a runtime may hang while it is imported.
+            threading.Thread(target=self._start, args=(name, future), daemon=True).start()
 
+    @property
+    def sessions(self) -> list[TargetSession]:
+        """The targets that started, in order; waits for them."""
+        return [future.result() for future in self._starting if future.exception() is None]
 
-def kept(run: str, make: Callable[[], _K]) -> _K:
-    """What this thread keeps for a run, made when it is first needed; what it kept for another is let go."""
-    # Each thread has its own: what asks belongs to one thread.
-    key = run, threading.get_ident()
-    if key not in _kept:
-        for other in [other for other in _kept if other[1] == key[1]]:
-            _kept.pop(other).close()
-        _kept[key] = make()
-        if _stopped.is_set():
-            _kept[key].end()
-    found: _K = _kept[key]
-    return found
+    @property
+    def descriptions(self) -> list[TargetDescription]:
+        """The targets that started, in order; waits for them."""
+        return [session.profile.description for session in self.sessions]
 
+    @property
+    def errors(self) -> list[str]:
+        """Why the other targets did not start."""
+        errors = [future.exception() for future in self._starting]
+        for error in errors:
+            if error is not None and not isinstance(error, CannotStart):
+                raise error
+        return [str(error) for error in errors if error is not None]
 
-def end(run: str) -> None:
-    """End what this process keeps for a run."""
-    for key, one in list(_kept.items()):
-        if key[0] == run:
-            one.end()
+    def results(self, cases: Iterable[Case], given_up: Collection[str]) -> Iterator[CaseResults]:
+        """The results of each case, in order; a few cases are written ahead."""
+        sessions = {session.profile.description.name: session for session in self.sessions}
+        budgets = {name: FailureBudget() for name in sessions}
 
+        def executed(name: str) -> bool:
+            return name not in given_up and budgets[name].given_up is None
 
-def _called(tool: str, function: Callable[..., _T], *arguments: object) -> _T:
-    if tool != maxpool_check.__version__:
-        here = f"{platform.node()} has maxpool-check {maxpool_check.__version__}"
-        raise Lost(f"{here}, the run was started by {tool}; install the same")
-    return function(*arguments)
+        ahead: deque[tuple[Case, dict[str, StartedCase]]] = deque()
+        for case in cases:
+            ahead.append(
+                (
+                    case,
+                    {
+                        name: start_case(session, case, self._config.variants)
+                        for name, session in sessions.items()
+                        if executed(name)
+                    },
+                )
+            )
+            if len(ahead) > CASES_AHEAD:
+                yield self._finished(*ahead.popleft(), sessions, budgets)
+        while ahead:
+            yield self._finished(*ahead.popleft(), sessions, budgets)
 
+    def end(self) -> None:
+        """Kill all workers; nothing more is executed. From any thread."""
+        self._closed = True
+        for session in list(self._sessions.values()):
+            session.end()
 
-def _begin(wanted: Connection) -> None:
-    """Prepare a process of this machine: Ctrl-C is its parent's to handle, and with its parent it ends."""
-    from multiprocessing import connection, parent_process
+    def close(self) -> None:
+        """End all targets. From the thread that runs the cases."""
+        self.end()
+        for future in self._starting:
+            if future.done() and future.exception() is None:
+                future.result().close()
 
-    parent = parent_process()
-    assert parent is not None
-    told, tell = os.pipe()
-
-    def watch() -> None:
+    def _start(self, name: TargetName, future: Future[TargetSession]) -> None:
         try:
-            # First it is to stop, then to leave; a parent that is gone wants both.
-            for until in (wanted, parent.sentinel):
-                connection.wait([until, told])
-                _stopped.set()
-                for one in list(_kept.values()):
-                    one.end()
-        finally:
-            os._exit(0)
+            session = TargetSession(Target(name, self._config.seconds, self._config.memory))
+            self._sessions[str(name)] = session
+            if self._closed:
+                session.end()
+            _ = session.profile
+        except BaseException as error:
+            future.set_exception(error)
+        else:
+            future.set_result(session)
 
-    threading.Thread(target=watch, daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What ends here may be in the hands of the thread that the signal has interrupted: another one does it.
-    signal.signal(signal.SIGTERM, lambda *_: os.write(tell, b"."))
+    def _finished(
+        self,
+        case: Case,
+        started: Mapping[str, StartedCase],
+        sessions: Mapping[str, TargetSession],
+        budgets: Mapping[str, FailureBudget],
+    ) -> CaseResults:
+        # Computed once for all targets, and while their workers are busy.
+        oracle = oracle_of(case)
+        if isinstance(oracle, Oracle):
+            _ = oracle.pooled
+        results = dict.fromkeys(sessions, TargetResult())
+        for name, started_case in started.items():
+            if budgets[name].given_up is not None:
+                continue
+            run = finish_case(sessions[name], started_case, oracle)
+            results[name] = TargetResult(tuple(executions(run)), run.lost)
+            for execution in results[name].executions:
+                budgets[name].count(execution, run.lost)
+            if budgets[name].given_up is not None:
+                sessions[name].close()
+        return results

@@ -17,7 +17,7 @@ from maxpool_check.reference.dtypes import bits, is_float
 from maxpool_check.reference.layout import Layout
 from maxpool_check.results.outcomes import TimedOut
 from maxpool_check.results.variants import Variant
-from maxpool_check.running.inquiry import Inquiry
+from maxpool_check.running.case_run import CaseRun
 from maxpool_check.specifications.roles import Role
 
 MOST = 600
@@ -30,9 +30,9 @@ _PLAINEST_AS_1 = (Role.KERNEL, Role.STRIDE, Role.DILATION, Role.COUNT)
 """What the numbers are that are plainest as 1; any other is plainest as 0."""
 
 
-def tries(inquiry: Inquiry, variant: Variant) -> int:
+def tries(case_run: CaseRun, variant: Variant) -> int:
     """How many smaller cases to try of one that a target has executed."""
-    return MOST_HANGS if isinstance(inquiry.outcomes.get(variant), TimedOut) else MOST
+    return MOST_HANGS if isinstance(case_run.results[variant].outcome, TimedOut) else MOST
 
 
 def shrink(case: Case, keeps: Callable[[Case], bool], most: int = MOST) -> Case:

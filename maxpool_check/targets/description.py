@@ -1,21 +1,34 @@
-"""What a target can be handed."""
+"""What a target is and what it accepts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from maxpool_check.results.record import TargetDescription
+from maxpool_check.targets.name import TargetName
+
 
 @dataclass(frozen=True)
 class TargetLimits:
-    """What a target says it cannot be handed at all; None: it does not say."""
+    """What a target does not accept at all; None: anything."""
 
     dtypes: tuple[str, ...] | None
     spatial: tuple[int, ...] | None
 
     def exclude(self, dtype: str, axes: int) -> str | None:
-        """Why a tensor cannot be handed over, if it cannot."""
+        """Why a tensor of this dtype, over so many spatial axes, is not accepted; None if it is."""
         if self.dtypes is not None and dtype not in self.dtypes:
             return f"it has no {dtype}; it has {', '.join(self.dtypes)}"
         if self.spatial is not None and axes not in self.spatial:
             return f"it has no MaxPool over {axes} spatial axes"
         return None
+
+
+@dataclass(frozen=True)
+class TargetProfile:
+    """A target as it has introduced itself. ``settings`` are the variations that its program supports."""
+
+    name: TargetName
+    description: TargetDescription
+    limits: TargetLimits
+    settings: tuple[str, ...]

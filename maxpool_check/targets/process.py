@@ -1,42 +1,43 @@
-"""A worker process: started, asked, and survived."""
+"""A worker process: started, given requests, and survived."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
+import queue
 import re
-import select
 import signal
 import subprocess
 import tempfile
-import time
+import threading
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from maxpool_check.results.outcomes import Crashed, Failed, Outcome, TimedOut
-from maxpool_check.targets.protocol import Request, outcome, variant
+from maxpool_check.targets.protocol import outcome_of
 from maxpool_check.targets.worker.__main__ import PROTOCOL
 
 START_SECONDS = 120.0
 """How long a runtime may take to import. A cold disk is slow; a hang is longer."""
 
 MOST_BYTES = 2**30
-"""The longest line a worker may write: far more than the largest answer, less than the memory of a machine."""
+"""The longest line a worker may write: far more than the largest tensor, less than the memory of a machine."""
+
+PIPE_BYTES = 2**15
+"""So many bytes fit into a pipe: a write of no more, on top of what is unread, does not block."""
 
 _STDERR_SHOWN = 300
 _STDERR_READ = 2**16
-_FRAME = re.compile(r"\s+(\d+:|at )\s*\S")
-_PIPE = 2**16
+_STACK_FRAME = re.compile(r"\s+(\d+:|at )\s*\S")
 
-_LOOK_SECONDS = 0.2
-"""How often to look whether a process is still there whose pipes are held open by another."""
+_POLL_SECONDS = 0.2
+"""How often to check that a process still exists: its pipes may be held open by a child."""
 
-_DYING_SECONDS = 1.0
-"""How long a process may take from closing its pipes to its end, when it dies."""
+_EXIT_SECONDS = 1.0
+"""How long a process may take from closing its pipes to its exit."""
 
 # Imports the worker package, and nothing else of the folder it is in: neither that folder nor the user's own may hide a
 # module of the runtime.
@@ -58,292 +59,230 @@ def adapter(python: str, name: str) -> list[str]:
     return [python, "-c", _BOOT, str(Path(__file__).parent), name]
 
 
-def _limited(program: Sequence[str], memory: int | None) -> list[str]:
-    # By the shell, before the program is there: nothing of this process is changed for it.
-    if memory is None:
-        return list(program)
-    return ["/bin/sh", "-c", f'ulimit -v {max(1, memory // 1024)} && exec "$@"', "sh", *program]
-
-
 class Worker:
-    """One process that asks one runtime, one variant after another. It ends at the first death; start another.
+    """One process that executes requests for one runtime. It ends at the first death; start another.
 
-    It may be handed further requests while it works; the outcomes come in their order. A worker that has died has an
-    outcome for the first request that it has not answered, and none for those behind it.
+    Requests may be written ahead while it works; their outcomes come in the same order.
     """
 
     def __init__(
         self, program: Sequence[str], options: Mapping[str, Any], *, isolated: bool, memory: int | None = None
     ) -> None:
-        """Start a program that speaks the protocol; it need not be ready before it is handed requests.
+        """Start a program that speaks the protocol; requests may be written before it is ready.
 
-        ``memory`` bounds what it may allocate, in bytes. Raises :class:`CannotStart`.
+        ``isolated``: it does not see the Python settings of the user. ``memory`` limits what it may allocate, in bytes.
+        Raises :class:`CannotStart`.
         """
         self._program = program[0]
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the worker)
         try:
             self._process = subprocess.Popen(
-                _limited(program, memory),
+                _with_memory_limit(program, memory),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
                 env=_environment(isolated),
-                # Ctrl-C is the parent's to handle.
+                # Ctrl-C is the parent's to handle, and the whole group can be killed.
                 start_new_session=True,
             )
         except OSError as error:
             self._stderr.close()
             raise CannotStart(f"{program[0]} cannot be run: {error.strerror}") from error
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self.stdin, self.stdout = self._process.stdin.fileno(), self._process.stdout.fileno()
-        for descriptor in (self.stdin, self.stdout):
-            os.set_blocking(descriptor, False)
-        self.outcomes: deque[Outcome] = deque()
-        """The outcomes that have come, the oldest first; take them from here."""
+        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._unanswered: deque[tuple[int, int]] = deque()
         self._description: dict[str, Any] | None = None
-        self.cannot_start: CannotStart | None = None
-        """Why it never came to be ready, if that is so."""
-        self._alive = True
-        self._closed = False
-        self._seconds: deque[float] = deque()
-        self._listened = 0.0
-        self._number = 0
-        self._broken: str | None = None
-        self._outgoing = bytearray()
-        self._incoming = [b""]
-        self._received = 0
-        self._lines: deque[bytes] = deque()
-        self._say({"protocol": PROTOCOL, "options": dict(options)}, START_SECONDS)
-        self.send()
+        self._closed_pipe: str | None = None
+        self._ended = False
+        self.executed = 0
+        """How many requests have had an outcome."""
+        # A thread reads, so that waiting can have a time limit on every operating system.
+        threading.Thread(target=self._read_lines, daemon=True).start()
+        self._write_line(json.dumps({"protocol": PROTOCOL, "options": dict(options)}).encode() + b"\n", START_SECONDS)
+
+    @property
+    def pid(self) -> int:
+        """The process number, which is also that of its process group."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can execute another request."""
+        return not self._ended and self._process.poll() is None
+
+    @property
+    def unanswered_bytes(self) -> int:
+        """The size of the requests that have no outcome yet."""
+        return sum(size for _, size in self._unanswered)
 
     @property
     def description(self) -> dict[str, Any]:
         """What the program says of itself; waits until it is ready. Raises :class:`CannotStart`."""
-        while self._description is None:
-            if not self._alive:
-                raise self.cannot_start or CannotStart("it was ended before it was ready")
-            listen([self])
+        if self._description is None:
+            self._description = self._introduction()
         return self._description
 
-    @property
-    def alive(self) -> bool:
-        """Whether it can be asked again."""
-        return self._alive and not self._closed and self._process.poll() is None
+    def write(self, number: int, request: bytes, seconds: float) -> None:
+        """Send a request, a line of JSON with this ``id``.
 
-    @property
-    def has_answered(self) -> bool:
-        """Whether there is something that it has answered: what it dies of may be that, then."""
-        return self._number - len(self._seconds) > 0
-
-    @property
-    def waited_for(self) -> bool:
-        """Whether something is to come from it."""
-        return self._alive and bool(self._seconds)
-
-    @property
-    def backlog(self) -> int:
-        """The bytes that were handed over and are not on their way yet."""
-        return len(self._outgoing)
-
-    def hand(self, request: Request, seconds: float) -> None:
-        """Hand over a request that is to be answered within some time, counted from the answer before it.
-
-        It is on its way with the next :meth:`send`.
+        It does not block if the unanswered requests and this one fit into a pipe, or if there is none.
         """
-        self._say(variant(self._number + 1, request), seconds)
-        self._number += 1
-        # What it said without having been asked is no answer to this.
-        self._take_lines()
+        self._unanswered.append((number, len(request)))
+        self._write_line(request, seconds)
 
-    def send(self) -> None:
-        """Write what it takes of what was handed over."""
+    def read(self, seconds: float) -> Outcome:
+        """The outcome of the oldest request without one, which may take ``seconds`` from now on.
+
+        Raises :class:`CannotStart` if the program never became ready.
+        """
+        _ = self.description
+        number, _ = self._unanswered.popleft()
         try:
-            while self._outgoing and self._alive:
-                del self._outgoing[: os.write(self.stdin, self._outgoing[:_PIPE])]
-        except BlockingIOError:
-            pass
-        except BrokenPipeError:
-            # What it has answered can still be read, and is; how it has died is seen behind that.
-            self._outgoing.clear()
-            self._let_go("stdin")
-
-    def ask(self, request: Request, seconds: float) -> Outcome:
-        """Hand over a request, and wait for what becomes of it. Raises :class:`CannotStart` if it never got ready."""
-        self.hand(request, seconds)
-        self.send()
-        while not self.outcomes:
-            if not self._alive:
-                raise self.cannot_start or CannotStart("it has ended")
-            listen([self])
-        return self.outcomes.popleft()
-
-    def attend(self, readable: bool, seconds: float) -> None:
-        """Write what can be written and, if it is ``readable``, read; ``seconds`` were spent on listening to it."""
-        self._listened += seconds
-        self.send()
-        if readable:
-            self._read()
-        elif self._process.poll() is not None and not _ready(self.stdout):
-            # Not the end of the pipe: a child of the worker may hold it open.
-            self._died()
-        if self._alive and self.left <= 0:
-            self._kill()
-            self._process.wait()
-            self._end(TimedOut(self._seconds[0]), "it did not get ready in time")
-
-    @property
-    def left(self) -> float:
-        """The seconds that it has left for what it works on."""
-        return self._seconds[0] - self._listened if self._seconds else math.inf
+            line = self._next_line(seconds)
+            if not line:
+                return self._death()
+            outcome = outcome_of(_parsed(line), number)
+        except TimeoutError:
+            self._end()
+            return TimedOut(seconds)
+        except Exception as error:
+            # Whatever a program writes, it does not end the run.
+            self._end()
+            return Failed(f"the worker broke the protocol: {error}")
+        self.executed += 1
+        return outcome
 
     def end(self) -> None:
-        """Kill the process and all it has started; what it was asked comes to a crash. From any thread."""
-        self._closed = True
-        if self._process.returncode is None:
-            # Otherwise its number may be another's by now.
-            self._kill()
+        """Kill the process and all that it has started. From any thread."""
+        self._end()
 
     def close(self) -> None:
-        """End it and let go of its pipes, when nobody is waiting any more."""
-        self.end()
-        self._alive = False
+        """End it and close its pipes. From the thread that reads."""
+        self._end()
         self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._stderr):
-            if stream is not None:
-                with contextlib.suppress(OSError):
+        for stream in (self._process.stdin, self._stderr):
+            with contextlib.suppress(OSError):
+                if stream is not None:
                     stream.close()
 
-    def _kill(self) -> None:
-        # The worker leads a session of its own: what a runtime or a kernel has started goes with it.
-        with contextlib.suppress(OSError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+    def _end(self) -> None:
+        self._ended = True
+        if self._process.returncode is None:
+            # Otherwise its number may be another process's by now.
+            with contextlib.suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _say(self, message: Mapping[str, Any], seconds: float) -> None:
-        line = json.dumps(message).encode() + b"\n"
-        if not self._seconds:
-            self._listened = 0.0
-        self._seconds.append(seconds)
-        self._outgoing += line
-
-    def _read(self) -> None:
-        part = os.read(self.stdout, _PIPE)
-        if not part:
-            self._died()
-            return
-        first, *others = part.split(b"\n")
-        self._incoming.append(first)
-        if others:
-            self._lines += [b"".join(self._incoming), *others[:-1]]
-            self._incoming = [others[-1]]
-        self._take_lines()
-        self._received = self._received + len(first) if not others else len(others[-1])
-        if self._received > MOST_BYTES:
-            self._broke(ValueError(f"a line of more than {MOST_BYTES} bytes"))
-
-    def _take_lines(self) -> None:
-        while self._lines and self._seconds and self._alive:
-            self._take(self._lines.popleft())
-
-    def _take(self, line: bytes) -> None:
+    def _introduction(self) -> dict[str, Any]:
         try:
-            reply = json.loads(line)
-            if not isinstance(reply, dict):
-                raise ValueError(f"a line is not a JSON object: {line[:80]!r}")
-            if self._description is None:
-                self._introduced(reply)
-            else:
-                self.outcomes.append(outcome(reply, self._number - len(self._seconds) + 1))
-        except Exception as error:
-            # Whatever a program may say, it is not the end of the run.
-            self._broke(error)
-            return
-        self._seconds.popleft()
-        self._listened = 0.0
+            line = self._next_line(START_SECONDS)
+            if not line:
+                death = self._death()
+                why = f"{death.how}\n{death.stderr}" if isinstance(death, Crashed) else death.why
+                raise CannotStart(f"the worker died while starting: {why}".rstrip())
+            message = _parsed(line)
+        except TimeoutError:
+            self._end()
+            raise CannotStart("it was not ready in time") from None
+        except ValueError as error:
+            self._end()
+            raise CannotStart(f"{self._program} does not speak the worker's protocol: {error}") from error
+        if message.get("type") == "ready" and message.get("protocol") == PROTOCOL:
+            return message
+        self._end()
+        if message.get("type") == "ready":
+            raise CannotStart(f"it speaks version {message.get('protocol')} of the protocol, not version {PROTOCOL}")
+        raise CannotStart(str(message.get("message", f"the worker wrote {str(message)[:200]}")))
 
-    def _introduced(self, reply: dict[str, Any]) -> None:
-        if reply.get("type") != "ready":
-            self._failed(str(reply.get("message", f"the worker said {str(reply)[:200]}")))
-        elif reply.get("protocol") != PROTOCOL:
-            self._failed(f"it speaks version {reply.get('protocol')} of the protocol, this is version {PROTOCOL}")
-        else:
-            self._description = reply
-
-    def _failed(self, why: str) -> None:
-        self.cannot_start = CannotStart(why)
-        self._alive = False
-        self._kill()
-
-    def _broke(self, error: Exception) -> None:
-        """What it said is not the protocol."""
-        self._kill()
-        self._end(
-            Failed(f"the worker broke the protocol: {error}"),
-            f"{self._program} does not speak the worker's protocol: {error}",
-        )
-
-    def _died(self) -> None:
-        """The process has ended instead of answering."""
-        self._let_go("stdout")
-        how, said = _how(self._process.wait()), self._said()
-        if self._broken is not None:
-            self._broke(ValueError(self._broken))
-            return
-        self._end(Crashed(how, said), f"the worker died while starting: {how}\n{said}".rstrip())
-
-    def _let_go(self, pipe: str) -> None:
-        """End a process that does not want one of its pipes any more, if it is not about to die for itself."""
+    def _write_line(self, line: bytes, seconds: float) -> None:
+        stream = self._process.stdin
+        assert stream is not None
+        # Only what does not fit into the pipe can block, and only a worker that hangs makes it block for long.
+        limit = threading.Timer(seconds, self._end) if len(line) > PIPE_BYTES else None
+        if limit is not None:
+            limit.start()
         try:
-            self._process.wait(_DYING_SECONDS)
+            stream.write(line)
+            stream.flush()
+        except OSError:
+            # What it has written can still be read; its death is seen after that.
+            self._closed_pipe = self._closed_pipe or "stdin"
+        finally:
+            if limit is not None:
+                limit.cancel()
+
+    def _read_lines(self) -> None:
+        """Read lines until the end of the stream, which is an empty line in the queue. In a thread of its own."""
+        stream = self._process.stdout
+        assert stream is not None
+        with contextlib.suppress(OSError, ValueError):
+            for line in _lines(stream):
+                self._lines.put(line)
+        self._lines.put(b"")
+        stream.close()
+
+    def _next_line(self, seconds: float) -> bytes:
+        """The next line, b"" at the end. Raises ``TimeoutError``."""
+        left = seconds
+        while True:
+            step = min(_POLL_SECONDS, left)
+            try:
+                return self._lines.get(timeout=step)
+            except queue.Empty:
+                # Counted by steps: while this process is stopped, nobody's time runs out.
+                left -= step
+            if self._process.poll() is not None:
+                # A child may hold the pipe open.
+                with contextlib.suppress(queue.Empty):
+                    return self._lines.get(timeout=_POLL_SECONDS)
+                return b""
+            if left <= 0:
+                raise TimeoutError
+
+    def _death(self) -> Crashed | Failed:
+        """How the process has ended instead of returning something."""
+        try:
+            status = self._process.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
-            self._broken = self._broken or f"it closed its {pipe}"
-        self._kill()
+            self._end()
+            return Failed(f"the worker broke the protocol: it closed its {self._closed_pipe or 'stdout'}")
+        self._end()
+        return Crashed(_how(status), self._stderr_text())
 
-    def _end(self, last: Outcome, why: str) -> None:
-        """Nothing more comes from it; the first that it has not answered has this outcome."""
-        self._alive = False
-        if self._description is None:
-            self.cannot_start = CannotStart(why)
-        elif self._seconds:
-            self.outcomes.append(last)
-
-    def _said(self) -> str:
-        """How its stderr begins and ends, without the frames of backtraces: those say where it was called from."""
+    def _stderr_text(self) -> str:
+        """The beginning and the end of its stderr, without stack frames: those show where it was called from."""
         self._stderr.seek(0)
         head = self._stderr.read(_STDERR_READ)
         rest = self._stderr.seek(0, os.SEEK_END) - len(head)
         self._stderr.seek(-min(rest, _STDERR_READ), os.SEEK_END)
         text = (head + (self._stderr.read() if rest > 0 else b"")).decode(errors="replace")
-        said = "\n".join(line for line in text.splitlines() if not _FRAME.match(line)).strip()
-        if len(said) <= 2 * _STDERR_SHOWN:
-            return said
-        return f"{said[:_STDERR_SHOWN].rstrip()}\n...\n{said[-_STDERR_SHOWN:].lstrip()}"
+        text = "\n".join(line for line in text.splitlines() if not _STACK_FRAME.match(line)).strip()
+        if len(text) <= 2 * _STDERR_SHOWN:
+            return text
+        return f"{text[:_STDERR_SHOWN].rstrip()}\n...\n{text[-_STDERR_SHOWN:].lstrip()}"
 
 
-def listen(workers: Iterable[Worker]) -> None:
-    """Wait until one of the workers has said something, has died, or has had its time; write what can be written.
-
-    A worker's time is what was spent on listening: while this process does something else, nobody's runs out.
-    """
-    waited = [worker for worker in workers if worker.waited_for]
-    poller = select.poll()
-    for worker in waited:
-        poller.register(worker.stdout, select.POLLIN)
-        if worker.backlog:
-            poller.register(worker.stdin, select.POLLOUT)
-    most = min([_LOOK_SECONDS, *(worker.left for worker in waited)])
-    start = time.monotonic()
-    ready = {descriptor for descriptor, _ in poller.poll(max(0.0, most) * 1000)}
-    # Not more than was to be waited: this process may have been stopped, and everyone with it.
-    seconds = min(time.monotonic() - start, max(0.0, most))
-    for worker in waited:
-        worker.attend(worker.stdout in ready, seconds)
+def _lines(stream: Any) -> Iterator[bytes]:
+    while line := stream.readline(MOST_BYTES + 1):
+        yield line
 
 
-def _ready(descriptor: int) -> bool:
-    poller = select.poll()
-    poller.register(descriptor, select.POLLIN)
-    return bool(poller.poll(0))
+def _parsed(line: bytes) -> dict[str, Any]:
+    """A line as a JSON object. Raises ``ValueError``."""
+    if len(line) > MOST_BYTES:
+        raise ValueError(f"a line of more than {MOST_BYTES} bytes")
+    try:
+        message = json.loads(line)
+    except RecursionError as error:
+        raise ValueError("a line is nested too deeply") from error
+    if not isinstance(message, dict):
+        raise ValueError(f"a line is not a JSON object: {line[:80]!r}")
+    return message
+
+
+def _with_memory_limit(program: Sequence[str], memory: int | None) -> list[str]:
+    if memory is None:
+        return list(program)
+    # By the shell, before the program starts: nothing of this process is changed for it.
+    return ["/bin/sh", "-c", f'ulimit -v {max(1, memory // 1024)} && exec "$@"', "sh", *program]
 
 
 def _how(status: int) -> str:

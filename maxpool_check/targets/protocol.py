@@ -1,8 +1,9 @@
-"""What is said to a worker and what it says, as JSON objects: CONTRIBUTING describes the protocol."""
+"""The messages to and from a worker, as JSON objects: CONTRIBUTING describes the protocol."""
 
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,11 +16,10 @@ from maxpool_check.targets.worker.tensors import decoded, encoded
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What a worker is asked: X as the runtime takes it, the outputs wanted, and the model or the attributes.
+    """What a worker executes: X as the runtime takes it, the outputs, and the model or the attributes.
 
-    ``setting`` is one that the program knows. ``excluded`` says that the document excludes what is asked: a runtime that
-    answers may have broken its own memory over it, so that its process is ended then, and asked nothing else before.
-    ``followed`` says that another request of the same variant may come next, and nothing else in between.
+    ``setting`` is one that the program supports. ``excluded``: the document excludes the graph; a runtime that runs it all
+    the same may have damaged its own memory, so that its process executes nothing else.
     """
 
     X: np.ndarray
@@ -28,35 +28,37 @@ class Request:
     attributes: Mapping[str, Any]
     setting: str | None = None
     excluded: bool = False
-    followed: bool = False
+
+    def line(self, number: int) -> bytes:
+        """The request as a line of JSON with this ``id``."""
+        message = {
+            "id": number,
+            "model": base64.b64encode(self.model).decode(),
+            "attributes": dict(self.attributes),
+            "inputs": {"X": encoded(self.X)},
+            "outputs": list(self.outputs),
+            **({"setting": self.setting} if self.setting is not None else {}),
+        }
+        return json.dumps(message).encode() + b"\n"
 
 
-def variant(number: int, request: Request) -> dict[str, Any]:
-    """A request as the variant of this number."""
-    return {
-        "id": number,
-        "model": base64.b64encode(request.model).decode(),
-        "attributes": dict(request.attributes),
-        "inputs": {"X": encoded(request.X)},
-        "outputs": list(request.outputs),
-        **({"setting": request.setting} if request.setting is not None else {}),
-    }
+def outcome_of(message: Mapping[str, Any], number: int) -> Outcome:
+    """The outcome that a message reports of the request with this ``id``.
 
-
-def outcome(reply: Mapping[str, Any], number: int) -> Outcome:
-    """What a reply says of the variant of this number. Any exception means that it breaks the protocol."""
-    found = reply.get("id")
-    # To Python, true is 1.
-    if isinstance(found, bool) or found != number:
-        raise ValueError(f"the answer to variant {number} has the id {found!r}")
-    if reply["type"] == "answer":
-        outputs = {name: np.asarray(decoded(tensor)) for name, tensor in reply["outputs"].items()}
-        return Returned(outputs, reply.get("provider"))
-    if reply["type"] == "refusal":
-        return RefusedByTarget(_text(reply["status"]), _text(reply["message"]))
-    if reply["type"] == "unable":
-        return NotExecuted(_text(reply["message"]))
-    return Failed(_text(reply["message"]))
+    Any exception means that the message breaks the protocol.
+    """
+    identity = message.get("id")
+    # To Python, true equals 1.
+    if isinstance(identity, bool) or identity != number:
+        raise ValueError(f"the message for request {number} has the id {identity!r}")
+    if message["type"] == "answer":
+        outputs = {name: np.asarray(decoded(tensor)) for name, tensor in message["outputs"].items()}
+        return Returned(outputs, message.get("provider"))
+    if message["type"] == "refusal":
+        return RefusedByTarget(_text(message["status"]), _text(message["message"]))
+    if message["type"] == "unable":
+        return NotExecuted(_text(message["message"]))
+    return Failed(_text(message["message"]))
 
 
 def _text(words: object) -> str:

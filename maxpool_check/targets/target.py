@@ -1,10 +1,9 @@
-"""A target that can be asked: workers of one runtime, and what they speak."""
+"""A target: where its runtime comes from, and how its workers are started."""
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +12,7 @@ import numpy as np
 from maxpool_check.results.outcomes import RefusedByTarget, Returned
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.targets import environments, onnx_model
-from maxpool_check.targets.description import TargetLimits
+from maxpool_check.targets.description import TargetLimits, TargetProfile
 from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import START_SECONDS, CannotStart, Worker, adapter
@@ -24,33 +23,17 @@ _T = TypeVar("_T")
 
 
 class Target:
-    """One runtime in one environment. It makes workers; each worker is one process."""
+    """One runtime in one environment. It starts workers; each worker is one process.
 
-    def __init__(
-        self,
-        name: TargetName,
-        seconds: float = 10.0,
-        memory: int | None = None,
-        *,
-        keep: bool = False,
-        begun: Callable[[Worker], None] = lambda _: None,
-    ) -> None:
-        """Start a worker to see what it is; it is ended again, or ``kept``. Raises :class:`CannotStart`.
+    ``seconds`` is the time limit of one execution, ``memory`` limits what a worker may allocate, in bytes.
+    """
 
-        ``begun`` is told of it before it is ready: it may hang.
-        """
+    def __init__(self, name: TargetName, seconds: float = 10.0, memory: int | None = None) -> None:
+        """Prepare the environment, which may be installed now. Raises :class:`CannotStart`."""
         self.name = name
         self.seconds = seconds
         self._memory = memory
         self._python = self._interpreter()
-        with contextlib.ExitStack() as stack:
-            worker = stack.enter_context(contextlib.closing(self.worker()))
-            begun(worker)
-            self.description = self._described(worker)
-            if keep:
-                stack.pop_all()
-        self.kept = worker if keep else None
-        """The first worker, if it was to be kept; closing it is left to who wanted it."""
 
     def worker(self) -> Worker:
         """A new process, which need not be ready yet. Raises :class:`CannotStart`."""
@@ -89,54 +72,54 @@ class Target:
                 raise CannotStart(f"{self.name} cannot be started: {error}") from error
         return self.name.options.get("python", sys.executable)
 
-    def _described(self, worker: Worker) -> TargetDescription:
-        """What it says of itself, and can be asked. Raises :class:`CannotStart`."""
+    def profile_of(self, worker: Worker) -> TargetProfile:
+        """What a worker of this target says of itself. Raises :class:`CannotStart`."""
         try:
-            said = worker.description
+            message = worker.description
         except CannotStart as error:
             raise self.cannot_start(error) from error
         try:
-            self.limits = TargetLimits(_maybe(said.get("dtypes"), str), _maybe(said.get("spatial"), int))
-            self.settings = _maybe(said.get("settings"), str) or ()
-            return self._description(worker, said)
+            limits = TargetLimits(_list_of(message.get("dtypes"), str), _list_of(message.get("spatial"), int))
+            settings = _list_of(message.get("settings"), str) or ()
+            return TargetProfile(self.name, self._description(worker, message), limits, settings)
         except (TypeError, ValueError) as error:
-            raise CannotStart(f"{self.name} says of itself what nobody understands: {error}") from error
+            raise CannotStart(f"{self.name} describes itself in a way that cannot be read: {error}") from error
 
-    def _description(self, worker: Worker, said: Mapping[str, Any]) -> TargetDescription:
-        wants = str(said.get("wants", "attributes"))
+    def _description(self, worker: Worker, message: Mapping[str, Any]) -> TargetDescription:
+        wants = str(message.get("wants", "attributes"))
         if wants not in ("model", "attributes", *LANGUAGES):
-            raise CannotStart(
-                f"{self.name} wants '{wants}'; it can be asked with: model, attributes, {', '.join(LANGUAGES)}"
-            )
-        indices = said.get("indices", "whole")
+            raise CannotStart(f"{self.name} wants '{wants}'; known are model, attributes, {', '.join(LANGUAGES)}")
+        indices = message.get("indices", "whole")
         if indices not in ("whole", "plane", None):
-            raise CannotStart(f"{self.name} counts Indices by '{indices}'; that is 'whole', 'plane' or null")
+            raise CannotStart(f"{self.name} counts Indices by '{indices}'; known are 'whole', 'plane' and null")
         return TargetDescription(
             name=str(self.name),
-            distribution=str(said.get("distribution", self.name.runtime)),
-            version=str(said.get("version", "0")),
-            provider=str(said.get("provider") or "CPUExecutionProvider"),
-            providers=tuple(map(str, said.get("providers", ()))),
-            session_options=dict(said.get("session_options", {})),
-            python=str(said.get("python", "-")),
-            numpy=str(said.get("numpy", "-")),
+            distribution=str(message.get("distribution", self.name.runtime)),
+            version=str(message.get("version", "0")),
+            provider=str(message.get("provider") or "CPUExecutionProvider"),
+            providers=tuple(map(str, message.get("providers", ()))),
+            session_options=dict(message.get("session_options", {})),
+            python=str(message.get("python", "-")),
+            numpy=str(message.get("numpy", "-")),
             newest_opset=self._newest_opset(worker) if wants == "model" else None,
             speaks="onnx" if wants == "model" else wants,
             indices=indices,
         )
 
     def _newest_opset(self, worker: Worker) -> int:
-        """Found by asking: the newest operator set in which the smallest MaxPool is answered."""
+        """The newest operator set in which the smallest MaxPool runs, found by trying."""
         X = np.zeros((1, 1, 1), np.float32)
         for opset in range(onnx_model.NEWEST_OPSET, 7, -1):
             model = onnx_model.build(opset, onnx_model.SMALLEST, "float32", X.shape, ("Y",))
-            outcome = worker.ask(Request(X, ("Y",), model, onnx_model.SMALLEST), START_SECONDS)
+            request = Request(X, ("Y",), model, onnx_model.SMALLEST)
+            worker.write(-opset, request.line(-opset), START_SECONDS)
+            outcome = worker.read(START_SECONDS)
             if isinstance(outcome, Returned):
                 return opset
             if not isinstance(outcome, RefusedByTarget):
-                raise CannotStart(f"{self.name} cannot answer the smallest MaxPool: {outcome}")
-        raise CannotStart(f"{self.name} answers no MaxPool in any operator set; the last it said was: {outcome}")
+                raise CannotStart(f"{self.name} cannot execute the smallest MaxPool: {outcome}")
+        raise CannotStart(f"{self.name} executes no MaxPool in any operator set; its last message was: {outcome}")
 
 
-def _maybe(values: Any, kind: type[_T]) -> tuple[_T, ...] | None:
+def _list_of(values: Any, kind: type[_T]) -> tuple[_T, ...] | None:
     return tuple(kind(value) for value in values) if isinstance(values, list) else None  # type: ignore[call-arg]

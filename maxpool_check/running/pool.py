@@ -1,0 +1,235 @@
+"""Processes that work for this one: of this machine, or the workers of a dask cluster.
+
+They are given functions of modules, and data, by a ``concurrent.futures.Executor``; results come in the order of the calls.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import platform
+import signal
+import sys
+import threading
+import uuid
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from contextlib import AbstractContextManager
+from multiprocessing import connection
+from typing import Any, Generic, Protocol, TypeVar
+
+import maxpool_check
+
+_CALLS_AHEAD = 2
+"""Calls under way for each process, so that none waits for the next."""
+
+_CONNECT_SECONDS = 10
+"""How long a scheduler may take to answer."""
+
+_STOP_SECONDS = 5
+"""How long processes that were told to stop may take to return what they have."""
+
+_T = TypeVar("_T")
+
+
+class PoolLost(RuntimeError):
+    """The processes cannot be started, are gone, or do not have the targets that they should have."""
+
+
+class Pool:
+    """The processes of one run.
+
+    ``run`` identifies it; ``processes`` is the number of calls executed at once; ``lost`` are the exceptions that mean
+    that the processes are gone; ``stop`` ends what every process keeps for the run, whatever that is doing.
+    """
+
+    def __init__(
+        self, run: str, executor: Executor, processes: int, lost: tuple[type[Exception], ...], stop: Callable[[], None]
+    ) -> None:
+        self.run, self.processes, self.stop = run, processes, stop
+        self._executor, self._lost = executor, lost
+
+    def results(self, function: Callable[..., _T], calls: Iterable[tuple[Any, ...]]) -> PoolResults[_T]:
+        """The results of a function for each tuple of arguments, in order."""
+        return PoolResults(self, function, calls)
+
+    def submit(self, function: Callable[..., _T], *arguments: object) -> Future[_T]:
+        """Start a call. Raises :class:`PoolLost`."""
+        with self._checked():
+            return self._executor.submit(_call, maxpool_check.__version__, function, *arguments)
+
+    def result(self, future: Future[_T]) -> _T:
+        """The result of a call. Raises :class:`PoolLost`, or what the call raised."""
+        with self._checked():
+            return future.result()
+
+    @contextlib.contextmanager
+    def _checked(self) -> Iterator[None]:
+        try:
+            yield
+        except self._lost as error:
+            raise PoolLost(f"the worker processes are gone: {str(error) or type(error).__name__}") from error
+
+
+class PoolResults(Generic[_T]):
+    """Iterates over the results of calls, in order; only a bounded number of calls is under way."""
+
+    def __init__(self, pool: Pool, function: Callable[..., _T], calls: Iterable[tuple[Any, ...]]) -> None:
+        self._pool, self._function, self._calls = pool, function, iter(calls)
+        self._under_way: deque[Future[_T]] = deque()
+
+    def __iter__(self) -> Iterator[_T]:
+        return self
+
+    def __next__(self) -> _T:
+        """Raises :class:`PoolLost`, or what the call raised."""
+        while len(self._under_way) < _CALLS_AHEAD * self._pool.processes:
+            call = next(self._calls, None)
+            if call is None:
+                break
+            self._under_way.append(self._pool.submit(self._function, *call))
+        if not self._under_way:
+            raise StopIteration
+        # Removed only when it is there: an interruption leaves it for stop().
+        result = self._pool.result(self._under_way[0])
+        self._under_way.popleft()
+        return result
+
+    def stop(self) -> list[_T]:
+        """Stop the processes; the results of the calls that are done, or return at once."""
+        self._pool.stop()
+        wait(self._under_way, _STOP_SECONDS)
+        return [
+            future.result()
+            for future in self._under_way
+            if future.done() and not future.cancelled() and future.exception() is None
+        ]
+
+
+def pool_of(jobs: int, scheduler: str | None) -> AbstractContextManager[Pool]:
+    """So many processes of this machine, or the workers of the dask cluster with this address. Raises :class:`PoolLost`."""
+    return _local_pool(jobs) if scheduler is None else _cluster_pool(scheduler)
+
+
+@contextlib.contextmanager
+def _local_pool(count: int) -> Iterator[Pool]:
+    # Forked processes have everything imported; macOS and Windows cannot fork safely.
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    # Closed at this end, it tells all processes to stop.
+    stop, stopper = context.Pipe(duplex=False)
+    with stop, stopper:
+        executor = ProcessPoolExecutor(count, context, _prepare_process, (stop, stopper))
+        try:
+            yield Pool(uuid.uuid4().hex, executor, count, (BrokenExecutor,), stopper.close)
+        finally:
+            stopper.close()
+            executor.shutdown(wait=False, cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _cluster_pool(scheduler: str) -> Iterator[Pool]:
+    try:
+        from distributed import CancelledError, Client, KilledWorker
+        from distributed.comm.core import CommClosedError
+    except ImportError as error:
+        raise PoolLost("--dask needs dask, which is not installed: pip install 'maxpool-check[dask]'") from error
+    if not scheduler.rpartition(":")[2].isdigit():
+        raise PoolLost(f"'{scheduler}' is not the address of a dask scheduler, such as tcp://HOST:8786")
+    try:
+        client = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise PoolLost(f"the dask scheduler {scheduler} cannot be reached: {error}") from error
+    run = uuid.uuid4().hex
+
+    def stop() -> None:
+        with contextlib.suppress(OSError, CommClosedError):
+            client.run(end_resources, run, on_error="ignore")
+
+    with client:
+        threads = sum(client.nthreads().values())
+        if not threads:
+            raise PoolLost(f"the dask scheduler {scheduler} has no workers; start one with: dask worker {scheduler}")
+        # Each call is a task of its own, whatever its arguments.
+        executor = client.get_executor(pure=False)
+        try:
+            with warnings.catch_warnings():
+                # Advice on how to use dask, not on anything that a user of this tool can change.
+                warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+                yield Pool(run, executor, threads, (KilledWorker, CancelledError, CommClosedError), stop)
+        finally:
+            with contextlib.suppress(OSError, CommClosedError):
+                executor.shutdown(wait=False)
+            stop()
+
+
+class Resource(Protocol):
+    """What a process starts for a run, and keeps from one call to the next."""
+
+    def end(self) -> None:
+        """End it, whatever it is doing. From any thread."""
+
+    def close(self) -> None:
+        """Release it, when nothing uses it any more."""
+
+
+_R = TypeVar("_R", bound=Resource)
+_resources: dict[tuple[str, int], Any] = {}
+"""The resources of this process, by run and thread: each belongs to one thread."""
+
+_stopped = threading.Event()
+"""Set when this process was told to stop."""
+
+
+def resource(run: str, make: Callable[[], _R]) -> _R:
+    """The resource of this thread for a run, made at the first call; that of an earlier run is closed."""
+    key = run, threading.get_ident()
+    if key not in _resources:
+        for other in [other for other in _resources if other[1] == key[1]]:
+            _resources.pop(other).close()
+        _resources[key] = make()
+        if _stopped.is_set():
+            _resources[key].end()
+    kept: _R = _resources[key]
+    return kept
+
+
+def end_resources(run: str | None = None) -> None:
+    """End what this process keeps for a run, or for all runs."""
+    for key, kept in list(_resources.items()):
+        if run in (None, key[0]):
+            kept.end()
+
+
+def _call(version: str, function: Callable[..., _T], *arguments: object) -> _T:
+    if version != maxpool_check.__version__:
+        here = f"{platform.node()} has maxpool-check {maxpool_check.__version__}"
+        raise PoolLost(f"{here}, the run was started by {version}; install the same version")
+    return function(*arguments)
+
+
+def _prepare_process(stop: connection.Connection, stopper: connection.Connection) -> None:
+    """Prepare a process of this machine: it leaves Ctrl-C to its parent, and ends with it."""
+    # This process has a copy of the parent's end; while it is open, nothing tells the others to stop.
+    stopper.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _terminate)
+    threading.Thread(target=_end_with_parent, args=(stop,), daemon=True).start()
+
+
+def _end_with_parent(stop: connection.Connection) -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    connection.wait([stop, parent.sentinel])
+    _stopped.set()
+    end_resources()
+    connection.wait([parent.sentinel])
+    end_resources()
+    os._exit(0)
+
+
+def _terminate(*_: object) -> None:
+    end_resources()
+    os._exit(128 + signal.SIGTERM)

@@ -1,0 +1,157 @@
+"""A run from its first line to its last: targets started, cases executed, everything written as lines of a record."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+import maxpool_check
+from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.collection import Corpus
+from maxpool_check.judging.known import KnownDivergence
+from maxpool_check.results.record import Line, RunFooter, RunHeader, TargetDescription
+from maxpool_check.results.summary import RunSummary
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
+from maxpool_check.running import machine
+from maxpool_check.running.decisions import Decisions, completeness
+from maxpool_check.running.executors import ExecutionConfig, Executor, LocalExecutor
+from maxpool_check.running.pool import PoolLost, pool_of
+from maxpool_check.running.remote import RemoteExecutor
+from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.targets.name import TargetName
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What is run: ``cases`` of a corpus, on the targets named, against known divergences.
+
+    ``seconds`` is the time limit of one execution, ``memory`` limits a worker, in bytes. ``jobs`` is the number of
+    processes of this machine; ``dask`` the address of a scheduler whose workers are used instead. ``exit_first`` ends the
+    run at the first unexpected verdict; ``strict`` counts differences that a document allows as unexpected.
+    """
+
+    corpus: Corpus
+    cases: Sequence[Case]
+    targets: Sequence[TargetName]
+    known: Sequence[KnownDivergence] = ()
+    known_files: Sequence[Path] = ()
+    seconds: float = 10.0
+    memory: int | None = None
+    jobs: int = 1
+    exit_first: bool = False
+    strict: bool = False
+    variants: Collection[Variant] = DEFAULT_VARIANTS
+    dask: str | None = None
+
+    @property
+    def config(self) -> ExecutionConfig:
+        """What an executor needs to know; without cases no target is started."""
+        return execution_config(self.targets if self.cases else (), self.seconds, self.memory, self.variants)
+
+
+def execution_config(
+    targets: Sequence[TargetName], seconds: float, memory: int | None, variants: Collection[Variant]
+) -> ExecutionConfig:
+    """The configuration of an executor, with values that can be sent to other processes."""
+    return ExecutionConfig(tuple(targets), seconds, memory, frozenset(variants))
+
+
+def run(
+    plan: RunPlan,
+    write: Callable[[Line], None],
+    progress: Callable[[int], None] = lambda _: None,
+    executor: LocalExecutor | None = None,
+) -> None:
+    """Run the plan and pass every line of its record to ``write``, as it comes.
+
+    ``progress`` is told how many cases are done. ``executor`` is one that was started early for this plan. A target that
+    cannot be started is an error in the footer. An interruption ends every worker and leaves no footer. Raises
+    :class:`PoolLost` before the first line where there are no processes to run in.
+    """
+    with _executor(plan, executor) as running:
+        descriptions = running.descriptions
+        write(header(plan.cases, descriptions, plan.known_files))
+        is_complete = completeness(plan.corpus.cases, plan.cases, plan.corpus.whole)
+        decisions = Decisions(descriptions, plan.known, is_complete, plan.variants)
+        summary = RunSummary()
+        errors = list(running.errors)
+        ended_early = False
+        results = running.results(plan.cases, decisions.given_up)
+        try:
+            for number, (case, case_results) in enumerate(zip(plan.cases, results, strict=True), 1):
+                for execution in decisions.take(case, case_results):
+                    summary.add(execution)
+                    write(execution)
+                    ended_early = plan.exit_first and execution.unexpected
+                    if ended_early:
+                        break
+                if ended_early:
+                    break
+                progress(number)
+        except PoolLost as lost:
+            ended_early = True
+            errors.append(str(lost))
+    known = decisions.known_entries(ended_early=ended_early)
+    errors += decisions.errors
+    write(
+        RunFooter(
+            finished=_now(),
+            executions=summary.executions,
+            summary={target: dict(counts) for target, counts in summary.verdicts.items()},
+            known=tuple(known),
+            errors=tuple(errors),
+            exit_code=summary.exit_code(known, errors, strict=plan.strict),
+        )
+    )
+
+
+@contextlib.contextmanager
+def _executor(plan: RunPlan, started: LocalExecutor | None) -> Iterator[Executor]:
+    """The executor of a plan: in this process, in several, or on a dask cluster."""
+    with contextlib.ExitStack() as stack:
+        executor: Executor
+        if started is not None and plan.cases:
+            executor = started
+        elif plan.dask is not None or plan.jobs > 1:
+            executor = RemoteExecutor(plan.config, stack.enter_context(pool_of(plan.jobs, plan.dask)))
+        else:
+            executor = LocalExecutor(plan.config)
+        yield stack.enter_context(contextlib.closing(executor))
+
+
+def header(cases: Sequence[Case], targets: Sequence[TargetDescription], known_files: Sequence[Path]) -> RunHeader:
+    """The first line: everything that an output or a verdict can depend on."""
+    digest = hashlib.sha256()
+    for case in cases:
+        digest.update(f"{case.id} {case.sha256}\n".encode())
+    used = {case.spec for case in cases}
+    return RunHeader(
+        tool=maxpool_check.__version__,
+        started=_now(),
+        python=machine.python(),
+        system=machine.system(),
+        cpu=machine.cpu(),
+        libraries=machine.libraries(),
+        targets=tuple(targets),
+        profile={name: document.policies.names() for name, document in SPECIFICATIONS.items() if name in used},
+        cases=len(cases),
+        cases_sha256=digest.hexdigest(),
+        known_sha256=_digest_of(known_files),
+    )
+
+
+def _digest_of(files: Sequence[Path]) -> str | None:
+    if not files:
+        return None
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -1,0 +1,171 @@
+"""A target during a run: one worker, started again after each death."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from maxpool_check.results.outcomes import Crashed, Failed, Outcome, Returned, TimedOut
+from maxpool_check.targets.description import TargetProfile
+from maxpool_check.targets.process import PIPE_BYTES, CannotStart, Worker
+from maxpool_check.targets.protocol import Request
+from maxpool_check.targets.target import Target
+
+
+class TargetSession:
+    """Executes requests on one target, in the order of submission; a death costs one request.
+
+    Requests are written ahead while the worker is busy. Close the session at the end; a context manager.
+    """
+
+    def __init__(self, target: Target) -> None:
+        """Prepare a session; nothing is started yet."""
+        self.target = target
+        self.failure: CannotStart | None = None
+        """Why no other worker can be started, if that is so; all later requests fail."""
+        self._worker: Worker | None = None
+        self._profile: TargetProfile | None = None
+        self._submitted = 0
+        self._waiting: deque[tuple[int, Request, bytes]] = deque()
+        self._written: deque[tuple[int, Request, bytes]] = deque()
+        self._outcomes: dict[int, Outcome] = {}
+        self._ended = False
+
+    @property
+    def profile(self) -> TargetProfile:
+        """What the target is and what it accepts; starts it. Raises :class:`CannotStart`."""
+        if self._profile is None:
+            self._profile = self.target.profile_of(self._start())
+        return self._profile
+
+    def submit(self, requests: Iterable[Request]) -> list[int]:
+        """Put requests in line; their numbers."""
+        numbers = []
+        for request in requests:
+            self._submitted += 1
+            numbers.append(self._submitted)
+            self._waiting.append((self._submitted, request, request.line(self._submitted)))
+        try:
+            self._write_ahead()
+        except BaseException:
+            self._reset()
+            raise
+        return numbers
+
+    def outcome(self, number: int) -> Outcome:
+        """The outcome of a request, once."""
+        try:
+            while number not in self._outcomes:
+                self._write_ahead()
+                if self._written:
+                    self._read_next()
+        except BaseException:
+            # An interruption may come between two steps; later outcomes must not be taken for those of other requests.
+            self._reset()
+            raise
+        return self._outcomes.pop(number)
+
+    def end(self) -> None:
+        """Kill the worker, and start no other. From any thread."""
+        self._ended = True
+        worker = self._worker
+        if worker is not None:
+            worker.end()
+
+    def close(self) -> None:
+        """End the session. From the thread that uses it."""
+        self.end()
+        self._reset()
+
+    def __enter__(self) -> TargetSession:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _reset(self) -> None:
+        """Forget all requests, and close the worker."""
+        self._waiting.clear()
+        self._written.clear()
+        self._outcomes.clear()
+        self._close_worker()
+
+    def _close_worker(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.close()
+
+    def _start(self) -> Worker:
+        """The worker, started if there is none. Raises :class:`CannotStart`."""
+        if self._ended:
+            raise CannotStart("the run has ended")
+        if self._worker is None:
+            self._worker = self.target.worker()
+        if self._ended:
+            self._worker.end()
+        return self._worker
+
+    def _write_ahead(self) -> None:
+        """Write as many requests as the worker can take without blocking."""
+        if not self._written and self._worker is not None and not self._worker.alive:
+            self._close_worker()
+        while self._waiting and self.failure is None and self._may_write():
+            try:
+                worker = self._start()
+            except CannotStart as error:
+                self.failure = error
+                break
+            number, _, line = self._waiting[0]
+            worker.write(number, line, self.target.seconds)
+            self._written.append(self._waiting.popleft())
+        if self.failure is not None:
+            self._fail_all(self.failure)
+
+    def _may_write(self) -> bool:
+        if not self._written or self._worker is None:
+            return True
+        _, request, line = self._waiting[0]
+        _, last, _ = self._written[-1]
+        return not (request.excluded or last.excluded) and self._worker.unanswered_bytes + len(line) <= PIPE_BYTES
+
+    def _read_next(self) -> None:
+        number, request, line = self._written[0]
+        try:
+            worker = self._start()
+            outcome = worker.read(self.target.seconds)
+        except CannotStart as error:
+            self.failure = self.target.cannot_start(error)
+            self._fail_all(self.failure)
+            return
+        if isinstance(outcome, Crashed) and worker.executed:
+            outcome = self._alone(number, line, outcome)
+        self._written.popleft()
+        self._outcomes[number] = outcome
+        died = isinstance(outcome, (Crashed, TimedOut, Failed)) and not worker.alive
+        if died or (request.excluded and isinstance(outcome, Returned)):
+            if self._worker is worker:
+                self._close_worker()
+            # The next worker executes what this one has not.
+            self._waiting.extendleft(reversed(self._written))
+            self._written.clear()
+
+    def _alone(self, number: int, line: bytes, crash: Crashed) -> Outcome:
+        """Execute a request again in a new worker: it shows whether an earlier request may have caused the crash."""
+        self._close_worker()
+        try:
+            worker = self._start()
+            worker.write(number, line, self.target.seconds)
+            outcome = worker.read(self.target.seconds)
+        except CannotStart:
+            self._close_worker()
+            return crash
+        if isinstance(outcome, (Crashed, TimedOut, Failed)):
+            self._close_worker()
+            return outcome
+        return Crashed(f"{crash.how} after other requests; executed alone, it does not crash", crash.stderr)
+
+    def _fail_all(self, error: CannotStart) -> None:
+        for number, _, _ in (*self._written, *self._waiting):
+            self._outcomes[number] = Failed(f"could not be started again: {error}", final=True)
+        self._written.clear()
+        self._waiting.clear()
