@@ -20,10 +20,10 @@ def maxpool(
 ) -> Pooled:
     """What a document says MaxPool of X is.
 
-    X has the layout and dtype of the document (N x C x D1 x ... x Dn for ONNX, H x W x C for XMOS), and so has the answer.
+    X has the layout and dtype of the document (N x C x D1 x ... x Dn for ONNX, H x W x C for XMOS), and so have the outputs.
     ``attributes`` are the document's own.
     ``policies`` overrides its interpretation of open points, by name: ``{"nan": "propagates"}``. Where it leaves a point open,
-    the answer is one of those that conform: NaN is passed over, the first of equal maxima is chosen.
+    the result is one of those that conform: NaN is passed over, the first of equal maxima is chosen.
 
     Returns :class:`Pooled`, exact in every bit. Raises :class:`Refused` for what the document excludes, and
     ``ValueError`` for an unknown document or policy.
