@@ -10,7 +10,7 @@ import click
 from maxpool_check.commands import executing, options, records
 from maxpool_check.corpus.collection import select
 from maxpool_check.corpus.coverage import executed_bins
-from maxpool_check.reporting.coverage import FORMATS, CoverageReport
+from maxpool_check.explaining.coverage import FORMATS, CoverageReport
 from maxpool_check.results.record import Record, TargetDescription
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.words import plural

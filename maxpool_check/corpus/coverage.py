@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 
-from maxpool_check.corpus.bins import OUTPUTS, Bins, asked_for, bins
+from maxpool_check.corpus.bins import OUTPUTS, Bins, bins, outputs_bin
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.space import Space, Together, space
 from maxpool_check.results.record import COMPARED, Execution
@@ -76,7 +76,7 @@ def executed_bins(executions: Iterable[Execution], cases: Iterable[Case], target
         if case.id not in own_bins:
             own_bins[case.id] = bins(case)
         if own_bins[case.id]:
-            pairs.append((case, {**own_bins[case.id], OUTPUTS: asked_for(variant_named(execution.variant))}))
+            pairs.append((case, {**own_bins[case.id], OUTPUTS: outputs_bin(variant_named(execution.variant))}))
     return ExecutedBins(pairs, list(changed))
 
 
