@@ -8,8 +8,9 @@ from functools import cache, cached_property
 from itertools import combinations, product
 from typing import Any
 
-from maxpool_check.corpus.bins import FACTORS, OUTPUTS, has
+from maxpool_check.corpus.bins import FACTORS, OUTPUTS
 from maxpool_check.corpus.geometries import GEOMETRIC, Catalogue, Drawn, catalogue, pooling, smallest_geometry
+from maxpool_check.corpus.value_bins import has
 from maxpool_check.reference import dtypes
 from maxpool_check.reference.activation import Function
 from maxpool_check.reference.numbering import StorageOrder
