@@ -1,32 +1,59 @@
-"""Does a runtime compute MaxPool as specified: the reference as a function.
+"""Does a runtime compute MaxPool as specified? The public functions and types of the package.
 
-``maxpool`` is the reference, ``Refused`` what it raises for a graph that the document excludes, ``Pooled`` what it
-returns.
+``maxpool`` is the reference. ``case`` makes a case, ``read_cases`` reads case files, ``run`` runs them on targets, and
+``judge`` judges the outputs of a kernel of yours.
 """
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from maxpool_check.corpus.case import Case
+    from maxpool_check.judging.verdicts import Judgement
+    from maxpool_check.library import Results, case, judge, maxpool, read_cases, run
     from maxpool_check.reference.pooling import Pooled
-    from maxpool_check.specifications.maxpool import maxpool
-    from maxpool_check.specifications.refused import Refused
+    from maxpool_check.results.record import Execution, Verdict
+    from maxpool_check.specifications.refused import IllTyped, Reason, Refused
 
 __version__ = "0.1.0"
-__all__ = ["Pooled", "Refused", "__version__", "maxpool"]
+__all__ = [
+    "Case",
+    "Execution",
+    "IllTyped",
+    "Judgement",
+    "Pooled",
+    "Reason",
+    "Refused",
+    "Results",
+    "Verdict",
+    "__version__",
+    "case",
+    "judge",
+    "maxpool",
+    "read_cases",
+    "run",
+]
 
 _HOME = {
-    "Pooled": "maxpool_check.reference.pooling",
-    "Refused": "maxpool_check.specifications.refused",
-    "maxpool": "maxpool_check.specifications.maxpool",
+    "Case": "corpus.case",
+    "Execution": "results.record",
+    "IllTyped": "specifications.refused",
+    "Judgement": "judging.verdicts",
+    "Pooled": "reference.pooling",
+    "Reason": "specifications.refused",
+    "Refused": "specifications.refused",
+    "Verdict": "results.record",
 }
 
 
 def __getattr__(name: str) -> Any:
     # Imported on first use: the command line's --help must not wait for numpy.
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module 'maxpool_check' has no attribute '{name}'")
-    import importlib
+    return getattr(importlib.import_module(f"maxpool_check.{_HOME.get(name, 'library')}"), name)
 
-    return getattr(importlib.import_module(_HOME[name]), name)
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

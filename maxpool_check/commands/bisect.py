@@ -254,8 +254,7 @@ def _narrow(
     found: Sequence[Boundary[Shown]],
 ) -> None:
     """Narrow the entries that are about the case to the releases that show them."""
-    from maxpool_check.corpus.known_file import KnownRange
-    from maxpool_check.corpus.known_file import narrow
+    from maxpool_check.corpus.known_file import KnownRange, narrow
     from maxpool_check.judging.kinds import DivergenceKind
     from maxpool_check.results.variants import variant_named
     from maxpool_check.targets.runtimes import RUNTIMES

@@ -15,7 +15,7 @@ from maxpool_check.commands import executing, options, records
 if TYPE_CHECKING:
     from maxpool_check.corpus.bins import Bins
     from maxpool_check.corpus.case import Case
-    from maxpool_check.corpus.coverage import Group
+    from maxpool_check.corpus.coverage import FactorCoverage
     from maxpool_check.corpus.space import Together
     from maxpool_check.results.record import Execution, Record, TargetDescription
 
@@ -108,7 +108,7 @@ class _Document:
     name: str
     cases: int
     executions: int
-    groups: Mapping[int, Sequence[Group]]
+    groups: Mapping[int, Sequence[FactorCoverage]]
 
     @classmethod
     def of(cls, name: str, found: Iterable[_Executed], strength: int) -> _Document:
@@ -146,7 +146,7 @@ def _target(record: Record, name: str | None, path: Path | None) -> TargetDescri
 
 def _counted(record: Record, target: TargetDescription | None, cases: Sequence[Case]) -> list[_Executed]:
     """The executions of these cases that were compared. Cases that have changed since are not."""
-    from maxpool_check.corpus.bins import OUTPUTS, asked_for, bins
+    from maxpool_check.corpus.bins import OUTPUTS, bins, outputs_bin
     from maxpool_check.results.record import COMPARED
     from maxpool_check.results.variants import variant_named
 
@@ -167,7 +167,7 @@ def _counted(record: Record, target: TargetDescription | None, cases: Sequence[C
         if not own[case.id]:
             # Its document excludes it: there is nothing to execute.
             continue
-        found.append(_Executed(case, {**own[case.id], OUTPUTS: asked_for(variant_named(one.variant))}))
+        found.append(_Executed(case, {**own[case.id], OUTPUTS: outputs_bin(variant_named(one.variant))}))
     if changed:
         count = len({one.case for one in changed})
         click.echo(
@@ -197,7 +197,7 @@ def _print(documents: Sequence[_Document], strength: int) -> None:
         _pairs(document.groups[2])
 
 
-def _pairs(groups: Sequence[Group]) -> None:
+def _pairs(groups: Sequence[FactorCoverage]) -> None:
     short = sorted((one for one in groups if one.uncovered), key=lambda one: -len(one.uncovered))
     whole = len(groups) - len(short)
     click.echo("\npairs of bins" + (", the most uncovered first" if short else ""))
@@ -212,7 +212,7 @@ def _pairs(groups: Sequence[Group]) -> None:
     _paragraph(f"  {whole} of {len(groups)} pairs of factors are covered", 6)
 
 
-def _without(group: Group, most: int) -> str:
+def _without(group: FactorCoverage, most: int) -> str:
     if not group.uncovered:
         return ""
     named = [" + ".join(one for _, one in together) for together in group.uncovered[:most]]

@@ -177,7 +177,7 @@ def _take_all(
 ) -> None:
     """Take the results of all seeds as they come; ``done`` gets those that were searched to the end."""
     plan = report.plan
-    (baselines,) = pool.results(remote_baselines, [(pool.run, plan, known, [replace(case) for case in earlier])])
+    (baselines,) = pool.results(remote_baselines, [(pool.run, plan, known, list(earlier))])
     report.start(baselines)
     results = pool.results(remote_search, ((pool.run, plan, baselines, seed) for seed in seeds))
 
@@ -197,7 +197,7 @@ def _take_all(
                 progress(len(done))
         except (PoolLost, KeyboardInterrupt):
             # What has been found until here is kept.
-            for result in results.stop():
+            for result in pool.stop():
                 take(result)
             raise
 

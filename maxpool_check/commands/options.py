@@ -103,7 +103,11 @@ class _Document(click.ParamType):  # type: ignore[type-arg]
 
 def document(*, required: bool) -> Callable[[_Command], _Command]:
     """``--spec``."""
-    about = "The document, as onnx-22." if required else "Only the cases of this document, in full."
+    about = (
+        "The document, e.g. onnx-22; onnx-N is the MaxPool of operator set N."
+        if required
+        else "Only the cases of this document, in full."
+    )
     return click.option("--spec", type=_Document(), required=required, help=about)
 
 

@@ -18,9 +18,9 @@ from maxpool_check.reporting.github import workflow_commands
 from maxpool_check.results.record import ExitCode, Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import Variant
-from maxpool_check.running.executors import LocalExecutor
+from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.running.pool import PoolLost
-from maxpool_check.running.run import RunPlan, execution_config, run
+from maxpool_check.running.run import RunPlan, run
 
 
 @click.command("run")
@@ -93,7 +93,7 @@ def command(
     executor = None
     if jobs == 1 and dask is None and all(target.version is None for target in targets):
         # Installed targets start while the cases are read.
-        executor = LocalExecutor(execution_config(targets, timeout, limit, variants))
+        executor = LocalExecutor(ExecutionConfig(tuple(targets), timeout, limit, variants))
         click.get_current_context().call_on_close(executor.close)
     corpus = options.collect(paths, max_cells)
     known, files = _known(corpus, known_files, no_known)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -19,10 +18,12 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.reference import dtypes
 from maxpool_check.reference.activation import Function
 from maxpool_check.reference.dtypes import highest, is_float, lowest
-from maxpool_check.reference.geometry import Axis, Geometry, effective_kernel
+from maxpool_check.reference.geometry import AutoPad, Axis, Geometry, effective_kernel
 from maxpool_check.reference.numbering import StorageOrder
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.variants import Variant
+from maxpool_check.specifications.inverse import meaning_of
+from maxpool_check.specifications.roles import Role, RoundingType
 
 Bins = dict[str, str]
 """The bin of each factor, by name."""
@@ -42,13 +43,10 @@ class Factor:
     usual: str = ""
 
 
-FLOOR, CEIL, CEIL_TORCH = "floor", "ceil", "ceil-torch"
-"""The ways to round the output size, by OpenVINO's names; ONNX's ``ceil_mode`` chooses between the first two."""
-
 _ROUNDINGS = {
-    FLOOR: "rounded down",
-    CEIL: "rounded up",
-    CEIL_TORCH: "rounded up as PyTorch does",
+    RoundingType.FLOOR: "rounded down",
+    RoundingType.CEIL: "rounded up",
+    RoundingType.CEIL_TORCH: "rounded up as PyTorch does",
 }
 _REST = {
     "": "where there is nothing to round",
@@ -111,7 +109,7 @@ FACTORS: Mapping[str, Factor] = {
         Factor(
             "auto_pad",
             {
-                "explicit": "the pads are given",
+                "explicit": "by the pads",
                 "same-upper": "SAME_UPPER",
                 "same-lower": "SAME_LOWER",
                 "valid": "VALID",
@@ -121,10 +119,10 @@ FACTORS: Mapping[str, Factor] = {
         Factor(
             "rounding",
             {
-                name + rest: f"{how}, {where}"
-                for name, how in _ROUNDINGS.items()
+                rounding.value + rest: f"{how}, {where}"
+                for rounding, how in _ROUNDINGS.items()
                 for rest, where in _REST.items()
-                if (name, rest) != (FLOOR, "-drop")
+                if (rounding, rest) != (RoundingType.FLOOR, "-drop")
             },
         ),
         Factor("storage_order", {"row": "Indices count row-major", "column": "column-major"}, usual="row"),
@@ -137,7 +135,10 @@ FACTORS: Mapping[str, Factor] = {
         ),
         Factor(
             "activation",
-            {"none": "nothing is fused", **{one.value.lower(): f"{one.value} is fused" for one in Function}},
+            {
+                "none": "nothing is fused",
+                **{function.value.lower(): f"{function.value} is fused" for function in Function},
+            },
             "a-",
             "none",
         ),
@@ -162,7 +163,7 @@ FACTORS: Mapping[str, Factor] = {
                 "nan-planes": "all of some plane are NaN",
             },
         ),
-        Factor(OUTPUTS, {"y-and-indices": "both are asked for", "y-alone": "Indices are not asked for"}),
+        Factor(OUTPUTS, {"y-and-indices": "both are requested", "y-alone": "Indices are not requested"}),
     )
 }
 """Every factor, in the order of ids and reports. Where several bins of one apply, the functions below say which wins."""
@@ -172,12 +173,14 @@ def bins(case: Case) -> Bins:
     """The bins of a case, all but that of ``outputs``; none if its document excludes it."""
     if not isinstance(case.resolved, Pooling):
         return {}
-    pooling = case.resolved
+    pooling, document = case.resolved, case.specification
     core = pooling.layout.to_core(case.X)
-    found = {
+    auto_pad = meaning_of(document, case.attributes, Role.AUTO_PAD)
+    rounding = meaning_of(document, case.attributes, Role.ROUNDING)
+    names = {
         "batch": _batch(core.shape[0]),
         "channels": _channels(core.shape[1]),
-        **geometric(pooling.geometry, case.attributes),
+        **geometric(pooling.geometry, auto_pad, rounding),
         "storage_order": "column" if pooling.numbering.storage_order is StorageOrder.COLUMN_MAJOR else "row",
         "index_type": pooling.numbering.dtype,
         "index_axis": ("whole", "image", "plane")[pooling.numbering.axis] if pooling.numbering.axis < 3 else "",
@@ -185,25 +188,24 @@ def bins(case: Case) -> Bins:
         "dtype": case.X.dtype.name,
         "values": values(core) if core.size else "",
     }
-    return {name: found[name] for name, factor in FACTORS.items() if found.get(name) in factor.bins}
+    return {name: names[name] for name, factor in FACTORS.items() if names.get(name) in factor.bins}
 
 
-def asked_for(variant: Variant) -> str:
-    """The bin of ``outputs`` for one way of asking a case."""
+def outputs_bin(variant: Variant) -> str:
+    """The bin of ``outputs`` of a test variant."""
     return "y-and-indices" if "Indices" in variant.outputs else "y-alone"
 
 
-def geometric(axes: Geometry, attributes: Mapping[str, Any]) -> Bins:
-    """The bins of the spatial axes alone, and of the attributes that made them so."""
-    auto_pad, rounding = _auto_pad(attributes), _rounding_type(attributes)
+def geometric(axes: Geometry, auto_pad: AutoPad, rounding: RoundingType) -> Bins:
+    """The bins of the spatial axes alone, and of how the document came to them."""
     return {
         "rank": f"{len(axes)}d",
         "kernel": _kernel(axes),
         "stride": _stride(axes),
         "dilation": _dilation(axes),
         "pads": _pads(axes),
-        "auto_pad": auto_pad,
-        "rounding": rounding + _rest(axes, auto_pad, rounding),
+        "auto_pad": auto_pad.value,
+        "rounding": rounding.value + _rest(axes, auto_pad, rounding),
     }
 
 
@@ -267,12 +269,12 @@ def _pads(axes: Geometry) -> str:
     return "same" if len(set(begins)) == 1 else "axes"
 
 
-def _rest(axes: Geometry, auto_pad: str, rounding: str) -> str:
+def _rest(axes: Geometry, auto_pad: AutoPad, rounding: RoundingType) -> str:
     """What rounding has to do. SAME_* has a size of its own."""
-    if auto_pad.startswith("same"):
+    if auto_pad in (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER):
         return ""
     rest = [axis for axis in axes if _span(axis) % axis.stride]
-    if rounding != FLOOR and any(_dropped(axis) for axis in rest):
+    if rounding is not RoundingType.FLOOR and any(_dropped(axis) for axis in rest):
         return "-drop"
     return "-rest" if rest else ""
 
@@ -283,17 +285,6 @@ def _span(axis: Axis) -> int:
 
 def _dropped(axis: Axis) -> bool:
     return axis.output == _span(axis) // axis.stride + 1 and axis.start(axis.output) >= axis.size
-
-
-def _auto_pad(attributes: Mapping[str, Any]) -> str:
-    given = str(attributes.get("auto_pad", "explicit")).lower().replace("_", "-")
-    return "explicit" if given == "notset" else given
-
-
-def _rounding_type(attributes: Mapping[str, Any]) -> str:
-    if "ceil_mode" in attributes:
-        return CEIL if attributes["ceil_mode"] else FLOOR
-    return str(attributes.get("rounding_type", FLOOR)).replace("_", "-")
 
 
 def _among_floats(applies: Callable[[np.ndarray], bool]) -> Callable[[np.ndarray], bool]:

@@ -25,7 +25,7 @@ from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import DEFAULT, specification
 from maxpool_check.specifications.attributes import typed
 from maxpool_check.specifications.refused import IllTyped, Reason
-from maxpool_check.specifications.specification import override
+from maxpool_check.specifications.specification import Specification, override
 
 _FILE_STRUCTURE, _CASE_STRUCTURE = Structure(CASE_FILE), Structure(CASE)
 _EXPECT_FORMS = ({"Y"}, {"Indices"}, {"Y", "Indices"}, {"shape"}, {"refuse"}, {"undefined"})
@@ -42,7 +42,11 @@ def read_cases(path: Path, root: Path, limits: SizeLimits) -> list[Case]:
     # The cases can still be read if the only mistakes are unknown keys.
     if any(key is None for _, key, _ in mistakes):
         raise CorpusError(problems)
-    reader = _Reader(document, path, root, limits)
+    try:
+        specified = specification(document.data.get("spec", DEFAULT))
+    except ValueError as error:
+        raise CorpusError([*problems, document.problem(("spec",), str(error))]) from error
+    reader = _Reader(document, path, root, limits, specified)
     cases = [case for number in range(len(document.data["cases"])) for case in reader.read_entry(number)]
     problems += reader.problems
     if problems:
@@ -53,13 +57,15 @@ def read_cases(path: Path, root: Path, limits: SizeLimits) -> list[Case]:
 class _Reader:
     """Converts the entries of one file to cases, and collects their problems."""
 
-    def __init__(self, document: Document, path: Path, root: Path, limits: SizeLimits) -> None:
+    def __init__(
+        self, document: Document, path: Path, root: Path, limits: SizeLimits, specified: Specification
+    ) -> None:
         self.problems: list[Problem] = []
         self._document = document
         self._folder, self._root, self._limits = path.parent, root, limits
         # Links are not resolved: a link inside the corpus keeps its name.
         self._prefix = Path(os.path.relpath(path.absolute(), root.absolute())).with_suffix("").as_posix()
-        self._specification = specification(document.data.get("spec", DEFAULT))
+        self._specification = specified
         self._defaults = document.data.get("defaults", {})
         self._lines: dict[str, int] = {}
         for key in ("id", "matrix"):

@@ -11,7 +11,7 @@ from maxpool_check.corpus.space import Space, Together
 
 
 @dataclass(frozen=True)
-class Group:
+class FactorCoverage:
     """The combinations of bins of one factor, or of several. ``uncovered`` are those that no case has."""
 
     factors: tuple[str, ...]
@@ -24,16 +24,19 @@ class Group:
         return self.possible - len(self.uncovered)
 
 
-def coverage(allowed: Space, found: Iterable[Bins], strength: int) -> list[Group]:
-    """What the bins of some cases cover of the possible ones, ``strength`` factors at a time; every group of factors.
+def coverage(allowed: Space, executed: Iterable[Bins], strength: int) -> list[FactorCoverage]:
+    """What the bins of some cases cover of the possible ones, ``strength`` factors at a time; for every such group of factors.
 
     What is impossible in the document is counted nowhere.
     """
     seen: set[Together] = set()
-    for own in found:
-        seen.update(combinations([(factor, own[factor]) for factor in allowed.factors if factor in own], strength))
+    for bins in executed:
+        seen.update(combinations([(factor, bins[factor]) for factor in allowed.factors if factor in bins], strength))
     groups = []
-    for factors, grouped in groupby(allowed.combinations(strength), lambda one: tuple(factor for factor, _ in one)):
+    for factors, grouped in groupby(
+        allowed.combinations(strength), lambda together: tuple(factor for factor, _ in together)
+    ):
         possible = list(grouped)
-        groups.append(Group(factors, len(possible), tuple(one for one in possible if one not in seen)))
+        uncovered = tuple(together for together in possible if together not in seen)
+        groups.append(FactorCoverage(factors, len(possible), uncovered))
     return groups

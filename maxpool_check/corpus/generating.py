@@ -20,9 +20,10 @@ import yaml
 from maxpool_check.corpus.bins import FACTORS, OUTPUTS, Bins, values
 from maxpool_check.corpus.geometries import Drawn
 from maxpool_check.corpus.random_values import stream
-from maxpool_check.corpus.space import ATTRIBUTES, Space, space
+from maxpool_check.corpus.space import BESIDE_GEOMETRY, Space, space
 from maxpool_check.corpus.tensors import SizeLimits, tensor
 from maxpool_check.reference.layout import Layout
+from maxpool_check.specifications.roles import Role
 
 _CELLS = 200
 """A tensor has no more cells, where the bins let it."""
@@ -68,7 +69,7 @@ def written(name: str, strength: int, seed: int) -> str:
 
 
 def _array(allowed: Space, strength: int, seed: int) -> list[Bins]:
-    factors = {name: list(ones) for name, ones in allowed.factors.items() if name != OUTPUTS}
+    factors = {name: list(bins) for name, bins in allowed.factors.items() if name != OUTPUTS}
 
     def holds(row: Mapping[str, str]) -> bool | None:
         # Nothing is known of a row that is not whole, but that it can still become one.
@@ -80,48 +81,48 @@ def _array(allowed: Space, strength: int, seed: int) -> list[Bins]:
 
 
 def _case(allowed: Space, row: Bins, seed: int) -> Generated:
-    unusual = {name: one for name, one in row.items() if one != FACTORS[name].usual}
-    name = "-".join(FACTORS[factor].prefix + one for factor, one in unusual.items())
+    unusual = {factor: bin_ for factor, bin_ in row.items() if bin_ != FACTORS[factor].usual}
+    name = "-".join(FACTORS[factor].prefix + bin_ for factor, bin_ in unusual.items())
     own = zlib.crc32(f"{seed} {name}".encode())
     batch, channels = (
-        allowed.sizes[factor, row.get(factor, next(one for known, one in allowed.sizes if known == factor))]
+        allowed.sizes[factor, row.get(factor, next(bin_ for name, bin_ in allowed.sizes if name == factor))]
         for factor in ("batch", "channels")
     )
     drawn = _drawn(allowed, row, batch * channels, own)
-    attributes = drawn.attributes(allowed.document)
-    for factor, choices in ATTRIBUTES.items():
-        attributes |= choices[row[factor]] if factor in row else {}
+    more: dict[Role, Any] = {}
+    for factor, choices in BESIDE_GEOMETRY.items():
+        more |= choices[row[factor]] if factor in row else {}
     dtype = row.get("dtype", allowed.dtypes[0])
     return Generated(
         id=name,
         title=", ".join(
-            one if factor in ("rank", "dtype") else f"{factor.replace('_', ' ')} {one}"
-            for factor, one in unusual.items()
+            bin_ if factor in ("rank", "dtype") else f"{factor.replace('_', ' ')} {bin_}"
+            for factor, bin_ in unusual.items()
         ),
         input={"dtype": dtype}
         | _input(dtype, row["values"], (batch, channels, *drawn.sizes), allowed.document.layout, own),
-        attributes=attributes,
+        attributes=drawn.attributes(allowed.document, more),
         bins=row,
     )
 
 
 def _drawn(allowed: Space, row: Bins, planes: int, seed: int) -> Drawn:
     """One of the geometries with these bins, as small as need be."""
-    found = allowed.drawn(row)
-    small = [one for one in found if planes * math.prod(one.sizes) <= _CELLS]
+    geometries = allowed.drawn(row)
+    small = [drawn for drawn in geometries if planes * math.prod(drawn.sizes) <= _CELLS]
     if not small:
-        return min(found, key=lambda one: math.prod(one.sizes))
+        return min(geometries, key=lambda drawn: math.prod(drawn.sizes))
     return small[int(stream(seed, 1)[0] % np.uint64(len(small)))]
 
 
-def _input(dtype: str, wanted: str, shape: tuple[int, ...], layout: Layout, seed: int) -> dict[str, Any]:
+def _input(dtype: str, values_bin: str, shape: tuple[int, ...], layout: Layout, seed: int) -> dict[str, Any]:
     """An input whose values are in this bin: the first of a few draws, for small tensors of chance need more than one."""
     for own in range(seed, seed + _TRIES):
-        given = _FORMS[wanted](_Draw(dtype, shape, layout, own))
-        X = layout.to_core(tensor({"dtype": dtype, **given}, Path(), Path(), SizeLimits()))
-        if values(X) == wanted:
-            return given
-    raise AssertionError(f"no {dtype} tensor of shape {shape} with values {wanted} in {_TRIES} draws")
+        form = _FORMS[values_bin](_Draw(dtype, shape, layout, own))
+        X = layout.to_core(tensor({"dtype": dtype, **form}, Path(), Path(), SizeLimits()))
+        if values(X) == values_bin:
+            return form
+    raise AssertionError(f"no {dtype} tensor of shape {shape} with values {values_bin} in {_TRIES} draws")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Small geometries of a document, by their bins: from these, cases are drawn backwards.
 
-What a document allows together is not written down here. The document is asked: each geometry of a menu that has
-something of everything, in the document's own attributes, counts under the bins it has there. What none has is impossible.
+What a document allows together is not written down here: each geometry of a menu that has something of everything is
+resolved by the document, in its own attributes, and counts under the bins it has there. What none has is impossible.
 """
 
 from __future__ import annotations
@@ -10,12 +10,16 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
+from types import MappingProxyType
 from typing import Any
 
-from maxpool_check.corpus.bins import CEIL, CEIL_TORCH, FLOOR, geometric
-from maxpool_check.reference.geometry import effective_kernel
+from maxpool_check.corpus.bins import geometric
+from maxpool_check.reference.geometry import AutoPad, effective_kernel
+from maxpool_check.reference.numbering import StorageOrder
 from maxpool_check.reference.pooling import Pooling
+from maxpool_check.specifications.inverse import NotExpressible, attributes_of_roles, has_role, meanings
 from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.roles import Role, RoundingType
 from maxpool_check.specifications.specification import Specification
 
 Sizes = tuple[int, ...]
@@ -29,7 +33,7 @@ PLANE = range(4, 101)
 
 @dataclass(frozen=True)
 class Drawn:
-    """One geometry as it is asked for. ``sizes`` are the spatial ones of X; ``auto_pad`` may have the pads ignored."""
+    """One geometry. ``sizes`` are the spatial ones of X; the pads are not used unless ``auto_pad`` is explicit."""
 
     sizes: Sizes
     kernel: Sizes
@@ -37,45 +41,36 @@ class Drawn:
     dilation: Sizes
     begin: Sizes
     end: Sizes
-    auto_pad: str
-    rounding: str
+    auto_pad: AutoPad
+    rounding: RoundingType
 
-    def attributes(self, document: Specification) -> dict[str, Any]:
-        """The document's own attributes, all of them that a geometry needs."""
-        if "K_h" in document.attributes:
-            return self._placed()
-        explicit = self.auto_pad == "explicit"
-        auto_pad = self.auto_pad.replace("-", "_")
-        said = {
-            "kernel_shape": self.kernel,
-            "kernel": self.kernel,
-            "window_shape": self.kernel,
-            "strides": self.stride,
-            "window_movement_strides": self.stride,
-            "dilations": self.dilation,
-            "pads": (*self.begin, *self.end) if explicit else None,
-            "pads_begin": self.begin if explicit else None,
-            "pads_end": self.end if explicit else None,
-            "padding_below": self.begin,
-            "padding_above": self.end,
-            "rounding_type": self.rounding.replace("-", "_"),
-            "ceil_mode": int(self.rounding != FLOOR),
-            "auto_pad": auto_pad if "kernel" in document.attributes else "NOTSET" if explicit else auto_pad.upper(),
-            "storage_order": 0,
-        }
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in said.items()
-            if name in document.attributes and value is not None
-        }
+    def attributes(self, document: Specification, more: Mapping[Role, Any] = MappingProxyType({})) -> dict[str, Any]:
+        """The document's own attributes, in the order of generated files; ``more`` is what they mean beside the geometry.
 
-    def _placed(self) -> dict[str, int]:
-        """Windows by their start and number, as many as fit between the pads."""
+        As many windows as fit between the pads, where the document wants their number. Raises :class:`NotExpressible`.
+        """
         axes = zip(self.sizes, self.kernel, self.stride, self.begin, self.end, strict=True)
-        (rows, columns) = ((n + b + e - k) // s + 1 for n, k, s, b, e in axes)
-        names = ("Y_h", "Y_w", "K_h", "K_w", "W_r0", "W_c0", "W_vert", "W_hori")
-        values = (rows, columns, *self.kernel, *(-pad for pad in self.begin), *self.stride)
-        return dict(zip(names, values, strict=True))
+        roles: dict[Role, Any] = {
+            Role.COUNT: [(n + b + e - k) // s + 1 for n, k, s, b, e in axes],
+            Role.KERNEL: list(self.kernel),
+            Role.STRIDE: list(self.stride),
+            Role.DILATION: list(self.dilation),
+            Role.ROUNDING: self.rounding,
+            Role.AUTO_PAD: self.auto_pad,
+            Role.STORAGE_ORDER: StorageOrder.ROW_MAJOR,
+        }
+        if self.auto_pad is AutoPad.EXPLICIT:
+            roles |= {Role.BEGIN: list(self.begin), Role.END: list(self.end)}
+        attributes = attributes_of_roles(document, {**roles, **more})
+        order = list(Role)
+        return dict(sorted(attributes.items(), key=lambda entry: order.index(document.attributes[entry[0]].role)))
+
+
+def smallest_geometry(document: Specification) -> Drawn:
+    """One window of two cells, which are all of X; over two spatial axes, where the document has them."""
+    rank = max((rank for rank in document.ranks if rank <= 2), default=document.ranks[0])
+    kernel, ones, zeros = (*(1,) * (rank - 1), 2), (1,) * rank, (0,) * rank
+    return Drawn(kernel, kernel, ones, ones, zeros, zeros, AutoPad.EXPLICIT, RoundingType.FLOOR)
 
 
 Catalogue = Mapping[tuple[str, ...], tuple[Drawn, ...]]
@@ -83,47 +78,48 @@ Catalogue = Mapping[tuple[str, ...], tuple[Drawn, ...]]
 
 
 def pooling(
-    document: Specification, drawn: Drawn, dtype: str, *, batch: int = 1, channels: int = 4, **more: Any
+    document: Specification,
+    drawn: Drawn,
+    dtype: str,
+    *,
+    batch: int = 1,
+    channels: int | None = None,
+    more: Mapping[Role, Any] = MappingProxyType({}),
 ) -> Pooling | None:
-    """What the document makes of a geometry, None if it excludes it; ``more`` are attributes beside the geometry's."""
-    shape = document.layout.arranged((batch, channels, *drawn.sizes))
+    """What the document makes of a geometry, None if it excludes it; ``more`` is what the attributes mean beside it."""
+    shape = document.layout.arranged((batch, document.channel_multiple if channels is None else channels, *drawn.sizes))
     try:
-        return document.pooling({**drawn.attributes(document), **more}, dtype, shape, document.policies)
-    except Refused:
+        return document.pooling(drawn.attributes(document, more), dtype, shape, document.policies)
+    except (NotExpressible, Refused):
         return None
 
 
 def catalogue(document: Specification, dtype: str) -> Catalogue:
     """The small geometries of a document. None has a window without a cell: there it gives no result."""
-    found: dict[tuple[str, ...], dict[Drawn, None]] = {}
+    by_bins: dict[tuple[str, ...], dict[Drawn, None]] = {}
     for drawn in _menu(document):
         if math.prod(drawn.sizes) not in PLANE:
             continue
-        meaning = pooling(document, drawn, dtype)
-        if meaning is None or meaning.has_large_pads:
+        resolved = pooling(document, drawn, dtype)
+        if resolved is None or resolved.has_large_pads:
             continue
-        if any(not axis.window(i) for axis in meaning.geometry for i in range(axis.output)):
+        if any(not axis.window(i) for axis in resolved.geometry for i in range(axis.output)):
             continue
-        own = geometric(meaning.geometry, drawn.attributes(document))
-        found.setdefault(tuple(own[factor] for factor in GEOMETRIC), {})[drawn] = None
-    return {own: tuple(drawn) for own, drawn in found.items()}
+        bins = geometric(resolved.geometry, drawn.auto_pad, drawn.rounding)
+        by_bins.setdefault(tuple(bins[factor] for factor in GEOMETRIC), {})[drawn] = None
+    return {bins: tuple(drawn) for bins, drawn in by_bins.items()}
 
 
 def _menu(document: Specification) -> Iterator[Drawn]:
-    is_placed = "K_h" in document.attributes
-    dilations = ("1", "2", "uneven") if "dilations" in document.attributes else ("1",)
-    auto_pads = (
-        ("explicit", "same-upper", "same-lower", "valid") if "auto_pad" in document.attributes else ("explicit",)
-    )
-    roundings = [FLOOR]
-    roundings += [CEIL] if {"ceil_mode", "rounding_type"} & set(document.attributes) else []
-    roundings += [CEIL_TORCH] if "rounding_type" in document.attributes else []
-    for rank in (2,) if is_placed else (1, 2, 3):
+    crops, dilates = has_role(document, Role.START), has_role(document, Role.DILATION)
+    auto_pads = meanings(document, Role.AUTO_PAD)
+    roundings = meanings(document, Role.ROUNDING) or (RoundingType.FLOOR,)
+    for rank in sorted({1, 2, 3} & set(document.ranks)):
         for kernel in _kernels(rank):
             for stride, dilation, (auto_pad, begin, end) in product(
                 _strides(kernel),
-                [one for name, one in _dilations(rank).items() if name in dilations],
-                _crops(rank) if is_placed else _pads(kernel, auto_pads),
+                _dilations(rank) if dilates else [(1,) * rank],
+                _crops(rank) if crops else _pads(kernel, auto_pads),
             ):
                 for sizes, rounding in product(_sizes(kernel, stride, dilation, begin, end), roundings):
                     yield Drawn(sizes, kernel, stride, dilation, begin, end, auto_pad, rounding)
@@ -139,11 +135,12 @@ def _strides(kernel: Sizes) -> list[Sizes]:
     return sorted({(1,) * rank, (2,) * rank, kernel, (max(kernel) + 1,) * rank, (1, 2, 1)[:rank]})
 
 
-def _dilations(rank: int) -> dict[str, Sizes]:
-    return {"1": (1,) * rank, "2": (2,) * rank, **({"uneven": (1, 2, 1)[:rank]} if rank > 1 else {})}
+def _dilations(rank: int) -> list[Sizes]:
+    even = [(1,) * rank, (2,) * rank]
+    return [*even, (1, 2, 1)[:rank]] if rank > 1 else even
 
 
-def _pads(kernel: Sizes, auto_pads: tuple[str, ...]) -> Iterator[tuple[str, Sizes, Sizes]]:
+def _pads(kernel: Sizes, auto_pads: tuple[AutoPad, ...]) -> Iterator[tuple[AutoPad, Sizes, Sizes]]:
     rank = len(kernel)
     none, one, axes, others = (0,) * rank, (1,) * rank, (0, 1, 0)[:rank], (1, 0, 1)[:rank]
     most = tuple(size - 1 for size in kernel)
@@ -153,24 +150,26 @@ def _pads(kernel: Sizes, auto_pads: tuple[str, ...]) -> Iterator[tuple[str, Size
     ]  # fmt: skip
     for begin, end in dict.fromkeys(begins_and_ends):
         if all(max(pads) < size for size, *pads in zip(kernel, begin, end, strict=True)):
-            yield "explicit", begin, end
-    for auto_pad in auto_pads[1:]:
-        yield auto_pad, none, none
+            yield AutoPad.EXPLICIT, begin, end
+    # In the order of the bins, which generated cases depend on.
+    for auto_pad in (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER, AutoPad.VALID):
+        if auto_pad in auto_pads:
+            yield auto_pad, none, none
 
 
-def _crops(rank: int) -> Iterator[tuple[str, Sizes, Sizes]]:
+def _crops(rank: int) -> Iterator[tuple[AutoPad, Sizes, Sizes]]:
     crops = ((0,) * rank, (-1,) * rank, (0, -1, 0)[:rank])
     for begin, end in product(crops, crops):
-        yield "explicit", begin, end
+        yield AutoPad.EXPLICIT, begin, end
 
 
 def _sizes(kernel: Sizes, stride: Sizes, dilation: Sizes, begin: Sizes, end: Sizes) -> list[Sizes]:
     """Sizes of X that the kernel is as large as, and others for a few windows, without and with a remainder."""
     axes = list(zip(kernel, stride, dilation, begin, end, strict=True))
     fits = [max(1, effective_kernel(k, d) - b - e) for k, _, d, b, e in axes]
-    found = [kernel]
+    sizes = [kernel]
     for windows in (0, 1, 2):
         for more in (0, 1, 2):
-            found.append(tuple(n + windows * s + more for n, (_, s, *_) in zip(fits, axes, strict=True)))
-        found.append((found[-3][0] + 1, *found[-3][1:]))
-    return list(dict.fromkeys(found))
+            sizes.append(tuple(n + windows * s + more for n, (_, s, *_) in zip(fits, axes, strict=True)))
+        sizes.append((sizes[-3][0] + 1, *sizes[-3][1:]))
+    return list(dict.fromkeys(sizes))

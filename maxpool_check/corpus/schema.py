@@ -12,7 +12,7 @@ from typing import Any
 from maxpool_check.reference import dtypes
 from maxpool_check.reference.policies import INTERPRETATIONS
 from maxpool_check.results.variants import ALL_VARIANTS
-from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.specifications import OPERATOR_SET, SPECIFICATIONS
 from maxpool_check.specifications.refused import Reason
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -108,7 +108,7 @@ _MATRIX = {
 
 CASE_FILE = _map(
     {
-        "spec": {"enum": list(SPECIFICATIONS)},
+        "spec": _TEXT,
         "about": _TEXT,
         "defaults": {"type": "object"},
         "cases": {"type": "array", "minItems": 1, "items": {"type": "object", "properties": {"matrix": _MATRIX}}},
@@ -164,6 +164,10 @@ def case_file_schema() -> dict[str, Any]:
     entry = _map({"matrix": _MATRIX, **fields}, "id")
     defaults = _map({name: schema for name, schema in fields.items() if name != "id"})
     schema = {**CASE_FILE, "properties": {**CASE_FILE["properties"], "defaults": defaults}}
+    schema["properties"]["spec"] = {
+        "description": "the document; onnx-N means the version of MaxPool in ONNX operator set N",
+        "anyOf": [{"enum": list(SPECIFICATIONS)}, {"type": "string", "pattern": f"^{OPERATOR_SET}$"}],
+    }
     schema["properties"]["cases"] = {"type": "array", "minItems": 1, "items": entry}
     return {"$schema": DIALECT, "title": "maxpool-check case file", **schema}
 

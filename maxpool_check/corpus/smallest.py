@@ -1,33 +1,29 @@
-"""The smallest case there is, to see whether a target answers at all."""
+"""The smallest case, to see whether a target returns anything at all."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from maxpool_check.corpus.case import Case, Origin
-from maxpool_check.specifications import DEFAULT, specification
+from maxpool_check.corpus.geometries import smallest_geometry
+from maxpool_check.reference.dtypes import NUMPY
+from maxpool_check.specifications import DEFAULT, SPECIFICATIONS, specification
 
 
 def smallest(language: str) -> Case:
-    """A window of two cells, in a language's own document where it is one: ordinary numbers, nothing left open."""
-    if language == "xmos-maxpool2d":
-        X = np.arange(8, dtype=np.int8).reshape(1, 2, 4)
-        attributes: dict[str, Any] = {
-            "Y_h": 1,
-            "Y_w": 1,
-            "K_h": 1,
-            "K_w": 2,
-            "W_r0": 0,
-            "W_c0": 0,
-            "W_vert": 1,
-            "W_hori": 1,
-        }
-        name = language
-    else:
-        X, attributes, name = np.array([[[[1, 2]]]], np.float32), {"kernel_shape": [1, 2]}, DEFAULT
+    """A window of two cells: ordinary numbers, nothing left open. ``language`` is what a target speaks, a document or not."""
+    document = specification(language if language in SPECIFICATIONS else DEFAULT)
+    drawn = smallest_geometry(document)
+    shape = document.layout.arranged((1, document.channel_multiple, *drawn.sizes))
+    dtype = NUMPY["float32" if "float32" in document.dtypes else document.dtypes[0]]
+    attributes = {
+        # What is required, and nothing else.
+        name: value
+        for name, value in drawn.attributes(document).items()
+        if value != document.attributes[name].default_for(len(drawn.sizes))
+    }
     return Case(
-        id="smallest", title="A window of two cells", spec=name, covers=(), tags=(), X=X, attributes=attributes,
-        outputs=("Y",), policies=specification(name).policies, expect=None, erratum=None, origin=Origin("", 0, 0),
+        id="smallest", title="A window of two cells", spec=document.name, covers=(), tags=(),
+        X=np.arange(1, 1 + np.prod(shape)).astype(dtype).reshape(shape), attributes=attributes, outputs=("Y",),
+        policies=document.policies, expect=None, erratum=None, origin=Origin("", 0, 0),
     )  # fmt: skip

@@ -9,9 +9,12 @@ from itertools import combinations, product
 from typing import Any
 
 from maxpool_check.corpus.bins import FACTORS, OUTPUTS, has
-from maxpool_check.corpus.geometries import GEOMETRIC, Catalogue, Drawn, catalogue, pooling
+from maxpool_check.corpus.geometries import GEOMETRIC, Catalogue, Drawn, catalogue, pooling, smallest_geometry
 from maxpool_check.reference import dtypes
+from maxpool_check.reference.activation import Function
+from maxpool_check.reference.numbering import StorageOrder
 from maxpool_check.specifications import specification
+from maxpool_check.specifications.roles import Role
 from maxpool_check.specifications.specification import Specification
 
 Together = tuple[tuple[str, str], ...]
@@ -23,18 +26,18 @@ SIZES: Mapping[str, Mapping[str, tuple[int, ...]]] = {
 }
 """The sizes that stand for a bin: the first that a document allows."""
 
-ATTRIBUTES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "storage_order": {"row": {}, "column": {"storage_order": 1}},
-    "index_type": {"int64": {}, "int32": {"index_element_type": "i32"}},
-    "index_axis": {"whole": {}, "image": {"axis": 1}, "plane": {"axis": 2}},
+BESIDE_GEOMETRY: Mapping[str, Mapping[str, Mapping[Role, Any]]] = {
+    "storage_order": {"row": {}, "column": {Role.STORAGE_ORDER: StorageOrder.COLUMN_MAJOR}},
+    "index_type": {"int64": {}, "int32": {Role.INDEX_TYPE: "int32"}},
+    "index_axis": {"whole": {}, "image": {Role.INDEX_AXIS: 1}, "plane": {Role.INDEX_AXIS: 2}},
     "activation": {
         "none": {},
-        "relu": {"activation": "Relu"},
-        "clip": {"activation": "Clip", "activation_params": [-1, 1]},
-        "leakyrelu": {"activation": "LeakyRelu", "activation_params": [0.125]},
+        "relu": {Role.ACTIVATION: Function.RELU},
+        "clip": {Role.ACTIVATION: Function.CLIP, Role.ACTIVATION_PARAMETERS: [-1, 1]},
+        "leakyrelu": {Role.ACTIVATION: Function.LEAKY_RELU, Role.ACTIVATION_PARAMETERS: [0.125]},
     },
 }
-"""The attributes that stand for a bin, beside those of the geometry."""
+"""What attributes mean beside the geometry, by factor and bin."""
 
 
 @dataclass(frozen=True)
@@ -75,58 +78,58 @@ class Space:
         """The geometries with these bins, one of each factor that varies."""
         return tuple(
             drawn
-            for own, found in self.geometries.items()
-            if all(together.get(name, mine) == mine for name, mine in zip(GEOMETRIC, own, strict=True))
-            for drawn in found
+            for bins, geometries in self.geometries.items()
+            if all(together.get(name, bin_) == bin_ for name, bin_ in zip(GEOMETRIC, bins, strict=True))
+            for drawn in geometries
         )
 
     @cached_property
     def _having(self) -> Mapping[tuple[str, str], int]:
         """For each bin of a geometry the entries of the catalogue that have it, each a bit."""
         having: dict[tuple[str, str], int] = {}
-        for number, own in enumerate(self.geometries):
-            for one in zip(GEOMETRIC, own, strict=True):
-                having[one] = having.get(one, 0) | 1 << number
+        for number, bins in enumerate(self.geometries):
+            for factor_and_bin in zip(GEOMETRIC, bins, strict=True):
+                having[factor_and_bin] = having.get(factor_and_bin, 0) | 1 << number
         return having
 
 
 @cache
 def space(name: str) -> Space:
-    """The space of a document, found by asking the document."""
+    """The space of a document: every bin is tried, and what the document excludes is left out."""
     document = specification(name)
-    smallest = Drawn((2, 2), (2, 2), (1, 1), (1, 1), (0, 0), (0, 0), "explicit", "floor")
-    accepted = [dtype for dtype in dtypes.NAMES if pooling(document, smallest, dtype) is not None]
+    smallest = smallest_geometry(document)
+    accepted = [dtype for dtype in dtypes.NAMES if dtype in document.dtypes]
     dtype = accepted[0]
     geometries = catalogue(document, dtype)
     sizes = {
-        (factor, one): size
+        (factor, bin_): size
         for factor, choices in SIZES.items()
-        for one, candidates in choices.items()
+        for bin_, candidates in choices.items()
         for size in _first(document, smallest, dtype, factor, candidates)
     }
-    allowed: dict[str, list[str]] = {"dtype": accepted, "values": list(FACTORS["values"].bins)}
+    allowed: dict[str, list[str]] = {"dtype": accepted}
     for factor in SIZES:
-        allowed[factor] = [one for name, one in sizes if name == factor]
+        allowed[factor] = [bin_ for name, bin_ in sizes if name == factor]
     for number, factor in enumerate(GEOMETRIC):
-        allowed[factor] = [one for one in FACTORS[factor].bins if any(own[number] == one for own in geometries)]
-    for factor, choices_of in ATTRIBUTES.items():
+        present = {bins[number] for bins in geometries}
+        allowed[factor] = [bin_ for bin_ in FACTORS[factor].bins if bin_ in present]
+    for factor, choices_of in BESIDE_GEOMETRY.items():
         allowed[factor] = [
-            one
-            for one, more in choices_of.items()
-            if set(more) <= set(document.attributes) and pooling(document, smallest, dtype, **more) is not None
+            bin_ for bin_, more in choices_of.items() if pooling(document, smallest, dtype, more=more) is not None
         ]
-    allowed["values"] = [one for one in allowed["values"] if any(has(name, one) for name in accepted)]
+    allowed["values"] = [bin_ for bin_ in FACTORS["values"].bins if any(has(name, bin_) for name in accepted)]
     allowed[OUTPUTS] = list(FACTORS[OUTPUTS].bins) if document.indices else []
     factors = {factor: tuple(allowed[factor]) for factor in FACTORS if len(allowed[factor]) > 1}
     return Space(document, factors, tuple(accepted), sizes, geometries)
 
 
 def _first(document: Specification, drawn: Drawn, dtype: str, factor: str, candidates: tuple[int, ...]) -> list[int]:
+    """The first of some sizes that the document allows, as a list; an empty one if it allows none."""
     for size in candidates:
-        own = {"batch": 1, "channels": 4, factor: size}
-        shape = (own["batch"], own["channels"], *drawn.sizes)
+        sizes = {"batch": 1, "channels": document.channel_multiple, factor: size}
+        shape = (sizes["batch"], sizes["channels"], *drawn.sizes)
         # A document of single images has no other batch.
         is_kept = document.layout.sizes(document.layout.arranged(shape)) == shape
-        if is_kept and pooling(document, drawn, dtype, **own) is not None:
+        if is_kept and pooling(document, drawn, dtype, batch=shape[0], channels=shape[1]) is not None:
             return [size]
     return []

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
@@ -18,11 +19,14 @@ from hypothesis import strategies as st
 from hypothesis.errors import HypothesisDeprecationWarning
 
 from maxpool_check.corpus.case import Case, Origin
-from maxpool_check.reference.dtypes import NAMES, NUMPY, highest, is_float, lowest
-from maxpool_check.reference.geometry import Axis
-from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.activation import Function
+from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest
+from maxpool_check.reference.geometry import AutoPad, Axis
 from maxpool_check.specifications import specification
+from maxpool_check.specifications.inverse import attributes_of_roles, has_role, roles_of
+from maxpool_check.specifications.onnx import VERSIONS
 from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.roles import Attribute, Role
 from maxpool_check.specifications.specification import Specification
 
 BATCH = 100
@@ -30,6 +34,11 @@ BATCH = 100
 
 _CHANNELS = (1, 2, 3, 16)
 _BATCHES = (1, 2)
+_ACTIVATIONS: tuple[dict[Role, Any], ...] = (
+    {}, {}, {Role.ACTIVATION: Function.RELU},
+    {Role.ACTIVATION: Function.LEAKY_RELU, Role.ACTIVATION_PARAMETERS: [0.5]},
+    {Role.ACTIVATION: Function.CLIP, Role.ACTIVATION_PARAMETERS: [-1.0, 2.0]},
+)  # fmt: skip
 _Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 _FAR = 3**80
@@ -43,15 +52,16 @@ def generate(spec: str, start: int, *, invalid: bool = False) -> Iterator[Case]:
     drawn: set[str] = set()
     batch = 0
     while True:
-        for case in _batch(document, start * 1_000_003 + batch, invalid):
+        for case in draw_batch(document, start * 1_000_003 + batch, invalid=invalid):
             if case.sha256 not in drawn:
                 drawn.add(case.sha256)
                 yield case
         batch += 1
 
 
-def _batch(document: Specification, number: int, invalid: bool) -> list[Case]:
-    found: list[Case] = []
+def draw_batch(document: Specification, number: int, *, invalid: bool) -> list[Case]:
+    """Those of :data:`BATCH` cases, drawn from a seed, that the document allows; or, of ``invalid`` ones, excludes."""
+    cases: list[Case] = []
 
     @seed(number)
     @settings(
@@ -61,20 +71,28 @@ def _batch(document: Specification, number: int, invalid: bool) -> list[Case]:
     @given(_cases(document, invalid))
     def collect(case: Case) -> None:
         if isinstance(case.resolved, Refused) == invalid:
-            found.append(case)
+            cases.append(case)
 
     # Another thread of the process may use it meanwhile; no strategy here does.
     warnings.filterwarnings("ignore", "Do not use the `random` module", HypothesisDeprecationWarning)
     collect()
-    return found
+    return cases
 
 
 @st.composite
 def _cases(draw: _Draw, document: Specification, invalid: bool) -> Case:
-    spatial, dtype, attributes = _FAMILIES[document.name.partition("-")[0]](draw, document)
-    layout = document.layout
-    channels = 4 if layout is Layout.IMAGE else _one_of(draw, _CHANNELS)
-    shape = layout.arranged((_one_of(draw, _BATCHES), channels, *spatial))
+    axes = _axes(draw, document)
+    choices = _choices(draw, document, len(axes))
+    dtype = _dtype(draw, document.dtypes)
+    sizes, attributes = _sizes_and_attributes(document, axes, choices)
+    attributes = {
+        # Of what has its default, some is left out.
+        name: value
+        for name, value in attributes.items()
+        if value != document.attributes[name].default_for(len(axes)) or draw(st.booleans())
+    }
+    channels = _one_of(draw, _CHANNELS) if document.channel_multiple == 1 else document.channel_multiple
+    shape = document.layout.arranged((_one_of(draw, _BATCHES), channels, *sizes))
     if invalid:
         attributes, shape = _excluded(draw, attributes, shape)
     X = _values(draw, shape, NUMPY[dtype])
@@ -93,13 +111,22 @@ def _one_of(draw: _Draw, values: Sequence[Any]) -> Any:
     return values[_integer(draw, 0, len(values) - 1)]
 
 
-def _axes(draw: _Draw, least: int, most: int, *, dilates: bool = True, pads: bool = True) -> list[Axis]:
+def _axes(draw: _Draw, document: Specification) -> list[Axis]:
+    dilates, starts = has_role(document, Role.DILATION), has_role(document, Role.START)
+    if starts:
+        axes = [_axis(draw, dilates, pads=False) for _ in range(document.ranks[0])]
+        return [_cropped(axis, _integer(draw, 0, 2)) for axis in axes]
     # Four axes are rare: most runtimes have three at most.
-    ranks = [rank for rank in range(least, most + 1) for _ in range(1 if rank > 3 else 4)]
-    return [_axis(draw, dilates, pads) for _ in range(_one_of(draw, ranks))]
+    ranks = [rank for rank in document.ranks for _ in range(1 if rank > 3 else 4)]
+    return [_axis(draw, dilates, pads=True) for _ in range(_one_of(draw, ranks))]
 
 
-def _axis(draw: _Draw, dilates: bool, pads: bool) -> Axis:
+def _cropped(axis: Axis, start: int) -> Axis:
+    """The same windows behind cells that none of them reaches."""
+    return replace(axis, size=axis.size + start, begin=-start)
+
+
+def _axis(draw: _Draw, dilates: bool, *, pads: bool) -> Axis:
     output, kernel, stride = _integer(draw, 1, 3), _integer(draw, 1, 3), _integer(draw, 1, 3)
     dilation = _integer(draw, 1, 3) if dilates else 1
     # What the windows cover, and what the stride leaves over.
@@ -111,103 +138,43 @@ def _axis(draw: _Draw, dilates: bool, pads: bool) -> Axis:
     return Axis(covered - begin - end, kernel, stride, dilation, begin, end, output)
 
 
-def _each(axes: list[Axis], name: str) -> list[int]:
-    return [getattr(axis, name) for axis in axes]
+def _choices(draw: _Draw, document: Specification, rank: int) -> dict[Role, Any]:
+    """What the attributes say beside the geometry, drawn in the order of the document."""
+    # A seed draws the same of every version of ONNX's operator, less what a version does not have.
+    newest: Mapping[str, Attribute] = VERSIONS[-1].attributes if document.onnx else {}
+    choices: dict[Role, Any] = {}
+    for name, attribute in {**newest, **document.attributes}.items():
+        role, meanings = attribute.role, tuple(attribute.values.values())
+        drawn: dict[Role, Any] = {}
+        if role is Role.ACTIVATION:
+            drawn = _one_of(draw, _ACTIVATIONS)
+        elif role is Role.INDEX_AXIS:
+            drawn = {role: _integer(draw, 0, rank + 1)}
+        elif meanings:
+            # Explicit pads come twice as often.
+            options = [AutoPad.EXPLICIT, *meanings] if role is Role.AUTO_PAD else meanings
+            drawn = {role: _one_of(draw, options) if len(meanings) > 1 else meanings[0]}
+        choices |= drawn if name in document.attributes else {}
+    return choices
 
 
-def _without_defaults(draw: _Draw, attributes: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
-    """Of what has its default, some is left out."""
-    return {
-        name: value
-        for name, value in attributes.items()
-        if name not in defaults or value != defaults[name] or draw(st.booleans())
-    }
-
-
-def _onnx(draw: _Draw, document: Any) -> tuple[list[int], str, dict[str, Any]]:
-    axes = _axes(draw, 1, 4, dilates="dilations" in document.attributes)
-    rank = len(axes)
-    auto_pad = _one_of(draw, ("NOTSET", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"))
-    pads = _each(axes, "begin") + _each(axes, "end") if auto_pad == "NOTSET" else [0] * 2 * rank
-    attributes = {
-        "kernel_shape": _each(axes, "kernel"), "strides": _each(axes, "stride"),
-        "dilations": _each(axes, "dilation"), "pads": pads, "auto_pad": auto_pad,
-        "ceil_mode": _integer(draw, 0, 1), "storage_order": _integer(draw, 0, 1),
-    }  # fmt: skip
-    if document.name == "ort-nhwc-11":
-        attributes.update(_one_of(draw, _ACTIVATIONS))
-    defaults = {
-        "strides": [1] * rank, "dilations": [1] * rank, "pads": [0] * 2 * rank, "auto_pad": "NOTSET", "ceil_mode": 0,
-        "storage_order": 0,
-    }  # fmt: skip
-    own = {name: value for name, value in attributes.items() if name in document.attributes}
-    # Without pads the windows lie on what they cover.
-    sizes = [axis.size + (axis.begin + axis.end if auto_pad != "NOTSET" else 0) for axis in axes]
-    dtypes = document.dtypes if hasattr(document, "dtypes") else document.onnx.dtypes
-    return sizes, _dtype(draw, dtypes), _without_defaults(draw, own, defaults)
-
-
-_ACTIVATIONS: tuple[dict[str, Any], ...] = (
-    {}, {}, {"activation": "Relu"}, {"activation": "LeakyRelu", "activation_params": [0.5]},
-    {"activation": "Clip", "activation_params": [-1.0, 2.0]},
-)  # fmt: skip
-
-
-def _sonnx(draw: _Draw, document: Any) -> tuple[list[int], str, dict[str, Any]]:
-    axes = _axes(draw, 2, 2)
-    attributes = {
-        "kernel_shape": _each(axes, "kernel"), "strides": _each(axes, "stride"),
-        "dilations": _each(axes, "dilation"), "pads": _each(axes, "begin") + _each(axes, "end"),
-        "auto_pad": "NOTSET", "ceil_mode": 0, "storage_order": 0,
-    }  # fmt: skip
-    return _each(axes, "size"), _dtype(draw, document.dtypes), attributes
-
-
-def _openvino(draw: _Draw, document: Any) -> tuple[list[int], str, dict[str, Any]]:
-    axes = _axes(draw, 1, 3, dilates="dilations" in document.attributes)
-    attributes: dict[str, Any] = {
-        "kernel": _each(axes, "kernel"), "strides": _each(axes, "stride"), "pads_begin": _each(axes, "begin"),
-        "pads_end": _each(axes, "end"), "rounding_type": _one_of(draw, tuple(document.rounding)),
-        "auto_pad": _one_of(draw, ("explicit", "explicit", "same_upper", "same_lower", "valid")),
-    }  # fmt: skip
-    if "dilations" in document.attributes:
-        attributes["dilations"] = _each(axes, "dilation")
-        attributes["index_element_type"] = _one_of(draw, ("i64", "i32"))
-        attributes["axis"] = _integer(draw, 0, len(axes) + 1)
-    sizes = [axis.size + (axis.begin + axis.end if attributes["auto_pad"] == "valid" else 0) for axis in axes]
-    defaults = {
-        "dilations": [1] * len(axes), "rounding_type": "floor", "auto_pad": "explicit", "index_element_type": "i64",
-        "axis": 0,
-    }  # fmt: skip
-    return sizes, _dtype(draw, NAMES), _without_defaults(draw, attributes, defaults)
-
-
-def _ngraph(draw: _Draw, document: Any) -> tuple[list[int], str, dict[str, Any]]:
-    del document
-    axes = _axes(draw, 1, 3, dilates=False)
-    attributes = {
-        "window_shape": _each(axes, "kernel"), "window_movement_strides": _each(axes, "stride"),
-        "padding_below": _each(axes, "begin"), "padding_above": _each(axes, "end"),
-    }  # fmt: skip
-    rank = len(axes)
-    defaults = {"window_movement_strides": [1] * rank, "padding_below": [0] * rank, "padding_above": [0] * rank}
-    return _each(axes, "size"), _dtype(draw, NAMES), _without_defaults(draw, attributes, defaults)
-
-
-def _xmos(draw: _Draw, document: Any) -> tuple[list[int], str, dict[str, Any]]:
-    del document
-    rows, columns = (_axis(draw, False, False) for _ in range(2))
-    starts = [_integer(draw, 0, 2) for _ in range(2)]
-    attributes = {
-        "Y_h": rows.output, "Y_w": columns.output, "K_h": rows.kernel, "K_w": columns.kernel, "W_r0": starts[0],
-        "W_c0": starts[1], "W_vert": rows.stride, "W_hori": columns.stride,
-    }  # fmt: skip
-    return [rows.size + starts[0], columns.size + starts[1]], "int8", attributes
-
-
-_FAMILIES: dict[str, Callable[[_Draw, Any], tuple[list[int], str, dict[str, Any]]]] = {
-    "onnx": _onnx, "ort": _onnx, "sonnx": _sonnx, "openvino": _openvino, "ngraph": _ngraph, "xmos": _xmos,
-}  # fmt: skip
+def _sizes_and_attributes(
+    document: Specification, axes: list[Axis], choices: dict[Role, Any]
+) -> tuple[list[int], dict[str, Any]]:
+    """The spatial sizes of X, and all attributes."""
+    auto_pad = choices.get(Role.AUTO_PAD, AutoPad.EXPLICIT)
+    has_default_pads = any(
+        attribute.role in (Role.PADS, Role.PADS_BY_AXIS, Role.BEGIN) and attribute.default is not None
+        for attribute in document.attributes.values()
+    )
+    if auto_pad is not AutoPad.EXPLICIT and (has_default_pads or auto_pad is AutoPad.VALID):
+        # The pads are ignored, so that the windows lie on X alone.
+        sizes = [axis.size + axis.begin + axis.end for axis in axes]
+    else:
+        sizes = [axis.size for axis in axes]
+    if auto_pad is not AutoPad.EXPLICIT and has_default_pads:
+        axes = [replace(axis, begin=0, end=0) for axis in axes]
+    return sizes, attributes_of_roles(document, {**roles_of(tuple(axes)), **choices})
 
 
 def _values(draw: _Draw, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -236,6 +203,8 @@ def _pool(dtype: np.dtype) -> list[Any]:
 
 def _dtype(draw: _Draw, dtypes: Sequence[str]) -> str:
     """One of a document's; most runtimes have kernels of their own for float32 and float64."""
+    if len(dtypes) == 1:
+        return dtypes[0]
     common = [name for name in dtypes if name in ("float32", "float64")]
     return str(_one_of(draw, [*dtypes, *common, *common]))
 
@@ -244,8 +213,7 @@ def _excluded(
     draw: _Draw, attributes: dict[str, Any], shape: tuple[int, ...]
 ) -> tuple[dict[str, Any], tuple[int, ...]]:
     """One thing made wrong; where the document allows it after all, the case is not used."""
-    names = sorted(attributes)
-    name = _one_of(draw, names)
+    name = _one_of(draw, sorted(attributes))
     value = attributes[name]
     wrong: list[Any] = ["WRONG", "NONE", ""] if isinstance(value, str) else [2, 0, -1, 2**31]
     if isinstance(value, list):
@@ -253,7 +221,7 @@ def _excluded(
         wrong = [[*value[:place], entry, *value[place + 1 :]] for entry in (0, -1, 1000)] + [value[:-1], [*value, 1]]
     way = _integer(draw, 0, len(wrong) + 1)
     if way == len(wrong):
-        return {key: one for key, one in attributes.items() if key != name}, shape
+        return {key: kept for key, kept in attributes.items() if key != name}, shape
     if way == len(wrong) + 1:
         return attributes, shape[:-1]
     return {**attributes, name: wrong[way]}, shape

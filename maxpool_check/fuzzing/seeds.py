@@ -11,7 +11,7 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.fuzzing.generation import generate
@@ -166,8 +166,4 @@ def remote_search(run: str, plan: FuzzPlan, baselines: Sequence[Baseline], seed:
     """The result of a seed, in a process of a pool. Raises ``PoolLost``."""
     result = SeedResult(seed)
     resource(run, lambda: Searcher(plan)).search(baselines, result)
-    # Without what has been computed of the cases: whoever takes them can do that.
-    result.discoveries = [
-        (number, replace(discovery, case=replace(discovery.case))) for number, discovery in result.discoveries
-    ]
     return result

@@ -23,7 +23,7 @@ from maxpool_check.results.variants import (
     Variant,
     Variation,
 )
-from maxpool_check.specifications import specification
+from maxpool_check.specifications import DEFAULT, specification
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import override
 
@@ -50,7 +50,7 @@ class Example:
     Indices: Any = None
     dtype: str = "float32"
     index_dtype: str = "int64"
-    spec: str = "onnx-22"
+    spec: str = DEFAULT
     policies: Mapping[str, str] = field(default_factory=dict)
     variant: Variant = WITH_INDICES
     outcome: Outcome | None = None

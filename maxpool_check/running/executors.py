@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.oracle import Oracle
@@ -73,22 +72,6 @@ class FailureBudget:
             self.given_up = execution.message if is_error else f"{DEATHS_IN_A_ROW} deaths in a row"
 
 
-class Executor(Protocol):
-    """Runs cases in order; ``descriptions`` are the targets that started, ``errors`` why others did not."""
-
-    @property
-    def descriptions(self) -> list[TargetDescription]: ...  # noqa: D102
-
-    @property
-    def errors(self) -> list[str]: ...  # noqa: D102
-
-    def results(self, cases: Iterable[Case], given_up: Collection[str]) -> Iterator[CaseResults]:
-        """The results of each case, in order. Targets that are, or come to be, ``given_up`` are left out."""
-
-    def close(self) -> None:
-        """End all targets."""
-
-
 class LocalExecutor:
     """Runs cases in this process: one worker for each target, all in one order."""
 
@@ -128,21 +111,11 @@ class LocalExecutor:
         sessions = {session.profile.description.name: session for session in self.sessions}
         budgets = {name: FailureBudget() for name in sessions}
 
-        def executed(name: str) -> bool:
-            return name not in given_up and budgets[name].given_up is None
-
         ahead: deque[tuple[Case, dict[str, StartedCase]]] = deque()
         for case in cases:
-            ahead.append(
-                (
-                    case,
-                    {
-                        name: start_case(session, case, self._config.variants)
-                        for name, session in sessions.items()
-                        if executed(name)
-                    },
-                )
-            )
+            executed = [name for name in sessions if name not in given_up and budgets[name].given_up is None]
+            started = {name: start_case(sessions[name], case, self._config.variants) for name in executed}
+            ahead.append((case, started))
             if len(ahead) > CASES_AHEAD:
                 yield self._finished(*ahead.popleft(), sessions, budgets)
         while ahead:

@@ -6,6 +6,7 @@ They are given functions of modules, and data, by a ``concurrent.futures.Executo
 from __future__ import annotations
 
 import contextlib
+import itertools
 import multiprocessing
 import os
 import platform
@@ -19,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import AbstractContextManager
 from multiprocessing import connection
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import maxpool_check
 
@@ -49,64 +50,35 @@ class Pool:
     def __init__(
         self, run: str, executor: Executor, processes: int, lost: tuple[type[Exception], ...], stop: Callable[[], None]
     ) -> None:
-        self.run, self.processes, self.stop = run, processes, stop
-        self._executor, self._lost = executor, lost
+        self.run = run
+        self._executor, self._processes, self._lost, self._stop = executor, processes, lost, stop
+        self._under_way: deque[Future[Any]] = deque()
 
-    def results(self, function: Callable[..., _T], calls: Iterable[tuple[Any, ...]]) -> PoolResults[_T]:
-        """The results of a function for each tuple of arguments, in order."""
-        return PoolResults(self, function, calls)
+    def results(self, function: Callable[..., _T], calls: Iterable[tuple[Any, ...]]) -> Iterator[_T]:
+        """The results of a function for each tuple of arguments, in order; a bounded number of calls is under way.
 
-    def submit(self, function: Callable[..., _T], *arguments: object) -> Future[_T]:
-        """Start a call. Raises :class:`PoolLost`."""
-        with self._checked():
-            return self._executor.submit(_call, maxpool_check.__version__, function, *arguments)
-
-    def result(self, future: Future[_T]) -> _T:
-        """The result of a call. Raises :class:`PoolLost`, or what the call raised."""
-        with self._checked():
-            return future.result()
-
-    @contextlib.contextmanager
-    def _checked(self) -> Iterator[None]:
+        Raises :class:`PoolLost`, or what a call raised.
+        """
+        remaining, under_way = iter(calls), self._under_way
         try:
-            yield
+            while True:
+                for call in itertools.islice(remaining, _CALLS_AHEAD * self._processes - len(under_way)):
+                    under_way.append(self._executor.submit(_call, maxpool_check.__version__, function, *call))
+                if not under_way:
+                    return
+                # Removed only when it is there: an interruption leaves it for stop().
+                result = under_way[0].result()
+                under_way.popleft()
+                yield result
         except self._lost as error:
             raise PoolLost(f"the worker processes are gone: {str(error) or type(error).__name__}") from error
 
-
-class PoolResults(Generic[_T]):
-    """Iterates over the results of calls, in order; only a bounded number of calls is under way."""
-
-    def __init__(self, pool: Pool, function: Callable[..., _T], calls: Iterable[tuple[Any, ...]]) -> None:
-        self._pool, self._function, self._calls = pool, function, iter(calls)
-        self._under_way: deque[Future[_T]] = deque()
-
-    def __iter__(self) -> Iterator[_T]:
-        return self
-
-    def __next__(self) -> _T:
-        """Raises :class:`PoolLost`, or what the call raised."""
-        while len(self._under_way) < _CALLS_AHEAD * self._pool.processes:
-            call = next(self._calls, None)
-            if call is None:
-                break
-            self._under_way.append(self._pool.submit(self._function, *call))
-        if not self._under_way:
-            raise StopIteration
-        # Removed only when it is there: an interruption leaves it for stop().
-        result = self._pool.result(self._under_way[0])
-        self._under_way.popleft()
-        return result
-
-    def stop(self) -> list[_T]:
+    def stop(self) -> list[Any]:
         """Stop the processes; the results of the calls that are done, or return at once."""
-        self._pool.stop()
+        self._stop()
         wait(self._under_way, _STOP_SECONDS)
-        return [
-            future.result()
-            for future in self._under_way
-            if future.done() and not future.cancelled() and future.exception() is None
-        ]
+        done = [future for future in self._under_way if future.done() and not future.cancelled()]
+        return [future.result() for future in done if future.exception() is None]
 
 
 def pool_of(jobs: int, scheduler: str | None) -> AbstractContextManager[Pool]:

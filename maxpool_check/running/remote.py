@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 
 from maxpool_check.corpus.case import Case
@@ -32,7 +31,7 @@ class RemoteExecutor:
 
         Raises :class:`PoolLost`.
         """
-        remaining = (replace(case) for case in cases)
+        remaining = iter(cases)
         chunks = iter(lambda: list(islice(remaining, CHUNK)), [])
         calls = ((self._pool.run, self._config, self.descriptions, chunk, frozenset(given_up)) for chunk in chunks)
         for results in self._pool.results(run_chunk, calls):

@@ -18,7 +18,7 @@ from maxpool_check.results.summary import RunSummary
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running import machine
 from maxpool_check.running.decisions import Decisions, completeness
-from maxpool_check.running.executors import ExecutionConfig, Executor, LocalExecutor
+from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.running.pool import PoolLost, pool_of
 from maxpool_check.running.remote import RemoteExecutor
 from maxpool_check.specifications import SPECIFICATIONS
@@ -50,14 +50,8 @@ class RunPlan:
     @property
     def config(self) -> ExecutionConfig:
         """What an executor needs to know; without cases no target is started."""
-        return execution_config(self.targets if self.cases else (), self.seconds, self.memory, self.variants)
-
-
-def execution_config(
-    targets: Sequence[TargetName], seconds: float, memory: int | None, variants: Collection[Variant]
-) -> ExecutionConfig:
-    """The configuration of an executor, with values that can be sent to other processes."""
-    return ExecutionConfig(tuple(targets), seconds, memory, frozenset(variants))
+        targets = tuple(self.targets) if self.cases else ()
+        return ExecutionConfig(targets, self.seconds, self.memory, frozenset(self.variants))
 
 
 def run(
@@ -110,10 +104,10 @@ def run(
 
 
 @contextlib.contextmanager
-def _executor(plan: RunPlan, started: LocalExecutor | None) -> Iterator[Executor]:
+def _executor(plan: RunPlan, started: LocalExecutor | None) -> Iterator[LocalExecutor | RemoteExecutor]:
     """The executor of a plan: in this process, in several, or on a dask cluster."""
     with contextlib.ExitStack() as stack:
-        executor: Executor
+        executor: LocalExecutor | RemoteExecutor
         if started is not None and plan.cases:
             executor = started
         elif plan.dask is not None or plan.jobs > 1:

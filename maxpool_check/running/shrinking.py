@@ -1,7 +1,6 @@
 """Makes a case smaller while something about it stays as it is: fewer axes and cells, plainer attributes and values.
 
-A greedy search: one simplification after another is tried, and taken if the case keeps what it is to keep, until none
-is. Every simplification lowers a size, moves a number towards the plainest, leaves an attribute out or makes a value
+A greedy search: one simplification after another is tried, and taken if the case keeps its property, until none is. Every simplification lowers a size, moves a number towards the plainest, leaves an attribute out or makes a value
 ordinary, so that it ends; the order is fixed, so that the same case shrinks to the same.
 """
 
@@ -19,6 +18,7 @@ from maxpool_check.reference.layout import Layout
 from maxpool_check.results.outcomes import TimedOut
 from maxpool_check.results.variants import Variant
 from maxpool_check.running.case_run import CaseRun
+from maxpool_check.specifications.roles import Role
 
 MOST = 600
 """How many cases are tried."""
@@ -26,27 +26,20 @@ MOST = 600
 MOST_HANGS = 20
 """How many are tried where each may take all the time a variant has."""
 
-_PLAINEST = {"kernel": 1, "stride": 1, "dilation": 1, "pad": 0}
-_ROLES = {
-    "kernel_shape": "kernel", "kernel": "kernel", "window_shape": "kernel", "K_h": "kernel", "K_w": "kernel",
-    "strides": "stride", "window_movement_strides": "stride", "W_vert": "stride", "W_hori": "stride",
-    "dilations": "dilation", "Y_h": "kernel", "Y_w": "kernel",
-}  # fmt: skip
-"""What the numbers of an attribute are, in the documents' names; those of any other are plainest as 0."""
-
-_KERNELS = ("kernel_shape", "kernel", "window_shape")
+_PLAINEST_AS_1 = (Role.KERNEL, Role.STRIDE, Role.DILATION, Role.COUNT)
+"""What the numbers are that are plainest as 1; any other is plainest as 0."""
 
 
 def tries(case_run: CaseRun, variant: Variant) -> int:
-    """How many smaller cases to try of one that a target was asked."""
+    """How many smaller cases to try of one that a target has executed."""
     return MOST_HANGS if isinstance(case_run.results[variant].outcome, TimedOut) else MOST
 
 
 def shrink(case: Case, keeps: Callable[[Case], bool], most: int = MOST) -> Case:
-    """The smallest case that was found for which ``keeps`` holds, as it must for ``case`` itself.
+    """A smaller case for which ``keeps`` holds, as it must for ``case`` itself; ``case`` where there is none.
 
-    ``keeps`` is called up to ``most`` times, never twice with a case that asks the same. What the smaller case prints as
-    its expectation or erratum is left out: they are about the other one.
+    ``keeps`` is called up to ``most`` times, never twice with the same X, attributes and outputs. The expectation and the
+    erratum are left out: they are about the larger case.
     """
     search = _Search(replace(case, expect=None, erratum=None), keeps, most)
     while search.again():
@@ -105,17 +98,23 @@ def _attributes_left_out(case: Case) -> Iterator[Case]:
 def _fewer_axes(case: Case) -> Iterator[Case]:
     axes = _spatial(case)
     for number, axis in enumerate(axes):
-        attributes = {name: _without(value, number, len(axes)) for name, value in case.attributes.items()}
+        attributes = {
+            name: _without(value, number, len(axes), by_axis=_role(case, name) is Role.PADS_BY_AXIS)
+            for name, value in case.attributes.items()
+        }
         for position in sorted({0, case.X.shape[axis] // 2, max(case.X.shape[axis] - 1, 0)}):
             if position < case.X.shape[axis]:
                 yield _with(case, case.X.take(position, axis), attributes)
 
 
-def _without(value: Any, axis: int, rank: int) -> Any:
-    """The list without the entries of an axis, if it has as many as there are axes, or twice as many."""
+def _without(value: Any, axis: int, rank: int, *, by_axis: bool) -> Any:
+    """The list without the entries of an axis, if it has as many as there are axes, or twice as many.
+
+    ``by_axis``: the two entries of an axis follow each other.
+    """
     if not isinstance(value, list) or len(value) not in (rank, 2 * rank):
         return value
-    return [entry for place, entry in enumerate(value) if place % rank != axis]
+    return [entry for place, entry in enumerate(value) if (place // 2 if by_axis else place % rank) != axis]
 
 
 def _fewer_cells(case: Case) -> Iterator[Case]:
@@ -135,8 +134,9 @@ def _fewer_cells(case: Case) -> Iterator[Case]:
 def _smaller_windows(case: Case) -> Iterator[Case]:
     """A kernel and the plane it lies on, smaller by one together: a window that fills it still does."""
     for number, axis in enumerate(_spatial(case)):
-        for name in _KERNELS:
-            kernel = case.attributes.get(name)
+        for name, kernel in case.attributes.items():
+            if _role(case, name) is not Role.KERNEL:
+                continue
             if isinstance(kernel, list) and number < len(kernel) and _is_integer(kernel[number]) and kernel[number] > 1:
                 smaller = [size - (place == number) for place, size in enumerate(kernel)]
                 for position in range(case.X.shape[axis]):
@@ -147,8 +147,7 @@ def _smaller_windows(case: Case) -> Iterator[Case]:
 
 def _plainer_attributes(case: Case) -> Iterator[Case]:
     for name, value in case.attributes.items():
-        goal = _PLAINEST[_ROLES.get(name, "pad")]
-        for plainer in _plainer(value, goal):
+        for plainer in _plainer(value, int(_role(case, name) in _PLAINEST_AS_1)):
             yield _with(case, case.X, {**case.attributes, name: plainer})
 
 
@@ -214,6 +213,12 @@ _PASSES: tuple[Callable[[Case], Iterator[Case]], ...] = (
     _plainer_attributes,
     _plainer_values,
 )
+
+
+def _role(case: Case, name: str) -> Role | None:
+    """What an attribute says; None if the document has no such attribute."""
+    attribute = case.specification.attributes.get(name)
+    return attribute.role if attribute else None
 
 
 def _spatial(case: Case) -> list[int]:

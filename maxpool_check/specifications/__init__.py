@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from maxpool_check.specifications.attributes import nearest
 from maxpool_check.specifications.ngraph import NGRAPH
 from maxpool_check.specifications.nhwc import NHWC
@@ -16,14 +18,41 @@ _DOCUMENTS: tuple[Specification, ...] = (*ONNX_VERSIONS, SONNX, *OPENVINO_VERSIO
 SPECIFICATIONS = {document.name: document for document in _DOCUMENTS}
 """Every document the tool speaks, by name."""
 
-DEFAULT = "onnx-22"
-"""The document of a case file that names none."""
+DEFAULT = ONNX_VERSIONS[-1].name
+"""The document of a case file, and of a command, that names none."""
+
+OPERATOR_SET = "onnx-([1-9][0-9]{0,8}|0)"
+"""The names by an ONNX operator set, as a regular expression."""
 
 
 def specification(name: str) -> Specification:
-    """The document of this name; ``ValueError`` if there is none."""
-    if name not in SPECIFICATIONS:
+    """The document of a name; ``onnx-N`` with any ONNX operator set N is the version of MaxPool in force there.
+
+    ``ValueError`` if there is none.
+    """
+    if name in SPECIFICATIONS:
+        return SPECIFICATIONS[name]
+    match = re.fullmatch(OPERATOR_SET, name)
+    if match:
+        return SPECIFICATIONS[_in_force(int(match[1]))]
+    editions = [known for known in SPECIFICATIONS if known.startswith(f"{name}-")]
+    hint = f" (did you mean '{editions[-1]}'?)" if editions else nearest(name, SPECIFICATIONS)
+    raise ValueError(
+        f"unknown specification '{name}'{hint}; there are {', '.join(SPECIFICATIONS)}, and onnx-N for any operator set N"
+    )
+
+
+def _in_force(opset: int) -> str:
+    """The document of the version of MaxPool in an ONNX operator set. ``ValueError`` if there is no such set."""
+    import onnx
+
+    newest = onnx.defs.onnx_opset_version()
+    if not 1 <= opset <= newest:
         raise ValueError(
-            f"unknown specification '{name}'{nearest(name, SPECIFICATIONS)}; there are {', '.join(SPECIFICATIONS)}"
+            f"unknown specification 'onnx-{opset}': operator set {opset} is none of those that onnx {onnx.__version__} knows, "
+            f"1 to {newest}"
         )
-    return SPECIFICATIONS[name]
+    document = f"onnx-{onnx.defs.get_schema('MaxPool', opset, '').since_version}"
+    if document not in SPECIFICATIONS:
+        raise ValueError(f"operator set {opset} has the document {document}; there are {', '.join(SPECIFICATIONS)}")
+    return document

@@ -3,75 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from enum import Enum
 from numbers import Integral, Real
 from typing import Any
 
 from maxpool_check.reference.geometry import NoWindow
 from maxpool_check.specifications.refused import IllTyped, Reason, Refused
-
-
-class AttributeType(str, Enum):
-    """The type of an attribute's value."""
-
-    INTEGER = "an integer"
-    INTEGERS = "a list of integers"
-    NUMBERS = "a list of numbers"
-    TEXT = "text"
+from maxpool_check.specifications.roles import Attribute, AttributeType
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """`` (did you mean 'x'?)`` for the known name nearest to a misspelt one, or nothing."""
     import difflib
 
-    found = difflib.get_close_matches(name, list(names), 1, 0.5)
-    return f" (did you mean '{found[0]}'?)" if found else ""
+    matches = difflib.get_close_matches(name, list(names), 1, 0.5)
+    return f" (did you mean '{matches[0]}'?)" if matches else ""
 
 
-def typed(attributes: Mapping[str, Any], kinds: Mapping[str, AttributeType], document: str) -> dict[str, Any]:
+def typed(attributes: Mapping[str, Any], table: Mapping[str, Attribute], document: str) -> dict[str, Any]:
     """The attributes as plain Python values, lists as tuples.
 
-    Raises :class:`IllTyped` for a name that is not in ``kinds`` and for a value of another type.
+    Raises :class:`IllTyped` for a name that is not in ``table`` and for a value of another type.
     """
     values: dict[str, Any] = {}
     for name, value in attributes.items():
-        if name not in kinds:
+        if name not in table:
             raise IllTyped(
                 Reason.INVALID_ATTRIBUTE,
-                f"{document} has no attribute '{name}'{nearest(name, kinds)}",
+                f"{document} has no attribute '{name}'{nearest(name, table)}",
                 clause=f"{document}, Attributes",
                 attribute=name,
             )
-        values[name] = _value(name, value, kinds[name], document)
+        values[name] = _value(name, value, table[name].type, document)
     return values
 
 
-def positive(name: str, values: Sequence[int], document: str) -> None:
+def check_positive(name: str, values: Sequence[int], document: str) -> None:
     """Refuse a value below 1."""
     if any(value < 1 for value in values):
         raise invalid(name, f"must be at least 1 on every axis, got {list(values)}", document)
 
 
-def not_negative(name: str, values: Sequence[int], document: str) -> None:
+def check_not_negative(name: str, values: Sequence[int], document: str) -> None:
     """Refuse a value below 0."""
     if any(value < 0 for value in values):
         raise invalid(name, f"must not be negative, got {list(values)}", document)
 
 
-def of_length(name: str, values: Sequence[int], length: int, document: str) -> None:
+def check_length(name: str, values: Sequence[int], length: int, document: str) -> None:
     """Refuse a list of another length."""
     if len(values) != length:
         raise invalid(name, f"must have {length} values, got {len(values)}", document)
 
 
-def one_of(name: str, value: object, allowed: Sequence[object], document: str) -> None:
+def check_one_of(name: str, value: object, allowed: Sequence[object], document: str) -> None:
     """Refuse a value that is not in the list."""
     if value not in allowed:
-        shown = ", ".join(str(option) for option in allowed)
-        raise invalid(name, f"must be one of {shown}, got {value!r}", document)
+        options = ", ".join(str(option) for option in allowed)
+        raise invalid(name, f"must be one of {options}, got {value!r}", document)
 
 
-def of_dtype(dtype: str, allowed: Sequence[str], document: str, clause: str) -> None:
+def check_dtype(dtype: str, allowed: Sequence[str], document: str, clause: str) -> None:
     """Refuse an element type of X that the document does not have."""
     if dtype not in allowed:
         message = f"X must be one of {', '.join(allowed)}, got {dtype}"
@@ -90,10 +81,10 @@ def missing(name: str, document: str) -> Refused:
     return Refused(Reason.INVALID_ATTRIBUTE, f"{name} is required", clause=f"{document}, attribute {name}")
 
 
-def no_window(found: NoWindow, document: str, axes: Iterable[tuple[int, ...]]) -> Refused:
+def no_window(error: NoWindow, document: str, axes: Iterable[tuple[int, ...]]) -> Refused:
     """The refusal of a graph whose window is larger than its padded input; ``axes`` are n, k, s, d, b, e of each."""
     clause = f"{document}, output shape"
-    return Refused(Reason.WINDOW_LARGER_THAN_INPUT, str(found), clause=clause, axes=tuple(axes))
+    return Refused(Reason.WINDOW_LARGER_THAN_INPUT, str(error), clause=clause, axes=tuple(axes))
 
 
 def _bits(value: object) -> str:
@@ -102,7 +93,7 @@ def _bits(value: object) -> str:
 
 
 def _is_integer(value: object) -> bool:
-    # An attribute is an integer of 64 bits, in ONNX's file format as well. To ask for int first is quicker.
+    # An attribute is an integer of 64 bits, in ONNX's file format as well. int first, for speed.
     return isinstance(value, (int, Integral)) and not isinstance(value, bool) and -(2**63) <= int(value) < 2**63
 
 

@@ -14,11 +14,15 @@ from maxpool_check.reference.activation import Activation, Function
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.policies import NhwcIndexBase, Policies
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.attributes import AttributeType, invalid, of_length, one_of, typed
+from maxpool_check.specifications.attributes import check_length, check_one_of, invalid, typed
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
-from maxpool_check.specifications.refused import Refused, said_by
+from maxpool_check.specifications.refused import Refused, restated
+from maxpool_check.specifications.roles import Attribute, AttributeType, Role, choice
 
-_ACTIVATION = {"activation": AttributeType.TEXT, "activation_params": AttributeType.NUMBERS}
+_ACTIVATION = {
+    "activation": choice(Role.ACTIVATION, {function.value: function for function in Function}, ""),
+    "activation_params": Attribute(AttributeType.NUMBERS, Role.ACTIVATION_PARAMETERS, ()),
+}
 _PARAMETERS = {Function.RELU: 0, Function.CLIP: 2, Function.LEAKY_RELU: 1}
 _FLATTENED = {
     NhwcIndexBase.NCHW_FLAT: Layout.CHANNELS_FIRST,
@@ -33,45 +37,52 @@ class Nhwc:
     onnx: Onnx
     name: str = "ort-nhwc-11"
     title: str = "com.ms.internal.nhwc MaxPool-11"
+    ranks: tuple[int, ...] = (1, 2, 3, 4)
+    channel_multiple: int = 1
     indices: bool = True
     policies: Policies = field(default_factory=lambda: Policies(inapplicable=frozenset()))
     layout: Layout = Layout.CHANNELS_LAST
     domain: str | None = "com.ms.internal.nhwc"
 
     @property
-    def attributes(self) -> Mapping[str, AttributeType]:
+    def attributes(self) -> Mapping[str, Attribute]:
         """Those of ONNX, and the activation."""
         return {**self.onnx.attributes, **_ACTIVATION}
 
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """Those of ONNX."""
+        return self.onnx.dtypes
+
     def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
         """The pooling of an N x D1 x ... x Dn x C tensor. Raises :class:`Refused`."""
-        given = typed(attributes, self.attributes, self.title)
-        activation = self._activation(given)
-        own = {name: value for name, value in given.items() if name not in _ACTIVATION}
+        attributes = typed(attributes, self.attributes, self.title)
+        activation = self._activation(attributes)
+        own = {name: value for name, value in attributes.items() if name not in _ACTIVATION}
         sizes = self.layout.sizes(shape) if len(shape) > 2 else shape
         try:
             pooling = self.onnx.pooling(own, dtype, sizes, policies)
         except Refused as refused:
-            raise said_by(refused, self.title, self.onnx.title) from refused
-        read = [
-            replace(one, activation=activation, layout=self.layout, alternatives=())
-            for one in (pooling, *pooling.alternatives)
+            raise restated(refused, self.title, self.onnx.title) from refused
+        interpretations = [
+            replace(interpretation, activation=activation, layout=self.layout, alternatives=())
+            for interpretation in (pooling, *pooling.alternatives)
         ]
-        first, *others = [_counted(one, base) for one in read for base in _bases(policies)]
+        first, *others = [_counted(each, base) for each in interpretations for base in _bases(policies)]
         return first.or_else(*others)
 
-    def _activation(self, given: Mapping[str, Any]) -> Activation | None:
-        name, parameters = given.get("activation", ""), given.get("activation_params", ())
+    def _activation(self, attributes: Mapping[str, Any]) -> Activation | None:
+        name, parameters = attributes.get("activation", ""), attributes.get("activation_params", ())
         if not name:
             if parameters:
                 raise invalid("activation_params", "belong to an activation, and there is none", self.title)
             return None
-        one_of("activation", name, tuple(function.value for function in _PARAMETERS), self.title)
+        check_one_of("activation", name, tuple(function.value for function in _PARAMETERS), self.title)
         function = Function(name)
         if function is Function.RELU and parameters == (0.0, float("inf")):
             # How ONNX Runtime's own fusion writes it.
             parameters = ()
-        of_length("activation_params", parameters, _PARAMETERS[function], self.title)
+        check_length("activation_params", parameters, _PARAMETERS[function], self.title)
         return Activation(function, parameters)
 
 

@@ -1,4 +1,4 @@
-"""In which ONNX operator set a case is asked: its document's own, or an older one that means the same."""
+"""The ONNX operator set to run a case in: its document's own, or an older one that means the same."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from maxpool_check.specifications.refused import Reason, Refused
 
 @dataclass(frozen=True)
 class Graph:
-    """A MaxPool node as far as its meaning goes: attributes, the dtype and shape of X, whether Indices are wanted."""
+    """What decides the meaning of a MaxPool node: attributes, dtype and shape of X, policies, whether it has Indices."""
 
     attributes: Mapping[str, Any]
     dtype: str
@@ -33,24 +33,24 @@ class Graph:
 
 
 def opset_for(graph: Graph, version: Onnx, newest: int) -> int | None:
-    """The operator set to ask a runtime in that loads sets up to ``newest``; None if no such set means the same.
+    """The operator set for a runtime that loads sets up to ``newest``; None if no such set means the same.
 
     It is the one that introduced the version where the runtime loads it, otherwise the newest below.
     """
     if version.since <= newest:
         return version.since
-    meaning = graph.resolved(version)
+    resolved = graph.resolved(version)
     for opset in range(newest, 0, -1):
-        older = max((one for one in VERSIONS if one.since <= opset), key=lambda one: one.since)
-        if graph.resolved(older) == meaning:
+        older = max((known for known in VERSIONS if known.since <= opset), key=lambda known: known.since)
+        if graph.resolved(older) == resolved:
             return opset
     return None
 
 
 def oldest_opset_for(graph: Graph, version: Onnx, usual: int) -> int | None:
     """The newest operator set of the oldest version of the operator that means the same; None if none is below ``usual``."""
-    meaning = graph.resolved(version)
+    resolved = graph.resolved(version)
     for older, newer in pairwise(VERSIONS):
-        if newer.since <= usual and graph.resolved(older) == meaning:
+        if newer.since <= usual and graph.resolved(older) == resolved:
             return newer.since - 1
     return None

@@ -1,4 +1,4 @@
-"""What a document excludes, said with the clause that excludes it."""
+"""What a document excludes, with the clause that excludes it."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Refused(ValueError):
         self.axes = axes
 
 
-def said_by(refused: Refused, document: str, instead_of: str) -> Refused:
-    """The refusal of another document's text, as said by one that repeats it."""
-    clause = refused.clause.replace(instead_of, document)
+def restated(refused: Refused, document: str, original: str) -> Refused:
+    """A refusal by the text of ``original``, with the clause of a document that repeats the text."""
+    clause = refused.clause.replace(original, document)
     return Refused(refused.reason, refused.message, clause=clause, attribute=refused.attribute, axes=refused.axes)
 
 

@@ -13,9 +13,10 @@ from typing import Any
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.policies import Nan, Policies, Tie, ZeroSign
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.attributes import AttributeType, of_dtype, typed
+from maxpool_check.specifications.attributes import check_dtype, typed
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
 from maxpool_check.specifications.refused import Reason, Refused
+from maxpool_check.specifications.roles import Attribute
 
 _ONNX_22 = VERSIONS[-1]
 _POLICIES = Policies(
@@ -35,15 +36,20 @@ class Sonnx:
     name: str = "sonnx"
     title: str = "SONNX MaxPool"
     dtypes: tuple[str, ...] = ("float16", "float32", "float64", "int8", "uint8")
+    ranks: tuple[int, ...] = (2,)
+    channel_multiple: int = 1
     indices: bool = True
     policies: Policies = _POLICIES
     layout: Layout = Layout.CHANNELS_FIRST
     domain: str | None = None
 
     @property
-    def attributes(self) -> Mapping[str, AttributeType]:
-        """Those of ONNX."""
-        return self.onnx.attributes
+    def attributes(self) -> Mapping[str, Attribute]:
+        """Those of ONNX, all required, and of the values of each choice the first alone."""
+        return {
+            name: replace(attribute, default=None, values=dict(list(attribute.values.items())[:1]))
+            for name, attribute in self.onnx.attributes.items()
+        }
 
     def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
         """The pooling of an N x C x H x W tensor. Raises :class:`Refused`, R1 to R5 among the clauses."""
@@ -51,7 +57,7 @@ class Sonnx:
         absent = [name for name in self.attributes if name not in attributes]
         if absent:
             raise _outside("R2", f"all attributes must be explicitly set; {', '.join(absent)} is not")
-        of_dtype(dtype, self.dtypes, self.title, "types float and int")
+        check_dtype(dtype, self.dtypes, self.title, "types float and int")
         pooling = self.onnx.pooling(attributes, dtype, shape, policies)
         if len(shape) != 4:
             raise _outside("R1", f"X must have 2 spatial axes, got {len(shape) - 2}")

@@ -9,12 +9,16 @@ from typing import Any, Protocol
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.policies import INTERPRETATIONS, Policies
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.attributes import AttributeType, nearest
+from maxpool_check.specifications.attributes import nearest
 from maxpool_check.specifications.onnx import Onnx
+from maxpool_check.specifications.roles import Attribute
 
 
 class Specification(Protocol):
-    """One document: turns its own attributes into a :class:`Pooling`, refuses what it excludes."""
+    """One document: turns its own attributes into a :class:`Pooling`, refuses what it excludes.
+
+    Its ``attributes`` state the way back as data: :mod:`~maxpool_check.specifications.inverse` makes attributes of a geometry.
+    """
 
     @property
     def name(self) -> str:
@@ -25,8 +29,20 @@ class Specification(Protocol):
         """The document's own name, for people."""
 
     @property
-    def attributes(self) -> Mapping[str, AttributeType]:
-        """Its attributes and their types."""
+    def attributes(self) -> Mapping[str, Attribute]:
+        """Its attributes, their types and what they mean, by name."""
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The element types of X."""
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """The numbers of spatial axes, ascending; where the document sets no limit, those to draw cases with."""
+
+    @property
+    def channel_multiple(self) -> int:
+        """What the number of channels must be a multiple of."""
 
     @property
     def policies(self) -> Policies:

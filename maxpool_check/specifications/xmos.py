@@ -11,19 +11,28 @@ from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.attributes import (
-    AttributeType,
+    check_dtype,
+    check_not_negative,
+    check_positive,
     invalid,
     missing,
-    not_negative,
-    of_dtype,
-    positive,
     typed,
 )
 from maxpool_check.specifications.refused import Reason, Refused
+from maxpool_check.specifications.roles import Attribute, Role, integer
 
 _SIZES = ("X_h", "X_w", "X_c")
-_COUNTS = ("Y_h", "Y_w", "K_h", "K_w", "W_vert", "W_hori")
-_STARTS = ("W_r0", "W_c0")
+_ATTRIBUTES = {
+    **dict.fromkeys(_SIZES, integer(Role.INPUT_SIZE)),
+    "Y_h": integer(Role.COUNT, 0),
+    "Y_w": integer(Role.COUNT, 1),
+    "K_h": integer(Role.KERNEL, 0),
+    "K_w": integer(Role.KERNEL, 1),
+    "W_r0": integer(Role.START, 0),
+    "W_c0": integer(Role.START, 1),
+    "W_vert": integer(Role.STRIDE, 0),
+    "W_hori": integer(Role.STRIDE, 1),
+}
 _AXES = (("K_h", "W_vert", "W_r0", "Y_h", "X_h"), ("K_w", "W_hori", "W_c0", "Y_w", "X_w"))
 
 # int8 has no NaN and one zero, nothing is padded, and no index tells one of equal maxima from another.
@@ -38,6 +47,9 @@ class Xmos:
 
     name: str = "xmos-maxpool2d"
     title: str = "XMOS lib_nn maxpool2d"
+    dtypes: tuple[str, ...] = ("int8",)
+    ranks: tuple[int, ...] = (2,)
+    channel_multiple: int = 4
     indices: bool = False
     policies: Policies = _POLICIES
     layout: Layout = Layout.IMAGE
@@ -45,31 +57,36 @@ class Xmos:
     domain: None = None
 
     @property
-    def attributes(self) -> Mapping[str, AttributeType]:
+    def attributes(self) -> Mapping[str, Attribute]:
         """Its hyperparameters."""
-        return dict.fromkeys((*_SIZES, *_COUNTS, *_STARTS), AttributeType.INTEGER)
+        return _ATTRIBUTES
 
     def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
         """The pooling of an X_h x X_w x X_c tensor. Raises :class:`Refused`."""
-        given = typed(attributes, self.attributes, self.title)
-        of_dtype(dtype, ("int8",), self.title, "tensor X")
+        attributes = typed(attributes, self.attributes, self.title)
+        check_dtype(dtype, self.dtypes, self.title, "tensor X")
         if len(shape) != 3:
             message = f"X must be (X_h, X_w, X_c), got {len(shape)} axes"
             raise Refused(Reason.INVALID_SHAPE, message, clause=f"{self.title}, Data Parameters")
-        if shape[2] % 4:
+        if shape[2] % self.channel_multiple:
             message = f"the channel count must be a multiple of 4, got {shape[2]}"
             raise Refused(Reason.INVALID_SHAPE, message, clause=f"{self.title}, X_c = 0 (mod 4)", attribute="X_c")
         for name, of_X in zip(_SIZES, shape, strict=True):
-            # X itself says them; they can be said again.
-            if given.get(name, of_X) != of_X:
-                raise invalid(name, f"is {given[name]}, but X has the shape {list(shape)}", self.title)
-        for name in (*_COUNTS, *_STARTS):
-            if name not in given:
+            # X itself has them; the attributes may repeat them.
+            if attributes.get(name, of_X) != of_X:
+                raise invalid(name, f"is {attributes[name]}, but X has the shape {list(shape)}", self.title)
+        for name, attribute in _ATTRIBUTES.items():
+            if name in _SIZES:
+                continue
+            if name not in attributes:
                 raise missing(name, self.title)
-            (not_negative if name in _STARTS else positive)(name, (given[name],), self.title)
+            check = check_not_negative if attribute.role is Role.START else check_positive
+            check(name, (attributes[name],), self.title)
         axes = []
         for n, (kernel, stride, start, output, size) in zip(shape, _AXES, strict=False):
-            axis = geometry.placed_axis(n, given[kernel], given[stride], given[start], given[output])
+            axis = geometry.placed_axis(
+                n, attributes[kernel], attributes[stride], attributes[start], attributes[output]
+            )
             if axis.end > 0:
                 raise Refused(
                     Reason.INVALID_ATTRIBUTE,

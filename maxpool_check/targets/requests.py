@@ -13,16 +13,15 @@ from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.variants import BATCH_SPLIT, CHANNELS_PERMUTED, OLDEST_OPSET, Variant, variants_of
-from maxpool_check.specifications.attributes import AttributeType
-from maxpool_check.specifications.languages import NotExpressible
+from maxpool_check.specifications.inverse import NotExpressible, all_attributes, is_list_of_numbers
+from maxpool_check.specifications.onnx import VERSIONS
 from maxpool_check.specifications.opsets import Graph, oldest_opset_for, opset_for
 from maxpool_check.specifications.refused import Refused
-from maxpool_check.specifications.specification import Specification
-from maxpool_check.specifications.translation import Translation, translate
 from maxpool_check.targets import onnx_model, variations
 from maxpool_check.targets.description import TargetProfile
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.runtimes import RUNTIMES
+from maxpool_check.targets.translation import Translation, translate
 
 _SMALLEST = np.zeros((1, 1, 1), np.float32)
 
@@ -188,7 +187,7 @@ def _as_attributes(
         raise NotExpressible("it executes MaxPool alone, without an activation")
     attributes = graph.attributes
     if target.description.speaks == "attributes":
-        attributes = _all_attributes(graph)
+        attributes = all_attributes(VERSIONS[-1].attributes, graph.attributes, max(len(graph.shape) - 2, 0))
         if isinstance(case.resolved, Refused) and isinstance(_resolved_with(case, attributes), Pooling):
             raise NotExpressible("all attributes are passed, those that the case leaves out with their defaults")
     excluded = isinstance(case.resolved, Refused) and target.name.is_released
@@ -238,7 +237,7 @@ def _in_domain(case: Case, variant: Variant, target: TargetProfile) -> PlannedRe
         after = (RefusedByTarget, Crashed)
         second_look = SecondLook(request, after, RefusedByTarget, f"it has no MaxPool in {domain}")
     attributes = {
-        name: [float(entry) for entry in value] if _is_list_of_numbers(document, name, value) else value
+        name: [float(entry) for entry in value] if is_list_of_numbers(document, name, value) else value
         for name, value in case.attributes.items()
     }
     model = onnx_model.build(opset, attributes, name_of(case.X.dtype), case.X.shape, variant.outputs, domain=domain)
@@ -272,23 +271,3 @@ def _may_be_refused(case: Case) -> bool:
     if isinstance(resolved, Refused):
         return True
     return resolved.refusable is not None or (case.X.size > 0 and resolved.has_empty_windows)
-
-
-def _is_list_of_numbers(document: Specification, name: str, value: Any) -> bool:
-    has_numbers = document.attributes.get(name) is AttributeType.NUMBERS
-    return has_numbers and isinstance(value, list) and all(isinstance(entry, (int, float)) for entry in value)
-
-
-def _all_attributes(graph: Translation) -> dict[str, Any]:
-    """ONNX's seven attributes, those that are not given at their defaults."""
-    rank = max(len(graph.shape) - 2, 0)
-    defaults = {
-        "kernel_shape": [],
-        "strides": [1] * rank,
-        "dilations": [1] * rank,
-        "pads": [0] * 2 * rank,
-        "auto_pad": "NOTSET",
-        "ceil_mode": 0,
-        "storage_order": 0,
-    }
-    return {**defaults, **graph.attributes}

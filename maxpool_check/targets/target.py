@@ -11,9 +11,9 @@ import numpy as np
 
 from maxpool_check.results.outcomes import RefusedByTarget, Returned
 from maxpool_check.results.record import TargetDescription
-from maxpool_check.specifications.languages import LANGUAGES
 from maxpool_check.targets import environments, onnx_model
 from maxpool_check.targets.description import TargetLimits, TargetProfile
+from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import START_SECONDS, CannotStart, Worker, adapter
 from maxpool_check.targets.protocol import Request

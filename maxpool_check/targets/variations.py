@@ -12,7 +12,7 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.variants import CHANNELS_PERMUTED, Variation
-from maxpool_check.specifications.languages import NotExpressible
+from maxpool_check.specifications.inverse import NotExpressible
 
 
 def parts(case: Case, variation: Variation) -> list[Case]:

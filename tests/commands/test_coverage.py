@@ -138,7 +138,7 @@ def test_generate(cli, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--spec", "onnx-2"], "did you mean 'onnx-22'?"),
+        (["--spec", "onnx22"], "did you mean 'onnx-22'?"),
         ([], "Missing option '--spec'"),
         (["--spec", "sonnx", "--strength", "4"], "4"),
         (["--spec", "sonnx", "--seed", "-1"], "-1"),

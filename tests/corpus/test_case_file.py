@@ -150,7 +150,14 @@ BROKEN = {
     "cases is text": ("cases: all\n", "x.yaml:1:8: expected a list, found the text 'all'"),
     "no case": ("cases: []\n", "x.yaml:1:8: expected at least 1 entry, found 0"),
     "a case that is none": ("cases: [1]\n", "x.yaml:1:9: expected a map, found the number 1"),
-    "an unknown document": ("spec: onnx-13\n" + CASE, "x.yaml:1:7: expected one of"),
+    "an unknown document": (
+        "spec: onnx-22x\n" + CASE,
+        "x.yaml:1:7: unknown specification 'onnx-22x' (did you mean 'onnx-22'?)",
+    ),
+    "an operator set that is none": (
+        "spec: onnx-0\n" + CASE,
+        "x.yaml:1:7: unknown specification 'onnx-0': operator set 0 is none",
+    ),
     "an unknown key": (
         CASE + "    atributes: {}\n",
         "x.yaml:5:5: unknown key 'atributes' (did you mean 'attributes'?)",
@@ -438,6 +445,12 @@ def test_the_digest_of_a_case_depends_only_on_what_determines_the_result(corpus)
         assert digest(other) != first
 
 
+def test_a_case_of_an_operator_set_is_one_of_the_version_in_force_there(corpus):
+    (case,) = collect([corpus("spec: onnx-21\n" + CASE)]).cases
+    (same,) = collect([corpus("spec: onnx-12\n" + CASE)]).cases
+    assert (case.spec, case.sha256) == ("onnx-12", same.sha256)
+
+
 def test_the_published_schema_allows_what_the_tool_allows():
     schema = case_file_schema()
     validator = jsonschema.Draft202012Validator(schema)
@@ -453,6 +466,8 @@ cases:
 """
     assert list(validator.iter_errors(yaml.safe_load(text))) == []
     assert list(validator.iter_errors(yaml.safe_load(text.replace("refuse:", "refuses:"))))
+    assert list(validator.iter_errors(yaml.safe_load(text.replace("spec: sonnx", "spec: onnx-21")))) == []
+    assert list(validator.iter_errors(yaml.safe_load(text.replace("spec: sonnx", "spec: onnx-x"))))
 
 
 def test_the_published_schema_is_printed():

@@ -15,8 +15,11 @@ from maxpool_check.corpus.geometries import Drawn, pooling
 from maxpool_check.corpus.space import space
 from maxpool_check.reference import definition
 from maxpool_check.reference.evaluator import evaluate
+from maxpool_check.reference.geometry import AutoPad
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.specifications.inverse import has_role, meanings
+from maxpool_check.specifications.roles import Role, RoundingType
 from tests.conftest import CASES, ROOT, environment
 from tests.reference.test_equivalence import assert_same
 
@@ -107,20 +110,20 @@ def test_the_same_bytes_whatever_the_order_of_sets():
 
 def any_geometry(chance, document):
     """A geometry, larger than those of the menu, of any attributes that the document has."""
-    placed = "K_h" in document.attributes
-    rank = 2 if placed or document.name == "sonnx" else chance.choice((1, 2, 3))
+    starts = has_role(document, Role.START)
+    rank = 2 if len(document.ranks) == 1 else chance.choice((1, 2, 3))
 
     def sizes(low, high):
         same = chance.random() < 0.4
         return (chance.randint(low, high),) * rank if same else tuple(chance.randint(low, high) for _ in range(rank))
 
     kernel = sizes(1, 5)
-    pads = (-3, 0) if placed else chance.choice(((0, 0), (0, 3)))
-    roundings = ["floor", *["ceil"] * ("ceil_mode" in document.attributes)]
+    pads = (-3, 0) if starts else chance.choice(((0, 0), (0, 3)))
+    auto_pads = sorted(AutoPad, key=lambda auto_pad: auto_pad.value)
     return Drawn(
         sizes(2, 12), kernel, chance.choice((kernel, sizes(1, 6))), sizes(1, chance.choice((1, 3))), sizes(*pads),
-        sizes(*pads), chance.choice(("explicit", *sorted(FACTORS["auto_pad"].bins))),
-        chance.choice(["floor", "ceil", "ceil-torch"] if "rounding_type" in document.attributes else roundings),
+        sizes(*pads), chance.choice((AutoPad.EXPLICIT, *auto_pads)),
+        chance.choice(meanings(document, Role.ROUNDING) or (RoundingType.FLOOR,)),
     )  # fmt: skip
 
 
@@ -132,12 +135,14 @@ def test_nothing_that_a_geometry_has_is_called_impossible(name):
     seen = set()
     for _ in range(1500):
         drawn = any_geometry(chance, document)
-        meaning = pooling(document, drawn, allowed.dtypes[0])
-        if meaning is None or any(not axis.window(i) for axis in meaning.geometry for i in range(axis.output)):
+        resolved = pooling(document, drawn, allowed.dtypes[0])
+        if resolved is None or any(not axis.window(i) for axis in resolved.geometry for i in range(axis.output)):
             continue
-        own = geometric(meaning.geometry, drawn.attributes(document))
-        own = {factor: one for factor, one in own.items() if factor in allowed.factors and one in FACTORS[factor].bins}
-        seen.update(combinations(own.items(), 2))
+        named = geometric(resolved.geometry, drawn.auto_pad, drawn.rounding).items()
+        described = [
+            (factor, bin_) for factor, bin_ in named if factor in allowed.factors and bin_ in FACTORS[factor].bins
+        ]
+        seen.update(combinations(described, 2))
     assert len(seen) > 30
     assert [pair for pair in seen if not allowed.possible(dict(pair))] == []
 

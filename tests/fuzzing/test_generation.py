@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from maxpool_check.fuzzing.generation import BATCH, generate
+from maxpool_check.fuzzing.generation import BATCH, draw_batch, generate
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import is_float
 from maxpool_check.reference.pooling import Pooling
@@ -16,31 +16,28 @@ from maxpool_check.specifications.refused import Refused
 from tests.conftest import ROOT, environment
 
 
-def first(count, *arguments, **options):
+def first_cases(count, *arguments, **options):
     return list(itertools.islice(generate(*arguments, **options), count))
 
 
 @pytest.mark.parametrize("spec", list(SPECIFICATIONS))
 def test_every_document_allows_what_is_drawn_of_it_and_excludes_what_is_drawn_as_invalid(spec):
-    allowed = first(60, spec, 0)
+    allowed = first_cases(60, spec, 0)
     assert all(isinstance(case.resolved, Pooling) for case in allowed)
     assert {case.spec for case in allowed} == {spec}
     assert len({case.sha256 for case in allowed}) == 60
     names = {name for case in allowed for name in case.attributes}
     # The sizes of X are said by X.
     assert names == {name for name in SPECIFICATIONS[spec].attributes if not name.startswith("X_")}
-    assert all(isinstance(case.resolved, Refused) for case in first(20, spec, 0, invalid=True))
+    assert all(isinstance(case.resolved, Refused) for case in first_cases(20, spec, 0, invalid=True))
 
 
 def test_nearly_nothing_is_rejected():
-    from maxpool_check.fuzzing import generation
-
-    document = SPECIFICATIONS["onnx-22"]
-    assert len(generation._batch(document, 1, invalid=False)) == BATCH
+    assert len(draw_batch(SPECIFICATIONS["onnx-22"], 1, invalid=False)) == BATCH
 
 
 def test_the_same_seed_draws_the_same_and_another_others():
-    once, again, other = ([case.sha256 for case in first(150, "onnx-22", seed)] for seed in (3, 3, 4))
+    once, again, other = ([case.sha256 for case in first_cases(150, "onnx-22", seed)] for seed in (3, 3, 4))
     assert once == again
     assert len(set(once) & set(other)) < 15
 
@@ -62,7 +59,7 @@ def test_what_is_drawn_depends_on_no_module_that_happens_to_be_imported():
 
 
 def test_what_defects_are_made_of_is_drawn():
-    cases = first(600, "onnx-22", 0)
+    cases = first_cases(600, "onnx-22", 0)
     floats = [case for case in cases if is_float(case.X.dtype)]
     assert any((Oracle(case.X, case.resolved).pooled.Y == -np.inf).any() for case in floats)
     assert any(np.isnan(case.X).any() for case in floats)

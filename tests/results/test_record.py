@@ -92,7 +92,11 @@ def test_a_record_of_another_schema(path):
 
 
 def same(record, other):
-    return (record.header, tuple(record.executions), record.footer) == (other.header, tuple(other.executions), other.footer)
+    return (record.header, tuple(record.executions), record.footer) == (
+        other.header,
+        tuple(other.executions),
+        other.footer,
+    )
 
 
 def test_a_record_made_of_lines_is_the_one_that_they_were_read_from(path):

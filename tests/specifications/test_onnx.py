@@ -9,6 +9,7 @@ from onnx import TensorProto, helper
 
 import maxpool_check
 from maxpool_check.reference.policies import Policies
+from maxpool_check.specifications import DEFAULT, SPECIFICATIONS, specification
 from maxpool_check.specifications.onnx import VERSIONS
 from maxpool_check.specifications.opsets import Graph, opset_for
 
@@ -18,6 +19,34 @@ BY_SINCE = {version.since: version for version in VERSIONS}
 def test_the_versions_are_those_of_the_operator():
     sinces = {onnx.defs.get_schema("MaxPool", opset).since_version for opset in range(1, 27)}
     assert set(BY_SINCE) == sinces
+
+
+@pytest.mark.parametrize(("name", "document"), [("onnx-21", "onnx-12"), ("onnx-9", "onnx-8"), ("onnx-2", "onnx-1")])
+def test_any_operator_set_names_the_version_in_force_there(name, document):
+    assert specification(name) is SPECIFICATIONS[document]
+
+
+def test_the_newest_operator_set_is_that_of_the_onnx_package():
+    newest = onnx.defs.onnx_opset_version()
+    assert specification(f"onnx-{newest}").name == DEFAULT
+    for opset in (0, newest + 1):
+        with pytest.raises(
+            ValueError, match=f"operator set {opset} is none of those that onnx .* knows, 1 to {newest}"
+        ):
+            specification(f"onnx-{opset}")
+
+
+@pytest.mark.parametrize(("name", "hint"), [("onnx", "onnx-22"), ("openvino", "openvino-14"), ("onnx-022", "onnx-22")])
+def test_a_name_that_is_none_suggests_one(name, hint):
+    with pytest.raises(ValueError, match=f"unknown specification '{name}' .did you mean '{hint}'"):
+        specification(name)
+
+
+def test_maxpool_by_the_operator_set():
+    X = np.arange(3, dtype=np.float32).reshape(1, 1, 3)
+    attributes = {"kernel_shape": [1], "strides": [2], "ceil_mode": 1, "pads": [0, 0]}
+    by_set, by_version = (maxpool_check.maxpool(X, spec=spec, **attributes) for spec in ("onnx-21", "onnx-12"))
+    assert (by_set.Y == by_version.Y).all()
 
 
 @pytest.mark.parametrize("since", BY_SINCE)

@@ -10,7 +10,7 @@ import numpy as np
 from maxpool_check.corpus.importers.suite import Broken, LeftOut, dtype_of, read_bytes
 from maxpool_check.corpus.tensors import SizeLimits
 from maxpool_check.reference.dtypes import NUMPY
-from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.specifications import specification
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
@@ -92,18 +92,13 @@ def outputs_of(model: ModelProto) -> list[str]:
 
 
 def document_of(model: ModelProto) -> tuple[str, int]:
-    """The document of the MaxPool version that a model uses, and its operator set. Raises :class:`LeftOut`."""
-    import onnx
-
+    """The version of ONNX's MaxPool in force in a model, as its document, and the operator set. Raises :class:`LeftOut`."""
     # The first models named no operator set.
     opset = next((entry.version for entry in model.opset_import if entry.domain in _OWN_DOMAINS), 1)
-    newest = onnx.defs.onnx_opset_version()
-    if not 1 <= opset <= newest:
-        raise LeftOut(f"onnx {onnx.__version__} has the operator sets 1 to {newest}, not {opset}")
-    document = f"onnx-{onnx.defs.get_schema('MaxPool', opset, '').since_version}"
-    if document not in SPECIFICATIONS:
-        raise LeftOut(f"operator set {opset} has the document {document}; supported are {', '.join(SPECIFICATIONS)}")
-    return document, opset
+    try:
+        return specification(f"onnx-{opset}").name, opset
+    except ValueError as error:
+        raise LeftOut(str(error)) from error
 
 
 def attributes_of(node: NodeProto) -> dict[str, Any]:

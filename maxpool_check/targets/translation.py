@@ -1,4 +1,4 @@
-"""How a case of any document is asked of a runtime, whatever the runtime speaks."""
+"""A case of any document in what a runtime speaks."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from maxpool_check.reference.geometry import Axis, Geometry, NoWindow
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.numbering import of_whole_tensor
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.languages import LANGUAGES, Language, NotExpressible
+from maxpool_check.specifications.inverse import NotExpressible
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import Specification
+from maxpool_check.targets.languages import LANGUAGES, Language
 
 
 @dataclass(frozen=True)
 class Translation:
-    """What a runtime is asked that says the same as a case, and the way there and back.
+    """The attributes and the X of a runtime that say the same as a case, and the way there and back.
 
     ``attributes`` are those of the language, ``shape`` is that of the X it is handed. ``source`` is the layout of the case,
     ``target`` that of the language. ``crop`` is what it sees of each spatial axis of the case's X. ``onnx`` is the version
     whose meaning an ONNX graph has. ``activation`` is a node of its own behind the MaxPool. ``index_dtype`` is what the
-    case has its Indices in. ``steps`` says in words what is done, empty where the case is asked as it stands.
+    case has its Indices in. ``steps`` says in words what is done; it is empty where the case is handed over as it stands.
     """
 
     attributes: Mapping[str, Any]
@@ -48,9 +49,9 @@ class Translation:
         return self.target.from_core(np.ascontiguousarray(core[everything + self.crop]))
 
     def output(self, name: str, tensor: np.ndarray, *, by_plane: bool = False) -> np.ndarray:
-        """What the runtime gives, as the case has it; unchanged where it is no such tensor at all.
+        """An output of the runtime as the case has it; unchanged where its shape is that of no such tensor.
 
-        ``by_plane``: it counts the cells of each plane from 0.
+        ``by_plane``: the runtime numbers the cells of each plane from 0.
         """
         if tensor.ndim == len(self.shape) and self._is_whole(tensor.shape):
             tensor = self.target.to_core(tensor)
@@ -63,7 +64,7 @@ class Translation:
         return tensor
 
     def _is_whole(self, shape: tuple[int, ...]) -> bool:
-        """Whether an answer of this shape has a place in the case's layout for all of its cells: an image is one batch."""
+        """Whether the case's layout has a place for all cells of an output of this shape: an image is one batch."""
         return self.source is not Layout.IMAGE or self.target.sizes(shape)[0] == 1
 
 
@@ -72,26 +73,26 @@ def translate(
     attributes: Mapping[str, Any],
     dtype: str,
     shape: tuple[int, ...],
-    meaning: Pooling | Refused,
+    resolved: Pooling | Refused,
     *,
     indices: bool,
     language: str = "onnx",
 ) -> Translation:
-    """What to ask for a case with X of this dtype and shape, with Indices or without. Raises :class:`NotExpressible`.
+    """Translate a case with X of this dtype and shape, with Indices or without. Raises :class:`NotExpressible`.
 
-    Where the language is the document's own, the attributes are handed on as they are, right or wrong; otherwise they are
-    made from the geometry: explicit pads, and what is left out cropped.
+    Where the language is the document's own, the attributes are handed on as they are, right or wrong. Otherwise they are
+    made from the geometry, with explicit pads; cells that are left out are cropped.
     """
     if language == "onnx" and document.onnx is not None:
-        return _rearranged(document, document.onnx, attributes, shape, meaning, indices=indices)
+        return _rearranged(document, document.onnx, attributes, shape, resolved, indices=indices)
     if language == document.name and LANGUAGES[language].whole:
         # Indices have the dtype that the runtime gives them.
         return Translation(attributes, shape, document.layout, document.layout)
-    if isinstance(meaning, Refused):
+    if isinstance(resolved, Refused):
         raise NotExpressible(
             f"{document.title} excludes the graph, and its attributes are not those of {LANGUAGES[language].title}"
         )
-    return _made(meaning, dtype, shape, LANGUAGES[language], indices=indices)
+    return _from_geometry(resolved, dtype, shape, LANGUAGES[language], indices=indices)
 
 
 def _rearranged(
@@ -99,29 +100,31 @@ def _rearranged(
     onnx: Onnx,
     attributes: Mapping[str, Any],
     shape: tuple[int, ...],
-    meaning: Pooling | Refused,
+    resolved: Pooling | Refused,
     *,
     indices: bool,
 ) -> Translation:
     beyond = set(document.attributes) - set(onnx.attributes)
     own = {name: value for name, value in attributes.items() if name not in beyond}
-    if isinstance(meaning, Refused) and meaning.attribute in beyond:
+    if isinstance(resolved, Refused) and resolved.attribute in beyond:
         raise NotExpressible(
-            f"{document.title} excludes the graph for its {meaning.attribute}, which ONNX does not have"
+            f"{document.title} excludes the graph for its {resolved.attribute}, which ONNX does not have"
         )
-    activation = meaning.activation if isinstance(meaning, Pooling) else None
-    if indices and isinstance(meaning, Pooling) and meaning.numbering.layout is not Layout.CHANNELS_FIRST:
+    activation = resolved.activation if isinstance(resolved, Pooling) else None
+    if indices and isinstance(resolved, Pooling) and resolved.numbering.layout is not Layout.CHANNELS_FIRST:
         raise NotExpressible("ONNX numbers the cells with the channels first, and the case wants them last")
     sizes = document.layout.sizes(shape) if len(shape) > 2 else shape
     steps = (*_rearrangement(document.layout, Layout.CHANNELS_FIRST), *_behind(activation))
     return Translation(own, sizes, document.layout, onnx=onnx, activation=activation, steps=steps)
 
 
-def _made(pooling: Pooling, dtype: str, shape: tuple[int, ...], language: Language, *, indices: bool) -> Translation:
+def _from_geometry(
+    pooling: Pooling, dtype: str, shape: tuple[int, ...], language: Language, *, indices: bool
+) -> Translation:
     axes, numbering = pooling.geometry, pooling.numbering
     if pooling.activation is not None:
         raise NotExpressible(f"{language.title} has no activation")
-    if indices and not language.counts(numbering):
+    if indices and not language.numbers(numbering):
         raise NotExpressible(f"{language.title} numbers the cells of the whole tensor row by row, channels first")
     crop: tuple[slice, ...] = ()
     if language.crops and any(axis.begin < 0 or axis.end < 0 for axis in axes):
@@ -157,7 +160,7 @@ def _kept(axis: Axis) -> slice:
 def _fitting(
     language: Language, axes: Geometry, dtype: str, shape: tuple[int, ...], pooling: Pooling, *, indices: bool
 ) -> dict[str, Any]:
-    """The attributes that have the same windows in the language, by what it says itself."""
+    """The first of the language's candidates that has the same windows by its own sizes."""
     for attributes in language.candidates(axes, pooling.numbering if indices else None):
         try:
             if language.sizes(attributes, dtype, shape) == pooling.output_sizes:
@@ -178,7 +181,7 @@ def _rearrangement(source: Layout, target: Layout) -> tuple[str, ...]:
         Layout.CHANNELS_LAST: "channels last",
         Layout.IMAGE: "one image with its channels last",
     }
-    return (f"X transposed to {words[target]}, the answer back",)
+    return (f"X transposed to {words[target]}, the outputs back",)
 
 
 def _behind(activation: Activation | None) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What runtimes are asked in: ONNX, another document's own attributes, or a framework's own arguments.
+"""What runtimes speak: ONNX, another document's own attributes, or a framework's own arguments.
 
 A language turns a geometry into its attributes, and says which output sizes these have there. It holds no formula of its
 own: the sizes are its document's, or those of ``reference/geometry.py``.
@@ -6,7 +6,7 @@ own: the sizes are its document's, or those of ``reference/geometry.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,14 +15,11 @@ from maxpool_check.reference.geometry import Geometry
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.numbering import Numbering
 from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.specifications.inverse import NotExpressible, attributes_for
 from maxpool_check.specifications.onnx import VERSIONS
 from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.roles import Role
 from maxpool_check.specifications.specification import Specification
-
-
-class NotExpressible(ValueError):
-    """Nothing in the language says the same."""
-
 
 Attributes = dict[str, Any]
 Sizes = tuple[int, ...]
@@ -30,22 +27,22 @@ Sizes = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Language:
-    """One way to ask.
+    """One set of attributes or arguments that a runtime takes.
 
     ``title`` is its name for people, ``layout`` that of its X. ``crops``: whether X must be cropped for a negative pad.
-    ``whole``: whether its document's cases can be handed over as they stand, right or wrong.
-    ``counts`` tells whether it can count Indices in a way. ``candidates`` are attributes that may say the same as a
-    geometry, ``sizes`` the output sizes that attributes have for X of a dtype and shape; both raise
-    :class:`NotExpressible`.
+    ``whole``: whether its document's cases can be handed over as they stand, right or wrong. ``numbers`` tells whether it
+    can number the cells of X in a way. ``candidates`` are attributes that may say the same as a geometry, ``sizes`` the
+    output sizes that attributes have for X of a dtype and shape; both raise
+    :class:`~maxpool_check.specifications.inverse.NotExpressible`.
     """
 
     title: str
     layout: Layout
-    crops: bool
-    whole: bool
-    counts: Callable[[Numbering], bool]
+    numbers: Callable[[Numbering], bool]
     candidates: Callable[[Geometry, Numbering | None], Iterator[Attributes]]
     sizes: Callable[[Attributes, str, tuple[int, ...]], Sizes]
+    crops: bool = True
+    whole: bool = False
 
 
 def _row_major(numbering: Numbering) -> bool:
@@ -56,7 +53,7 @@ def _row_major_from_an_axis(numbering: Numbering) -> bool:
     return _row_major(replace(numbering, axis=0))
 
 
-def _of(document: Specification) -> Callable[[Attributes, str, tuple[int, ...]], Sizes]:
+def _sizes_by(document: Specification) -> Callable[[Attributes, str, tuple[int, ...]], Sizes]:
     """The output sizes that a document's own adapter gives."""
 
     def sizes(attributes: Attributes, dtype: str, shape: tuple[int, ...]) -> Sizes:
@@ -73,53 +70,15 @@ def _each(axes: Geometry, name: str) -> list[int]:
 
 
 def _onnx(axes: Geometry, numbering: Numbering | None) -> Iterator[Attributes]:
+    """The newest version's attributes, but for those that every older one has at the same default or lacks."""
     del numbering
-    for ceil_mode in (0, 1):
+    document = VERSIONS[-1]
+    for attributes in attributes_for(document, axes):
         yield {
-            "kernel_shape": _each(axes, "kernel"),
-            "strides": _each(axes, "stride"),
-            "dilations": _each(axes, "dilation"),
-            "pads": _each(axes, "begin") + _each(axes, "end"),
-            "ceil_mode": ceil_mode,
+            name: value
+            for name, value in attributes.items()
+            if document.attributes[name].role not in (Role.AUTO_PAD, Role.STORAGE_ORDER)
         }
-
-
-def _openvino(
-    rounding: Sequence[str], has_dilations: bool
-) -> Callable[[Geometry, Numbering | None], Iterator[Attributes]]:
-    def candidates(axes: Geometry, numbering: Numbering | None) -> Iterator[Attributes]:
-        if not has_dilations and any(axis.dilation != 1 for axis in axes):
-            raise NotExpressible("it has no dilations")
-        for rounding_type in rounding:
-            attributes: Attributes = {
-                "kernel": _each(axes, "kernel"),
-                "strides": _each(axes, "stride"),
-                "pads_begin": _each(axes, "begin"),
-                "pads_end": _each(axes, "end"),
-                "rounding_type": rounding_type,
-                "auto_pad": "explicit",
-            }
-            if has_dilations:
-                attributes["dilations"] = _each(axes, "dilation")
-            if numbering is not None:
-                attributes["index_element_type"] = {"int64": "i64", "int32": "i32"}[numbering.dtype]
-                attributes["axis"] = numbering.axis
-            yield attributes
-
-    return candidates
-
-
-def _xmos(axes: Geometry, numbering: Numbering | None) -> Iterator[Attributes]:
-    del numbering
-    if len(axes) != 2 or any(axis.dilation != 1 for axis in axes):
-        raise NotExpressible("it has two spatial axes and no dilations")
-    if any(axis.begin > 0 or axis.end > 0 for axis in axes):
-        raise NotExpressible("it has no padding")
-    rows, columns = axes
-    yield {
-        "Y_h": rows.output, "Y_w": columns.output, "K_h": rows.kernel, "K_w": columns.kernel,
-        "W_r0": -rows.begin, "W_c0": -columns.begin, "W_vert": rows.stride, "W_hori": columns.stride,
-    }  # fmt: skip
 
 
 def _torch(axes: Geometry, numbering: Numbering | None) -> Iterator[Attributes]:
@@ -164,32 +123,23 @@ def _jax_sizes(attributes: Attributes, dtype: str, shape: tuple[int, ...]) -> Si
     return tuple(geometry.floor_output(n, k, s, d, low, high) for n, k, s, d, (low, high) in columns)
 
 
-_NEWEST = VERSIONS[-1]
-
-
-def _document(name: str, candidates: Callable[[Geometry, Numbering | None], Iterator[Attributes]]) -> Language:
-    document = SPECIFICATIONS[name]
+def _own(document: Specification) -> Language:
+    """The language of a document that is not ONNX's."""
     return Language(
         document.title,
         document.layout,
-        crops=True,
-        # Who computes maxpool2d is asked with a TFLite model, which has a window and strides and nothing else.
-        whole=name != "xmos-maxpool2d",
-        counts=_row_major_from_an_axis,
-        candidates=candidates,
-        sizes=_of(document),
+        _row_major_from_an_axis,
+        lambda axes, numbering: attributes_for(document, axes, numbering),
+        _sizes_by(document),
+        # A runtime of maxpool2d takes a TFLite model, which has a window and strides and nothing else.
+        whole=document.name != "xmos-maxpool2d",
     )
 
 
 LANGUAGES: Mapping[str, Language] = {
-    "onnx": Language("ONNX MaxPool", Layout.CHANNELS_FIRST, True, False, _row_major, _onnx, _of(_NEWEST)),
-    "openvino-1": _document("openvino-1", _openvino(("floor", "ceil"), False)),
-    "openvino-8": _document("openvino-8", _openvino(("floor", "ceil"), True)),
-    "openvino-14": _document("openvino-14", _openvino(("floor", "ceil_torch", "ceil"), True)),
-    "xmos-maxpool2d": _document("xmos-maxpool2d", _xmos),
-    "torch": Language(
-        "torch.nn.functional.max_pool", Layout.CHANNELS_FIRST, True, False, _row_major, _torch, _torch_sizes
-    ),
-    "jax": Language("jax.lax.reduce_window", Layout.CHANNELS_FIRST, False, False, _row_major, _jax, _jax_sizes),
+    "onnx": Language("ONNX MaxPool", Layout.CHANNELS_FIRST, _row_major, _onnx, _sizes_by(VERSIONS[-1])),
+    **{name: _own(document) for name, document in SPECIFICATIONS.items() if document.onnx is None},
+    "torch": Language("torch.nn.functional.max_pool", Layout.CHANNELS_FIRST, _row_major, _torch, _torch_sizes),
+    "jax": Language("jax.lax.reduce_window", Layout.CHANNELS_FIRST, _row_major, _jax, _jax_sizes, crops=False),
 }
 """The languages that adapters speak, by name."""

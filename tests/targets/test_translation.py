@@ -11,10 +11,10 @@ import maxpool_check
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.languages import NotExpressible
+from maxpool_check.specifications.inverse import NotExpressible
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import override
-from maxpool_check.specifications.translation import translate
+from maxpool_check.targets.translation import translate
 
 
 def meaning_of(spec, attributes, X):
@@ -145,7 +145,7 @@ def test_a_channels_last_case_is_transposed_and_its_activation_put_behind():
     assert (graph.input(X) == np.moveaxis(X, -1, 1)).all()
     assert isinstance(meaning_of("ort-nhwc-11", attributes, X), Pooling)
     assert graph.steps == (
-        "X transposed to channels first, the answer back",
+        "X transposed to channels first, the outputs back",
         "Clip [0.0, 6.0] as a node behind MaxPool",
     )
     with pytest.raises(NotExpressible, match="activation"):

@@ -12,17 +12,22 @@ from maxpool_check.reference.numbering import Numbering, StorageOrder
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import SPECIFICATIONS, specification
-from maxpool_check.specifications.languages import LANGUAGES, NotExpressible
-from maxpool_check.specifications.translation import translate
+from maxpool_check.specifications.inverse import NotExpressible
+from maxpool_check.targets.languages import LANGUAGES
+from maxpool_check.targets.translation import translate
 
 NAMES = {
     "onnx": ("kernel_shape", "strides", "dilations"),
     "openvino-1": ("kernel", "strides", None),
     "openvino-8": ("kernel", "strides", "dilations"),
     "openvino-14": ("kernel", "strides", "dilations"),
+    "ngraph-0": ("window_shape", "window_movement_strides", None),
     "torch": ("kernel_size", "stride", "dilation"),
     "jax": ("window", "strides", "dilation"),
 }
+
+
+PADS = {"torch": "padding", "ngraph-0": "padding_below"}
 
 
 def begins(language, attributes, rank):
@@ -30,7 +35,7 @@ def begins(language, attributes, rank):
         return attributes["pads"][:rank]
     if language == "jax":
         return [low for low, _ in attributes["padding"]]
-    return attributes["padding" if language == "torch" else "pads_begin"]
+    return attributes[PADS.get(language, "pads_begin")]
 
 
 def said(language, graph, rank):

@@ -1,0 +1,162 @@
+"""From what a pooling is back to the attributes of a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from maxpool_check.reference.geometry import AutoPad, Geometry
+from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.numbering import Numbering, StorageOrder
+from maxpool_check.specifications.roles import Attribute, AttributeType, Role, RoundingType
+from maxpool_check.specifications.specification import Specification
+
+Roles = Mapping[Role, Any]
+"""What a pooling is: for each role its meaning, a list with an entry for each spatial axis where it is about axes."""
+
+_WITHOUT_ATTRIBUTE: Roles = {
+    Role.DILATION: 1,
+    Role.BEGIN: 0,
+    Role.END: 0,
+    Role.ROUNDING: RoundingType.FLOOR,
+    Role.AUTO_PAD: AutoPad.EXPLICIT,
+    Role.STORAGE_ORDER: StorageOrder.ROW_MAJOR,
+    Role.INDEX_TYPE: "int64",
+    Role.INDEX_AXIS: 0,
+    Role.ACTIVATION: None,
+}
+"""What holds in a document that has no attribute for it."""
+
+
+class NotExpressible(ValueError):
+    """No attributes of the document, or no arguments of the runtime, say the same."""
+
+
+def roles_of(axes: Geometry) -> dict[Role, Any]:
+    """What a geometry is, by role."""
+    return {
+        Role.COUNT: [axis.output for axis in axes],
+        Role.KERNEL: [axis.kernel for axis in axes],
+        Role.STRIDE: [axis.stride for axis in axes],
+        Role.DILATION: [axis.dilation for axis in axes],
+        Role.BEGIN: [axis.begin for axis in axes],
+        Role.END: [axis.end for axis in axes],
+    }
+
+
+def attributes_of_roles(document: Specification, roles: Roles) -> dict[str, Any]:
+    """The attributes of a document, in its order, that mean what is in ``roles``, and no others.
+
+    Raises :class:`NotExpressible` for what the document has no attribute or no value for. That it allows the attributes
+    together is not checked.
+    """
+    complete = _with_pads(roles)
+    _check_expressible(document, complete)
+    attributes: dict[str, Any] = {}
+    for name, attribute in document.attributes.items():
+        meaning = complete.get(attribute.role)
+        if meaning is None:
+            continue
+        if attribute.axis is not None:
+            if len(meaning) not in document.ranks:
+                raise NotExpressible(f"it has no pooling over {len(meaning)} spatial axes")
+            meaning = meaning[attribute.axis]
+        try:
+            attributes[name] = attribute.value(meaning)
+        except ValueError as error:
+            raise NotExpressible(f"{name}: {error}") from error
+    return attributes
+
+
+def attributes_for(
+    document: Specification, axes: Geometry, numbering: Numbering | None = None
+) -> Iterator[dict[str, Any]]:
+    """Attributes that may have these windows, with explicit pads: one set for each way to round that the document has.
+
+    The document's own ``pooling`` says which of them has. ``numbering`` is that of Indices, None where they are not
+    requested. Raises :class:`NotExpressible`.
+    """
+    roles = {**roles_of(axes), Role.AUTO_PAD: AutoPad.EXPLICIT, Role.STORAGE_ORDER: StorageOrder.ROW_MAJOR}
+    if numbering is not None:
+        if not document.indices:
+            raise NotExpressible("it has no Indices")
+        if numbering.layout is not Layout.CHANNELS_FIRST:
+            raise NotExpressible("it numbers the cells with the channels first")
+        roles |= {Role.STORAGE_ORDER: numbering.storage_order, Role.INDEX_AXIS: numbering.axis}
+        if has_role(document, Role.INDEX_TYPE):
+            # Where it has one type alone, integers are converted afterwards.
+            roles[Role.INDEX_TYPE] = numbering.dtype
+    roundings = meanings(document, Role.ROUNDING) or (RoundingType.FLOOR,)
+    for rounding in RoundingType:
+        if rounding in roundings:
+            yield attributes_of_roles(document, {**roles, Role.ROUNDING: rounding})
+
+
+def meanings(document: Specification, role: Role) -> tuple[Any, ...]:
+    """What the values of the attribute with a role mean, in the document's order; nothing if there is no such attribute."""
+    return tuple(
+        meaning
+        for attribute in document.attributes.values()
+        if attribute.role is role
+        for meaning in attribute.values.values()
+    )
+
+
+def has_role(document: Specification, role: Role) -> bool:
+    """Whether the document has an attribute with this role."""
+    return any(attribute.role is role for attribute in document.attributes.values())
+
+
+def meaning_of(document: Specification, attributes: Mapping[str, Any], role: Role) -> Any:
+    """The meaning of the attribute with a role, whose values are a closed list, or of its default; valid attributes only."""
+    for name, attribute in document.attributes.items():
+        if attribute.role is role:
+            return attribute.values[attributes.get(name, attribute.default)]
+    return _WITHOUT_ATTRIBUTE[role]
+
+
+def all_attributes(table: Mapping[str, Attribute], attributes: Mapping[str, Any], rank: int) -> dict[str, Any]:
+    """The attributes, and all others of a document at their defaults; a required list that is missing is empty."""
+    defaults = {name: attribute.default_for(rank) for name, attribute in table.items()}
+    return {**{name: [] if default is None else default for name, default in defaults.items()}, **attributes}
+
+
+def is_list_of_numbers(document: Specification, name: str, value: Any) -> bool:
+    """Whether a value of an attribute is a list of numbers, which ONNX keeps as floats even where all are integers."""
+    attribute = document.attributes.get(name)
+    if attribute is None or attribute.type is not AttributeType.NUMBERS or not isinstance(value, list):
+        return False
+    return all(isinstance(entry, (int, float)) for entry in value)
+
+
+def _with_pads(roles: Roles) -> dict[Role, Any]:
+    """The roles, the pads in every form."""
+    if Role.BEGIN not in roles:
+        return dict(roles)
+    begin, end = list(roles[Role.BEGIN]), list(roles[Role.END])
+    return {
+        **roles,
+        Role.START: [-pad for pad in begin],
+        Role.PADS: begin + end,
+        Role.PADS_BY_AXIS: [pad for pair in zip(begin, end, strict=True) for pad in pair],
+    }
+
+
+def _check_expressible(document: Specification, roles: Roles) -> None:
+    has = {attribute.role for attribute in document.attributes.values()}
+    starts = Role.START in has and max(roles.get(Role.BEGIN, [0])) <= 0
+    if starts or has & {Role.PADS, Role.PADS_BY_AXIS}:
+        # With starts, the number of windows decides where the last one ends.
+        has |= {Role.BEGIN, Role.END}
+    for role, implied in _WITHOUT_ATTRIBUTE.items():
+        if role in has or role not in roles:
+            continue
+        meaning = roles[role]
+        if isinstance(meaning, list):
+            if any(entry != implied for entry in meaning):
+                raise NotExpressible(f"it has no {role.value}")
+        elif meaning != implied:
+            raise NotExpressible(
+                f"it has no {role.value}"
+                + (f" but {getattr(implied, 'value', implied)}" if implied is not None else "")
+            )

@@ -1,0 +1,199 @@
+"""A document that nobody has written yet: one class and one line of the table are all that the commands need."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from maxpool_check.commands.main import cli
+from maxpool_check.corpus.collection import collect
+from maxpool_check.fuzzing.generation import generate
+from maxpool_check.reference.geometry import Axis, NoWindow, floor_output, padded_axis
+from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.policies import Policies
+from maxpool_check.reference.pooling import Pooling
+from maxpool_check.running.shrinking import shrink
+from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.specifications.attributes import (
+    check_dtype,
+    check_length,
+    check_not_negative,
+    check_positive,
+    invalid,
+    missing,
+    no_window,
+    typed,
+)
+from maxpool_check.specifications.inverse import NotExpressible, attributes_for
+from maxpool_check.specifications.refused import Reason, Refused
+from maxpool_check.specifications.roles import Role, integers
+from tests.conftest import SUBJECTS
+
+KERNEL = f"python:{SUBJECTS}:right"
+
+
+ATTRIBUTES = {
+    "kernel": integers(Role.KERNEL),
+    "stride": integers(Role.STRIDE),
+    "pad": integers(Role.PADS_BY_AXIS, 0),
+}
+
+
+@dataclass(frozen=True)
+class Tosa:
+    """TOSA's max_pool2d in short: channels last, the pads of an axis side by side, no remainder, no Indices."""
+
+    name = "tosa-1"
+    title = "TOSA max_pool2d"
+    attributes = ATTRIBUTES
+    dtypes = ("int8", "float16", "float32")
+    ranks = (2,)
+    channel_multiple = 1
+    policies = Policies(inapplicable=frozenset({"valid_ceil", "same_clamp", "nhwc_index_base"}))
+    indices = False
+    layout = Layout.CHANNELS_LAST
+    onnx = None
+    domain = None
+
+    def pooling(self, attributes, dtype, shape, policies):
+        attributes = typed(attributes, self.attributes, self.title)
+        check_dtype(dtype, self.dtypes, self.title, "supported data types")
+        if len(shape) != 4:
+            raise Refused(Reason.INVALID_SHAPE, "X must be N x H x W x C", clause=f"{self.title}, input")
+        if "kernel" not in attributes or "stride" not in attributes:
+            raise missing("kernel" if "kernel" not in attributes else "stride", self.title)
+        kernel, stride, pad = attributes["kernel"], attributes["stride"], attributes.get("pad", (0,) * 4)
+        for name, values in (("kernel", kernel), ("stride", stride)):
+            check_length(name, values, 2, self.title)
+            check_positive(name, values, self.title)
+        check_length("pad", pad, 4, self.title)
+        check_not_negative("pad", pad, self.title)
+        tables = list(zip(shape[1:3], kernel, stride, (1, 1), pad[::2], pad[1::2], strict=True))
+        try:
+            axes = tuple(padded_axis(*table, floor_output) for table in tables)
+        except NoWindow as error:
+            raise no_window(error, self.title, tables) from error
+        for axis in axes:
+            if max(axis.begin, axis.end) >= axis.kernel:
+                raise invalid("pad", "must be smaller than the kernel", self.title)
+            if (axis.size + axis.begin + axis.end - axis.kernel) % axis.stride:
+                raise invalid("stride", "must divide what the windows cover", self.title)
+        return Pooling(axes, policies, layout=self.layout, indices=False)
+
+
+CASES = """\
+spec: tosa-1
+cases:
+  - id: top-and-left
+    title: Padded at the top and at the left
+    tags: [documents]
+    input: {dtype: float32, shape: [1, 3, 3, 2], arange: {}}
+    attributes: {kernel: [2, 2], stride: [2, 2], pad: [1, 0, 1, 0]}
+    expect: {Y: [[[[0, 1], [4, 5]], [[12, 13], [16, 17]]]]}
+  - id: remainder
+    title: A remainder is refused
+    input: {dtype: int8, shape: [1, 4, 3, 1], fill: 1}
+    attributes: {kernel: [2, 2], stride: [2, 2]}
+    expect: {refuse: invalid-attribute}
+"""
+
+
+@pytest.fixture(autouse=True)
+def document(monkeypatch):
+    monkeypatch.setitem(SPECIFICATIONS, "tosa-1", Tosa())
+    return SPECIFICATIONS["tosa-1"]
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    path = tmp_path / "corpus" / "tosa.yaml"
+    path.parent.mkdir()
+    path.write_text(CASES)
+    return path
+
+
+def execute(*arguments):
+    """Exit code and stdout of the command line, in this process, which knows the document."""
+    result = CliRunner().invoke(cli, [str(argument) for argument in arguments], standalone_mode=False)
+    if result.exception:
+        raise result.exception
+    return int(result.return_value or 0), result.stdout
+
+
+def test_lint(corpus):
+    code, output = execute("lint", corpus)
+    assert (code, output.partition(",")[0]) == (0, "2 cases in 1 file")
+
+
+def test_run(corpus):
+    code, output = execute("run", corpus, "-t", KERNEL)
+    assert code == 0
+    assert output.endswith("AS EXPECTED  2 executions of 2 cases\n")
+
+
+def test_fuzz(tmp_path):
+    code, output = execute("fuzz", "-t", KERNEL, "--spec", "tosa-1", "--max-cases", "30", "-o", tmp_path / "cases")
+    assert (code, output.splitlines()[-1]) == (0, "nothing new in 30 cases of tosa-1, seed 0")
+
+
+def test_fuzz_finds_and_shrinks(tmp_path):
+    target = f"python:{SUBJECTS}:keeps_the_seed"
+    code, _ = execute("fuzz", "-t", target, "--spec", "tosa-1", "--max-cases", "60", "-o", tmp_path / "cases")
+    assert code == 1
+    smallest = min(collect([tmp_path / "cases"]).cases, key=lambda case: case.X.size)
+    assert smallest.spec == "tosa-1"
+    assert (smallest.X.size, dict(smallest.attributes)) == (1, {"kernel": [1, 1], "stride": [1, 1]})
+
+
+def test_drawn_cases_use_all_attributes_and_are_excluded_where_they_must_be(document):
+    cases = [case for case, _ in zip(generate("tosa-1", 0), range(60), strict=False)]
+    assert {name for case in cases for name in case.attributes} == set(document.attributes)
+    assert {case.X.dtype.name for case in cases} == set(document.dtypes)
+    excluded = [case for case, _ in zip(generate("tosa-1", 0, invalid=True), range(20), strict=False)]
+    assert all(isinstance(case.resolved, Refused) for case in excluded)
+
+
+def test_generate_and_coverage(tmp_path):
+    path = tmp_path / "tosa-1.yaml"
+    assert execute("generate", "--spec", "tosa-1", "-o", path)[0] == 0
+    cases = collect([path]).cases
+    assert len(cases) > 50
+    assert all(isinstance(case.resolved, Pooling) for case in cases)
+    assert {"pad", "kernel", "stride"} == {name for case in cases for name in case.attributes}
+    code, output = execute("coverage", path, "-t", KERNEL, "--spec", "tosa-1")
+    assert code == 0
+    bins, possible = output.partition("tosa-1  ")[2].split()[:3:2]
+    assert bins == possible
+
+
+def test_documents(corpus):
+    code, output = execute("documents", corpus)
+    assert code == 0
+    assert "| TOSA max_pool2d | " in output
+
+
+def test_the_published_schema_has_it(corpus):
+    code, output = execute("schema", "case")
+    assert code == 0
+    assert "tosa-1" in yaml.safe_load(output)["properties"]["spec"]["anyOf"][0]["enum"]
+
+
+def test_attributes_of_a_geometry_and_back(document):
+    axes = (Axis(4, 3, 2, 1, 1, 0, 2), Axis(5, 2, 1, 1, 0, 1, 5))
+    (attributes,) = attributes_for(document, axes)
+    assert attributes == {"kernel": [3, 2], "stride": [2, 1], "pad": [1, 0, 0, 1]}
+    assert document.pooling(attributes, "int8", (1, 4, 5, 1), document.policies).geometry == axes
+    with pytest.raises(NotExpressible, match="dilations"):
+        list(attributes_for(document, (replace(axes[0], dilation=2), axes[1])))
+
+
+def test_pads_by_axis_lose_those_of_an_axis(document):
+    # Of another rank the document excludes everything; what is dropped shows in what is tried.
+    (case,) = [case for case, _ in zip(generate("tosa-1", 3), range(1), strict=False)]
+    case = replace(case, attributes={"kernel": [3, 2], "stride": [1, 1], "pad": [1, 2, 3, 4]})
+    tried = []
+    shrink(case, lambda candidate: bool(tried.append(candidate)))
+    assert {(3, 4), (1, 2)} <= {
+        tuple(each.attributes["pad"]) for each in tried if len(each.attributes.get("pad", ())) == 2
+    }
