@@ -192,7 +192,7 @@ def test_an_answer_that_is_no_tensor_is_one_of_another_type(subject, name):
 def test_a_value_too_many_is_no_answer(subject):
     outcome = ask(subject("gives_three"))
     assert isinstance(outcome, RefusedByTarget)
-    assert "3 values came back" in outcome.message
+    assert "the function returned 3 values" in outcome.message
 
 
 def test_words_that_cannot_be_written_are_made_so(subject):

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from maxpool_check.corpus.case import Case, Values
+from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.importers import onnx_node, onnx_testdata
-from maxpool_check.corpus.importers.suite import Suite, build_case, read_files
+from maxpool_check.corpus.importers.suite import Suite, read_files
 from maxpool_check.corpus.tensors import SizeLimits
 
 NAME = "onnx-backend"
@@ -44,27 +44,13 @@ def _collect_tests() -> list[Any]:
 
 
 def _cases(test: Any, version: str, limits: SizeLimits) -> list[Case]:
-    node = onnx_node.maxpool_of(test.model)
-    spec, _ = onnx_node.document_of(test.model)
-    outputs = onnx_node.outputs_of(test.model, node)
-    cases = []
-    for number, ((X, *_), values) in enumerate(test.data_sets):
-        printed = dict(zip(outputs, map(np.ascontiguousarray, values), strict=True))
-        cases.append(
-            build_case(
-                group="",
-                name=test.name if number == 0 else f"{test.name}/{number}",
-                title=f"{test.name}, test data set {number}",
-                spec=spec,
-                X=np.ascontiguousarray(X),
-                attributes=onnx_node.attributes_of(node),
-                outputs=onnx_node.requested_outputs(outputs),
-                expect=Values(printed.get("Y"), printed.get("Indices")),
-                path=f"{version}: {test.name}",
-                provenance={},
-                limits=limits,
-            )
-        )
+    outputs = onnx_node.outputs_of(test.model)
+    data_sets = {
+        number: (np.ascontiguousarray(X), dict(zip(outputs, map(np.ascontiguousarray, values), strict=True)))
+        for number, ((X, *_), values) in enumerate(test.data_sets)
+    }
+    path = Path(f"{version}: {test.name}")
+    cases = onnx_testdata.build_cases(test.model, test.name, "", data_sets, path, {}, limits)
     return [_with_provenance(case, version) for case in cases]
 
 

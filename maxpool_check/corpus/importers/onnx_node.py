@@ -85,15 +85,10 @@ def maxpool_of(model: ModelProto) -> NodeProto:
     return node
 
 
-def outputs_of(model: ModelProto, node: NodeProto) -> list[str]:
+def outputs_of(model: ModelProto) -> list[str]:
     """``Y`` or ``Indices`` for each output of the graph, in order."""
-    names = dict(zip(node.output, ("Y", "Indices"), strict=False))
+    names = dict(zip(maxpool_of(model).output, ("Y", "Indices"), strict=False))
     return [names[value.name] for value in model.graph.output]
-
-
-def requested_outputs(outputs: list[str]) -> tuple[str, ...]:
-    """The outputs that a case with these printed outputs requests."""
-    return ("Y", "Indices") if "Indices" in outputs else ("Y",)
 
 
 def document_of(model: ModelProto) -> tuple[str, int]:

@@ -86,21 +86,13 @@ def read(file: Path, root: Path, limits: SizeLimits) -> list[Case]:
     }
     return [
         build_case(
-            group=group,
-            name=file.stem,
-            title=description or file.stem,
-            spec=_document(test["attributes"], X),
-            X=X,
-            attributes=test["attributes"],
-            outputs=("Y", "Indices") if "Indices" in printed else ("Y",),
-            expect=Values(printed["Y"], printed.get("Indices")),
-            path=file,
-            provenance=provenance,
-            limits=limits,
+            group=group, name=file.stem, title=description or file.stem, spec=_document(test["attributes"], X), X=X,
+            attributes=test["attributes"], outputs=("Y", "Indices") if "Indices" in printed else ("Y",),
+            expect=Values(printed["Y"], printed.get("Indices")), path=file, provenance=provenance, limits=limits,
             covers=test.get("class_predicates", ()),
             tags=[tag for tag in (test.get("kind"), test.get("class_id"), template.get("id")) if tag],
         )
-    ]
+    ]  # fmt: skip
 
 
 def _test(file: Path) -> dict[str, Any]:
