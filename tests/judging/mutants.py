@@ -1,15 +1,26 @@
-"""Our own judging, wrong on purpose: a pytest plugin that replaces one public function of it.
+"""Our own judging, wrong on purpose: each mutant replaces one public function of it by a wrong one.
 
-``MUTANT=NAME pytest -p tests.judging.mutants``. Each mutant makes a wrong function of the right one that it replaces:
-``compare`` holds the outputs to an Oracle, ``judge`` makes verdicts of outcomes, ``same_values`` says where two Y
-agree, ``known`` looks for a known divergence.
+``python -m tests.judging.mutants FILE`` runs the tests of the judging once as they are and once for each mutant, and writes
+the first failure of each as JSON. Each mutant makes a wrong function of the right one: ``compare`` compares outputs with an
+Oracle, ``judge`` makes verdicts of outcomes, ``same_values`` says where two Y agree, ``known`` finds a known divergence.
 """
 
+import json
 import os
 import sys
+import traceback
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pytest
+
+HERE = Path(__file__).parent
+TESTS = [
+    str(HERE / f"test_{name}.py")
+    for name in ("examples", "verdicts", "layouts", "known", "interpretations", "comparison")
+]
+"""The quick ones first. Those that draw many examples notice as well, but take longer for each mutant."""
 
 MUTANTS = {}
 
@@ -347,18 +358,70 @@ def targets():
 
 
 def apply(name):
-    """Replace the right function by a wrong one, wherever it has been imported."""
+    """Replace the right function by the wrong one, wherever it has been imported."""
     target, make = MUTANTS[name]
     holder, attribute = targets()[target]
     right = getattr(holder, attribute)
     wrong = make(right)
     setattr(holder, attribute, wrong)
-    for module in [module for key, module in sys.modules.items() if key.startswith("maxpool_check")]:
+    for module in [module for key, module in sys.modules.items() if key.startswith(("maxpool_check", "tests"))]:
         if getattr(module, attribute, None) is right:
             setattr(module, attribute, wrong)
 
 
-def pytest_configure(config):
-    """Before any test is imported."""
-    if os.environ.get("MUTANT"):
-        apply(os.environ["MUTANT"])
+class Forks:
+    """A pytest plugin: runs the collected tests in a forked child for each mutant, up to the first that fails.
+
+    ``failures``: by mutant, the first failure, None where there was none; without a mutant under the name ``""``.
+    """
+
+    def __init__(self):
+        self.failures = {}
+        self.failure = None
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed and self.failure is None:
+            self.failure = {"test": report.nodeid, "error": str(report.longrepr)}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session):
+        if session.testsfailed:
+            # Pytest's own loop says so.
+            return None
+        for name in ("", *MUTANTS):
+            reader, writer = os.pipe()
+            process = os.fork()
+            if process == 0:
+                self.in_child(session, name, writer)
+            os.close(writer)
+            with os.fdopen(reader) as pipe:
+                self.failures[name] = json.loads(pipe.read() or '{"test": "", "error": "the process died"}')
+            os.waitpid(process, 0)
+        return True
+
+    def in_child(self, session, name, writer):
+        """Run the tests with a mutant, write the first failure, and end the process."""
+        try:
+            if name:
+                apply(name)
+            for item, following in zip(session.items, [*session.items[1:], None], strict=True):
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                if self.failure:
+                    break
+        except BaseException:
+            self.failure = {"test": "", "error": traceback.format_exc()}
+        with os.fdopen(writer, "w") as pipe:
+            json.dump(self.failure, pipe)
+        os._exit(0)
+
+
+def main(path):
+    """Write the first failure of each mutant as JSON. The exit code is pytest's."""
+    forks = Forks()
+    code = pytest.main([*TESTS, "-p", "no:cacheprovider"], plugins=[forks])
+    Path(path).write_text(json.dumps(forks.failures))
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
