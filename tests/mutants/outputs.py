@@ -59,13 +59,3 @@ def last_window_reads_out_of_bounds(X, attributes):
         return found
 
     return scan(X, attributes, table=table)
-
-
-def dies_of_the_stride(X, attributes):
-    """Divides by a stride of 0, in native code. Seen: ONNX Runtime up to 1.27.0."""
-    if isinstance(attributes["strides"], list) and 0 in attributes["strides"]:
-        import os
-        import signal
-
-        os.kill(os.getpid(), signal.SIGFPE)
-    return scan(X, attributes)
