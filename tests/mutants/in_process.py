@@ -1,129 +1,101 @@
-"""Which cases kill a kernel, by the judge itself in this process: quick, and only for kernels that survive and return.
+"""Which cases kill a kernel, by the judge in this process: quick, and only for kernels that survive and return.
 
-A kernel gets what the adapter of ``python:`` targets gives it, and the judge gets what the adapter returns. The command
+A kernel gets what the adapter of ``python:`` targets gives it, and the judge gets what that adapter returns. The command
 line measures the same with a process for each kernel: ``kill_matrix.measure``.
 """
 
 from __future__ import annotations
 
 import copy
+import sys
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import collect
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import Judged, judge
-from maxpool_check.reference.dtypes import name_of
-from maxpool_check.reference.pooling import Pooling
+from maxpool_check.judging.verdicts import judge
 from maxpool_check.results.outcomes import NotExecuted, Outcome, RefusedByTarget, Returned
-from maxpool_check.results.record import FAULTS
-from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, Variant
-from maxpool_check.specifications.languages import NotExpressible
+from maxpool_check.results.record import FAULTS, TargetDescription
+from maxpool_check.results.variants import DEFAULT_VARIANTS
+from maxpool_check.running.case_run import oracle_of
 from maxpool_check.specifications.refused import Refused
-from maxpool_check.specifications.translation import Translation, translate
+from maxpool_check.targets import requests
+from maxpool_check.targets.description import TargetLimits, TargetProfile
+from maxpool_check.targets.name import parse
+from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.worker.python_adapter import PythonFunction
 from tests.mutants.kill_matrix import CASES, CORRECT, FOLDER, Kernel, kernels
 
+Task = tuple[Case, Oracle | Refused, list[requests.VariantPlan]]
+"""A case, what its outputs are judged by, and its requests."""
 
-@dataclass(frozen=True)
-class Task:
-    """A case, ready to be executed and judged: its oracle, and the graph of each variant that can be expressed."""
-
-    case: Case
-    oracle: Judged
-    graphs: Mapping[Variant, Translation]
-
-
-@lru_cache(1)
-def tasks() -> tuple[Task, ...]:
-    """All cases of the corpus that a function of ONNX's attributes can execute."""
-    prepared = (_task(case) for case in collect([CASES]).cases)
-    return tuple(task for task in prepared if task.graphs)
-
-
-def _task(case: Case) -> Task:
-    variants = (WITH_INDICES, Y_ONLY) if "Indices" in case.outputs else (Y_ONLY,)
-    graphs = {variant: graph for variant in variants if (graph := _graph(case, variant)) is not None}
-    return Task(case, Oracle(case.X, case.resolved) if isinstance(case.resolved, Pooling) else case.resolved, graphs)
-
-
-def _graph(case: Case, variant: Variant) -> Translation | None:
-    indices = variant.has_indices
-    try:
-        graph = translate(
-            case.specification, case.attributes, name_of(case.X.dtype), case.X.shape, case.resolved, indices=indices
-        )
-    except NotExpressible:
-        return None
-    if graph.activation is not None:
-        return None
-    if isinstance(case.resolved, Refused) and isinstance(_resolved(case, seven_attributes(graph)), Pooling):
-        # The case lacks an attribute, and the function gets its default.
-        return None
-    return graph
-
-
-def _resolved(case: Case, attributes: Mapping[str, Any]) -> Pooling | Refused:
-    try:
-        return case.specification.pooling(attributes, name_of(case.X.dtype), case.X.shape, case.policies)
-    except Refused as refused:
-        return refused
-
-
-def seven_attributes(graph: Translation) -> dict[str, Any]:
-    """ONNX's seven attributes, with their defaults."""
-    rank = max(len(graph.shape) - 2, 0)
-    return {
-        "kernel_shape": [], "strides": [1] * rank, "dilations": [1] * rank, "pads": [0] * 2 * rank,
-        "auto_pad": "NOTSET", "ceil_mode": 0, "storage_order": 0, **copy.deepcopy(dict(graph.attributes)),
-    }  # fmt: skip
-
-
-Kill = tuple[str, str]
+Fault = tuple[str, str]
 """The id of a case and the name of a variant."""
 
 
-def faults(kernel: Kernel) -> Iterator[Kill]:
-    """The cases and variants with which the judge finds fault, in the order of the corpus."""
-    adapter = PythonFunction({"function": [str(FOLDER / f"{kernel.module}.py"), kernel.name]})
-    for task in tasks():
-        outcomes = {variant: _outcome(adapter, task.case, variant, graph) for variant, graph in task.graphs.items()}
-        for variant, judgement in judge(task.oracle, outcomes).items():
+def faults(kernel: Kernel) -> Iterator[Fault]:
+    """The executions of a kernel that are faults, in the order of the corpus."""
+    with mock.patch.object(sys, "path", list(sys.path)):
+        adapter = PythonFunction({"function": [str(FOLDER / f"{kernel.module}.py"), kernel.name]})
+    for case, oracle, plans in tasks():
+        outcomes = {
+            plan.variant: requests.result(plan, [_outcome(adapter, each) for each in plan.requests], profile()).outcome
+            for plan in plans
+        }
+        for variant, judgement in judge(oracle, outcomes).items():
             if judgement.verdict in FAULTS:
-                yield task.case.id, variant.name
+                yield case.id, variant.name
 
 
-def _outcome(adapter: PythonFunction, case: Case, variant: Variant, graph: Translation) -> Outcome:
-    request = {"attributes": seven_attributes(graph), "outputs": list(variant.outputs)}
+def first_kills(kernel: Kernel, count: int) -> list[str]:
+    """The first cases that kill a kernel, no more than ``count``."""
+    kills: dict[str, None] = {}
+    for case, variant in faults(kernel):
+        if (case, variant) not in excused():
+            kills[case] = None
+        if len(kills) == count:
+            break
+    return list(kills)
+
+
+@lru_cache(1)
+def excused() -> frozenset[Fault]:
+    """The faults of the first correct kernel: no kill of any other."""
+    return frozenset(faults(next(kernel for kernel in kernels() if kernel.module == CORRECT)))
+
+
+@lru_cache(1)
+def tasks() -> list[Task]:
+    """All cases of the corpus that a kernel can execute."""
+    planned = ((case, requests.plan(case, DEFAULT_VARIANTS, profile())) for case in collect([CASES]).cases)
+    return [(case, oracle_of(case), plans) for case, plans in planned if any(plan.parts for plan in plans)]
+
+
+@lru_cache(1)
+def profile() -> TargetProfile:
+    """A kernel as a target."""
+    name = f"python:{Path(__file__)}:kernel"
+    description = TargetDescription(
+        name=name, distribution="python", version="0", provider="CPUExecutionProvider", providers=(), session_options={},
+        python="", numpy="", newest_opset=None, speaks="attributes",
+    )  # fmt: skip
+    return TargetProfile(parse(name), description, TargetLimits(None, None), ())
+
+
+def _outcome(adapter: PythonFunction, request: Request) -> Outcome:
+    message = {"attributes": copy.deepcopy(dict(request.attributes)), "outputs": list(request.outputs)}
     with warnings.catch_warnings():
         # In a process of its own a kernel's warnings go to stderr.
         warnings.simplefilter("ignore")
-        reply = adapter.ask(request, {"X": np.array(graph.input(case.X), order="C")})
+        reply = adapter.ask(message, {"X": np.array(request.X, order="C")})
     if reply["type"] == "refusal":
         return RefusedByTarget(reply["status"], reply["message"])
     if reply["type"] == "unable":
         return NotExecuted(reply["message"])
-    return Returned({name: graph.output(name, np.asarray(value)) for name, value in reply["outputs"].items()})
-
-
-def first_kills(kernel: Kernel, count: int) -> list[str]:
-    """The first cases that kill a kernel, and no more than ``count``."""
-    killing: dict[str, None] = {}
-    for case, variant in faults(kernel):
-        if case not in killing and (case, variant) not in excused():
-            killing[case] = None
-            if len(killing) == count:
-                break
-    return list(killing)
-
-
-@lru_cache(1)
-def excused() -> frozenset[Kill]:
-    """Where the judge finds fault with the first correct kernel: no kill of any other."""
-    return frozenset(faults(next(kernel for kernel in kernels() if kernel.module == CORRECT)))
+    return Returned({name: np.asarray(value) for name, value in reply["outputs"].items()})
