@@ -21,10 +21,18 @@ ONE_RECORD = ("json", "junit", "sarif")
     help="What to make of it.  [default: text]",
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write it here, not to stdout.")
+@click.option(
+    "--cases", type=click.Path(path_type=Path), metavar="PATH",
+    help="Say on stderr which cases of PATH the record does not hold, and which have changed since.",
+)  # fmt: skip
 @click.option("-v", "--verbose", is_flag=True, help="Show known divergences in full.")
 @options.color
-def command(records: tuple[Path, ...], form: str, output: Path | None, verbose: bool, color: str) -> int:
+def command(
+    records: tuple[Path, ...], form: str, output: Path | None, cases: Path | None, verbose: bool, color: str
+) -> int:
     """Render records. Exits with 3 if one of them is incomplete."""
+    from maxpool_check.comparing.corpus_difference import corpus_difference
+    from maxpool_check.corpus.tensors import Limits
     from maxpool_check.results.record import ExitCode
 
     if form in ONE_RECORD and len(records) > 1:
@@ -47,6 +55,10 @@ def command(records: tuple[Path, ...], form: str, output: Path | None, verbose: 
                 file.writelines(parts())
         except OSError as error:
             raise click.UsageError(f"cannot write {output}: {error.strerror}") from error
+    if cases is not None:
+        corpus = options.collect((cases,), Limits().cells)
+        for path, record in zip(records, stored, strict=True):
+            click.echo(f"{path}: {corpus_difference(record.executions, corpus.cases)}", err=True)
     incomplete = any(record.footer is None for record in stored)
     if incomplete:
         click.echo("incomplete: the run did not end", err=True)
