@@ -94,7 +94,7 @@ def assert_lines_in_order(lines, page):
     """All lines are in the page, in their order; the page may have others between them."""
     rest = iter(page.splitlines())
     for line in lines.splitlines():
-        assert line in rest, f"make reports: {line}"
+        assert line in rest, f"make pages: {line}"
 
 
 def test_there_are_reports_of_the_releases_that_matter():
@@ -191,7 +191,7 @@ def test_the_page_of_the_documents_is_what_the_reference_says(cli):
 
 
 def test_the_page_of_the_kinds_is_made_from_them(cli):
-    assert (REPORTS / "kinds.md").read_text() == cli("explain", "--format", "markdown").out, "make reports"
+    assert (REPORTS / "kinds.md").read_text() == cli("explain", "--format", "markdown").out, "make pages"
 
 
 def test_the_page_of_the_documents_has_all_of_them_at_every_point_where_they_differ():
