@@ -1,6 +1,5 @@
 """The shipped corpus: what it holds, and the verdicts on real releases of ONNX Runtime."""
 
-import json
 from collections import Counter
 from importlib.metadata import version
 from itertools import groupby
@@ -18,10 +17,12 @@ from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import SPECIFICATIONS
 from tests.conftest import CASES
 from tests.reference.test_equivalence import assert_same
+from tests.report_matrix import REPORTS, record_at
 
 CORPUS = collect([CASES])
 FILES = {name: list(cases) for name, cases in groupby(CORPUS.cases, lambda case: case.id.partition(":")[0])}
 OLD = "onnxruntime==1.23.2"
+OLD_RECORD = REPORTS / "onnxruntime-1.23.2-cpu.jsonl.gz"
 
 
 def test_the_reference_reproduces_every_expectation():
@@ -58,14 +59,14 @@ def test_every_case_has_a_title_of_its_own():
 def test_the_worked_examples_are_there():
     files = ("sonnx/real:", "sonnx/float:", "sonnx/int:")
     sonnx = {case.id.partition(":")[2] for case in CORPUS.cases if case.id.startswith(files)}
-    assert sonnx == {
+    assert sonnx >= {
         "real-example", *[f"float-example-{i}" for i in range(1, 5)], *[f"int-example-{i}" for i in range(1, 6)],
     }  # fmt: skip
     for page, count in (("onnx/examples:", 15), ("nhwc/examples:", 15)):
         assert sum(case.id.startswith(page) for case in CORPUS.cases) >= count
     openvino = {case.id.partition(":")[2] for case in CORPUS.cases if case.id.startswith("openvino/examples-8:")}
     assert {f"example-{number}" for number in range(1, 8)} <= openvino
-    assert sum(name.startswith("xml-") for name in openvino) == 3
+    assert sum(name.startswith("xml-") for name in openvino) >= 3
 
 
 def test_every_document_dtype_and_form_of_expectation_is_used():
@@ -88,16 +89,18 @@ def test_every_known_divergence_names_cases():
     assert unmatched(read_known(path), [case.id for case in CORPUS.cases], path) == []
 
 
-def executions(done):
-    """The executions of a run by case and variant; the run is as the known divergences expect."""
+def executions(done, new=frozenset()):
+    """The executions of a run by case and variant; the run is as the known divergences expect, but for ``new`` cases."""
+    results = done.json["results"]
     unexpected = [
         f"{execution['case']} ({execution['variant']}): {execution['verdict']} {execution['message']}"
-        for execution in done.json["results"]
-        if execution["unexpected"]
+        for execution in results
+        if execution["unexpected"] and execution["case"] not in new
     ]
     not_expected = [entry for entry in done.json["known"] if entry["status"] in ("stale", "expired")]
-    assert (unexpected, not_expected, done.json["errors"], done.code) == ([], [], [], 0)
-    return {(execution["case"], execution["variant"]): execution for execution in done.json["results"]}
+    assert (unexpected, not_expected, done.json["errors"]) == ([], [], [])
+    assert done.code == int(any(execution["unexpected"] for execution in results))
+    return {(execution["case"], execution["variant"]): execution for execution in results}
 
 
 def wrong_cells(execution):
@@ -123,7 +126,10 @@ def test_the_installed_release_is_as_expected(cli):
 
 @pytest.mark.network
 def test_1_23_2_is_as_expected_and_shows_the_defects_that_sonnx_prints(cli):
-    executed = executions(cli("run", CASES, "-t", OLD, "--format", "json"))
+    # Nobody who adds a case needs to know what an old release does with it.
+    recorded = {execution.case: execution.case_sha256 for execution in record_at(OLD_RECORD).executions}
+    new = {case.id for case in CORPUS.cases if recorded.get(case.id) != case.sha256}
+    executed = executions(cli("run", CASES, "-t", OLD, "--format", "json"), new)
     assert wrong_cells(executed["sonnx/float:float-example-3", "indices"]) == [
         ("Y", [0, 0, 0, 0], "-inf", "-1.7976931348623157e+308", "y-lowest-for-neg-inf"),
         ("Indices", [0, 0, 0, 0], "0", "-4", "indices-sentinel"),
