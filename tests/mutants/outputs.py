@@ -53,9 +53,9 @@ def last_window_reads_out_of_bounds(X, attributes):
     """Lets the last window of an axis begin one cell later. Plausible: an end that is one too far."""
 
     def table(axis):
-        found = positions(axis)
+        table_of_taps = positions(axis)
         if axis.output > 1:
-            found[-1] += 1
-        return found
+            table_of_taps[-1] += 1
+        return table_of_taps
 
     return scan(X, attributes, table=table)

@@ -122,7 +122,7 @@ def test_planes_at_the_limits_of_the_types_that_positions_are_kept_in(name, size
 def test_windows_that_reach_far_out_of_x_or_miss_it(axis, first):
     other = Axis(3, 2, 1, 1, 1, 1, 4)
     geometry = (axis, other) if first else (other, axis)
-    sizes = [one.size for one in geometry]
+    sizes = [axis.size for axis in geometry]
     for X in (np.arange(2 * np.prod(sizes), dtype=np.int8), -np.arange(2 * np.prod(sizes), dtype=np.float64) * 0.0):
         X = X.reshape(1, 2, *sizes)
         pooling = Pooling(geometry, Policies())
