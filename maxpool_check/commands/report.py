@@ -32,7 +32,6 @@ def command(
 ) -> int:
     """Render records. Exits with 3 if one of them is incomplete."""
     from maxpool_check.comparing.corpus_difference import corpus_difference
-    from maxpool_check.corpus.tensors import Limits
     from maxpool_check.results.record import ExitCode
 
     if form in ONE_RECORD and len(records) > 1:
@@ -56,7 +55,7 @@ def command(
         except OSError as error:
             raise click.UsageError(f"cannot write {output}: {error.strerror}") from error
     if cases is not None:
-        corpus = options.collect((cases,), Limits().cells)
+        corpus = options.collect((cases,), options.DEFAULT_CELLS)
         for path, record in zip(records, stored, strict=True):
             click.echo(f"{path}: {corpus_difference(record.executions, corpus.cases)}", err=True)
     incomplete = any(record.footer is None for record in stored)
