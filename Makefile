@@ -1,13 +1,18 @@
-# make run    the corpus on the installed ONNX Runtime; reports in build/
-# make test   lint, types and all tests
-# make check  lint and types
-# make mutants which cases notice which of the kernels that are wrong on purpose
-# make bench how fast the tool is, against what it stands on; writes reports/benchmark.md
-# make test-runtimes the adapters of the other runtimes, against the real ones
-# make generated the cases of cases/generated/
-# make report the committed reports, from real runs
-# make report-runtimes those of the other runtimes
-# make history what every minor version of ONNX Runtime shows
+# make run              the corpus on the installed ONNX Runtime; reports in build/
+# make test             lint, types, and every test that is not long; what CI runs
+# make test-all         make test, the kill matrix by the command line, the adapters of all runtimes, the smallest benchmark
+# make test-runtimes    the adapters of the other runtimes, on the real ones
+# make check            lint and types
+# make format           format the code
+# make mutants          print which cases notice which of the kernels that are wrong on purpose
+# make bench            measure how fast the tool is, compared with what it stands on; writes reports/benchmark.md
+# make generated        write cases/generated/
+# make reports          write reports/ from real runs: report, report-runtimes, history and pages
+# make report           ... of ONNX Runtime
+# make report-runtimes  ... of the other runtimes
+# make history          ... of every minor version of ONNX Runtime
+# make pages            ... the pages that need no runtime: documents, kinds, the matrix
+# make constraints      renew tests/constraints.txt, the versions that are installed for the tests
 
 PYTHON ?= python3
 ENVIRONMENT := .venv
@@ -17,24 +22,28 @@ HISTORY := 1.15.1..1.31.1,every=minor
 
 GENERATED := onnx-22 sonnx openvino-14 ort-nhwc-11 ngraph-0 xmos-maxpool2d
 
-.PHONY: run test mutants bench test-runtimes check format generated report report-runtimes history clean
+.PHONY: run test test-all test-runtimes mutants bench check format generated reports report report-runtimes history pages constraints clean
 
 run: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/ -o build/record.jsonl --report markdown=build/report.md --report json=build/report.json
 
 test: check
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist worksteal
+
+test-all: test test-runtimes
+	$(BIN)/pytest -m long
+
+# They need about 1.5 GB and a Vulkan driver; what is not there is skipped.
+test-runtimes: export ORT_WEBGPU_EP_ALLOW_SOFTWARE_ADAPTER = 1
+test-runtimes: export VK_ICD_FILENAMES = /usr/lib/chromium/vk_swiftshader_icd.json
+test-runtimes: $(BIN)/.installed-for-tests
+	$(BIN)/pytest -m runtimes
 
 mutants: $(BIN)/.installed-for-tests
 	$(BIN)/python -m tests.mutants
 
 bench: $(BIN)/.installed-for-tests
 	$(BIN)/python -m tests.bench
-
-test-runtimes: export ORT_WEBGPU_EP_ALLOW_SOFTWARE_ADAPTER = 1
-test-runtimes: export VK_ICD_FILENAMES = /usr/lib/chromium/vk_swiftshader_icd.json
-test-runtimes: $(BIN)/.installed-for-tests
-	$(BIN)/pytest -m runtimes
 
 check: $(BIN)/.installed-for-tests
 	$(BIN)/ruff check .
@@ -52,13 +61,19 @@ generated: $(BIN)/.installed
 	  $(BIN)/maxpool-check generate --spec $$spec --strength 2 --seed 0 -o cases/generated/$$spec.yaml || exit; \
 	done
 
+reports: report report-runtimes history pages
+
+# Those that need no runtime.
+pages: $(BIN)/.installed-for-tests
+	$(BIN)/maxpool-check documents cases/ > reports/documents.md
+	$(BIN)/maxpool-check explain --format markdown > reports/kinds.md
+	$(BIN)/python -m tests.report_matrix
+
 report: $(BIN)/.installed
 	for version in $(REPORTED); do \
 	  $(BIN)/maxpool-check run cases/ -q -t onnxruntime==$$version -o reports/onnxruntime-$$version-cpu.jsonl.gz \
 	    --report markdown=reports/onnxruntime-$$version-cpu.md || exit; \
 	done
-	$(BIN)/maxpool-check documents cases/ > reports/documents.md
-	$(BIN)/maxpool-check explain --format markdown > reports/kinds.md
 
 history: $(BIN)/.installed
 	$(BIN)/maxpool-check history cases/ --versions $(HISTORY) -j 2 \
@@ -95,6 +110,10 @@ $(BIN)/.installed: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $@
 
-$(BIN)/.installed-for-tests: $(BIN)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
-	touch $@
+# The versions in tests/constraints.txt, so that a new release of a runtime changes no test result.
+$(BIN)/.installed-for-tests: $(BIN)/python pyproject.toml tests/constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint tests/constraints.txt --editable '.[test]'
+	touch $(BIN)/.installed $@
+
+constraints: $(BIN)/.installed
+	$(BIN)/uv pip compile --quiet --upgrade --universal --extra test --no-header --no-annotate pyproject.toml -o tests/constraints.txt

@@ -10,6 +10,7 @@ import click
 
 from maxpool_check.commands import options, rendering
 from maxpool_check.commands.records import read
+from maxpool_check.comparing.corpus_difference import corpus_difference
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import ExitCode
 
@@ -24,9 +25,15 @@ ONE_RECORD = ("json", "junit", "sarif")
     help="The format of the report.  [default: text]",
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to a file, not to stdout.")
+@click.option(
+    "--cases", type=click.Path(path_type=Path), metavar="PATH",
+    help="Say on stderr which cases of PATH the record does not hold, and which have changed since.",
+)  # fmt: skip
 @click.option("-v", "--verbose", is_flag=True, help="Show known divergences in full.")
 @options.color
-def command(records: tuple[Path, ...], form: str, output: Path | None, verbose: bool, color: str) -> int:
+def command(
+    records: tuple[Path, ...], form: str, output: Path | None, cases: Path | None, verbose: bool, color: str
+) -> int:
     """Render records. Exits with 3 if one of them is incomplete."""
     if form in ONE_RECORD and len(records) > 1:
         raise click.UsageError(f"--format {form} is one document for one record")
@@ -43,6 +50,10 @@ def command(records: tuple[Path, ...], form: str, output: Path | None, verbose: 
             code = record.footer.exit_code if record.footer else ExitCode.INCOMPLETE
             file.write("\n" if number else "")
             rendering.FORMATS[form](RunReport(record, code, options.width(), colored, verbose), file)
+    if cases is not None:
+        corpus = options.collect((cases,), options.DEFAULT_CELLS)
+        for path, record in zip(records, stored, strict=True):
+            click.echo(f"{path}: {corpus_difference(record.executions, corpus.cases)}", err=True)
     if all(record.footer for record in stored):
         return ExitCode.AS_EXPECTED
     click.echo("incomplete: the run did not end", err=True)

@@ -9,6 +9,7 @@ from tests.bench.measuring import Figure, process, python, ratio
 from tests.bench.rows import Row
 
 
+@pytest.mark.long
 def test_the_smallest_one_writes_every_row(tmp_path):
     page = tmp_path / "benchmark.md"
     process(python("-m", "tests.bench", "--tiny", "-o", page))

@@ -1,15 +1,26 @@
-"""Our own judging, wrong on purpose: a pytest plugin that replaces one public function of it.
+"""Our own judging, wrong on purpose: each mutant replaces one public function of it by a wrong one.
 
-``MUTANT=NAME pytest -p tests.judging.mutants``. Each mutant makes a wrong function of the right one that it replaces:
-``compare`` holds the outputs to an Oracle, ``judge`` makes verdicts of outcomes, ``same_values`` says where two Y
-agree, ``known`` looks for a known divergence.
+``python -m tests.judging.mutants FILE`` runs the tests of the judging once as they are and once for each mutant, and writes
+the first failure of each as JSON. Each mutant makes a wrong function of the right one: ``compare`` compares outputs with an
+Oracle, ``judge`` makes verdicts of outcomes, ``same_values`` says where two Y agree, ``known`` finds a known divergence.
 """
 
+import json
 import os
 import sys
+import traceback
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pytest
+
+HERE = Path(__file__).parent
+TESTS = [
+    str(HERE / f"test_{name}.py")
+    for name in ("examples", "verdicts", "layouts", "known", "interpretations", "comparison")
+]
+"""The quick ones first. Those that draw many examples notice as well, but take longer for each mutant."""
 
 MUTANTS = {}
 
@@ -25,15 +36,15 @@ def mutant(target):
 
 
 def changing(change):
-    """A compare that sees other outputs than came: ``change(name, value, right)`` gives each of them."""
+    """A compare that gets other outputs: ``change(name, value, right, oracle)`` gives each of them."""
 
     def make(compare):
-        def compared(expected, outputs, asked):
-            right = {"Y": expected.pooled.Y, "Indices": expected.pooled.Indices}
+        def compared(oracle, outputs, names):
+            right = {"Y": oracle.pooled.Y, "Indices": oracle.pooled.Indices}
             # In the document's layout, as the outputs are.
-            right = {name: expected.pooling.layout.from_core(value) for name, value in right.items()}
-            seen = {name: change(name, value, right[name], expected) for name, value in outputs.items()}
-            return compare(expected, seen, asked)
+            right = {name: oracle.pooling.layout.from_core(value) for name, value in right.items()}
+            seen = {name: change(name, value, right[name], oracle) for name, value in outputs.items()}
+            return compare(oracle, seen, names)
 
         return compared
 
@@ -41,7 +52,7 @@ def changing(change):
 
 
 def alike(value, right):
-    """Whether an output can be held to the right one cell by cell."""
+    """Whether an output can be compared with the right one cell by cell."""
     return value.shape == right.shape and value.dtype == right.dtype
 
 
@@ -70,14 +81,14 @@ def minus_zero_equals_zero(same_values):
 @mutant("compare")
 def indices_are_not_read(compare):
     """Looks at Y alone."""
-    return lambda expected, outputs, asked: compare(expected, outputs, ("Y",))
+    return lambda oracle, outputs, names: compare(oracle, outputs, ("Y",))
 
 
 @mutant("compare")
 def y_is_not_read(compare):
     """Looks at Indices alone."""
 
-    def change(name, value, right, expected):
+    def change(name, value, right, oracle):
         return right if name == "Y" and alike(value, right) else value
 
     return changing(change)(compare)
@@ -87,7 +98,7 @@ def y_is_not_read(compare):
 def shapes_are_broadcast(compare):
     """Accepts an output that can be broadcast to the right shape."""
 
-    def change(name, value, right, expected):
+    def change(name, value, right, oracle):
         try:
             return np.broadcast_to(value, right.shape)
         except ValueError:
@@ -100,7 +111,7 @@ def shapes_are_broadcast(compare):
 def types_of_one_size_are_equal(compare):
     """Reads the bits, and not what they are of."""
 
-    def change(name, value, right, expected):
+    def change(name, value, right, oracle):
         same_size = value.dtype.itemsize == right.dtype.itemsize and not value.dtype.hasobject
         return value.view(right.dtype) if same_size and value.ndim else value
 
@@ -111,7 +122,7 @@ def types_of_one_size_are_equal(compare):
 def shapes_are_cut(compare):
     """Compares the part that both have."""
 
-    def change(name, value, right, expected):
+    def change(name, value, right, oracle):
         if value.ndim != right.ndim or value.shape == right.shape or value.dtype != right.dtype:
             return value
         filled = right.copy()
@@ -126,7 +137,7 @@ def shapes_are_cut(compare):
 def the_dtype_is_ignored(compare):
     """Converts an output to the right dtype."""
 
-    def change(name, value, right, expected):
+    def change(name, value, right, oracle):
         with np.errstate(all="ignore"):
             return value.astype(right.dtype)
 
@@ -137,8 +148,8 @@ def the_dtype_is_ignored(compare):
 def the_first_cells_only(compare):
     """Compares the first plane of each output."""
 
-    def change(name, value, right, expected):
-        if not alike(value, right) or expected.pooling.layout.value != "channels-first":
+    def change(name, value, right, oracle):
+        if not alike(value, right) or oracle.pooling.layout.value != "channels-first":
             return value
         later = np.zeros(value.shape, bool)
         later.reshape(-1, max(1, int(np.prod(value.shape[2:]))))[1:] = True
@@ -151,7 +162,7 @@ def the_first_cells_only(compare):
 def not_the_last_cell(compare):
     """Compares all cells but the last."""
 
-    def change(name, value, right, expected):
+    def change(name, value, right, oracle):
         if not alike(value, right) or value.size < 2:
             return value
         last = (np.arange(value.size) == value.size - 1).reshape(value.shape)
@@ -162,10 +173,10 @@ def not_the_last_cell(compare):
 
 @mutant("compare")
 def empty_windows_excuse_everything(compare):
-    """Takes an answer for right if any of its windows is empty."""
+    """Takes all outputs for right if any window is empty."""
 
-    def change(name, value, right, expected):
-        return right if expected.pooled.empty.any() and alike(value, right) else value
+    def change(name, value, right, oracle):
+        return right if oracle.pooled.empty.any() and alike(value, right) else value
 
     return changing(change)(compare)
 
@@ -174,7 +185,7 @@ def empty_windows_excuse_everything(compare):
 def near_is_equal(compare):
     """Allows a relative difference of a millionth."""
 
-    def change(name, value, right, expected):
+    def change(name, value, right, oracle):
         if name != "Y" or not alike(value, right):
             return value
         with np.errstate(all="ignore"):
@@ -187,7 +198,7 @@ def near_is_equal(compare):
 def lowest_is_minus_infinity(compare):
     """Takes the lowest finite value for -inf."""
 
-    def change(name, value, right, expected):
+    def change(name, value, right, oracle):
         if name != "Y" or not alike(value, right):
             return value
         numbers, due = value.astype(np.float64), right.astype(np.float64)
@@ -198,9 +209,9 @@ def lowest_is_minus_infinity(compare):
 
 @mutant("compare")
 def negative_indices_are_ignored(compare):
-    """Takes a negative index for an index that was not given."""
+    """Takes a negative index for a missing one."""
 
-    def change(name, value, right, expected):
+    def change(name, value, right, oracle):
         return where(value, right, value < 0) if name == "Indices" and alike(value, right) else value
 
     return changing(change)(compare)
@@ -208,10 +219,10 @@ def negative_indices_are_ignored(compare):
 
 @mutant("compare")
 def missing_outputs_are_ignored(compare):
-    """Holds what came to the document, and nothing else."""
+    """Compares the outputs that are there, and nothing else."""
 
-    def compared(expected, outputs, asked):
-        return compare(expected, outputs, tuple(name for name in asked if name in outputs))
+    def compared(oracle, outputs, names):
+        return compare(oracle, outputs, tuple(name for name in names if name in outputs))
 
     return compared
 
@@ -220,37 +231,37 @@ def missing_outputs_are_ignored(compare):
 def any_of_equal_maxima_always(compare):
     """Accepts any of several equal maxima whatever the policy."""
 
-    def compared(expected, outputs, asked):
-        policies = expected.pooling.policies
+    def compared(oracle, outputs, names):
+        policies = oracle.pooling.policies
         interpretations = replace(policies, tie=type(policies.tie)("any"))
-        return compare(type(expected)(expected.X, replace(expected.pooling, policies=interpretations)), outputs, asked)
+        return compare(type(oracle)(oracle.X, replace(oracle.pooling, policies=interpretations)), outputs, names)
 
     return compared
 
 
 @mutant("compare")
-def any_reading_of_nan_always(compare):
+def any_interpretation_of_nan_always(compare):
     """Accepts every interpretation of NaN whatever the policy."""
 
-    def compared(expected, outputs, asked):
-        policies = expected.pooling.policies
+    def compared(oracle, outputs, names):
+        policies = oracle.pooling.policies
         interpretations = replace(policies, nan=type(policies.nan)("unspecified"))
-        return compare(type(expected)(expected.X, replace(expected.pooling, policies=interpretations)), outputs, asked)
+        return compare(type(oracle)(oracle.X, replace(oracle.pooling, policies=interpretations)), outputs, names)
 
     return compared
 
 
 def conforming(fits):
-    """A judge that takes an outcome for right where it fits."""
+    """A judge that takes an outcome for right where ``fits(oracle, verdict)``."""
 
     def make(judge):
-        def judged(meaning, outcomes):
-            found = judge(meaning, outcomes)
+        def judged(oracle, outcomes):
+            judgements = judge(oracle, outcomes)
             return {
-                variant: replace(one, verdict=type(one.verdict)("conforms"), kinds=())
-                if fits(meaning, one.verdict.value)
-                else one
-                for variant, one in found.items()
+                variant: replace(judgement, verdict=type(judgement.verdict)("conforms"), kinds=())
+                if fits(oracle, judgement.verdict.value)
+                else judgement
+                for variant, judgement in judgements.items()
             }
 
         return judged
@@ -261,51 +272,51 @@ def conforming(fits):
 @mutant("judge")
 def a_refusal_conforms(judge):
     """Counts the refusal of what the document allows as right."""
-    return conforming(lambda meaning, verdict: verdict == "refuses")(judge)
+    return conforming(lambda oracle, verdict: verdict == "refuses")(judge)
 
 
 @mutant("judge")
 def a_crash_conforms(judge):
     """Counts a death as a refusal."""
-    return conforming(lambda meaning, verdict: verdict == "crashes")(judge)
+    return conforming(lambda oracle, verdict: verdict == "crashes")(judge)
 
 
 @mutant("judge")
 def a_time_out_conforms(judge):
     """Counts silence as a refusal."""
-    return conforming(lambda meaning, verdict: verdict == "times-out")(judge)
+    return conforming(lambda oracle, verdict: verdict == "times-out")(judge)
 
 
 @mutant("judge")
 def an_error_conforms(judge):
-    """Counts what went wrong in the asking as right."""
-    return conforming(lambda meaning, verdict: verdict == "error")(judge)
+    """Counts a failed execution as right."""
+    return conforming(lambda oracle, verdict: verdict == "error")(judge)
 
 
 @mutant("judge")
-def not_asked_conforms(judge):
-    """Counts what was not asked as right."""
-    return conforming(lambda meaning, verdict: verdict == "not-expressible")(judge)
+def not_executed_conforms(judge):
+    """Counts what was not executed as right."""
+    return conforming(lambda oracle, verdict: verdict == "not-expressible")(judge)
 
 
 @mutant("judge")
 def undefined_conforms(judge):
     """Counts what no document defines as right."""
-    return conforming(lambda meaning, verdict: verdict == "undefined")(judge)
+    return conforming(lambda oracle, verdict: verdict == "undefined")(judge)
 
 
 @mutant("judge")
-def answers_to_what_is_excluded_conform(judge):
-    """Counts an answer to a graph that the document excludes as right."""
-    return conforming(lambda meaning, verdict: verdict == "diverges" and not hasattr(meaning, "pooling"))(judge)
+def outputs_of_excluded_graphs_conform(judge):
+    """Counts outputs of a graph that the document excludes as right."""
+    return conforming(lambda oracle, verdict: verdict == "diverges" and not hasattr(oracle, "pooling"))(judge)
 
 
 @mutant("judge")
-def questions_are_judged_alone(judge):
-    """Never holds two answers to each other."""
+def variants_are_judged_alone(judge):
+    """Never compares two executions with each other."""
 
-    def judged(meaning, outcomes):
-        return {variant: judge(meaning, {variant: outcome})[variant] for variant, outcome in outcomes.items()}
+    def judged(oracle, outcomes):
+        return {variant: judge(oracle, {variant: outcome})[variant] for variant, outcome in outcomes.items()}
 
     return judged
 
@@ -314,22 +325,22 @@ def questions_are_judged_alone(judge):
 def known_in_any_kinds(known):
     """Lets an entry expect whatever kinds a case shows."""
 
-    def found(self, case, variant, kinds):
+    def wrong(self, case, variant, kinds):
         others = [entry for entry in self.entries if entry.binds(case)]
         return known(self, case, variant, kinds) or (others[0] if others else None)
 
-    return found
+    return wrong
 
 
 @mutant("known")
 def expired_entries_are_known(known):
     """Forgets the date of an entry."""
 
-    def found(self, case, variant, kinds):
+    def wrong(self, case, variant, kinds):
         late = [entry for entry in self.entries if entry.expects(case, variant, frozenset(kinds))]
         return known(self, case, variant, kinds) or (late[0] if late else None)
 
-    return found
+    return wrong
 
 
 def targets():
@@ -347,18 +358,70 @@ def targets():
 
 
 def apply(name):
-    """Replace the right function by a wrong one, wherever it has been imported."""
+    """Replace the right function by the wrong one, wherever it has been imported."""
     target, make = MUTANTS[name]
     holder, attribute = targets()[target]
     right = getattr(holder, attribute)
     wrong = make(right)
     setattr(holder, attribute, wrong)
-    for module in [module for key, module in sys.modules.items() if key.startswith("maxpool_check")]:
+    for module in [module for key, module in sys.modules.items() if key.startswith(("maxpool_check", "tests"))]:
         if getattr(module, attribute, None) is right:
             setattr(module, attribute, wrong)
 
 
-def pytest_configure(config):
-    """Before any test is imported."""
-    if os.environ.get("MUTANT"):
-        apply(os.environ["MUTANT"])
+class Forks:
+    """A pytest plugin: runs the collected tests in a forked child for each mutant, up to the first that fails.
+
+    ``failures``: by mutant, the first failure, None where there was none; without a mutant under the name ``""``.
+    """
+
+    def __init__(self):
+        self.failures = {}
+        self.failure = None
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed and self.failure is None:
+            self.failure = {"test": report.nodeid, "error": str(report.longrepr)}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session):
+        if session.testsfailed:
+            # Pytest's own loop says so.
+            return None
+        for name in ("", *MUTANTS):
+            reader, writer = os.pipe()
+            process = os.fork()
+            if process == 0:
+                self.in_child(session, name, writer)
+            os.close(writer)
+            with os.fdopen(reader) as pipe:
+                self.failures[name] = json.loads(pipe.read() or '{"test": "", "error": "the process died"}')
+            os.waitpid(process, 0)
+        return True
+
+    def in_child(self, session, name, writer):
+        """Run the tests with a mutant, write the first failure, and end the process."""
+        try:
+            if name:
+                apply(name)
+            for item, following in zip(session.items, [*session.items[1:], None], strict=True):
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                if self.failure:
+                    break
+        except BaseException:
+            self.failure = {"test": "", "error": traceback.format_exc()}
+        with os.fdopen(writer, "w") as pipe:
+            json.dump(self.failure, pipe)
+        os._exit(0)
+
+
+def main(path):
+    """Write the first failure of each mutant as JSON. The exit code is pytest's."""
+    forks = Forks()
+    code = pytest.main([*TESTS, "-p", "no:cacheprovider"], plugins=[forks])
+    Path(path).write_text(json.dumps(forks.failures))
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

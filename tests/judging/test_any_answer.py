@@ -1,4 +1,4 @@
-"""Whatever comes, the judge says of every wrong cell one thing, and nothing of a right one."""
+"""Whatever the outputs, the judge has one kind for every wrong cell, and none for a right one."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -26,11 +26,11 @@ READY = [
 
 
 @st.composite
-def answers(draw):
-    """A case, and an answer of the right dtypes to it: some of its cells, or all, made others."""
+def executed_cases(draw):
+    """The oracle of a case, and outputs of the right dtypes: some of the cells, or all, are others."""
     case = draw(st.sampled_from(READY))
-    expected = Oracle(case.X, case.resolved)
-    pooled = expected.pooled.arranged(case.resolved.layout)
+    oracle = Oracle(case.X, case.resolved)
+    pooled = oracle.pooled.arranged(case.resolved.layout)
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     values = [case.X.reshape(-1), np.zeros(1, case.X.dtype), np.array([lowest(case.X.dtype)], case.X.dtype)]
     if is_float(case.X.dtype):
@@ -44,39 +44,40 @@ def answers(draw):
         numbers = random.integers(-9, case.X.size + 9, Y.shape)
         wrong = np.where(random.random(Y.shape) < share, numbers, pooled.Indices)
         outputs["Indices"] = wrong.astype(pooled.Indices.dtype)
-    return expected, outputs
+    return oracle, outputs
 
 
 @settings(max_examples=400, deadline=None)
-@given(answers())
+@given(executed_cases())
 def test_every_wrong_cell_has_one_kind_and_no_right_one_has_any(drawn):
-    expected, outputs = drawn
-    compared = compare(expected, outputs, tuple(outputs))
-    held = compared.oracle
-    Y = held.pooling.layout.to_core(outputs["Y"])
+    oracle, outputs = drawn
+    compared = compare(oracle, outputs, tuple(outputs))
+    judged_by = compared.oracle
+    Y = judged_by.pooling.layout.to_core(outputs["Y"])
     masks = {
-        name: [one.cells for one in compared.wrong if one.output == name and one.cells is not None] for name in outputs
+        name: [wrong.cells for wrong in compared.wrong if wrong.output == name and wrong.cells is not None]
+        for name in outputs
     }
-    if any(one.cells is None for one in compared.wrong):
+    if any(wrong.cells is None for wrong in compared.wrong):
         return
     assert all(np.sum(cells, axis=0).max(initial=0) <= 1 for cells in masks.values() if cells)
-    found = np.any(masks["Y"], axis=0) if masks["Y"] else np.zeros(Y.shape, bool)
-    assert (found == ~held.acceptable(Y)).all()
-    if "Indices" in outputs and held.core.size:
-        numbers = held.pooling.layout.to_core(outputs["Indices"])
-        found = np.any(masks["Indices"], axis=0) if masks["Indices"] else np.zeros(Y.shape, bool)
-        assert (found == ~held.named(numbers, Y).right).all()
+    wrong_cells = np.any(masks["Y"], axis=0) if masks["Y"] else np.zeros(Y.shape, bool)
+    assert (wrong_cells == ~judged_by.acceptable(Y)).all()
+    if "Indices" in outputs and judged_by.core.size:
+        numbers = judged_by.pooling.layout.to_core(outputs["Indices"])
+        wrong_cells = np.any(masks["Indices"], axis=0) if masks["Indices"] else np.zeros(Y.shape, bool)
+        assert (wrong_cells == ~judged_by.named(numbers, Y).right).all()
 
 
 @settings(max_examples=300, deadline=None)
-@given(answers(), st.data())
-def test_no_answer_of_any_shape_stops_the_judge(drawn, data):
-    expected, outputs = drawn
+@given(executed_cases(), st.data())
+def test_no_output_of_any_shape_stops_the_judge(drawn, data):
+    oracle, outputs = drawn
     shape = data.draw(st.lists(st.integers(0, 4), max_size=6).map(tuple))
     changed = {name: np.resize(value, shape) for name, value in outputs.items()}
     name = data.draw(st.sampled_from([None, *outputs]))
     changed = changed if name is None else {**outputs, name: changed[name]}
-    judgements = judge(expected, {WITH_INDICES if "Indices" in outputs else Y_ONLY: Returned(changed)})
+    judgements = judge(oracle, {WITH_INDICES if "Indices" in outputs else Y_ONLY: Returned(changed)})
     for judgement in judgements.values():
         assert all(isinstance(kind, DivergenceKind) for kind in judgement.kinds)
         assert judgement.kinds or judgement.verdict.value in ("conforms", "undefined")

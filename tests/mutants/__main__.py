@@ -1,4 +1,4 @@
-"""Prints the kill matrix; 1 if a wrong kernel is killed by fewer than two cases, or a right one is flagged.
+"""Prints the kill matrix; 1 if a wrong kernel is killed by fewer than two cases, or a correct one is flagged.
 
 ``python -m tests.mutants [WORD...]``: the kernels whose names hold one of the words, all by default.
 """
@@ -19,7 +19,7 @@ def main(words: list[str]) -> int:
         return 2
     matrix = measure(chosen)
     print(render(matrix, collect([CASES]).cases))
-    return int(bool(matrix.noticed(0, 1)) or any(matrix.of(CORRECT).values()))
+    return int(bool(matrix.noticed(0, 1)) or any(matrix.kills_in(CORRECT).values()))
 
 
 if __name__ == "__main__":

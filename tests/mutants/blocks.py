@@ -113,8 +113,8 @@ def windows_over_64(X, attributes):
 
     def pick(values, inside):
         inside = np.where(np.arange(inside.shape[-1]) < 64, inside, False)
-        found = np.where(inside & ~np.isnan(values.astype(np.float64)), values.astype(np.float64), -np.inf)
-        return (inside & (found == found.max(-1, keepdims=True))).argmax(-1)
+        comparable = np.where(inside & ~np.isnan(values.astype(np.float64)), values.astype(np.float64), -np.inf)
+        return (inside & (comparable == comparable.max(-1, keepdims=True))).argmax(-1)
 
     return scan(X, attributes, pick=pick)
 
@@ -123,7 +123,7 @@ def windows_of_more_than_255(X, attributes):
     """Names the tap by 8 bits: of windows with more than 256 taps the wrong cell. Seen: oneDNN's workspace of u8."""
 
     def pick(values, inside):
-        found = np.where(inside & ~np.isnan(values.astype(np.float64)), values.astype(np.float64), -np.inf)
-        return (inside & (found == found.max(-1, keepdims=True))).argmax(-1) & 0xFF
+        comparable = np.where(inside & ~np.isnan(values.astype(np.float64)), values.astype(np.float64), -np.inf)
+        return (inside & (comparable == comparable.max(-1, keepdims=True))).argmax(-1) & 0xFF
 
     return scan(X, attributes, pick=pick)

@@ -37,7 +37,7 @@ def columns_of_the_padded_tensor(X, attributes):
         pads = attributes["pads"]
         rank = len(shape) - 2
         sizes = [n + b + e for n, b, e in zip(shape[2:], pads[:rank], pads[rank:], strict=True)]
-        at = [one + b for one, b in zip(np.unravel_index(offsets, shape[2:]), pads[:rank], strict=True)]
+        at = [position + b for position, b in zip(np.unravel_index(offsets, shape[2:]), pads[:rank], strict=True)]
         return np.ravel_multi_index(at, sizes, order="F") + planes * int(np.prod(sizes))
 
     both = attributes["storage_order"] == 1 and X.size and has_pads(attributes)
@@ -98,7 +98,10 @@ def sixteen_channels_and_dilations(X, attributes):
     """Takes dilations for 1 where there are sixteen channels. Plausible: blocked code without dilations."""
     wrong = X.ndim == 4 and X.shape[1] == 16
     return _if(
-        wrong, lambda X, a: scan(X, per_axis(a, "dilations", lambda v: [min(1, one) for one in v])), X, attributes
+        wrong,
+        lambda X, a: scan(X, per_axis(a, "dilations", lambda v: [min(1, dilation) for dilation in v])),
+        X,
+        attributes,
     )
 
 
@@ -182,8 +185,8 @@ def ties_over_the_padding(X, attributes):
     """
 
     def pick(values, inside):
-        found = keys(values, inside)
-        first = (inside & (found == found.max(-1, keepdims=True))).argmax(-1)
+        comparable = keys(values, inside)
+        first = (inside & (comparable == comparable.max(-1, keepdims=True))).argmax(-1)
         return np.where(inside.all(-1), first, last_maximum(values, inside))
 
     return scan(X, attributes, pick=pick)
@@ -207,9 +210,9 @@ def ties_of_minus_infinity(X, attributes):
     """Names the last of cells that are all -inf. Plausible: a scan that starts from -inf with >=."""
 
     def pick(values, inside):
-        found = keys(values, inside)
-        best = found.max(-1, keepdims=True)
-        first = (inside & (found == best)).argmax(-1)
+        comparable = keys(values, inside)
+        best = comparable.max(-1, keepdims=True)
+        first = (inside & (comparable == best)).argmax(-1)
         return np.where(best[..., 0] == -np.inf, last_maximum(values, inside), first)
 
     return scan(X, attributes, pick=pick)

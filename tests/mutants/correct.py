@@ -39,17 +39,17 @@ def separable(X, attributes):
     for dimension in range(best.ndim - 1, 0, -1):
         axis = axes[dimension - 1]
         table = positions(axis)
-        found = None
+        best_so_far = None
         for t in range(axis.kernel):
             inside = ((table[:, t] >= 0) & (table[:, t] < axis.size)).reshape(-1, *[1] * (best.ndim - 1 - dimension))
             place = np.clip(table[:, t], 0, axis.size - 1)
-            one = best.take(place, dimension), cells.take(place, dimension), real.take(place, dimension) & inside
-            if found is None:
-                found = one
+            candidate = best.take(place, dimension), cells.take(place, dimension), real.take(place, dimension) & inside
+            if best_so_far is None:
+                best_so_far = candidate
                 continue
-            wins = one[2] & (~found[2] | (one[0] > found[0]))
-            found = tuple(np.where(wins, new, old) for new, old in zip(one, found, strict=True))
-        best, cells, real = found
+            wins = candidate[2] & (~best_so_far[2] | (candidate[0] > best_so_far[0]))
+            best_so_far = tuple(np.where(wins, new, old) for new, old in zip(candidate, best_so_far, strict=True))
+        best, cells, real = best_so_far
     return _finished(X, attributes, axes, cells)
 
 
@@ -166,8 +166,8 @@ def channels_last(X, attributes):
     for tap in product(*(range(axis.kernel) for axis in axes)):
         columns = [table[:, t] for table, t in zip(tables, tap, strict=True)]
         kept = [(column >= 0) & (column < axis.size) for column, axis in zip(columns, axes, strict=True)]
-        target = np.ix_(*(np.flatnonzero(one) for one in kept))
-        source = np.ix_(*(column[one] for column, one in zip(columns, kept, strict=True)))
+        target = np.ix_(*(np.flatnonzero(mask) for mask in kept))
+        source = np.ix_(*(column[mask] for column, mask in zip(columns, kept, strict=True)))
         wins = (chosen[target] < 0) | (keys[source] > best[target])
         best[target] = np.where(wins, keys[source], best[target])
         chosen[target] = np.where(wins, cells[source][..., None], chosen[target])
@@ -184,11 +184,13 @@ def halves_of_halves(X, attributes):
         seen = np.broadcast_to(inside, values.shape)
         while taps.shape[-1] > 1:
             if taps.shape[-1] % 2:
-                numbers, taps = (np.concatenate([one, one[..., -1:]], -1) for one in (numbers, taps))
+                numbers, taps = (np.concatenate([array, array[..., -1:]], -1) for array in (numbers, taps))
                 seen = np.concatenate([seen, np.zeros_like(seen[..., :1])], -1)
             left, right = slice(0, None, 2), slice(1, None, 2)
             wins = seen[..., right] & (~seen[..., left] | (numbers[..., right] > numbers[..., left]))
-            numbers, taps, seen = (np.where(wins, one[..., right], one[..., left]) for one in (numbers, taps, seen))
+            numbers, taps, seen = (
+                np.where(wins, array[..., right], array[..., left]) for array in (numbers, taps, seen)
+            )
         return taps[..., 0]
 
     return scan(X, attributes, pick=pick)

@@ -1,6 +1,6 @@
 """Which cases kill which wrong-on-purpose kernel, by the command line.
 
-A case kills a kernel where it finds fault with it and with none of the right ones.
+A case kills a kernel where its execution is a fault, and the same execution of the first correct kernel is not.
 """
 
 from __future__ import annotations
@@ -21,16 +21,18 @@ from maxpool_check.corpus.bins import bins
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import collect
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.results.record import FAULTS
+from maxpool_check.results.record import FAULTS, Verdict
 from maxpool_check.results.storage import read
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
 CASES = ROOT / "cases"
-CORRECT, POLICIES = "correct", "policies"
-NO_KERNELS = ("__init__", "__main__", "kill_matrix", "scan")
+CORRECT, POLICIES, DEATHS = "correct", "policies", "deaths"
+"""Modules: kernels that no case may kill, kernels that differ by policy alone, kernels that end their process."""
+
+NO_KERNELS = ("__init__", "__main__", "in_process", "kill_matrix", "scan")
 TOGETHER = 16
-"""Targets of one run: the reference answers once for all of them, and each is a process."""
+"""Targets of one run: the reference computes each case once for all of them, and each target is a process."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +70,12 @@ def _kernels() -> Iterator[Kernel]:
 
 @dataclass(frozen=True)
 class Matrix:
-    """``kills``: for each kernel the cases that find fault with it; ``cases``: all that were asked, in order."""
+    """``kills``: for each kernel the cases that kill it; ``cases``: all that were executed, in order."""
 
     cases: tuple[str, ...]
     kills: dict[Kernel, tuple[str, ...]]
 
-    def of(self, *modules: str) -> dict[Kernel, tuple[str, ...]]:
+    def kills_in(self, *modules: str) -> dict[Kernel, tuple[str, ...]]:
         """The kernels of some modules."""
         return {kernel: cases for kernel, cases in self.kills.items() if kernel.module in modules}
 
@@ -83,7 +85,7 @@ class Matrix:
         return {kernel: cases for kernel, cases in self.kills.items() if kernel.module not in (CORRECT, POLICIES)}
 
     def noticed(self, least: int, most: int | None = None) -> dict[Kernel, tuple[str, ...]]:
-        """The wrong kernels that so many cases kill."""
+        """The wrong kernels that at least ``least`` and at most ``most`` cases kill."""
         return {
             kernel: cases
             for kernel, cases in self.wrong.items()
@@ -100,97 +102,86 @@ class Matrix:
         """The idle ones of some cases, which have bins, and no pair of bins that only they have in their document."""
         idle = set(self.idle)
         pairs = {case.id: {(case.spec, *pair) for pair in _pairs(case)} for case in cases}
-        having = Counter(pair for found in pairs.values() for pair in found)
+        count = Counter(pair for pairs_of_case in pairs.values() for pair in pairs_of_case)
         return tuple(
             case.id
             for case in cases
-            if case.id in idle and pairs[case.id] and all(having[pair] > 1 for pair in pairs[case.id])
+            if case.id in idle and pairs[case.id] and all(count[pair] > 1 for pair in pairs[case.id])
         )
 
 
 def _pairs(case: Case) -> Iterator[tuple[tuple[str, str], ...]]:
-    found = bins(case) if isinstance(case.resolved, Pooling) else {}
-    return itertools.combinations(sorted(found.items()), 2)
+    case_bins = bins(case) if isinstance(case.resolved, Pooling) else {}
+    return itertools.combinations(sorted(case_bins.items()), 2)
 
 
-def measure(chosen: Sequence[Kernel], jobs: int = 2) -> Matrix:
-    """Ask every kernel every case, in as many processes as ``jobs``. The right kernels are asked as well."""
-    right = next(kernel for kernel in kernels() if kernel.module == CORRECT)
-    others = [kernel for kernel in dict.fromkeys(chosen) if kernel != right]
+def measure(chosen: Sequence[Kernel], jobs: int = 2, paths: Sequence[Path] = (CASES,)) -> Matrix:
+    """Execute every case of ``paths`` on every kernel and on the first correct one, in ``jobs`` runs at a time."""
+    correct = next(kernel for kernel in kernels() if kernel.module == CORRECT)
+    others = [kernel for kernel in dict.fromkeys(chosen) if kernel != correct]
     # Kernels of one module take equally long: every run gets some of each.
-    count = max(jobs, -(-len(others) // TOGETHER))
+    count = max(min(jobs, len(others)), -(-len(others) // TOGETHER), 1)
     batches = [others[start::count] for start in range(count)]
-    batches[0].append(right)
+    batches[0].append(correct)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as threads:
-        paths = [Path(folder) / f"{number}.jsonl" for number in range(len(batches))]
-        found = list(threads.map(_faults, batches, paths))
-    excused = found[0][right]
-    faults = {kernel: cases for one in found for kernel, cases in one.items()}
-    cases = tuple(case.id for case in collect([CASES]).cases)
+        records = [Path(folder) / f"{number}.jsonl" for number in range(count)]
+        by_batch = list(threads.map(lambda batch, record: _faults(batch, record, paths), batches, records))
+    faults = {kernel: executions for batch in by_batch for kernel, executions in batch.items()}
+    excused = faults[correct]
     kills = {
         kernel: tuple(dict.fromkeys(case for case, variant in faults[kernel] if (case, variant) not in excused))
         for kernel in dict.fromkeys(chosen)
     }
-    return Matrix(cases, kills)
+    return Matrix(tuple(case.id for case in collect(paths).cases), kills)
 
 
 Faults = dict[tuple[str, str], None]
-"""Cases and variants, in the order they were asked."""
+"""Case and variant of each fault, in the order of the record."""
 
 
-def _faults(batch: Sequence[Kernel], record: Path) -> dict[Kernel, Faults]:
-    """One run of the command line over the whole corpus."""
+def _faults(batch: Sequence[Kernel], record: Path, paths: Sequence[Path]) -> dict[Kernel, Faults]:
+    """The faults of some kernels in one run of the command line."""
     targets = [word for kernel in batch for word in ("-t", kernel.target)]
     command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "maxpool_check",
-        "run",
-        str(CASES),
-        "-q",
-        "--no-known",
-        "--exit-zero",
-        "--timeout",
-        "60",
-    ]
+        sys.executable, "-P", "-m", "maxpool_check", "run", *map(str, paths), *targets,
+        "-q", "--no-known", "--exit-zero", "--timeout", "60", "-o", str(record),
+    ]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-    done = subprocess.run(
-        [*command, "-o", str(record), *targets], capture_output=True, text=True, env=environment, check=False
-    )
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
     by_target = {kernel.target: kernel for kernel in batch}
     faults: dict[Kernel, Faults] = {kernel: {} for kernel in batch}
-    verdicts = {verdict.value for verdict in FAULTS}
     run = read(record)
     if run.footer is None or run.footer.errors:
         raise RuntimeError(f"a run did not complete: {run.footer and run.footer.errors}")
     for execution in run.executions:
         # None of them hangs: a time-out is of the machine, and no kill.
-        if execution.verdict in ("error", "times-out"):
+        if execution.verdict in (Verdict.ERROR, Verdict.TIMES_OUT):
             raise RuntimeError(f"{execution.target}: {execution.case}: {execution.message}")
-        if execution.verdict in verdicts:
+        if execution.verdict in FAULTS:
             faults[by_target[execution.target]][execution.case, execution.variant] = None
     return faults
 
 
 def render(matrix: Matrix, cases: Sequence[Case] = ()) -> str:
-    """The matrix for people; ``cases`` are those to look at for a reason to be there."""
+    """The matrix as text; of ``cases``, those are listed that kill nothing and have no other reason to be there."""
     width = max(len(str(kernel)) for kernel in matrix.kills)
     lines = [f"{'kernel':{width}}  cases  the first that kill it"]
     for kernel, killing in matrix.kills.items():
         lines.append(f"{kernel!s:{width}}  {len(killing):5}  {', '.join(killing[:3])}")
-    lines += ["", f"{len(matrix.idle)} of {len(matrix.cases)} cases kill no kernel", *(f"  {c}" for c in matrix.idle)]
+    lines += ["", f"{len(matrix.idle)} of {len(matrix.cases)} cases kill no kernel"]
+    lines += [f"  {case}" for case in matrix.idle]
     unneeded = matrix.without_a_reason(cases)
-    lines += ["", f"{len(unneeded)} of them have no pair of bins for themselves either", *(f"  {c}" for c in unneeded)]
-    for title, found in (
-        ("right kernels that were flagged", {k: c for k, c in matrix.of(CORRECT).items() if c}),
+    lines += ["", f"{len(unneeded)} of them have no pair of bins for themselves either"]
+    lines += [f"  {case}" for case in unneeded]
+    for title, listed in (
+        ("correct kernels that were flagged", {k: c for k, c in matrix.kills_in(CORRECT).items() if c}),
         ("killed by one case", matrix.noticed(1, 1)),
         ("survivors", matrix.noticed(0, 0)),
     ):
-        lines += ["", f"{title}: {len(found)}"]
-        for kernel, killing in found.items():
+        lines += ["", f"{title}: {len(listed)}"]
+        for kernel, killing in listed.items():
             lines.append(f"  {kernel}  {' '.join(killing[:3])}\n    {kernel.sentence}")
     lines += ["", summary(matrix)]
     return "\n".join(lines)
@@ -198,11 +189,10 @@ def render(matrix: Matrix, cases: Sequence[Case] = ()) -> str:
 
 def summary(matrix: Matrix) -> str:
     """The matrix in a line."""
-    flagged = sum(bool(cases) for cases in matrix.of(CORRECT).values())
-    policy = matrix.of(POLICIES)
+    correct, policy = matrix.kills_in(CORRECT), matrix.kills_in(POLICIES)
     return (
         f"{len(matrix.wrong)} wrong kernels: {len(matrix.noticed(2))} killed twice or more, "
-        f"{len(matrix.noticed(1, 1))} once, {len(matrix.noticed(0, 0))} never; {flagged} of "
-        f"{len(matrix.of(CORRECT))} right kernels flagged; {sum(map(bool, policy.values()))} of {len(policy)} "
+        f"{len(matrix.noticed(1, 1))} once, {len(matrix.noticed(0, 0))} never; {sum(map(bool, correct.values()))} of "
+        f"{len(correct)} correct kernels flagged; {sum(map(bool, policy.values()))} of {len(policy)} "
         "kernels noticed that differ by policy alone"
     )

@@ -9,8 +9,8 @@ def _where_nan(X, attributes, change):
     kept = {}
 
     def pick(values, inside):
-        found = keys(values, inside)
-        tap = (inside & (found == found.max(-1, keepdims=True))).argmax(-1)
+        comparable = keys(values, inside)
+        tap = (inside & (comparable == comparable.max(-1, keepdims=True))).argmax(-1)
         kept["values"], kept["inside"], kept["tap"] = values, inside, tap
         return tap
 
@@ -68,11 +68,13 @@ def depends_on_the_tree(X, attributes):
         real = np.broadcast_to(inside, values.shape)
         while taps.shape[-1] > 1:
             if taps.shape[-1] % 2:
-                numbers, taps = (np.concatenate([one, one[..., -1:]], -1) for one in (numbers, taps))
+                numbers, taps = (np.concatenate([array, array[..., -1:]], -1) for array in (numbers, taps))
                 real = np.concatenate([real, np.zeros_like(real[..., -1:])], -1)
             left, right = slice(0, None, 2), slice(1, None, 2)
             wins = real[..., right] & (~real[..., left] | ~(numbers[..., left] >= numbers[..., right]))
-            numbers, taps, real = (np.where(wins, one[..., right], one[..., left]) for one in (numbers, taps, real))
+            numbers, taps, real = (
+                np.where(wins, array[..., right], array[..., left]) for array in (numbers, taps, real)
+            )
         return taps[..., 0]
 
     return scan(X, attributes, pick=pick)
@@ -82,8 +84,8 @@ def index_of_the_nan(X, attributes):
     """Drops NaN for Y and names it in Indices. Plausible: argmax of a library beside a max of one's own."""
 
     def pick(values, inside):
-        found = np.where(inside, values.astype(np.float64), -np.inf)
-        return np.where(np.isnan(found).any(-1), np.isnan(found).argmax(-1), 0)
+        comparable = np.where(inside, values.astype(np.float64), -np.inf)
+        return np.where(np.isnan(comparable).any(-1), np.isnan(comparable).argmax(-1), 0)
 
     Y, Indices = scan(X, attributes)
     if not floating(X):
@@ -99,8 +101,8 @@ def index_skips_the_nan(X, attributes):
     def pick(values, inside):
         numbers = values.astype(np.float64)
         seen = inside & ~np.isnan(numbers)
-        found = np.where(seen, numbers, -np.inf)
-        first = (seen & (found == found.max(-1, keepdims=True))).argmax(-1)
+        comparable = np.where(seen, numbers, -np.inf)
+        first = (seen & (comparable == comparable.max(-1, keepdims=True))).argmax(-1)
         return np.where(seen.any(-1), first, inside.argmax(-1))
 
     return scan(X, attributes, pick=pick)

@@ -66,7 +66,7 @@ def of_the_padded_tensor(X, attributes):
         sizes = tuple(axis.size + axis.begin + axis.end for axis in axes)
         if not offsets.size:
             return offsets
-        at = [one + axis.begin for one, axis in zip(np.unravel_index(offsets, shape[2:]), axes, strict=True)]
+        at = [position + axis.begin for position, axis in zip(np.unravel_index(offsets, shape[2:]), axes, strict=True)]
         return np.ravel_multi_index(at, sizes, mode="clip") + planes * prod(sizes)
 
     return _numbered(X, attributes, of) if any(axis.begin for axis in axes) else scan(X, attributes)

@@ -53,19 +53,9 @@ def last_window_reads_out_of_bounds(X, attributes):
     """Lets the last window of an axis begin one cell later. Plausible: an end that is one too far."""
 
     def table(axis):
-        found = positions(axis)
+        table_of_taps = positions(axis)
         if axis.output > 1:
-            found[-1] += 1
-        return found
+            table_of_taps[-1] += 1
+        return table_of_taps
 
     return scan(X, attributes, table=table)
-
-
-def dies_of_the_stride(X, attributes):
-    """Divides by a stride of 0, in native code. Seen: ONNX Runtime up to 1.27.0."""
-    if isinstance(attributes["strides"], list) and 0 in attributes["strides"]:
-        import os
-        import signal
-
-        os.kill(os.getpid(), signal.SIGFPE)
-    return scan(X, attributes)

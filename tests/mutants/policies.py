@@ -11,8 +11,8 @@ def _empty(X, attributes, value, number):
 
     def pick(values, inside):
         kept["empty"] = ~inside.any(-1)
-        found = np.where(inside & (values == values), values.astype(np.float64), -np.inf)
-        return (inside & (found == found.max(-1, keepdims=True))).argmax(-1)
+        comparable = np.where(inside & (values == values), values.astype(np.float64), -np.inf)
+        return (inside & (comparable == comparable.max(-1, keepdims=True))).argmax(-1)
 
     Y, Indices = scan(X, attributes, pick=pick)
     empty = kept["empty"].reshape(Y.shape[2:])

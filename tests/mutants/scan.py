@@ -74,7 +74,7 @@ def axes_of(shape, attributes, size=output_size, same=same_pads):
     """The spatial axes of a graph."""
     rank, auto_pad = len(shape) - 2, attributes["auto_pad"]
     pads = attributes["pads"] if auto_pad == "NOTSET" else [0] * 2 * rank
-    found = []
+    axes = []
     for axis in range(rank):
         n, b, e = shape[2 + axis], pads[axis], pads[rank + axis]
         k, s, d = (attributes[name][axis] for name in ("kernel_shape", "strides", "dilations"))
@@ -82,8 +82,8 @@ def axes_of(shape, attributes, size=output_size, same=same_pads):
             b, e, o = same(n, k, s, d, auto_pad == "SAME_UPPER")
         else:
             o = size(n, k, s, d, b, e, attributes["ceil_mode"] == 1)
-        found.append(Axis(n, k, s, d, b, e, o))
-    return found
+        axes.append(Axis(n, k, s, d, b, e, o))
+    return axes
 
 
 def positions(axis):
@@ -106,8 +106,8 @@ def combined(tables, join):
     for axis, table in enumerate(tables):
         shape = [1] * (2 * rank)
         shape[axis], shape[rank + axis] = table.shape
-        one = table.reshape(shape)
-        total = one if total is None else join(total, one)
+        broadcast = table.reshape(shape)
+        total = broadcast if total is None else join(total, broadcast)
     windows, taps = (prod(table.shape[side] for table in tables) for side in (0, 1))
     return total.reshape(windows, taps)
 
@@ -120,8 +120,8 @@ def keys(values, inside):
 
 def first_maximum(values, inside):
     """The first tap inside X with the maximum. ``values``: planes x windows x taps, ``inside``: windows x taps."""
-    found = keys(values, inside)
-    return (inside & (found == found.max(-1, keepdims=True))).argmax(-1)
+    comparable = keys(values, inside)
+    return (inside & (comparable == comparable.max(-1, keepdims=True))).argmax(-1)
 
 
 def last_maximum(values, inside):
@@ -178,10 +178,10 @@ def scan(
     if count * prod(outputs) * prod(axis.kernel for axis in spatial) > MOST_TAPS:
         raise MemoryError("too many taps")
     tables = [table(axis) for axis in spatial]
-    seen = combined([inside(one, axis) for one, axis in zip(tables, spatial, strict=True)], np.logical_and)
-    places = tables if pad is not None else [cell(one, axis) for one, axis in zip(tables, spatial, strict=True)]
+    seen = combined([inside(taps, axis) for taps, axis in zip(tables, spatial, strict=True)], np.logical_and)
+    places = tables if pad is not None else [cell(taps, axis) for taps, axis in zip(tables, spatial, strict=True)]
     steps = [prod(X.shape[3 + axis :]) for axis in range(len(spatial))]
-    cells = combined([one * step for one, step in zip(places, steps, strict=True)], np.add)
+    cells = combined([place * step for place, step in zip(places, steps, strict=True)], np.add)
     flat = X.reshape(-1)
     whole = cells + np.arange(count).reshape(-1, 1, 1) * prod(X.shape[2:])
     values = flat[np.clip(whole, 0, max(X.size - 1, 0))] if X.size else np.zeros(whole.shape, X.dtype)

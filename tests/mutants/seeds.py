@@ -51,7 +51,7 @@ def first_tap_even_if_in_the_padding(X, attributes):
     def pick(values, inside):
         inside = inside.copy()
         inside[:, 0] = True
-        found = keys(values, inside)
-        return (inside & (found == found.max(-1, keepdims=True))).argmax(-1)
+        comparable = keys(values, inside)
+        return (inside & (comparable == comparable.max(-1, keepdims=True))).argmax(-1)
 
     return scan(X, attributes, pick=pick)

@@ -1,28 +1,45 @@
-"""The corpus notices every wrong kernel, at least twice, and finds no fault with a right one."""
+"""The corpus notices every wrong kernel, at least twice, and finds no fault with a correct one."""
 
 import os
 
 import pytest
 
 from maxpool_check.corpus.collection import collect
-from tests.mutants.kill_matrix import CORRECT, POLICIES, Kernel, Matrix, kernels, measure, render
+from tests.conftest import CASES
+from tests.mutants.in_process import excused, faults, first_kills
+from tests.mutants.kill_matrix import CORRECT, DEATHS, POLICIES, Kernel, Matrix, kernels, measure, render
 
 KERNELS = kernels()
+IN_PROCESS = [kernel for kernel in KERNELS if kernel.module not in (CORRECT, POLICIES, DEATHS)]
 
 
-@pytest.fixture(scope="module")
-def matrix():
-    return measure(KERNELS, max(2, os.cpu_count() or 2))
+def of_module(name):
+    return [kernel for kernel in KERNELS if kernel.module == name]
 
 
-@pytest.mark.parametrize("kernel", [one for one in KERNELS if one.module not in (CORRECT, POLICIES)], ids=str)
-def test_two_cases_kill_every_wrong_kernel(matrix, kernel):
-    assert len(matrix.kills[kernel]) >= 2, f"{kernel.sentence} Killed by: {matrix.kills[kernel]}"
+@pytest.mark.parametrize("kernel", IN_PROCESS, ids=str)
+def test_two_cases_kill_every_wrong_kernel(kernel):
+    kills = first_kills(kernel, 2)
+    assert len(kills) == 2, f"{kernel.sentence} Killed by: {kills}"
 
 
-@pytest.mark.parametrize("kernel", [one for one in KERNELS if one.module == CORRECT], ids=str)
-def test_no_case_kills_a_right_kernel(matrix, kernel):
-    assert matrix.kills[kernel] == ()
+def test_two_cases_kill_every_kernel_that_ends_its_process():
+    matrix = measure(of_module(DEATHS), paths=[CASES / "edge", CASES / "refusals"])
+    assert matrix.noticed(0, 1) == {}
+
+
+@pytest.mark.parametrize("kernel", of_module(CORRECT), ids=str)
+def test_no_case_kills_a_correct_kernel(kernel):
+    assert [fault for fault in faults(kernel) if fault not in excused()] == []
+
+
+@pytest.mark.long
+def test_the_command_line_gives_the_same_matrix():
+    matrix = measure(KERNELS, max(2, os.cpu_count() or 2))
+    assert matrix.noticed(0, 1) == {}
+    assert {kernel: cases for kernel, cases in matrix.kills_in(CORRECT).items() if cases} == {}
+    for kernel in IN_PROCESS:
+        assert matrix.kills[kernel] == tuple(first_kills(kernel, len(matrix.cases)))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
@@ -33,16 +50,16 @@ def test_every_kernel_says_what_it_does_and_where_that_was_seen(kernel):
 
 
 def test_the_matrix_names_what_is_not_noticed():
-    twice, once, never, right = (Kernel(*words) for words in (
-        ("sizes", "a", "Wrong a."), ("ties", "b", "Wrong b."), ("nans", "c", "Wrong c."), (CORRECT, "d", "Right."),
+    twice, once, never, correct = (Kernel(*words) for words in (
+        ("sizes", "a", "Wrong a."), ("ties", "b", "Wrong b."), ("nans", "c", "Wrong c."), (CORRECT, "d", "Correct."),
     ))  # fmt: skip
     cases = ("one:1", "one:2", "one:3")
-    found = Matrix(cases, {twice: cases[:2], once: cases[:1], never: (), right: ()})
-    assert list(found.noticed(0, 1)) == [once, never]
-    assert found.idle == ("one:3",)
-    shown = render(found)
-    assert "survivors: 1\n  nans:c" in shown
-    assert "3 wrong kernels: 1 killed twice or more, 1 once, 1 never; 0 of 1 right kernels flagged" in shown
+    matrix = Matrix(cases, {twice: cases[:2], once: cases[:1], never: (), correct: ()})
+    assert list(matrix.noticed(0, 1)) == [once, never]
+    assert matrix.idle == ("one:3",)
+    text = render(matrix)
+    assert "survivors: 1\n  nans:c" in text
+    assert "3 wrong kernels: 1 killed twice or more, 1 once, 1 never; 0 of 1 correct kernels flagged" in text
 
 
 def test_a_case_needs_a_kernel_that_it_kills_or_a_pair_of_bins_of_its_own(tmp_path):

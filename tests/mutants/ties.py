@@ -15,8 +15,8 @@ def down_the_columns(X, attributes):
     def pick(values, inside):
         kernel = attributes["kernel_shape"]
         order = np.arange(values.shape[-1]).reshape(kernel).T.reshape(-1)
-        found = keys(values, inside)[..., order]
-        return order[(inside[:, order] & (found == found.max(-1, keepdims=True))).argmax(-1)]
+        comparable = keys(values, inside)[..., order]
+        return order[(inside[:, order] & (comparable == comparable.max(-1, keepdims=True))).argmax(-1)]
 
     return scan(X, attributes, pick=pick)
 
@@ -26,8 +26,8 @@ def last_row_first_column(X, attributes):
 
     def pick(values, inside):
         width = attributes["kernel_shape"][-1]
-        found = keys(values, inside)
-        hit = inside & (found == found.max(-1, keepdims=True))
+        comparable = keys(values, inside)
+        hit = inside & (comparable == comparable.max(-1, keepdims=True))
         rows = hit.reshape(*hit.shape[:2], hit.shape[2] // width, width)
         row = rows.shape[2] - 1 - rows.any(-1)[..., ::-1].argmax(-1)
         return row * width + np.take_along_axis(rows, row[..., None, None], 2)[..., 0, :].argmax(-1)
@@ -42,9 +42,9 @@ def nearly_equal_is_equal(X, attributes):
     """
 
     def pick(values, inside):
-        found = keys(values, inside)
-        best = found.max(-1, keepdims=True)
-        return (inside & ((found == best) | (np.abs(found - best) <= 1e-5 * np.abs(best)))).argmax(-1)
+        comparable = keys(values, inside)
+        best = comparable.max(-1, keepdims=True)
+        return (inside & ((comparable == best) | (np.abs(comparable - best) <= 1e-5 * np.abs(best)))).argmax(-1)
 
     with np.errstate(invalid="ignore"):
         return scan(X, attributes, pick=pick)
@@ -54,10 +54,10 @@ def plus_zero_is_greater(X, attributes):
     """Takes +0 for greater than -0. Plausible: IEEE 754's maximum, or comparing bits."""
 
     def pick(values, inside):
-        found = keys(values, inside)
-        best = found.max(-1, keepdims=True)
-        hit = inside & (found == best)
-        positive = hit & (best == 0) & ~np.signbit(found)
+        comparable = keys(values, inside)
+        best = comparable.max(-1, keepdims=True)
+        hit = inside & (comparable == best)
+        positive = hit & (best == 0) & ~np.signbit(comparable)
         return np.where(positive.any(-1), positive.argmax(-1), hit.argmax(-1))
 
     return scan(X, attributes, pick=pick)

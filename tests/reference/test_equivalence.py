@@ -21,18 +21,19 @@ DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "uint8", "int16",
 SPECIAL = [np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 1e-45, -1e-45, 1e30, -1e30]
 
 
-def assert_same(fast: Pooled, slow: Pooled) -> None:
-    assert fast.Y.dtype == slow.Y.dtype
-    assert fast.Y.shape == slow.Y.shape
-    assert (bits(fast.Y) == bits(slow.Y)).all()
-    assert (bits(fast.maxima) == bits(slow.maxima)).all()
-    assert (fast.empty == slow.empty).all()
+def assert_same(fast: Pooled, slow: Pooled, name: str = "") -> None:
+    """Both agree in every bit; ``name`` is what a failure is about."""
+    assert fast.Y.dtype == slow.Y.dtype, name
+    assert fast.Y.shape == slow.Y.shape, name
+    assert (bits(fast.Y) == bits(slow.Y)).all(), name
+    assert (bits(fast.maxima) == bits(slow.maxima)).all(), name
+    assert (fast.empty == slow.empty).all(), name
     if slow.Indices is None:
-        assert fast.Indices is None
+        assert fast.Indices is None, name
     else:
-        assert fast.Indices is not None
-        assert fast.Indices.dtype == slow.Indices.dtype
-        assert (fast.Indices == slow.Indices).all()
+        assert fast.Indices is not None, name
+        assert fast.Indices.dtype == slow.Indices.dtype, name
+        assert (fast.Indices == slow.Indices).all(), name
 
 
 def every_axis(size: int):
@@ -121,7 +122,7 @@ def test_planes_at_the_limits_of_the_types_that_positions_are_kept_in(name, size
 def test_windows_that_reach_far_out_of_x_or_miss_it(axis, first):
     other = Axis(3, 2, 1, 1, 1, 1, 4)
     geometry = (axis, other) if first else (other, axis)
-    sizes = [one.size for one in geometry]
+    sizes = [axis.size for axis in geometry]
     for X in (np.arange(2 * np.prod(sizes), dtype=np.int8), -np.arange(2 * np.prod(sizes), dtype=np.float64) * 0.0):
         X = X.reshape(1, 2, *sizes)
         pooling = Pooling(geometry, Policies())

@@ -63,15 +63,15 @@ def assert_is(pooled, expected, dtype):
         assert pooled.Indices.tolist() == tensor(expected["Indices"], np.int64, shape).tolist()
 
 
-def ask(vector, **policies):
+def pool(vector, **policies):
     X = tensor(vector["X"], vector["dtype"], vector["X_shape"])
     return maxpool_check.maxpool(X, spec=SPECS[vector["system"]], policies=policies, **vector["attrs"])
 
 
 def of_kind(kind):
-    found = [vector for vector in SPOKEN if vector["expected"]["kind"] == kind]
-    assert found
-    return pytest.mark.parametrize("vector", found, ids=lambda vector: vector["id"])
+    vectors = [vector for vector in SPOKEN if vector["expected"]["kind"] == kind]
+    assert vectors
+    return pytest.mark.parametrize("vector", vectors, ids=lambda vector: vector["id"])
 
 
 def test_every_vector_of_a_document_that_is_spoken_is_used():
@@ -81,29 +81,29 @@ def test_every_vector_of_a_document_that_is_spoken_is_used():
 
 
 @of_kind("ok")
-def test_one_answer(vector):
-    assert_is(ask(vector), vector["expected"], vector["dtype"])
+def test_one_result(vector):
+    assert_is(pool(vector), vector["expected"], vector["dtype"])
 
 
 @of_kind("policy")
-def test_one_answer_for_each_reading(vector):
-    asked = 0
+def test_one_result_for_each_interpretation(vector):
+    compared = 0
     if vector["expected"]["axis"] == "nhwc_index_base":
         for name, base in (("Indices_nchw_base", "NCHW-flat"), ("Indices_nhwc_base", "NHWC-flat")):
             expected = {**vector["expected"], "Indices": vector["expected"][name]}
-            assert_is(ask(vector, nhwc_index_base=base), expected, vector["dtype"])
+            assert_is(pool(vector, nhwc_index_base=base), expected, vector["dtype"])
         return
     for name, expected in vector["expected"]["options"].items():
         if name in POLICIES:
-            assert_is(ask(vector, **POLICIES[name]), expected, vector["dtype"])
-            asked += 1
-    assert asked >= 2
+            assert_is(pool(vector, **POLICIES[name]), expected, vector["dtype"])
+            compared += 1
+    assert compared >= 2
 
 
 @of_kind("reject")
 def test_refused(vector):
     with pytest.raises(maxpool_check.Refused) as refused:
-        ask(vector)
+        pool(vector)
     code = vector["expected"]["code"]
     if code in ("R1", "R2", "R3", "R4", "R5"):
         assert refused.value.reason == "outside-profile"
@@ -113,12 +113,12 @@ def test_refused(vector):
 
 
 @of_kind("undefined")
-def test_undefined_is_said_and_never_invented(vector):
+def test_what_is_undefined_is_marked_and_never_invented(vector):
     acceptable = vector["expected"]["acceptable"]
-    pooled = ask(vector)
+    pooled = pool(vector)
     if "as auto_pad alone" in acceptable:
         alone = {name: value for name, value in vector["attrs"].items() if name != "pads"}
-        expected = ask({**vector, "attrs": alone})
+        expected = pool({**vector, "attrs": alone})
         assert (pooled.Y == expected.Y).all()
         assert (pooled.Indices == expected.Indices).all()
     else:

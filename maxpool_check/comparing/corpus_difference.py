@@ -1,0 +1,44 @@
+"""How the cases of a record differ from those of a corpus: a report stays true of the cases that have not changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from maxpool_check.corpus.case import Case
+from maxpool_check.results.record import Execution
+
+MOST_IDS = 10
+"""Ids listed in a sentence."""
+
+
+@dataclass(frozen=True)
+class CorpusDifference:
+    """Ids of cases: ``missing`` are in the corpus alone, ``changed`` have other digests, ``removed`` are in the record alone."""
+
+    missing: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        parts = [
+            f"{len(ids)} {words}: {', '.join(ids[:MOST_IDS])}{' ...' if len(ids) > MOST_IDS else ''}"
+            for ids, words in (
+                (self.missing, "not in the record"),
+                (self.changed, "changed since the record"),
+                (self.removed, "in the record only"),
+            )
+            if ids
+        ]
+        return "; ".join(parts) or "the record holds every case as it is"
+
+
+def corpus_difference(executions: Iterable[Execution], cases: Iterable[Case]) -> CorpusDifference:
+    """Compare the cases of a record with those of a corpus, by id and digest."""
+    recorded = {execution.case: execution.case_sha256 for execution in executions}
+    current = {case.id: case.sha256 for case in cases}
+    return CorpusDifference(
+        tuple(case for case in current if case not in recorded),
+        tuple(case for case, digest in current.items() if recorded.get(case, digest) != digest),
+        tuple(case for case in recorded if case not in current),
+    )

@@ -1,0 +1,101 @@
+"""Which cases kill a kernel, by the judge in this process: quick, and only for kernels that survive and return.
+
+A kernel gets what the adapter of ``python:`` targets gives it, and the judge gets what that adapter returns. The command
+line measures the same with a process for each kernel: ``kill_matrix.measure``.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+import warnings
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+
+from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.collection import collect
+from maxpool_check.judging.oracle import Oracle
+from maxpool_check.judging.verdicts import judge
+from maxpool_check.results.outcomes import NotExecuted, Outcome, RefusedByTarget, Returned
+from maxpool_check.results.record import FAULTS, TargetDescription
+from maxpool_check.results.variants import DEFAULT_VARIANTS
+from maxpool_check.running.case_run import oracle_of
+from maxpool_check.specifications.refused import Refused
+from maxpool_check.targets import requests
+from maxpool_check.targets.description import TargetLimits, TargetProfile
+from maxpool_check.targets.name import parse
+from maxpool_check.targets.protocol import Request
+from maxpool_check.targets.worker.python_adapter import PythonFunction
+from tests.mutants.kill_matrix import CASES, CORRECT, FOLDER, Kernel, kernels
+
+Task = tuple[Case, Oracle | Refused, list[requests.VariantPlan]]
+"""A case, what its outputs are judged by, and its requests."""
+
+Fault = tuple[str, str]
+"""The id of a case and the name of a variant."""
+
+
+def faults(kernel: Kernel) -> Iterator[Fault]:
+    """The executions of a kernel that are faults, in the order of the corpus."""
+    with mock.patch.object(sys, "path", list(sys.path)):
+        adapter = PythonFunction({"function": [str(FOLDER / f"{kernel.module}.py"), kernel.name]})
+    for case, oracle, plans in tasks():
+        outcomes = {
+            plan.variant: requests.result(plan, [_outcome(adapter, each) for each in plan.requests], profile()).outcome
+            for plan in plans
+        }
+        for variant, judgement in judge(oracle, outcomes).items():
+            if judgement.verdict in FAULTS:
+                yield case.id, variant.name
+
+
+def first_kills(kernel: Kernel, count: int) -> list[str]:
+    """The first cases that kill a kernel, no more than ``count``."""
+    kills: dict[str, None] = {}
+    for case, variant in faults(kernel):
+        if (case, variant) not in excused():
+            kills[case] = None
+        if len(kills) == count:
+            break
+    return list(kills)
+
+
+@lru_cache(1)
+def excused() -> frozenset[Fault]:
+    """The faults of the first correct kernel: no kill of any other."""
+    return frozenset(faults(next(kernel for kernel in kernels() if kernel.module == CORRECT)))
+
+
+@lru_cache(1)
+def tasks() -> list[Task]:
+    """All cases of the corpus that a kernel can execute."""
+    planned = ((case, requests.plan(case, DEFAULT_VARIANTS, profile())) for case in collect([CASES]).cases)
+    return [(case, oracle_of(case), plans) for case, plans in planned if any(plan.parts for plan in plans)]
+
+
+@lru_cache(1)
+def profile() -> TargetProfile:
+    """A kernel as a target."""
+    name = f"python:{Path(__file__)}:kernel"
+    description = TargetDescription(
+        name=name, distribution="python", version="0", provider="CPUExecutionProvider", providers=(), session_options={},
+        python="", numpy="", newest_opset=None, speaks="attributes",
+    )  # fmt: skip
+    return TargetProfile(parse(name), description, TargetLimits(None, None), ())
+
+
+def _outcome(adapter: PythonFunction, request: Request) -> Outcome:
+    message = {"attributes": copy.deepcopy(dict(request.attributes)), "outputs": list(request.outputs)}
+    with warnings.catch_warnings():
+        # In a process of its own a kernel's warnings go to stderr.
+        warnings.simplefilter("ignore")
+        reply = adapter.ask(message, {"X": np.array(request.X, order="C")})
+    if reply["type"] == "refusal":
+        return RefusedByTarget(reply["status"], reply["message"])
+    if reply["type"] == "unable":
+        return NotExecuted(reply["message"])
+    return Returned({name: np.asarray(value) for name, value in reply["outputs"].items()})
