@@ -144,7 +144,7 @@ def test_1_23_2_is_as_expected_and_shows_the_defects_that_sonnx_prints(cli):
         ("Indices", [0, 0, 3, 3], "8", "-4", "indices-sentinel"),
     ]
     assert wrong_cells(executed["sonnx/int:int-example-2", "indices"]) == [
-        ("Indices", [0, 0, 0, 0], "0", "-4", "indices-sentinel"),
+        ("Indices", [0, 0, 0, 0], "0", "-4", "indices-sentinel")
     ]
     assert wrong_cells(executed["sonnx/int:int-example-5", "indices"]) == [
         ("Indices", [0, 0, 0, 0], "0", "-4", "indices-sentinel"),

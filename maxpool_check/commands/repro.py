@@ -44,14 +44,7 @@ from maxpool_check.targets.target import Target
 @executing.timeout
 @options.max_cells
 def command(
-    case: str,
-    name: str,
-    folder: Path,
-    path: Path,
-    variant: str | None,
-    no_shrink: bool,
-    timeout: float,
-    max_cells: int,
+    case: str, name: str, folder: Path, path: Path, variant: str | None, no_shrink: bool, timeout: float, max_cells: int
 ) -> int:
     """Write a reproduction of a divergence that others can run.
 

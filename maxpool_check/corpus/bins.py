@@ -104,12 +104,7 @@ FACTORS: Mapping[str, Factor] = {
         ),
         Factor(
             "auto_pad",
-            {
-                "explicit": "by the pads",
-                "same-upper": "SAME_UPPER",
-                "same-lower": "SAME_LOWER",
-                "valid": "VALID",
-            },
+            {"explicit": "by the pads", "same-upper": "SAME_UPPER", "same-lower": "SAME_LOWER", "valid": "VALID"},
             usual="explicit",
         ),
         Factor(

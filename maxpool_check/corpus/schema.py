@@ -37,12 +37,7 @@ UNDEFINED = ("empty-window",)
 
 
 def _map(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(required),
-        "properties": dict(properties),
-    }
+    return {"type": "object", "additionalProperties": False, "required": list(required), "properties": dict(properties)}
 
 
 _INPUT = _map(

@@ -119,7 +119,5 @@ def shrunk(session: TargetSession, case_run: CaseRun, variant: Variant) -> Case:
     """The smallest case found that shows the same fault in a variant."""
     signature = case_run.signature(variant)
     return shrink(
-        case_run.case,
-        lambda case: run_case(session, case).signature(variant) == signature,
-        tries(case_run, variant),
+        case_run.case, lambda case: run_case(session, case).signature(variant) == signature, tries(case_run, variant)
     )

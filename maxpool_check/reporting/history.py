@@ -135,12 +135,7 @@ def _release(release: Release) -> Mapping[str, Any]:
     if release.record is None:
         return {"version": release.version, "skipped": release.skipped}
     digest = release.record.header.cases_sha256
-    return {
-        "version": release.version,
-        "cases_sha256": digest,
-        "verdicts": release.verdicts,
-        "kinds": release.kinds,
-    }
+    return {"version": release.version, "cases_sha256": digest, "verdicts": release.verdicts, "kinds": release.kinds}
 
 
 def _step(step: Step) -> Mapping[str, Any]:

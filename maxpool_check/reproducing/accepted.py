@@ -63,9 +63,7 @@ def _of(one: Oracle, meaning: Oracle, variant: Variant, layout: Layout) -> dict[
     order = _order(shape, layout)
     return {
         name: Accepted(
-            one.X.dtype.name if name == "Y" else "int64",
-            layout.arranged(shape),
-            tuple(cells[place] for place in order),
+            one.X.dtype.name if name == "Y" else "int64", layout.arranged(shape), tuple(cells[place] for place in order)
         )
         for name, cells in right.items()
     }

@@ -78,12 +78,7 @@ class Variant:
 
 WITH_INDICES, Y_ONLY = Variant(Y_AND_INDICES), Variant(Y_ALONE)
 
-DEFAULT_VARIANTS = (
-    WITH_INDICES,
-    Y_ONLY,
-    Variant(Y_AND_INDICES, in_domain=True),
-    Variant(Y_ALONE, in_domain=True),
-)
+DEFAULT_VARIANTS = (WITH_INDICES, Y_ONLY, Variant(Y_AND_INDICES, in_domain=True), Variant(Y_ALONE, in_domain=True))
 """The variants that are executed by default."""
 
 PAIRS = tuple(zip(DEFAULT_VARIANTS[::2], DEFAULT_VARIANTS[1::2], strict=True))

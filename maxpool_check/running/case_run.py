@@ -111,11 +111,7 @@ def not_run(case: Case, target: str, variants: Collection[Variant], why: str) ->
 
 
 def judged(
-    case: Case,
-    target: str,
-    oracle: Oracle | Refused,
-    results: Mapping[Variant, VariantResult],
-    lost: str | None = None,
+    case: Case, target: str, oracle: Oracle | Refused, results: Mapping[Variant, VariantResult], lost: str | None = None
 ) -> CaseRun:
     """The run of a case from its results."""
     judgements = judge(oracle, {variant: each.outcome for variant, each in results.items()})

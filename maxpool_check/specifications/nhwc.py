@@ -24,10 +24,7 @@ _ACTIVATION = {
     "activation_params": Attribute(AttributeType.NUMBERS, Role.ACTIVATION_PARAMETERS, ()),
 }
 _PARAMETERS = {Function.RELU: 0, Function.CLIP: 2, Function.LEAKY_RELU: 1}
-_FLATTENED = {
-    NhwcIndexBase.NCHW_FLAT: Layout.CHANNELS_FIRST,
-    NhwcIndexBase.NHWC_FLAT: Layout.CHANNELS_LAST,
-}
+_FLATTENED = {NhwcIndexBase.NCHW_FLAT: Layout.CHANNELS_FIRST, NhwcIndexBase.NHWC_FLAT: Layout.CHANNELS_LAST}
 
 
 @dataclass(frozen=True)

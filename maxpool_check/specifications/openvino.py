@@ -147,8 +147,4 @@ class OpenVino:
         return numbering
 
 
-VERSIONS = (
-    OpenVino(1, _VERSION_1, indices=False),
-    OpenVino(8, _VERSION_8),
-    OpenVino(14, _VERSION_14),
-)
+VERSIONS = (OpenVino(1, _VERSION_1, indices=False), OpenVino(8, _VERSION_8), OpenVino(14, _VERSION_14))

@@ -220,11 +220,7 @@ def test_wrong_options_of_fuzz(cli, subject, tmp_path, arguments, words):
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [
-        *USAGE,
-        (["--seed", "0..1"], "-o DIR"),
-        (["--seed", "0..1", "-o", "/dev/null"], "cannot write to /dev/null"),
-    ],
+    [*USAGE, (["--seed", "0..1"], "-o DIR"), (["--seed", "0..1", "-o", "/dev/null"], "cannot write to /dev/null")],
 )
 def test_wrong_options_of_generate(cli, arguments, words):
     done = cli("generate", "--spec", "xmos-maxpool2d", *arguments)

@@ -234,10 +234,7 @@ BROKEN = {
         "x.yaml:3:18: '../x.npy' leads out of the corpus",
     ),
     "no npy file": ("cases:\n  - id: a\n    input: {npy: y.npy}\n", "x.yaml:3:18: there is no file 'y.npy'"),
-    "a large output": (
-        CASE.replace("[2, 2]}", "[2, 2], pads: [0, 0, 100000, 100000]}"),
-        "x.yaml:4:17: Y would have",
-    ),
+    "a large output": (CASE.replace("[2, 2]}", "[2, 2], pads: [0, 0, 100000, 100000]}"), "x.yaml:4:17: Y would have"),
     "an attribute too large for ONNX": (
         CASE.replace("[2, 2]}", "[2, 2], strides: [99999999999999999999, 1]}"),
         "x.yaml:4:49: strides must be a list of integers of 64 bits",
@@ -345,9 +342,7 @@ def test_a_path_upwards_has_the_root_of_its_own(tmp_path, monkeypatch):
 
 
 def test_a_problem_of_several_expanded_cases_is_reported_once(corpus):
-    folder = corpus(
-        CASE.replace("id: a", "id: a-$n").replace("fill: 0", "fill: x") + "    matrix: {n: [1, 2, 3]}\n",
-    )
+    folder = corpus(CASE.replace("id: a", "id: a-$n").replace("fill: 0", "fill: x") + "    matrix: {n: [1, 2, 3]}\n")
     assert len(problems(folder)) == 1
 
 

@@ -89,11 +89,7 @@ def test_other_kinds_and_other_variants_are_left_alone(write):
 
 
 @pytest.mark.parametrize(
-    "entries",
-    [
-        [entry(">-\n      onnxruntime\n      < 1.31")],
-        [entry("&w onnxruntime < 1.31"), entry("*w", "alias")],
-    ],
+    "entries", [[entry(">-\n      onnxruntime\n      < 1.31")], [entry("&w onnxruntime < 1.31"), entry("*w", "alias")]]
 )
 def test_what_cannot_be_changed_safely_is_left_to_the_user(write, entries):
     path = write(*entries)

@@ -11,11 +11,7 @@ from math import prod
 import numpy as np
 
 DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "uint8")
-CHOICES = {
-    "auto_pad": ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"),
-    "ceil_mode": (0, 1),
-    "storage_order": (0, 1),
-}
+CHOICES = {"auto_pad": ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"), "ceil_mode": (0, 1), "storage_order": (0, 1)}
 MOST_TAPS = 2 * 10**7
 
 

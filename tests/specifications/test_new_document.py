@@ -33,11 +33,7 @@ from tests.conftest import SUBJECTS
 KERNEL = f"python:{SUBJECTS}:right"
 
 
-ATTRIBUTES = {
-    "kernel": integers(Role.KERNEL),
-    "stride": integers(Role.STRIDE),
-    "pad": integers(Role.PADS_BY_AXIS, 0),
-}
+ATTRIBUTES = {"kernel": integers(Role.KERNEL), "stride": integers(Role.STRIDE), "pad": integers(Role.PADS_BY_AXIS, 0)}
 
 
 @dataclass(frozen=True)

@@ -63,11 +63,7 @@ def test_an_unknown_attribute_suggests_the_nearest():
 
 @pytest.mark.parametrize(
     ("spec", "attributes"),
-    [
-        ("onnx-1", {"storage_order": 0}),
-        ("onnx-8", {"ceil_mode": 0}),
-        ("onnx-8", {"dilations": [1, 1]}),
-    ],
+    [("onnx-1", {"storage_order": 0}), ("onnx-8", {"ceil_mode": 0}), ("onnx-8", {"dilations": [1, 1]})],
 )
 def test_attributes_that_a_version_does_not_have_yet(spec, attributes):
     assert refusal(spec=spec, kernel_shape=[2, 2], **attributes).reason == "invalid-attribute"

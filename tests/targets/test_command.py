@@ -102,10 +102,7 @@ def command_of(process):
 def test_an_endless_line_is_cut(monkeypatch):
     monkeypatch.setattr(process, "MOST_BYTES", 2**16)
     worker = process.Worker([sys.executable, str(NEIGHBOURS), "endless"], {}, isolated=False)
-    with (
-        contextlib.closing(worker),
-        pytest.raises(process.CannotStart, match="a line of more than 65536 bytes"),
-    ):
+    with contextlib.closing(worker), pytest.raises(process.CannotStart, match="a line of more than 65536 bytes"):
         _ = worker.description
 
 

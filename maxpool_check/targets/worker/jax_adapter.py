@@ -42,11 +42,7 @@ class Jax:
             "version": jax.__version__,
             "provider": "CPU",
             "providers": ["CPU"],
-            "session_options": {
-                "jax_platforms": "cpu",
-                "jax_enable_x64": True,
-                "XLA_FLAGS": os.environ["XLA_FLAGS"],
-            },
+            "session_options": {"jax_platforms": "cpu", "jax_enable_x64": True, "XLA_FLAGS": os.environ["XLA_FLAGS"]},
             "python": platform.python_version(),
             "numpy": np.__version__,
             "indices": None,

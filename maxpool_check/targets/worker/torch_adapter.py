@@ -17,11 +17,7 @@ _DTYPES = [
     "float64",
     *(f"{sign}int{bits}" for bits in (8, 16, 32, 64) for sign in ("", "u")),
 ]
-_POOLS = {
-    1: torch.nn.functional.max_pool1d,
-    2: torch.nn.functional.max_pool2d,
-    3: torch.nn.functional.max_pool3d,
-}
+_POOLS = {1: torch.nn.functional.max_pool1d, 2: torch.nn.functional.max_pool2d, 3: torch.nn.functional.max_pool3d}
 
 
 class Torch:
