@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
-from maxpool_check.reference.geometry import NoWindow
+from maxpool_check.reference.geometry import Geometry, NoWindow, Placement
+from maxpool_check.reference.policies import LargePads
+from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.refused import IllTyped, Reason, Refused
-from maxpool_check.specifications.roles import Attribute, AttributeType
+from maxpool_check.specifications.roles import Attribute, AttributeType, Role
+
+_LOWEST = {
+    **dict.fromkeys((Role.KERNEL, Role.STRIDE, Role.DILATION, Role.COUNT), 1),
+    **dict.fromkeys((Role.PADS, Role.PADS_BY_AXIS, Role.BEGIN, Role.END, Role.START), 0),
+}
+"""The smallest number that an attribute may have."""
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """`` (did you mean 'x'?)`` for the known name nearest to a misspelt one, or nothing."""
+    """`` (did you mean 'x'?)`` for the known name nearest to a misspelt one; empty if none is near."""
     import difflib
 
     matches = difflib.get_close_matches(name, list(names), 1, 0.5)
@@ -37,19 +45,60 @@ def typed(attributes: Mapping[str, Any], table: Mapping[str, Attribute], documen
     return values
 
 
-def check_positive(name: str, values: Sequence[int], document: str) -> None:
-    """Refuse a value below 1."""
-    if any(value < 1 for value in values):
-        raise invalid(name, f"must be at least 1 on every axis, got {list(values)}", document)
+def complete(
+    attributes: Mapping[str, Any],
+    table: Mapping[str, Attribute],
+    rank: int,
+    document: str,
+    optional: Collection[str] = (),
+) -> dict[str, Any]:
+    """All attributes of ``table``, in its order: those that are missing at their defaults, choices as their meanings.
+
+    Lists have an entry for each of ``rank`` spatial axes, pads two. Attributes that are ``optional`` may be missing
+    without a default. Raises :class:`Refused` for others that are missing, for a list of another length, a number that
+    is too small for its role, and a value that the document does not have.
+    """
+    values: dict[str, Any] = {}
+    for name, attribute in table.items():
+        value = attributes.get(name, attribute.default_for(rank))
+        if value is None:
+            if name in optional:
+                continue
+            raise Refused(Reason.INVALID_ATTRIBUTE, f"{name} is required", clause=f"{document}, attribute {name}")
+        if attribute.type is AttributeType.INTEGERS:
+            check_length(name, value, attribute.length(rank), document)
+        entries = list(value) if attribute.type is AttributeType.INTEGERS else [value]
+        lowest = _LOWEST.get(attribute.role)
+        if lowest is not None and any(entry < lowest for entry in entries):
+            limit = "be at least 1 on every axis" if lowest else "not be negative"
+            raise invalid(name, f"must {limit}, got {entries}", document)
+        if attribute.values:
+            check_one_of(name, value, tuple(attribute.values), document)
+            value = attribute.values[value]
+        values[name] = value
+    return values
 
 
-def check_not_negative(name: str, values: Sequence[int], document: str) -> None:
-    """Refuse a value below 0."""
-    if any(value < 0 for value in values):
-        raise invalid(name, f"must not be negative, got {list(values)}", document)
+def placed(placement: Placement, tables: Iterable[tuple[int, ...]], document: str) -> Geometry:
+    """The spatial axes of a pooling from n, k, s, d, b, e of each.
+
+    Raises :class:`Refused` if a window is larger than the padded input.
+    """
+    axes = tuple(tables)
+    try:
+        return tuple(placement.axis(*axis) for axis in axes)
+    except NoWindow as error:
+        clause = f"{document}, output shape"
+        raise Refused(Reason.WINDOW_LARGER_THAN_INPUT, str(error), clause=clause, axes=axes) from error
 
 
-def check_length(name: str, values: Sequence[int], length: int, document: str) -> None:
+def check_large_pads(pooling: Pooling, name: str, document: str) -> None:
+    """Refuse pads that are not smaller than the kernel, where the policies refuse them; ``name`` is the attribute."""
+    if pooling.policies.large_pads is LargePads.REFUSED and pooling.has_large_pads:
+        raise invalid(name, "must be smaller than the kernel", f"{document} with large_pads: refused")
+
+
+def check_length(name: str, values: Sequence[object], length: int, document: str) -> None:
     """Refuse a list of another length."""
     if len(values) != length:
         raise invalid(name, f"must have {length} values, got {len(values)}", document)
@@ -70,21 +119,9 @@ def check_dtype(dtype: str, allowed: Sequence[str], document: str, clause: str) 
 
 
 def invalid(name: str, message: str, document: str) -> Refused:
-    """The refusal of one attribute's value."""
-    return Refused(
-        Reason.INVALID_ATTRIBUTE, f"{name} {message}", clause=f"{document}, attribute {name}", attribute=name
-    )
-
-
-def missing(name: str, document: str) -> Refused:
-    """The refusal of a graph without a required attribute."""
-    return Refused(Reason.INVALID_ATTRIBUTE, f"{name} is required", clause=f"{document}, attribute {name}")
-
-
-def no_window(error: NoWindow, document: str, axes: Iterable[tuple[int, ...]]) -> Refused:
-    """The refusal of a graph whose window is larger than its padded input; ``axes`` are n, k, s, d, b, e of each."""
-    clause = f"{document}, output shape"
-    return Refused(Reason.WINDOW_LARGER_THAN_INPUT, str(error), clause=clause, axes=tuple(axes))
+    """The refusal of an attribute's value."""
+    clause = f"{document}, attribute {name}"
+    return Refused(Reason.INVALID_ATTRIBUTE, f"{name} {message}", clause=clause, attribute=name)
 
 
 def _bits(value: object) -> str:

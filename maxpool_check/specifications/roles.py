@@ -76,7 +76,11 @@ class Attribute:
         """The value for so many spatial axes that means the same as none; None where the attribute is required."""
         if self.default is None or self.type is not AttributeType.INTEGERS:
             return self.default
-        return [self.default] * (2 * rank if self.role in (Role.PADS, Role.PADS_BY_AXIS) else rank)
+        return [self.default] * self.length(rank)
+
+    def length(self, rank: int) -> int:
+        """The number of entries of a list of integers for so many spatial axes."""
+        return 2 * rank if self.role in (Role.PADS, Role.PADS_BY_AXIS) else rank
 
     def value(self, meaning: Any) -> Any:
         """The value that has a meaning; ``ValueError`` if the document allows none."""

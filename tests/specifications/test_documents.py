@@ -37,7 +37,7 @@ def test_an_index_that_32_bits_cannot_hold_is_refused_and_one_that_they_can_is_n
     attributes = {**OPENVINO, "index_element_type": "i32"}
     fits = (1, 1, 2**15, 2**16)
     assert document.pooling(attributes, "int8", fits, policies).numbering.dtype == "int32"
-    with pytest.raises(maxpool_check.Refused, match="cannot be i32: an index can be 2147549183"):
+    with pytest.raises(maxpool_check.Refused, match="is too small for the largest index, 2147549183"):
         document.pooling(attributes, "int8", (1, 1, 2**15 + 1, 2**16), policies)
     # Counted from the last axis on it fits again.
     assert document.pooling({**attributes, "axis": 3}, "int8", (1, 1, 2**16, 2**16), policies)
@@ -152,7 +152,7 @@ def test_xmos_refuses(x, change, reason):
 
 
 def test_a_policy_that_a_document_has_no_use_for_is_an_error_that_names_those_it_has():
-    with pytest.raises(ValueError, match="no such point open as 'nan'"):
+    with pytest.raises(ValueError, match="has no policy 'nan'"):
         maxpool_check.maxpool(IMAGE, spec="xmos-maxpool2d", policies={"nan": "ignored"}, **XMOS)
     for document in SPECIFICATIONS.values():
         assert ("nhwc_index_base" in document.policies.names()) == (document.name == "ort-nhwc-11")
