@@ -108,7 +108,9 @@ def test_lint(corpus):
 def test_run(corpus):
     code, output = execute("run", corpus, "-t", KERNEL)
     assert code == 0
-    assert output.endswith("AS EXPECTED  no unexpected results: 1 conforms, 1 not expressible (2 executions of 2 cases)\n")
+    assert output.endswith(
+        "AS EXPECTED  no unexpected results: 1 conforms, 1 not expressible (2 executions of 2 cases)\n"
+    )
 
 
 def test_fuzz(tmp_path):
