@@ -54,7 +54,7 @@ class Nhwc(Specification):
         is_open = policies.nhwc_index_base is NhwcIndexBase.EITHER
         bases = list(_FLATTENED) if is_open else [policies.nhwc_index_base]
         first, *others = [_counted(each, base) for each in interpretations for base in bases]
-        return first.or_else(*others)
+        return replace(first, alternatives=tuple(others))
 
     def _activation(self, attributes: Mapping[str, Any]) -> Activation | None:
         name, parameters = attributes.get("activation", ""), attributes.get("activation_params", ())

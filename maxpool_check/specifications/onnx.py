@@ -86,7 +86,7 @@ class Onnx(Specification):
                 interpreted(replace(policies, valid_ceil=interpretation))
                 for interpretation in (ValidCeil.HONOURS, ValidCeil.FORMULA)
             )
-            pooling = pooling if honours.geometry == formula.geometry else honours.or_else(formula)
+            pooling = pooling if honours.geometry == formula.geometry else replace(honours, alternatives=(formula,))
         check_large_pads(pooling, "pads", self.title)
         return pooling
 
