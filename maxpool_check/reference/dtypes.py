@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -50,16 +49,12 @@ def same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def lowest(dtype: np.dtype) -> np.generic:
     """The smallest finite value of the type: ``-DBL_MAX`` for float64, -128 for int8."""
-    return dtype.type(_limits(dtype).min)
+    return dtype.type((ml_dtypes.finfo(dtype) if is_float(dtype) else np.iinfo(dtype)).min)
 
 
 def highest(dtype: np.dtype) -> np.generic:
     """The largest finite value of the type."""
-    return dtype.type(_limits(dtype).max)
-
-
-def _limits(dtype: np.dtype) -> Any:
-    return ml_dtypes.finfo(dtype) if is_float(dtype) else np.iinfo(dtype)
+    return dtype.type((ml_dtypes.finfo(dtype) if is_float(dtype) else np.iinfo(dtype)).max)
 
 
 def smallest_normal(dtype: np.dtype) -> np.generic:

@@ -6,7 +6,7 @@ A specification states its policies, a case may override them, and every report 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 
 
@@ -104,12 +104,6 @@ class Policies:
 
 
 INTERPRETATIONS: dict[str, type[Enum]] = {
-    "nan": Nan,
-    "tie": Tie,
-    "zero_sign": ZeroSign,
-    "valid_ceil": ValidCeil,
-    "same_clamp": SameClamp,
-    "large_pads": LargePads,
-    "nhwc_index_base": NhwcIndexBase,
+    point.name: type(point.default) for point in fields(Policies) if isinstance(point.default, Enum)
 }
 """All points, and the interpretations of each."""

@@ -34,9 +34,6 @@ class RemoteExecutor:
         for results in self._pool.results(run_chunk, calls):
             yield from results
 
-    def close(self) -> None:
-        """Nothing to do: the pool ends its processes."""
-
 
 def describe(run: str, config: ExecutionConfig) -> tuple[list[TargetDescription], list[str]]:
     """The descriptions of the targets in this process, and the errors of those that cannot be started."""

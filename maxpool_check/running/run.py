@@ -69,13 +69,11 @@ def run(
     """
     with contextlib.ExitStack() as stack:
         running: LocalExecutor | RemoteExecutor
-        if executor is not None and plan.cases:
-            running = executor
-        elif plan.dask is not None or plan.jobs > 1:
+        if (executor is None or not plan.cases) and (plan.dask is not None or plan.jobs > 1):
             running = RemoteExecutor(plan.config, stack.enter_context(pool_of(plan.jobs, plan.dask)))
         else:
-            running = LocalExecutor(plan.config)
-        stack.enter_context(contextlib.closing(running))
+            running = executor if executor is not None and plan.cases else LocalExecutor(plan.config)
+            stack.callback(running.close)
         descriptions = running.descriptions
         write(header(plan.cases, descriptions, plan.known_files))
         is_complete = completeness(plan.corpus.cases, plan.cases, plan.corpus.whole)

@@ -1,4 +1,4 @@
-"""Reading the attributes of a graph: names and types first, then lengths and domains."""
+"""Reading the attributes of a graph: names and types, then lengths and values."""
 
 from __future__ import annotations
 

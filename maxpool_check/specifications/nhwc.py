@@ -1,7 +1,7 @@
 """ONNX Runtime's com.ms.internal.nhwc MaxPool-11: ONNX-11 with the channels last and a fused activation.
 
-Its page repeats ONNX's text, gives no defaults and no types, and shows examples with the channels first; what it leaves
-out is ONNX-11's. The order in which Indices count is left open.
+Its page repeats ONNX's text, has no defaults and no types, and its examples have the channels first; everything else is
+that of ONNX-11. The order in which Indices count is open.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from maxpool_check.reference.policies import NhwcIndexBase, Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.attributes import check_length, check_one_of, invalid, typed
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
-from maxpool_check.specifications.refused import Refused, restated
+from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.roles import Attribute, AttributeType, Role, choice
 from maxpool_check.specifications.specification import Specification
 
@@ -46,7 +46,10 @@ class Nhwc(Specification):
         try:
             pooling = self.onnx.pooling(of_onnx, dtype, sizes, policies)
         except Refused as refused:
-            raise restated(refused, self.title, self.onnx.title) from refused
+            clause = refused.clause.replace(self.onnx.title, self.title)
+            raise Refused(
+                refused.reason, refused.message, clause=clause, attribute=refused.attribute, axes=refused.axes
+            ) from refused
         interpretations = [
             replace(interpretation, activation=activation, layout=self.layout, alternatives=())
             for interpretation in (pooling, *pooling.alternatives)
@@ -65,7 +68,7 @@ class Nhwc(Specification):
         check_one_of("activation", name, tuple(function.value for function in _PARAMETERS), self.title)
         function = Function(name)
         if function is Function.RELU and parameters == (0.0, float("inf")):
-            # How ONNX Runtime's own fusion writes it.
+            # The fusion of ONNX Runtime writes it so.
             parameters = ()
         check_length("activation_params", parameters, _PARAMETERS[function], self.title)
         return Activation(function, parameters)

@@ -38,12 +38,10 @@ class Sonnx(Specification):
         pooling = self.onnx.pooling(attributes, dtype, shape, policies)
         if len(shape) != 4:
             raise _outside("R1", f"X must have 2 spatial axes, got {len(shape) - 2}")
-        if attributes["auto_pad"] != "NOTSET":
-            raise _outside("R3", f"auto_pad is restricted to NOTSET, got {attributes['auto_pad']}", "auto_pad")
-        if attributes["ceil_mode"] != 0:
-            raise _outside("R4", "ceil_mode is restricted to 0, got 1", "ceil_mode")
-        if attributes["storage_order"] != 0:
-            raise _outside("R5", "storage_order is restricted to 0, got 1", "storage_order")
+        for restriction, name in (("R3", "auto_pad"), ("R4", "ceil_mode"), ("R5", "storage_order")):
+            (allowed,) = self.attributes[name].values
+            if attributes[name] != allowed:
+                raise _outside(restriction, f"{name} is restricted to {allowed}, got {attributes[name]}", name)
         return replace(pooling, refusable=None)
 
 
