@@ -64,16 +64,14 @@ class Decisions:
                 for pattern in entry.cases
             }
             for entry, status, why in ledger.audit(complete):
-                kinds = tuple(sorted(kind.value for kind in entry.kinds))
-                issue = entry.issue
                 entries.append(
                     KnownEntry(
                         id=entry.id,
                         target=target,
                         status=status,
-                        kinds=kinds,
+                        kinds=tuple(sorted(kind.value for kind in entry.kinds)),
                         reason=entry.reason,
-                        issue=issue,
+                        issue=entry.issue,
                         message=why,
                     )
                 )

@@ -72,7 +72,7 @@ class LocalExecutor:
     def __init__(self, config: ExecutionConfig) -> None:
         """Start all targets concurrently; ``descriptions`` and ``errors`` wait until they are ready."""
         self._config = config
-        self._sessions: dict[str, TargetSession] = {}
+        self._sessions: list[TargetSession] = []
         self._closed = False
         self._starting: list[Future[TargetSession]] = []
         for name in config.targets:
@@ -94,11 +94,11 @@ class LocalExecutor:
     @property
     def errors(self) -> list[str]:
         """Why the other targets did not start."""
-        errors = [future.exception() for future in self._starting]
+        errors = [error for future in self._starting if (error := future.exception()) is not None]
         for error in errors:
-            if error is not None and not isinstance(error, CannotStart):
+            if not isinstance(error, CannotStart):
                 raise error
-        return [str(error) for error in errors if error is not None]
+        return [str(error) for error in errors]
 
     def results(self, cases: Iterable[Case], given_up: Collection[str]) -> Iterator[CaseResults]:
         """The results of each case, in order; a few cases are submitted ahead."""
@@ -117,7 +117,7 @@ class LocalExecutor:
     def end(self) -> None:
         """Kill all workers; nothing more is executed. From any thread."""
         self._closed = True
-        for session in list(self._sessions.values()):
+        for session in list(self._sessions):
             session.end()
 
     def close(self) -> None:
@@ -130,16 +130,15 @@ class LocalExecutor:
     def _start(self, name: TargetName, future: Future[TargetSession]) -> None:
         try:
             session = TargetSession(Target(name, self._config.seconds, self._config.memory))
+            self._sessions.append(session)
+            if self._closed:
+                session.end()
+            try:
+                _ = session.profile
+            except BaseException:
+                session.close()
+                raise
         except BaseException as error:
-            future.set_exception(error)
-            return
-        self._sessions[str(name)] = session
-        if self._closed:
-            session.end()
-        try:
-            _ = session.profile
-        except BaseException as error:
-            session.close()
             future.set_exception(error)
         else:
             future.set_result(session)

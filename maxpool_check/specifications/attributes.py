@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -35,12 +36,8 @@ def typed(attributes: Mapping[str, Any], table: Mapping[str, Attribute], documen
     values: dict[str, Any] = {}
     for name, value in attributes.items():
         if name not in table:
-            raise IllTyped(
-                Reason.INVALID_ATTRIBUTE,
-                f"{document} has no attribute '{name}'{nearest(name, table)}",
-                clause=f"{document}, Attributes",
-                attribute=name,
-            )
+            message = f"{document} has no attribute '{name}'{nearest(name, table)}"
+            raise IllTyped(Reason.INVALID_ATTRIBUTE, message, clause=f"{document}, Attributes", attribute=name)
         values[name] = _value(name, value, table[name].type, document)
     return values
 
@@ -124,35 +121,29 @@ def invalid(name: str, message: str, document: str) -> Refused:
     return Refused(Reason.INVALID_ATTRIBUTE, f"{name} {message}", clause=clause, attribute=name)
 
 
-def _bits(value: object) -> str:
-    entries = value if isinstance(value, (list, tuple)) else [value]
-    return " of 64 bits" if any(isinstance(entry, int) and abs(entry) >= 2**63 for entry in entries) else ""
+def _integer(value: Any) -> int:
+    # Attributes are integers of 64 bits, as in ONNX's file format. int first, for speed.
+    if not isinstance(value, (int, Integral)) or isinstance(value, bool) or not -(2**63) <= int(value) < 2**63:
+        raise TypeError
+    return int(value)
 
 
-def _is_integer(value: object) -> bool:
-    # An attribute is an integer of 64 bits, in ONNX's file format as well. int first, for speed.
-    return isinstance(value, (int, Integral)) and not isinstance(value, bool) and -(2**63) <= int(value) < 2**63
+def _number(value: Any) -> float:
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError
+    return float(value)
 
 
 def _value(name: str, value: Any, kind: AttributeType, document: str) -> Any:
-    if kind is AttributeType.INTEGER and _is_integer(value):
-        return int(value)
-    if kind is AttributeType.TEXT and isinstance(value, str):
-        return value
-    if kind in (AttributeType.INTEGERS, AttributeType.NUMBERS) and not isinstance(value, (str, bytes, Mapping)):
-        try:
-            entries = list(value)
-        except TypeError:
-            entries = [value, None]
-        if kind is AttributeType.INTEGERS and all(_is_integer(entry) for entry in entries):
-            return tuple(int(entry) for entry in entries)
-        if kind is AttributeType.NUMBERS and all(
-            isinstance(entry, Real) and not isinstance(entry, bool) for entry in entries
-        ):
-            return tuple(float(entry) for entry in entries)
-    raise IllTyped(
-        Reason.INVALID_ATTRIBUTE,
-        f"{name} must be {kind.value}{_bits(value)}, got {value!r}",
-        clause=f"{document}, attribute {name}",
-        attribute=name,
-    )
+    with contextlib.suppress(TypeError):
+        if kind is AttributeType.INTEGER:
+            return _integer(value)
+        if kind is AttributeType.TEXT and isinstance(value, str):
+            return value
+        if kind is not AttributeType.TEXT and not isinstance(value, (str, bytes, Mapping)):
+            convert = _integer if kind is AttributeType.INTEGERS else _number
+            return tuple(convert(entry) for entry in value)
+    entries = value if isinstance(value, (list, tuple)) else [value]
+    bits = " of 64 bits" if any(isinstance(entry, int) and abs(entry) >= 2**63 for entry in entries) else ""
+    message = f"{name} must be {kind.value}{bits}, got {value!r}"
+    raise IllTyped(Reason.INVALID_ATTRIBUTE, message, clause=f"{document}, attribute {name}", attribute=name)

@@ -32,7 +32,7 @@ def refusal(x=X, spec="onnx-22", **attributes):
         ({"kernel_shape": [2]}, "kernel_shape"),
         ({"kernel_shape": [2, 0]}, "kernel_shape"),
         ({"kernel_shape": [2, -1]}, "kernel_shape"),
-        ({"kernel_shape": 2}, "kernel_shape"),
+        ({"kernel_shape": 2.5}, "kernel_shape"),
         ({"kernel_shape": [2.0, 2.0]}, "kernel_shape"),
         ({"kernel_shape": "2x2"}, "kernel_shape"),
         ({"kernel_shape": [2**63, 2]}, "kernel_shape"),
