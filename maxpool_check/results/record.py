@@ -151,7 +151,7 @@ class AllowedDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
-    """A mistake that reproduces all outputs, or the given ``output`` of ``cells`` cells."""
+    """A mistake that reproduces all outputs, or ``output`` of ``cells`` cells."""
 
     kind: str
     output: str | None

@@ -72,8 +72,8 @@ def test_openvino_names_the_attribute_it_refuses(change, attribute):
 
 def test_openvino_requires_its_pads_unless_auto_pad_ignores_them():
     for name in OPENVINO:
-        given = {key: value for key, value in OPENVINO.items() if key != name}
-        assert refusal(X, "openvino-8", given)[1] == f"OpenVINO MaxPool-8, attribute {name}"
+        incomplete = {key: value for key, value in OPENVINO.items() if key != name}
+        assert refusal(X, "openvino-8", incomplete)[1] == f"OpenVINO MaxPool-8, attribute {name}"
     free = {"kernel": [2, 2], "strides": [1, 1], "auto_pad": "valid"}
     ignored = {**free, "pads_begin": [1, 1], "pads_end": [1, 1]}
     assert (
@@ -103,7 +103,7 @@ def test_nhwc_is_onnx_11_transposed():
 def test_nhwc_activation_changes_y_and_not_indices():
     last = np.moveaxis(X, 1, -1) - 20
     plain = maxpool_check.maxpool(last, spec="ort-nhwc-11", kernel_shape=[2, 2])
-    for function, parameters, of in (
+    for function, parameters, activation in (
         ("Relu", [], lambda y: np.maximum(y, 0)),
         ("Relu", [0.0, float("inf")], lambda y: np.maximum(y, 0)),
         ("Clip", [-3.0, 6.0], lambda y: np.clip(y, -3, 6)),
@@ -112,7 +112,7 @@ def test_nhwc_activation_changes_y_and_not_indices():
         fused = maxpool_check.maxpool(
             last, spec="ort-nhwc-11", kernel_shape=[2, 2], activation=function, activation_params=parameters
         )
-        assert (fused.Y == of(plain.Y)).all()
+        assert (fused.Y == activation(plain.Y)).all()
         assert (fused.Indices == plain.Indices).all()
 
 
