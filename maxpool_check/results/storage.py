@@ -106,25 +106,17 @@ class Recorder(contextlib.ExitStack):
 
     def _open(self) -> None:
         if self._path is not None:
-            self._streams.append(self.enter_context(_opened(self._path)))
+            stream: IO[bytes] = self.enter_context(self._path.open("wb"))
+            if self._path.suffix == ".gz":
+                # Without a name and a time, the same lines make the same file.
+                stream = cast("IO[bytes]", self.enter_context(gzip.GzipFile("", "wb", 9, stream, 0)))
+            self._streams.append(stream)
             self._stored = self._path
         if self._path is None or not self._path.is_file():
             # A pipe or a device cannot be read again.
             folder = self.enter_context(tempfile.TemporaryDirectory())
             self._stored = Path(folder) / "record.jsonl"
             self._streams.append(self.enter_context(self._stored.open("wb")))
-
-
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    """A new record file, compressed if its name ends in ``.gz``."""
-    with path.open("wb") as file:
-        if path.suffix != ".gz":
-            yield file
-            return
-        # Without a name and a time, the same lines make the same file.
-        with gzip.GzipFile("", "wb", 9, file, 0) as compressed:
-            yield cast("IO[bytes]", compressed)
 
 
 def _lines(path: Path) -> Iterator[Line]:
