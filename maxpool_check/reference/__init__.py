@@ -1,5 +1,5 @@
-"""What the answer is: geometry, policies, the definition and the evaluator.
+"""The reference: geometry, policies, and two implementations that the tests prove equal.
 
-Two references live here. :mod:`~maxpool_check.reference.definition` is the documents' formula, cell by cell, to be read
-beside them. :mod:`~maxpool_check.reference.evaluator` gives the same answer fast. The tests prove them equal.
+:mod:`~maxpool_check.reference.definition` is the documents' formula, cell by cell;
+:mod:`~maxpool_check.reference.evaluator` is fast.
 """

@@ -1,4 +1,4 @@
-"""An activation that is fused into a pooling: applied to every maximum, it changes Y and never Indices."""
+"""An activation that is fused into a pooling: it applies to every maximum, and changes Y but not Indices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maxpool_check.reference.dtypes import rounded
 
 
 class Function(str, Enum):
-    """The functions that runtimes define, by ONNX's names."""
+    """The functions, by their names in ONNX."""
 
     RELU = "Relu"
     """max(y, 0)."""
@@ -30,13 +30,13 @@ class Activation:
 
     @property
     def values(self) -> np.ndarray:
-        """The parameters as they are kept, in float64; what float32 cannot hold is infinite."""
+        """The parameters rounded to float32, as float64; those too large for float32 are infinite."""
         with np.errstate(over="ignore"):
             return np.array(self.parameters, np.float32).astype(np.float64)
 
     def of(self, maxima: np.ndarray) -> np.ndarray:
-        """The function of every maximum, in the dtype of the maxima. A NaN stays one."""
-        # bfloat16 complains when it compares a NaN, and 0 * inf is one.
+        """The function of every maximum, in the dtype of the maxima. A NaN stays NaN."""
+        # bfloat16 warns when it compares a NaN, and 0 * inf is NaN.
         with np.errstate(invalid="ignore"):
             if self.function is Function.LEAKY_RELU:
                 scaled = rounded(maxima.astype(np.float64) * self.values[0], maxima.dtype)

@@ -1,7 +1,7 @@
 """MaxPool as the documents define it, one output cell at a time.
 
-Written to be read beside the documents; nothing here is clever or fast. Padding is not a number: the maximum is over the
-cells of the window that lie inside X.
+To be read beside the documents; it is neither clever nor fast. Padding is not a number: the maximum is over the cells of
+the window that lie inside X.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def cells(output: Cell, geometry: Geometry) -> list[Cell]:
 
 
 def maximum(window: list[Cell], X: np.ndarray, nan: Nan) -> Cell:
-    """The cell of a window, not empty, that holds its maximum: the first one, where several do."""
+    """The first cell that holds the maximum of a window; the window is not empty."""
     value = {at: float(X[at]) if X.dtype.kind != "i" and X.dtype.kind != "u" else int(X[at]) for at in window}
     nans = [at for at in window if math.isnan(value[at])]
     numbers = [at for at in window if at not in nans]
@@ -63,7 +63,7 @@ def maximum(window: list[Cell], X: np.ndarray, nan: Nan) -> Cell:
 
 
 def first_maximum(window: list[Cell], value: dict[Cell, float]) -> Cell:
-    """The first cell whose value no other exceeds."""
+    """The first cell with the largest value."""
     chosen = window[0]
     for at in window:
         if value[at] > value[chosen]:
@@ -74,8 +74,8 @@ def first_maximum(window: list[Cell], value: dict[Cell, float]) -> Cell:
 def index(at: Cell, shape: tuple[int, ...], numbering: Numbering) -> int:
     """The number of a cell in the whole unpadded tensor: ``(n * C + c) * D1 * ... * Dn + offset``.
 
-    With channels last it is ``(n * D1 * ... * Dn + offset) * C + c``. Where counting begins at another axis than the
-    first, it is the remainder of the product of the sizes from that axis on.
+    With channels last it is ``(n * D1 * ... * Dn + offset) * C + c``. If counting does not begin at the first axis, it is
+    the remainder by the product of the sizes from that axis on.
     """
     batch, channel, *position = at
     _, channels, *sizes = shape

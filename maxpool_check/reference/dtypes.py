@@ -1,4 +1,4 @@
-"""The element types a MaxPool can have, by the names the case files use."""
+"""The element types of MaxPool, by their names in case files."""
 
 from __future__ import annotations
 
@@ -30,33 +30,31 @@ def is_float(dtype: np.dtype) -> bool:
 
 
 def bits(values: np.ndarray) -> np.ndarray:
-    """The same memory as unsigned integers: two values are the same bits exactly if these are equal."""
+    """The bits of each value as an unsigned integer."""
     return np.ascontiguousarray(values).view(f"u{values.dtype.itemsize}")
 
 
 def identical(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two tensors of any type and shape are the same in every bit."""
+    """Whether two tensors have the same dtype, shape and bits."""
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 def same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Where two tensors of one dtype and shape agree: in every bit, or in being NaN."""
+    """Where two tensors of the same dtype and shape have the same bits, or both NaN."""
     if not is_float(a.dtype):
         return a == b
-    found: np.ndarray = (bits(a) == bits(b)).reshape(a.shape)
-    return found | (np.isnan(a) & np.isnan(b))
+    equal: np.ndarray = (bits(a) == bits(b)).reshape(a.shape)
+    return equal | (np.isnan(a) & np.isnan(b))
 
 
 def lowest(dtype: np.dtype) -> np.generic:
     """The smallest finite value of the type: ``-DBL_MAX`` for float64, -128 for int8."""
-    limits = ml_dtypes.finfo(dtype) if is_float(dtype) else np.iinfo(dtype)
-    return dtype.type(limits.min)
+    return dtype.type((ml_dtypes.finfo(dtype) if is_float(dtype) else np.iinfo(dtype)).min)
 
 
 def highest(dtype: np.dtype) -> np.generic:
     """The largest finite value of the type."""
-    limits = ml_dtypes.finfo(dtype) if is_float(dtype) else np.iinfo(dtype)
-    return dtype.type(limits.max)
+    return dtype.type((ml_dtypes.finfo(dtype) if is_float(dtype) else np.iinfo(dtype)).max)
 
 
 def smallest_normal(dtype: np.dtype) -> np.generic:
@@ -66,7 +64,7 @@ def smallest_normal(dtype: np.dtype) -> np.generic:
 
 
 def rounded(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """float64 values as a float type, each rounded once, to nearest even; too large gives infinity."""
+    """float64 values as a float type, each rounded once, to nearest even; values too large become infinite."""
     with np.errstate(over="ignore"):
         if dtype.name != "bfloat16":
             return values.astype(dtype)

@@ -1,8 +1,8 @@
-"""The same answer as :mod:`~maxpool_check.reference.definition`, vectorised.
+"""The same result as :mod:`~maxpool_check.reference.definition`, vectorised.
 
 The maximum is separable: the innermost axis is reduced first, and on each axis a later tap wins only if it is strictly
-greater, so the first maximum in row-major order remains. What is carried along is the position of the cell, never its
-value; Y is copied from X at the end, bit by bit.
+greater, so the first maximum in row-major order remains. The reduction keeps the position of the cell, not its value; Y
+is copied from X at the end, bit by bit.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from maxpool_check.reference.policies import Nan
 from maxpool_check.reference.pooling import Pooled, Pooling
 
 Tap = tuple[int, slice, slice | np.ndarray]
-"""A tap of the windows along one axis: its number, the windows that have it, and its position in each."""
+"""A tap of the windows along an axis: its number, the windows that have it, and its position in each."""
 
 Windows = tuple[np.ndarray, Iterable[Tap]]
-"""The windows along one axis: which of them have no tap inside X, and the taps that there are."""
+"""The windows along an axis: which have no tap inside X, and their taps."""
 
 
 def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
     """Pool X, of shape N x C x D1 x ... x Dn."""
     shape = (*X.shape[:2], *pooling.output_sizes)
-    # First of all, so that an answer too large for the memory is refused before anything is worked out.
+    # First, so that a result too large for the memory fails before anything is computed.
     empty = np.zeros(shape, bool)
     dtype = pooling.numbering.dtype
     windows = [_windows(axis) for axis in pooling.geometry]
@@ -53,19 +53,19 @@ def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
 
 
 def chosen(X: np.ndarray, pooling: Pooling, *, last: bool = False) -> np.ndarray:
-    """The row-major position in X (int64) of the cell that each window chooses; any cell for an empty one.
+    """The row-major position in X (int64) of the maximum of each window; any cell for an empty window.
 
-    Of several equal maxima it is the first, or the ``last``, in row-major order.
+    Of equal maxima it is the first, or the ``last``, in row-major order.
     """
     windows = [_windows(axis) for axis in pooling.geometry]
     return _chosen(_keys(X, pooling.policies.nan), windows, np.greater_equal if last else np.greater)
 
 
 def _chosen(keys: np.ndarray, windows: Sequence[Windows], wins: np.ufunc) -> np.ndarray:
-    """The cell of X that each window chooses; a later tap takes the place of what is held where it ``wins`` over it."""
+    """The cell of X that each window chooses; a later tap replaces the best so far where it ``wins`` over it."""
     planes, spatial = math.prod(keys.shape[:2]), keys.shape[2:]
     plane = math.prod(spatial)
-    # Counted in each plane: the numbers are the same in all of them, and the smallest integers are the fastest.
+    # Positions in the plane: they are the same in all planes, and the smallest integers are the fastest.
     cells = np.arange(plane, dtype=np.min_scalar_type(plane - 1)).reshape(1, 1, *spatial)
     for dimension in range(keys.ndim - 1, 1, -1):
         keys, cells = _reduce(keys, cells, dimension, windows[dimension - 2], wins)
@@ -97,7 +97,7 @@ _FEW = 256
 
 
 def _windows(axis: Axis) -> Windows:
-    # The axes of many cases are alike. Long tables are not kept: they would take more memory than time.
+    # Many cases have the same axes. Long tables are not cached: they would cost more memory than they save time.
     return _kept(axis) if axis.output * axis.kernel <= _FEW else (axis.taps()[1] == 0, _taps(axis))
 
 
@@ -109,12 +109,12 @@ def _kept(axis: Axis) -> Windows:
 def _taps(axis: Axis) -> Iterator[Tap]:
     inner = min(axis.output, max(0, -(-axis.begin // axis.stride)))
     if inner:
-        # Windows that begin before X. A tap that one does not have repeats its first, which makes no difference. An
-        # empty window looks at position 0; the caller discards what it finds.
+        # Windows that begin before X. A missing tap repeats the first, which makes no difference. An empty window uses
+        # position 0; the caller discards its result.
         first, count = replace(axis, output=inner).taps()
         for t in range(max(1, int(count.max()))):
             yield t, slice(inner), np.where(t < count, first + t * axis.dilation, first) if t else first
-    # The others are as far apart as the stride says, and those that have a tap are the first ones.
+    # The other windows are a stride apart, and the first of them have the tap.
     for t in range(axis.kernel):
         at = axis.start(inner) + t * axis.dilation
         windows = min(axis.output - inner, -((at - axis.size) // axis.stride))
@@ -124,7 +124,7 @@ def _taps(axis: Axis) -> Iterator[Tap]:
 
 
 def _at(values: np.ndarray, positions: slice | np.ndarray, dimension: int) -> np.ndarray:
-    """The part of an array that has these positions on one axis: a view, if they are a slice."""
+    """The part of an array at these positions of an axis: a view if they are a slice."""
     if isinstance(positions, slice):
         return values[(slice(None),) * dimension + (positions,)]
     return values.take(positions, dimension)

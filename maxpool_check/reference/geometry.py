@@ -21,7 +21,7 @@ class NoWindow(ValueError):
 class Axis:
     """One spatial axis of a pooling.
 
-    ``begin`` and ``end`` are the pads that apply, after ``auto_pad``; they are negative where the axis is cropped.
+    ``begin`` and ``end`` are the pads after ``auto_pad``; they are negative where the axis is cropped.
     ``output`` is the number of windows.
     """
 
@@ -41,7 +41,7 @@ class Axis:
 
     @property
     def reach(self) -> int:
-        """The position on the input behind the last tap of the last window; beyond the input where it is padded."""
+        """The position behind the last tap of the last window; it may lie beyond the input."""
         return self.start(self.output - 1) + effective_kernel(self.kernel, self.dilation)
 
     def start(self, i: int) -> int:
@@ -49,19 +49,16 @@ class Axis:
         return i * self.stride - self.begin
 
     def window(self, i: int) -> list[int]:
-        """The positions of window ``i`` that lie inside the input, ascending. Padding is not in it.
-
-        They are ``start + t * dilation`` for ``0 <= t < kernel``.
-        """
+        """The positions ``start + t * dilation``, ``0 <= t < kernel``, of window ``i`` inside the input, ascending."""
         start, d = self.start(i), self.dilation
         return [p for p in range(self.size) if (p - start) % d == 0 and 0 <= (p - start) // d < self.kernel]
 
     def taps(self) -> tuple[np.ndarray, np.ndarray]:
-        """All windows at once: for each, its first position inside the input (0 if there is none), and how many there are.
+        """The first position of each window inside the input (0 if there is none), and the number of its positions there.
 
-        The others follow at distances of ``dilation``. Both are int64, of length ``output``.
+        The positions are ``dilation`` apart. Both results are int64, of length ``output``.
         """
-        # Exact also where pads or dilations come near the limits of 64 bits, as Python's own integers.
+        # Python's integers are exact where pads or dilations are near the limits of 64 bits.
         huge = max(abs(self.begin), abs(self.end), self.dilation, self.kernel, self.size) >= 2**60
         start = np.arange(self.output).astype(object if huge else np.int64) * self.stride - self.begin
         before = np.maximum(0, -(start // self.dilation))
@@ -98,53 +95,30 @@ def clipped_ceil_output(n: int, k: int, s: int, d: int, b: int, e: int) -> int:
     return output - 1 if (output - 1) * s >= n + b else output
 
 
-def same_output(n: int, s: int) -> int:
-    """``ceil(n / s)``, the output size of ``SAME_UPPER`` and ``SAME_LOWER``."""
-    return -(-n // s)
-
-
-def same_padding(n: int, k: int, s: int, d: int) -> int:
-    """The total padding ``(o - 1) * s + K - n`` of ``SAME_*``; negative if the stride skips the end of the input."""
-    return (same_output(n, s) - 1) * s + effective_kernel(k, d) - n
-
-
 def padded_axis(n: int, k: int, s: int, d: int, b: int, e: int, rounding: Rounding) -> Axis:
     """An axis with explicit pads; :class:`NoWindow` if the window is larger than the padded input."""
     return Axis(n, k, s, d, b, e, rounding(n, k, s, d, b, e))
 
 
-def same_axis(n: int, k: int, s: int, d: int, *, odd_at_end: bool, clamps: bool) -> Axis:
-    """An axis of ``SAME_UPPER`` (the odd cell of the padding at the end) or ``SAME_LOWER`` (at the beginning).
-
-    Where the stride makes the padding negative it is 0 if it ``clamps``, else it crops.
-    """
-    total = same_padding(n, k, s, d)
-    if clamps:
-        total = max(0, total)
-    # Halved towards zero, also where it is negative.
-    small = total // 2 if total >= 0 else -(-total // 2)
-    b, e = (small, total - small) if odd_at_end else (total - small, small)
-    return Axis(n, k, s, d, b, e, same_output(n, s))
-
-
 class AutoPad(str, Enum):
-    """Who says where the windows are."""
+    """What decides where the windows are."""
 
     EXPLICIT = "explicit"
-    """The pads that are given."""
+    """The pads of the graph."""
     VALID = "valid"
-    """Nobody: there are no pads."""
+    """There are no pads."""
     SAME_UPPER = "same-upper"
-    """The output size is ``ceil(n / s)``, an odd cell of padding at the end."""
+    """The output size is ``ceil(n / s)``; an odd cell of padding is at the end."""
     SAME_LOWER = "same-lower"
-    """The output size is ``ceil(n / s)``, an odd cell of padding at the beginning."""
+    """The output size is ``ceil(n / s)``; an odd cell of padding is at the beginning."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """How a document places the windows of an axis: by its pads and a rounding, or by ``SAME_*``.
+    """How a document places the windows of an axis: by pads and a rounding, or by ``SAME_*``.
 
-    ``rounding`` is not used by ``SAME_*``, and ``clamps`` only there.
+    ``SAME_*`` does not use ``rounding``. Where its stride makes the total padding ``(o - 1) * s + K - n`` negative, the
+    padding is 0 if it ``clamps``; otherwise the input is cropped.
     """
 
     auto_pad: AutoPad = AutoPad.EXPLICIT
@@ -157,17 +131,24 @@ class Placement:
         return self.auto_pad in (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER)
 
     def axis(self, n: int, k: int, s: int, d: int, b: int, e: int) -> Axis:
-        """One axis; ``b`` and ``e`` are used where the pads are explicit. Raises :class:`NoWindow`."""
+        """One axis; only explicit pads use ``b`` and ``e``. Raises :class:`NoWindow`."""
         if self.is_same:
-            return same_axis(n, k, s, d, odd_at_end=self.auto_pad is AutoPad.SAME_UPPER, clamps=self.clamps)
+            output = -(-n // s)
+            total = (output - 1) * s + effective_kernel(k, d) - n
+            if self.clamps:
+                total = max(0, total)
+            # Halved towards zero, even if it is negative.
+            small = total // 2 if total >= 0 else -(-total // 2)
+            b, e = (small, total - small) if self.auto_pad is AutoPad.SAME_UPPER else (total - small, small)
+            return Axis(n, k, s, d, b, e, output)
         b, e = (b, e) if self.auto_pad is AutoPad.EXPLICIT else (0, 0)
         return padded_axis(n, k, s, d, b, e, self.rounding)
 
 
 def placed_axis(n: int, k: int, s: int, start: int, output: int) -> Axis:
-    """An axis whose windows are given by their number and the position of the first; its pads are what they leave over.
+    """An axis of ``output`` windows, the first at position ``start``.
 
-    They are negative where cells are left out, and positive where the windows reach out of the input.
+    Its pads are negative where no window covers the border cells, positive where windows reach beyond the input.
     """
     return Axis(n, k, s, 1, -start, start + (output - 1) * s + k - n, output)
 

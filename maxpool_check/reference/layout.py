@@ -1,7 +1,6 @@
-"""Where a document keeps the batch and the channels of a tensor.
+"""The order of the axes of a document's tensors.
 
-The reference computes on N x C x D1 x ... x Dn, the core's layout. Everything else is a view of it: what is arranged
-otherwise is rearranged at the edges, value for value.
+The reference computes on N x C x D1 x ... x Dn, the core's layout; tensors of other layouts are rearranged before and after.
 """
 
 from __future__ import annotations
@@ -19,21 +18,21 @@ class Layout(str, Enum):
     """The order of the axes."""
 
     CHANNELS_FIRST = "channels-first"
-    """N x C x D1 x ... x Dn, the core's own."""
+    """N x C x D1 x ... x Dn, that of the core."""
     CHANNELS_LAST = "channels-last"
     """N x D1 x ... x Dn x C."""
     IMAGE = "image"
     """D1 x ... x Dn x C: one image, without a batch."""
 
     def arranged(self, core: Sequence[_T]) -> tuple[_T, ...]:
-        """What belongs to the axes N, C, D1 ... Dn (sizes, coordinates), in the order of this layout."""
+        """Values of the axes N, C, D1 ... Dn (sizes, coordinates) in the order of this layout."""
         batch, channel, *spatial = core
         if self is Layout.CHANNELS_FIRST:
             return tuple(core)
         return (batch, *spatial, channel) if self is Layout.CHANNELS_LAST else (*spatial, channel)
 
     def sizes(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """The inverse of :meth:`arranged` for the shape of a tensor; one image is a batch of 1."""
+        """The inverse of :meth:`arranged` for a shape; one image is a batch of 1."""
         if self is Layout.CHANNELS_FIRST:
             return tuple(shape)
         batch, spatial = ((1,), shape[:-1]) if self is Layout.IMAGE else (shape[:1], shape[1:-1])

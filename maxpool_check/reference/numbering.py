@@ -1,8 +1,8 @@
 """How Indices number the cells of X.
 
 The number of a cell is its position in the whole unpadded tensor, flattened, N and C included:
-``(n * C + c) * D1 * ... * Dn + offset``, the offset inside the plane being row-major or column-major. A document may
-flatten the tensor with its channels last, and may count anew from some axis on.
+``(n * C + c) * D1 * ... * Dn + offset``, with a row-major or column-major offset inside the plane. A document may flatten
+the tensor with its channels last, and may restart counting from some axis on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from maxpool_check.reference.layout import Layout
 
 
 class StorageOrder(str, Enum):
-    """How a cell of a plane is numbered in Indices. It never changes which cell is chosen."""
+    """How Indices number the cells of a plane. It does not change which cell is chosen."""
 
     ROW_MAJOR = "row-major"
     """The last spatial axis runs fastest (``storage_order=0``)."""
@@ -28,11 +28,10 @@ class StorageOrder(str, Enum):
 
 @dataclass(frozen=True)
 class Numbering:
-    """One way to number cells.
+    """A way to number cells; ``dtype`` is that of Indices.
 
-    ``layout`` is the one that is flattened, channels first or last. ``axis``, of N x C x D1 x ... x Dn, is where counting
-    begins: the numbers are taken modulo the product of the sizes from there on; 0 is the whole tensor. ``dtype`` is that
-    of Indices.
+    ``layout`` is that of the tensor when it is flattened, channels first or last. ``axis``, of N x C x D1 x ... x Dn, is
+    where counting begins: the numbers are modulo the product of the sizes from there on; 0 is the whole tensor.
     """
 
     storage_order: StorageOrder = StorageOrder.ROW_MAJOR
@@ -48,15 +47,15 @@ class Numbering:
         """The numbers (int64) of row-major positions in N x C x D1 x ... x Dn."""
         numbers = _reorder(cells, shape, "C", "F") if self.storage_order is StorageOrder.COLUMN_MAJOR else cells
         if self.layout is not Layout.CHANNELS_FIRST:
-            batch, channel, offset = np.unravel_index(numbers, _by_plane(shape))
+            batch, channel, offset = np.unravel_index(numbers, (*shape[:2], _plane(shape)))
             numbers = (batch * _plane(shape) + offset) * shape[1] + channel
         return numbers % self.bound(shape) if self.axis else numbers
 
     def cells(self, numbers: np.ndarray, shape: tuple[int, ...]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The cells that numbers can name: pairs of whether there is such a cell, and its row-major position, else 0.
+        """The cells that numbers can mean: pairs of whether there is such a cell, and its row-major position, else 0.
 
-        ``numbers`` has the shape of Y, and a number names cells of its own batch and channel, as far as it leaves them
-        open. There are several pairs only where counting begins inside the plane.
+        ``numbers`` has the shape of Y. A number that leaves batch and channel open means cells of its own. There are
+        several pairs only where counting begins inside the plane.
         """
         bound, plane = self.bound(shape), _plane(shape)
         named = (numbers >= 0) & (numbers < bound)
@@ -72,9 +71,9 @@ class Numbering:
             yield named, np.where(named, start + part * bound + numbers, 0)
 
     def before_planes(self, shape: tuple[int, ...]) -> np.ndarray:
-        """For each plane (N x C), the number of the coordinates (-1, ..., -1): the seed of a scan that kept it.
+        """For each plane (N x C), the number of the coordinates (-1, ..., -1), which some kernels start their scan with.
 
-        In 2-D it is ``base - W - 1``, negative in the first plane and the number of a cell of an earlier plane elsewhere.
+        In 2-D it is ``base - W - 1``: negative in the first plane, otherwise the number of a cell of an earlier plane.
         """
         spatial = list(shape[2:])
         if self.storage_order is StorageOrder.COLUMN_MAJOR:
@@ -87,22 +86,18 @@ class Numbering:
             numbers = (batch * shape[1] + channel) * _plane(shape) + offset
         else:
             numbers = (batch * _plane(shape) + offset) * shape[1] + channel
-        # As C takes remainders: below 0 stays below.
+        # The remainder of C: negative numbers stay negative.
         return np.fmod(numbers, max(self.bound(shape), 1)) if self.axis else numbers
 
 
 def of_whole_tensor(numbers: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Numbers that count the cells of each plane from 0, N x C x D1 x ... x Dn, as those of the whole tensor of a shape."""
+    """Numbers of the whole tensor of a shape from numbers that begin at 0 in each plane, N x C x D1 x ... x Dn."""
     planes = np.arange(math.prod(numbers.shape[:2]), dtype=numbers.dtype) * _plane(shape)
     return numbers + planes.reshape(*numbers.shape[:2], *[1] * (numbers.ndim - 2))
 
 
 def _plane(shape: tuple[int, ...]) -> int:
     return math.prod(shape[2:])
-
-
-def _by_plane(shape: tuple[int, ...]) -> tuple[int, int, int]:
-    return shape[0], shape[1], _plane(shape)
 
 
 def _reorder(values: np.ndarray, shape: tuple[int, ...], before: str, after: str) -> np.ndarray:

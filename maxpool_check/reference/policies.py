@@ -1,13 +1,12 @@
-"""The points the documents leave open, and the ways to read each.
+"""The points that documents leave open, and the interpretations of each.
 
-A policy is never chosen silently: a specification states its policies, a case may override them, and every report prints
-them. ``unspecified``, ``any`` and ``either`` say that the document does not choose; then every interpretation conforms, and the
-reference computes one of them.
+A specification states its policies, a case may override them, and every report prints them. ``unspecified``, ``any`` and
+``either`` mean that the document does not choose: every interpretation conforms, and the reference computes one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 
 
@@ -15,35 +14,35 @@ class Nan(str, Enum):
     """What a NaN in a window does."""
 
     AS_NEG_INF = "as-neg-inf"
-    """A NaN counts as -inf: it gives -inf where nothing larger is in the window."""
+    """A NaN counts as -inf: a window without a larger value gives -inf."""
     IGNORED = "ignored"
-    """A NaN is passed over; a window of nothing else gives NaN, at its first cell."""
+    """A NaN is ignored; a window of NaN alone gives NaN, at its first cell."""
     PROPAGATES = "propagates"
-    """A NaN in the window gives NaN; the index is that of the first one, and any other NaN of the window ties with it."""
+    """A NaN in the window gives NaN; the index is that of the first NaN, with which the others tie."""
     PROPAGATES_FIRST = "propagates-first"
-    """A NaN in the window gives NaN and the index of the first one."""
+    """A NaN in the window gives NaN and the index of the first NaN."""
     PROPAGATES_LAST = "propagates-last"
-    """A NaN in the window gives NaN and the index of the last one."""
+    """A NaN in the window gives NaN and the index of the last NaN."""
     UNSPECIFIED = "unspecified"
-    """The document does not say. The reference passes over NaN; every interpretation conforms."""
+    """Open. The reference ignores NaN; every interpretation conforms."""
 
 
 class Tie(str, Enum):
     """Which of several equal maxima the index names."""
 
     FIRST = "first"
-    """The first one in row-major order of the window."""
+    """The first in row-major order of the window."""
     ANY = "any"
-    """The document does not say. The reference names the first; any of them conforms."""
+    """Open. The reference gives the first; any of them conforms."""
 
 
 class ZeroSign(str, Enum):
-    """Which zero comes out of a window whose maximum is both -0 and +0."""
+    """Which zero is the result of a window whose maximum is both -0 and +0."""
 
     CHOSEN = "chosen"
-    """The one of the cell that was chosen."""
+    """The zero of the chosen cell."""
     EITHER = "either"
-    """The document does not say."""
+    """Open."""
 
 
 class ValidCeil(str, Enum):
@@ -54,7 +53,7 @@ class ValidCeil(str, Enum):
     FORMULA = "formula"
     """The printed formula ``ceil((n - K + 1) / s)``, which rounds down: n=3, k=2, s=2 gives 1."""
     EITHER = "either"
-    """The document prints the one and its shape inference does the other. The reference rounds up; both conform."""
+    """The document prints the formula, its shape inference rounds up. The reference rounds up; both conform."""
 
 
 class SameClamp(str, Enum):
@@ -70,28 +69,25 @@ class LargePads(str, Enum):
     """Whether a padding that is not smaller than the kernel is legal."""
 
     LEGAL = "legal"
-    """Nothing in the text excludes it; a runtime that refuses it shows a limit."""
+    """The text does not exclude it; a runtime that refuses it has a limit."""
     REFUSED = "refused"
     """The graph must be refused."""
 
 
 class NhwcIndexBase(str, Enum):
-    """Which order of the axes the Indices of a channels-last tensor count in."""
+    """In which order of the axes the Indices of a channels-last tensor count."""
 
     NCHW_FLAT = "NCHW-flat"
-    """``(n * C + c) * D1 * ... * Dn + offset``, as the ONNX text that the document repeats."""
+    """``(n * C + c) * D1 * ... * Dn + offset``, the ONNX text that the document repeats."""
     NHWC_FLAT = "NHWC-flat"
     """``(n * D1 * ... * Dn + offset) * C + c``, the position in the tensor as it is."""
     EITHER = "either"
-    """The document does not say. The reference prints the first; an answer wholly in either conforms."""
+    """Open. The reference gives the first; outputs that are consistent with either conform."""
 
 
 @dataclass(frozen=True)
 class Policies:
-    """One interpretation for each open point.
-
-    ``inapplicable`` names the points that the document does not have: where it has no ``auto_pad``, say.
-    """
+    """An interpretation of each open point; ``inapplicable`` names the points that the document does not have."""
 
     nan: Nan = Nan.UNSPECIFIED
     tie: Tie = Tie.ANY
@@ -103,17 +99,11 @@ class Policies:
     inapplicable: frozenset[str] = frozenset({"nhwc_index_base"})
 
     def names(self) -> dict[str, str]:
-        """The policies as plain text, by name."""
+        """The interpretations as text, by point."""
         return {point: getattr(self, point).value for point in INTERPRETATIONS if point not in self.inapplicable}
 
 
 INTERPRETATIONS: dict[str, type[Enum]] = {
-    "nan": Nan,
-    "tie": Tie,
-    "zero_sign": ZeroSign,
-    "valid_ceil": ValidCeil,
-    "same_clamp": SameClamp,
-    "large_pads": LargePads,
-    "nhwc_index_base": NhwcIndexBase,
+    point.name: type(point.default) for point in fields(Policies) if isinstance(point.default, Enum)
 }
-"""The closed list of points and, for each, of the ways to read it."""
+"""All points, and the interpretations of each."""

@@ -1,8 +1,8 @@
-"""A MaxPool made definite, and its answer."""
+"""A MaxPool without anything open, and its result."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,15 +15,14 @@ from maxpool_check.reference.policies import Policies
 
 @dataclass(frozen=True)
 class Pooling:
-    """What a document makes of a set of attributes and an input shape: everything the reference needs.
+    """The meaning of attributes and an input shape in a document: everything that the reference needs.
 
-    ``geometry`` holds the spatial axes D1 ... Dn. ``layout`` is the document's, of X, Y and Indices; the reference
-    computes on N x C x D1 x ... x Dn. ``indices`` says whether the document has a second output, ``numbering`` what its
-    numbers mean. ``refusable`` names the clause by which a runtime may as well refuse the graph, where the document
-    forbids a combination that runtimes commonly accept. ``alternatives`` are the other poolings that its text can be read
-    to mean, where it contradicts itself or leaves open what concerns the whole answer; each states its interpretation in its
-    policies. ``placement`` is how the document came to the geometry, None where it gives the windows themselves; it is no
-    part of what a pooling means.
+    ``geometry`` holds the spatial axes D1 ... Dn. ``layout`` is that of X, Y and Indices; the reference computes on
+    N x C x D1 x ... x Dn. ``indices``: whether the document has a second output; ``numbering`` is the meaning of its
+    numbers. ``refusable`` is the clause by which a runtime may refuse the graph, where a document forbids a combination
+    that runtimes commonly accept. ``alternatives`` are other poolings that the text can mean, where it contradicts itself
+    or leaves the whole result open; the policies of each state its interpretation. ``placement`` is the origin of the
+    geometry, None if the document places the windows itself; it does not count for equality.
     """
 
     geometry: Geometry
@@ -43,7 +42,7 @@ class Pooling:
 
     @property
     def has_large_pads(self) -> bool:
-        """Whether a padding is not smaller than its kernel, which most runtimes refuse."""
+        """Whether a padding is as large as its kernel, which most runtimes refuse."""
         return any(max(axis.begin, axis.end) >= axis.kernel for axis in self.geometry)
 
     @property
@@ -51,19 +50,14 @@ class Pooling:
         """Whether some window contains no cell of X."""
         return any(not axis.window(i) for axis in self.geometry for i in range(axis.output))
 
-    def or_else(self, *others: Pooling) -> Pooling:
-        """The same pooling with others as alternatives."""
-        return replace(self, alternatives=(*self.alternatives, *others))
-
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """The answer of a MaxPool.
+    """The result of a MaxPool.
 
-    ``Y`` has the dtype of X; ``Indices`` is an integer tensor of the same shape, or None where the document has no such
-    output; ``empty`` is boolean of the same shape and marks the windows that contain no cell of X. The documents give no
-    result for those: there Y is 0 and the index -1, and neither means anything. ``maxima`` are the windows' maxima before
-    a fused activation: Y, where there is none.
+    ``Y`` has the dtype of X; ``Indices`` is an integer tensor of the same shape, or None if the document has no such
+    output; ``empty``, boolean of the same shape, marks the windows that contain no cell of X. The documents define no
+    result for them; Y is 0 and the index -1 there. ``maxima`` are the maxima before a fused activation.
     """
 
     Y: np.ndarray
@@ -72,7 +66,7 @@ class Pooled:
     maxima: np.ndarray
 
     def arranged(self, layout: Layout) -> Pooled:
-        """The answer on N x C x D1 x ... x Dn in another layout."""
+        """The result, which is N x C x D1 x ... x Dn, in another layout."""
         return Pooled(
             layout.from_core(self.Y),
             None if self.Indices is None else layout.from_core(self.Indices),

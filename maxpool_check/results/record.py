@@ -1,7 +1,4 @@
-"""The types of a record: what a run is made of, and what each execution came to.
-
-A record is JSON lines: a header, one line per execution, a footer. Every report is made from records.
-"""
+"""The types of a record: JSON lines of a header, the executions of a run, and a footer."""
 
 from __future__ import annotations
 
@@ -18,12 +15,12 @@ SCHEMA = "maxpool-check/record/1"
 
 
 class Verdict(str, Enum):
-    """The verdict on an execution. A closed list, in the order reports show it."""
+    """The verdict on an execution, in the order of reports."""
 
     CONFORMS = "conforms"
-    """The outputs are the document's, or the document excludes the graph and the runtime refused it."""
+    """The outputs are those of the document, or the runtime refused a graph that the document excludes."""
     DIVERGES = "diverges"
-    """The outputs are wrong, or there should have been none."""
+    """The outputs are wrong, or the document excludes the graph."""
     REFUSES = "refuses"
     """The runtime refused a graph that the document allows."""
     CRASHES = "crashes"
@@ -33,9 +30,9 @@ class Verdict(str, Enum):
     UNSTABLE = "unstable"
     """The same request, executed twice, returned different outputs."""
     UNDEFINED = "undefined"
-    """The document gives no result for some windows, and the rest is right: recorded, not judged."""
+    """The document defines no result for some windows, and the others are right: recorded, not judged."""
     NOT_EXPRESSIBLE = "not-expressible"
-    """Nothing that the target accepts means the same as the case: not executed."""
+    """The target accepts nothing that means the same as the case: not executed."""
     ERROR = "error"
     """The execution failed in a way that says nothing about the target."""
 
@@ -52,18 +49,18 @@ FAULTS = COMPARED - {Verdict.CONFORMS}
 """The verdicts that fail a run unless a known divergence expects them."""
 
 DEATHS = frozenset({Verdict.CRASHES, Verdict.TIMES_OUT, Verdict.ERROR})
-"""The verdicts after which the target's process is gone, or as good as gone."""
+"""The verdicts that count towards giving a target up."""
 
 
 class KnownStatus(str, Enum):
-    """What became of a known divergence in a run."""
+    """The status of a known divergence after a run."""
 
     EXPECTED = "expected"
-    """It occurred, exactly as written."""
+    """It occurred as written."""
     STALE = "stale"
     """It no longer occurs and must be removed."""
     EXPIRED = "expired"
-    """Its date has passed; it no longer excuses anything."""
+    """Its date has passed; it no longer expects anything."""
     NOT_EXECUTED = "not-executed"
     """None of its cases was compared."""
 
@@ -83,9 +80,11 @@ class ExitCode(IntEnum):
 
 
 class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
-    """Who was asked. ``newest_opset`` is the newest operator set it loads, None for one not asked with ONNX models.
+    """A target of a run.
 
-    ``speaks`` is what it is asked in; ``indices`` how it counts: ``whole``, ``plane``, or None where it gives none.
+    ``newest_opset`` is the newest operator set that it loads, None if it gets no ONNX models. ``speaks`` is the language
+    of its requests. ``indices``: whether it numbers the cells of the ``whole`` tensor or of each ``plane``; None if it
+    returns no Indices.
     """
 
     name: str
@@ -102,10 +101,10 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
-    """What was run, with what, on what, by what interpretation.
+    """The first line: versions, machine, targets, policies and digests of the inputs of a run.
 
-    ``profile`` holds the policies of each document that was used, by its name. The digests are SHA-256, of all cases
-    asked and of the files of known divergences (None: none were used).
+    ``profile`` holds the policies of each document in use, by its name. The digests are SHA-256, of all cases and of the
+    files of known divergences (None without such files).
     """
 
     schema: str = SCHEMA
@@ -123,10 +122,10 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """One wrong cell: where in the outputs, what was expected and got (text, exact), and the window on X.
+    """A wrong cell: its place in an output, the expected and actual values (exact text), and its window.
 
-    ``window`` lists, for each spatial axis, the positions of the taps inside X; ``values`` the cells there, row-major,
-    None if there are many; ``got_cell`` the cell of X that a wrong index names.
+    ``window`` lists, for each spatial axis, the positions of the taps inside X; ``values`` are the cells there, row-major,
+    None if there are many. ``got_cell`` is the cell of X that a wrong index names.
     """
 
     at: tuple[int, ...]
@@ -143,7 +142,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AllowedDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """One cell in which an answer that conforms has other bits than the reference's (text, exact)."""
+    """A cell in which conforming outputs have other bits than the reference (exact text)."""
 
     at: tuple[int, ...]
     output: str
@@ -152,7 +151,7 @@ class AllowedDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
-    """A mistake that gives exactly what came: the whole answer, or one ``output`` of ``cells`` cells."""
+    """A mistake that reproduces all outputs, or ``output`` of ``cells`` cells."""
 
     kind: str
     output: str | None
@@ -160,10 +159,9 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked, for an execution that needs explaining.
+    """The input of an execution that needs an explanation.
 
-    ``policies`` are those that the case reads otherwise than its document; ``values`` the cells of X, row-major, None if
-    there are many.
+    ``values`` are the cells of X, row-major, None if there are many; ``policies`` are those that the case overrides.
     """
 
     dtype: str
@@ -174,14 +172,14 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit_defaults=True):
-    """One variant asked of one target.
+    """A case in one variant on one target.
 
-    ``known`` is the entry that expects its kinds; ``status`` is ``expected``, ``new`` or ``changed`` for a fault, empty
-    otherwise. ``counts`` gives the wrong cells of each kind. ``digests`` holds the SHA-256 of each output. ``opset`` is the
-    operator set it was asked in; ``translation`` says how a case of a document that is not ONNX's was put there.
-    ``layout`` is that of X and of all coordinates. ``interpretations`` gives, by point that its document leaves open, the interpretations
-    that the answer agrees with, or ``mixed``; ``causes`` are the mistakes that explain what is wrong; ``differences`` are the first cells in which an answer that conforms is not the reference's. ``size`` is the
-    number of cells of X.
+    ``known`` is the entry that expects its kinds; ``status`` is ``expected``, ``new`` or ``changed`` for a fault, otherwise
+    empty. ``opset`` is the operator set of the model; ``translation`` lists how a case of another document became one.
+    ``layout`` is that of X and of all coordinates. ``interpretations`` gives, for each open point of the document, the
+    interpretations that the outputs agree with, or ``mixed``. ``causes`` are mistakes that explain the outputs. ``digests``
+    holds the SHA-256 of each output, ``counts`` the number of wrong cells of each kind. ``differences`` are the first cells
+    in which conforming outputs differ from the reference. ``size`` is the number of cells of X.
     """
 
     target: str
@@ -214,12 +212,12 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
 
     @property
     def unexpected(self) -> bool:
-        """Whether it makes the run fail."""
+        """Whether it fails the run."""
         return self.status in ("new", "changed") or self.verdict == "error"
 
 
 class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """How a known divergence fared on one target: expected, repaired, expired or not-asked."""
+    """A known divergence and its status on one target."""
 
     id: str
     target: str
@@ -231,7 +229,7 @@ class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunFooter(msgspec.Struct, frozen=True, kw_only=True, tag="footer"):
-    """The end of a complete run: counts by target and verdict, known divergences, problems of targets, exit code."""
+    """The last line of a complete run; ``summary`` counts executions by target and verdict."""
 
     finished: str
     executions: int
@@ -246,10 +244,7 @@ Line = RunHeader | Execution | RunFooter
 
 @dataclass(frozen=True)
 class Record:
-    """A whole record; ``footer`` is None if the run did not end.
-
-    ``executions`` may be a tuple, or read from a file at each iteration.
-    """
+    """A record. ``executions`` may be read from a file at each iteration; ``footer`` is None if the run did not end."""
 
     header: RunHeader
     executions: Collection[Execution]

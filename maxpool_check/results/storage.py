@@ -1,7 +1,4 @@
-"""Reading and writing records: JSON lines, in a file that may be compressed by gzip.
-
-A record is written line by line as the run goes. Without its footer it is incomplete, whatever it says.
-"""
+"""Reading and writing records: JSON lines, in a file that may be compressed by gzip."""
 
 from __future__ import annotations
 
@@ -31,25 +28,22 @@ class CutOff(BadRecord):
 
 
 def read(path: Path) -> Record:
-    """Read a record; its executions are read again from the file whenever they are iterated over.
+    """Read a record; its executions are read from the file again at each iteration.
 
-    An incomplete last line is left out. Raises :class:`BadRecord` or ``OSError``.
+    An incomplete last line is ignored. Raises :class:`BadRecord` or ``OSError``.
     """
-    header, count, footer = None, 0, None
-    for line in _lines(path):
-        if isinstance(line, RunHeader):
-            header = line
-        elif isinstance(line, Execution):
-            count += 1
-        else:
-            footer = line
-    assert header is not None
-    complete = footer is not None and footer.executions == count
-    return Record(header, StoredExecutions(path, count), footer if complete else None)
+    lines = _lines(path)
+    header, count, footer = next(lines), 0, None
+    assert isinstance(header, RunHeader)
+    for line in lines:
+        count += isinstance(line, Execution)
+        footer = line if isinstance(line, RunFooter) else footer
+    is_complete = footer is not None and footer.executions == count
+    return Record(header, StoredExecutions(path, count), footer if is_complete else None)
 
 
 def record_of(lines: Iterable[Line]) -> Record:
-    """The record that some lines make, the header first, held in memory."""
+    """The record of some lines, the header first, in memory."""
     header, *rest = lines
     assert isinstance(header, RunHeader)
     footer = next((line for line in rest if isinstance(line, RunFooter)), None)
@@ -57,7 +51,7 @@ def record_of(lines: Iterable[Line]) -> Record:
 
 
 class StoredExecutions(Collection[Execution]):
-    """The executions of a record file, decoded line by line at each iteration, so that a large record needs no memory."""
+    """The executions of a record file, decoded line by line at each iteration to save memory."""
 
     def __init__(self, path: Path, count: int) -> None:
         self._path, self._count = path, count
@@ -73,15 +67,15 @@ class StoredExecutions(Collection[Execution]):
         return any(execution == stored for stored in self)
 
 
-class Recorder:
-    """Writes the lines of a run to a record file, or to a temporary file if no path is given. A context manager.
+class Recorder(contextlib.ExitStack):
+    """Writes the lines of a run to a record file, or to a temporary file without a path. A context manager.
 
-    The file is opened for the first line: an interruption before it leaves an existing file as it is.
+    The file is opened for the first line: an interruption before it keeps an existing file.
     """
 
     def __init__(self, path: Path | None) -> None:
+        super().__init__()
         self._path = path
-        self._files = contextlib.ExitStack()
         self._streams: list[IO[bytes]] = []
         self._stored: Path | None = None
         self._header: RunHeader | None = None
@@ -112,31 +106,17 @@ class Recorder:
 
     def _open(self) -> None:
         if self._path is not None:
-            self._streams.append(self._files.enter_context(_opened(self._path)))
+            stream: IO[bytes] = self.enter_context(self._path.open("wb"))
+            if self._path.suffix == ".gz":
+                # Without a name and a time, the same lines make the same file.
+                stream = cast("IO[bytes]", self.enter_context(gzip.GzipFile("", "wb", 9, stream, 0)))
+            self._streams.append(stream)
             self._stored = self._path
         if self._path is None or not self._path.is_file():
             # A pipe or a device cannot be read again.
-            folder = self._files.enter_context(tempfile.TemporaryDirectory())
+            folder = self.enter_context(tempfile.TemporaryDirectory())
             self._stored = Path(folder) / "record.jsonl"
-            self._streams.append(self._files.enter_context(self._stored.open("wb")))
-
-    def __enter__(self) -> Recorder:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._files.close()
-
-
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write a record to, compressed if its name ends in ``.gz``."""
-    with path.open("wb") as file:
-        if path.suffix != ".gz":
-            yield file
-            return
-        # No name and no time in it: the same lines are the same file.
-        with gzip.GzipFile("", "wb", 9, file, 0) as compressed:
-            yield cast("IO[bytes]", compressed)
+            self._streams.append(self.enter_context(self._stored.open("wb")))
 
 
 def _lines(path: Path) -> Iterator[Line]:
@@ -155,7 +135,7 @@ def _stored_lines(path: Path) -> Iterator[bytes]:
         try:
             yield from gzip.GzipFile(fileobj=file) if compressed else file
         except EOFError:
-            # An interrupted run leaves a compressed stream without its end; what is there can be read.
+            # The compressed stream of an interrupted run has no end, but its lines can be read.
             return
         except (zlib.error, gzip.BadGzipFile) as error:
             raise BadRecord(f"{path}: not a record: {error}") from error

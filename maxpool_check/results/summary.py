@@ -1,4 +1,4 @@
-"""What a run amounts to: counts of verdicts, and the exit code."""
+"""The summary of a run: counts of verdicts, and the exit code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maxpool_check.results.record import COMPARED, Execution, ExitCode, KnownEnt
 
 @dataclass
 class RunSummary:
-    """The executions of a run in numbers. ``verdicts`` counts them by target and verdict."""
+    """Counts of the executions of a run; ``verdicts`` by target and verdict."""
 
     executions: int = 0
     verdicts: dict[str, Counter[str]] = field(default_factory=dict)
@@ -26,13 +26,13 @@ class RunSummary:
         self.informative |= bool(execution.information)
 
     def exit_code(self, known: Sequence[KnownEntry], errors: Sequence[str], *, strict: bool) -> ExitCode:
-        """The exit code of the run. ``strict``: differences that a document allows count as unexpected, too."""
+        """The exit code of the run. ``strict``: differences that a document allows are unexpected, too."""
         verdicts = self.verdicts.values()
         if errors or any(Verdict.ERROR.value in counts for counts in verdicts):
             return ExitCode.INCOMPLETE
         compared = {verdict.value for verdict in COMPARED}
         if not verdicts or any(not counts.keys() & compared for counts in verdicts):
-            # A target that was compared with nothing is not made green by another.
+            # Another target does not make up for a target without any comparison.
             return ExitCode.NOTHING_COMPARED
         is_stale = any(entry.status in (KnownStatus.STALE, KnownStatus.EXPIRED) for entry in known)
         if is_stale or (strict and self.informative) or self.unexpected:

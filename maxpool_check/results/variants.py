@@ -11,12 +11,11 @@ Y_ALONE = ("Y",)
 
 @dataclass(frozen=True)
 class Variation:
-    """What a variant changes that must not change the outputs.
+    """A change of the execution that must not change the outputs.
 
-    ``sentence`` completes "Y differs ..."; ``subject`` names the kinds of divergence of it, ``y-depends-on-SUBJECT`` and
-    ``indices-depend-on-SUBJECT``; a difference without a subject is ``unstable``. ``is_setting``: the target's program
-    must support it and lists it in its description. ``required``: without that the variant cannot be executed; otherwise
-    the request is the same as without the variation.
+    ``sentence`` completes "Y differs ..."; ``subject`` names its kinds of divergence, ``y-depends-on-SUBJECT`` and
+    ``indices-depend-on-SUBJECT``; without a subject a difference is ``unstable``. ``is_setting``: the target's program
+    must list it in its description; if it does not, a ``required`` variation is not executed, and another has no effect.
     """
 
     name: str
@@ -38,15 +37,15 @@ BATCH_SPLIT = Variation("batch-split", "when each image of the batch is executed
 CHANNELS_PERMUTED = Variation("channels-permuted", "when the channels are in reverse order", subject="channels")
 
 VARIATIONS = (TWICE, OPTIMIZATION_OFF, OLDEST_OPSET, DEFAULT_THREADS, BATCH_SPLIT, CHANNELS_PERMUTED)
-"""Everything that can be varied. ``twice`` executes the same request again, in the session of the first execution."""
+"""All variations. ``twice`` executes the same request again, in the session of the first execution."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to execute a case.
+    """A way to execute a case.
 
-    ``outputs`` are those requested: runtimes have other kernels for Y and Indices than for Y alone, so each case is
-    executed in both ways. ``in_domain``: the model uses the operator domain of the document itself, not ONNX's.
+    ``outputs`` are the requested outputs: runtimes have other kernels for Y alone than for Y and Indices.
+    ``in_domain``: the model uses the operator domain of the document, not ONNX's.
     """
 
     outputs: tuple[str, ...] = Y_AND_INDICES
@@ -55,7 +54,7 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """The name in records and on the command line, as ``y-only-batch-split``."""
+        """The name in records and on the command line, such as ``y-only-batch-split``."""
         changed = "-in-domain" if self.in_domain else f"-{self.variation.name}" if self.variation else ""
         return ("indices" if "Indices" in self.outputs else "y-only") + changed
 
@@ -66,7 +65,7 @@ class Variant:
 
     @property
     def base(self) -> Variant:
-        """The variant that its outputs must equal; itself, where nothing is varied."""
+        """The variant whose outputs it must reproduce; itself without a variation."""
         return Variant(self.outputs) if self.variation else self
 
     def __str__(self) -> str:
@@ -82,7 +81,7 @@ DEFAULT_VARIANTS = (WITH_INDICES, Y_ONLY, Variant(Y_AND_INDICES, in_domain=True)
 """The variants that are executed by default."""
 
 PAIRS = tuple(zip(DEFAULT_VARIANTS[::2], DEFAULT_VARIANTS[1::2], strict=True))
-"""Variants that differ in nothing but Indices: their Y are compared with each other."""
+"""Variants that differ only in Indices: their Y are compared."""
 
 ALL_VARIANTS = (
     WITH_INDICES,
@@ -97,7 +96,7 @@ ALL_VARIANTS = (
         for outputs in (Y_AND_INDICES, Y_ALONE)
     ),
 )
-"""Every variant, in the order of execution: twice follows directly on what it repeats."""
+"""All variants in the order of execution: ``twice`` follows what it repeats."""
 
 _ORDER = {variant: number for number, variant in enumerate(ALL_VARIANTS)}
 _BY_NAME = {variant.name: variant for variant in ALL_VARIANTS}
@@ -125,9 +124,9 @@ def variants_of(
 
 
 def parse_variants(text: str) -> frozenset[Variant]:
-    """The variants of a list such as ``all`` or ``default,twice``: names of variants, or of variations for both outputs.
+    """The variants of a list of names such as ``default,twice``; the name of a variation means both of its variants.
 
-    The variant that a variation is compared with is included. ``ValueError`` for an unknown name.
+    The variants that variations are compared with are included. ``ValueError`` for an unknown name.
     """
     selected: set[Variant] = set()
     for name in (part.strip() for part in text.split(",")):

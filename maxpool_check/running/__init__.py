@@ -1,1 +1,1 @@
-"""Asking many variants at once, surviving crashes and time-outs, and the record of it."""
+"""Runs cases on targets, survives crashes and time-outs, and writes the record."""

@@ -1,9 +1,9 @@
-"""One case on one target: its requests, their outcomes, the judgement, and the executions of the record."""
+"""One case on one target: executes its requests, judges their outcomes, and makes the lines of the record."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from maxpool_check.corpus.case import Case
@@ -19,15 +19,12 @@ from maxpool_check.targets.requests import VariantPlan, VariantResult, plan, res
 from maxpool_check.targets.session import TargetSession
 
 MOST_VALUES = 100
-"""Inputs of up to so many cells are kept in the record of a fault."""
+"""The record of a fault holds X if it has up to so many cells."""
 
 
 @dataclass(frozen=True, eq=False)
 class CaseRun:
-    """A case, executed on a target in some variants, and judged.
-
-    ``lost`` is why nothing more can be executed on the target, if that is so.
-    """
+    """A case that was executed on a target in some variants and judged; ``lost`` is why the target cannot go on, if so."""
 
     case: Case
     target: str
@@ -42,11 +39,7 @@ class CaseRun:
         return [variant for variant, judgement in self.judgements.items() if judgement.kinds]
 
     def signature(self, variant: Variant) -> tuple[object, ...]:
-        """What a smaller case must have in common with this one to show the same fault.
-
-        Beside verdict and kinds: why the document excludes the graph, whether it leaves windows without a result, how the
-        target refused it, or what its process died of.
-        """
+        """What a smaller case must have in common with this case to show the same fault."""
         judgement = self.judgements.get(variant)
         outcome = self.results[variant].outcome if variant in self.results else None
         oracle = self.oracle
@@ -59,17 +52,12 @@ class CaseRun:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class StartedCase:
-    """A case whose requests are on their way to the worker of a target, by their numbers."""
-
-    case: Case
-    plans: list[VariantPlan]
-    numbers: list[list[int]]
+StartedCase = Sequence[tuple[VariantPlan, list[int]]]
+"""How a case is executed in each variant, and the numbers of the requests that were submitted."""
 
 
 def oracle_of(case: Case) -> Oracle | Refused:
-    """What outputs of a case are judged by: the oracle, or the refusal where the document excludes the graph."""
+    """What judges the outputs of a case: the oracle, or the refusal if the document excludes the graph."""
     return Oracle(case.X, case.resolved) if isinstance(case.resolved, Pooling) else case.resolved
 
 
@@ -78,7 +66,7 @@ def run_case(session: TargetSession, case: Case, variants: Collection[Variant] =
 
     Raises ``CannotStart`` if the worker cannot be started again.
     """
-    run = finish_case(session, start_case(session, case, variants), oracle_of(case))
+    run = finish_case(session, case, start_case(session, case, variants), oracle_of(case))
     if session.failure is not None:
         raise session.failure
     return run
@@ -86,36 +74,33 @@ def run_case(session: TargetSession, case: Case, variants: Collection[Variant] =
 
 def start_case(session: TargetSession, case: Case, variants: Collection[Variant]) -> StartedCase:
     """Submit the requests of a case. Raises ``CannotStart`` if the target was never started."""
-    plans = plan(case, variants, session.profile)
-    return StartedCase(case, plans, [session.submit(each.requests) for each in plans])
+    return [(each, session.submit(each.requests)) for each in plan(case, variants, session.profile)]
 
 
-def finish_case(session: TargetSession, started: StartedCase, oracle: Oracle | Refused) -> CaseRun:
-    """Wait for the outcomes of a case, take the second looks that they call for, and judge."""
-    outcomes = [[session.outcome(number) for number in numbers] for numbers in started.numbers]
-    looks = second_looks(started.plans, outcomes)
+def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle: Oracle | Refused) -> CaseRun:
+    """Wait for the outcomes of a case, execute the second looks that they require, and judge it."""
+    plans = [each for each, _ in started]
+    outcomes = [[session.outcome(number) for number in numbers] for _, numbers in started]
+    looks = second_looks(plans, outcomes)
     numbers = iter(session.submit(look.request for look in looks if look is not None))
     seconds = [None if look is None else session.outcome(next(numbers)) for look in looks]
     results = {
         each.variant: result(each, of_plan, session.profile, second)
-        for each, of_plan, second in zip(started.plans, outcomes, seconds, strict=True)
+        for each, of_plan, second in zip(plans, outcomes, seconds, strict=True)
     }
-    lost = [each.outcome.why for each in results.values() if isinstance(each.outcome, Failed) and each.outcome.final]
-    return judged(started.case, session.profile.description.name, oracle, results, lost[0] if lost else None)
+    return _judged(case, session.profile.description.name, oracle, results)
 
 
 def not_run(case: Case, target: str, variants: Collection[Variant], why: str) -> CaseRun:
     """A case that was not executed because its target was given up: an error in every variant."""
     failed = VariantResult(Failed(f"not executed: the target was given up ({why})"))
-    return judged(case, target, oracle_of(case), dict.fromkeys(variants, failed))
+    return _judged(case, target, oracle_of(case), dict.fromkeys(variants, failed))
 
 
-def judged(
-    case: Case, target: str, oracle: Oracle | Refused, results: Mapping[Variant, VariantResult], lost: str | None = None
-) -> CaseRun:
-    """The run of a case from its results."""
-    judgements = judge(oracle, {variant: each.outcome for variant, each in results.items()})
-    return CaseRun(case, target, oracle, results, judgements, lost)
+def _judged(case: Case, target: str, oracle: Oracle | Refused, results: dict[Variant, VariantResult]) -> CaseRun:
+    outcomes = {variant: each.outcome for variant, each in results.items()}
+    lost = [outcome.why for outcome in outcomes.values() if isinstance(outcome, Failed) and outcome.final]
+    return CaseRun(case, target, oracle, results, judge(oracle, outcomes), lost[0] if lost else None)
 
 
 def executions(run: CaseRun) -> list[Execution]:
@@ -168,11 +153,10 @@ def _input(case: Case) -> Input:
 
 
 def _digests(outcome: Outcome) -> dict[str, str]:
-    if not isinstance(outcome, Returned):
-        return {}
+    outputs = outcome.outputs if isinstance(outcome, Returned) else {}
     return {
         name: hashlib.sha256(
             f"{name_of(value.dtype)}{value.shape}".encode() + (b"" if value.dtype.hasobject else value.tobytes())
         ).hexdigest()
-        for name, value in outcome.outputs.items()
+        for name, value in outputs.items()
     }

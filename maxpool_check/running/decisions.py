@@ -1,4 +1,4 @@
-"""What is decided during a run, in the order of the cases: what is known, what is given up, when to stop."""
+"""Decisions during a run, in the order of the cases: which divergences are known, and which targets are given up."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from maxpool_check.running.executors import CaseResults, FailureBudget
 class Decisions:
     """Applies known divergences to the executions of a run, and gives up targets that die too often.
 
-    ``is_complete`` tells whether every case that a pattern of a known divergence can name is part of the run.
+    ``is_complete``: whether the run contains every case that a pattern of a known divergence can name.
     """
 
     def __init__(
@@ -31,10 +31,8 @@ class Decisions:
         variants: Collection[Variant] = DEFAULT_VARIANTS,
         today: date | None = None,
     ) -> None:
-        self.given_up: set[str] = set()
-        """The names of the targets that are given up."""
-        self.errors: list[str] = []
-        """Why they are."""
+        self.given_up: dict[str, str] = {}
+        """Why targets are given up, by name."""
         self._variants, self._is_complete = variants, is_complete
         self._budgets = {target.name: FailureBudget() for target in targets}
         day = today or date.today()
@@ -43,7 +41,7 @@ class Decisions:
         }
 
     def take(self, case: Case, results: CaseResults) -> Iterator[Execution]:
-        """The executions of the next case with their status; a target that is given up has errors."""
+        """The executions of the next case with their status; errors for a target that is given up."""
         for name, ledger in self._ledgers.items():
             budget, lost = self._budgets[name], results[name].lost
             lines: Sequence[Execution] = results[name].executions
@@ -53,12 +51,11 @@ class Decisions:
             for execution in lines:
                 yield apply_known(execution, ledger)
                 budget.count(execution, lost)
-            if budget.given_up is not None and name not in self.given_up:
-                self.given_up.add(name)
-                self.errors.append(f"{name} was given up: {budget.given_up}")
+            if budget.given_up is not None:
+                self.given_up[name] = budget.given_up
 
     def known_entries(self, *, ended_early: bool) -> list[KnownEntry]:
-        """How each known divergence fared, by target; none can be called stale if the run ended early."""
+        """The status of each known divergence, by target; none is stale if the run ended early."""
         entries = []
         for target, ledger in self._ledgers.items():
             complete = {
@@ -99,10 +96,10 @@ def covers(entry: KnownDivergence, target: TargetDescription) -> bool:
 
 
 def completeness(cases: Sequence[Case], selected: Sequence[Case], is_whole: bool) -> Callable[[str], bool]:
-    """Tells of a pattern whether a run of ``selected`` contains every case that it can name.
+    """Whether a run of ``selected`` contains every case that a pattern can name.
 
-    It does if it contains at least one, all that are in ``cases``, and no other file could hold more: all were read
-    (``is_whole``), or the pattern itself names one file.
+    It must contain at least one, and all of ``cases`` that match; no other file may hold more: all files were read
+    (``is_whole``), or the pattern names one file.
     """
     selected_ids = {case.id for case in selected}
     ids = {case.id for case in cases}

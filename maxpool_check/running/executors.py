@@ -1,4 +1,4 @@
-"""Executors: they run cases on targets, in order, in this process or in several."""
+"""The executor that runs cases on targets in this process, in order."""
 
 from __future__ import annotations
 
@@ -19,18 +19,15 @@ from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
 
 DEATHS_IN_A_ROW = 20
-"""After so many crashes, time-outs and failures in a row a target is given up."""
+"""A target is given up after so many crashes, time-outs and failures in a row."""
 
 CASES_AHEAD = 3
-"""So many cases are written ahead of the one that is judged, so that no worker waits for the judge."""
+"""The number of cases that are submitted ahead of the one being judged, so that no worker is idle."""
 
 
 @dataclass(frozen=True)
 class ExecutionConfig:
-    """What is executed on what: all that an executor needs to know besides the cases.
-
-    ``seconds`` is the time limit of one execution, ``memory`` limits a worker, in bytes.
-    """
+    """The targets and variants of a run. ``seconds`` limits one execution, ``memory`` a worker, in bytes."""
 
     targets: tuple[TargetName, ...]
     seconds: float = 10.0
@@ -40,28 +37,25 @@ class ExecutionConfig:
 
 @dataclass(frozen=True)
 class TargetResult:
-    """The executions of one case on one target; none, if the target was given up.
-
-    ``lost`` is why nothing more can be executed on it, if that is so.
-    """
+    """The executions of a case on a target (none if it was given up); ``lost`` is why the target cannot go on, if so."""
 
     executions: tuple[Execution, ...] = ()
     lost: str | None = None
 
 
 CaseResults = Mapping[str, TargetResult]
-"""The results of one case by the name of the target."""
+"""The results of a case by the name of the target."""
 
 
 @dataclass
 class FailureBudget:
-    """Decides when a target is given up, from its executions in the order of the cases. ``given_up`` is the reason."""
+    """Gives up a target after too many deaths; ``given_up`` is the reason."""
 
     given_up: str | None = None
     _deaths: int = field(default=0, init=False)
 
     def count(self, execution: Execution, lost: str | None) -> None:
-        """Take an execution into account; ``lost`` is why nothing more can be executed, if that is so."""
+        """Count an execution, in the order of the cases; ``lost`` is why the target cannot go on, if so."""
         if self.given_up is not None:
             return
         self._deaths = self._deaths + 1 if execution.verdict in DEATHS else 0
@@ -73,18 +67,18 @@ class FailureBudget:
 
 
 class LocalExecutor:
-    """Runs cases in this process: one worker for each target, all in one order."""
+    """Runs cases in this process, with one worker for each target."""
 
     def __init__(self, config: ExecutionConfig) -> None:
         """Start all targets concurrently; ``descriptions`` and ``errors`` wait until they are ready."""
         self._config = config
-        self._sessions: dict[str, TargetSession] = {}
+        self._sessions: list[TargetSession] = []
         self._closed = False
         self._starting: list[Future[TargetSession]] = []
         for name in config.targets:
             future: Future[TargetSession] = Future()
             self._starting.append(future)
-            # Not in a pool: its threads are waited for at exit, and a runtime may hang while it is imported.
+            # Not in a pool, whose threads must end before the program: a runtime may hang during its import.
             threading.Thread(target=self._start, args=(name, future), daemon=True).start()
 
     @property
@@ -100,17 +94,16 @@ class LocalExecutor:
     @property
     def errors(self) -> list[str]:
         """Why the other targets did not start."""
-        errors = [future.exception() for future in self._starting]
+        errors = [error for future in self._starting if (error := future.exception()) is not None]
         for error in errors:
-            if error is not None and not isinstance(error, CannotStart):
+            if not isinstance(error, CannotStart):
                 raise error
-        return [str(error) for error in errors if error is not None]
+        return [str(error) for error in errors]
 
     def results(self, cases: Iterable[Case], given_up: Collection[str]) -> Iterator[CaseResults]:
-        """The results of each case, in order; a few cases are written ahead."""
+        """The results of each case, in order; a few cases are submitted ahead."""
         sessions = {session.profile.description.name: session for session in self.sessions}
         budgets = {name: FailureBudget() for name in sessions}
-
         ahead: deque[tuple[Case, dict[str, StartedCase]]] = deque()
         for case in cases:
             executed = [name for name in sessions if name not in given_up and budgets[name].given_up is None]
@@ -124,7 +117,7 @@ class LocalExecutor:
     def end(self) -> None:
         """Kill all workers; nothing more is executed. From any thread."""
         self._closed = True
-        for session in list(self._sessions.values()):
+        for session in list(self._sessions):
             session.end()
 
     def close(self) -> None:
@@ -137,16 +130,15 @@ class LocalExecutor:
     def _start(self, name: TargetName, future: Future[TargetSession]) -> None:
         try:
             session = TargetSession(Target(name, self._config.seconds, self._config.memory))
+            self._sessions.append(session)
+            if self._closed:
+                session.end()
+            try:
+                _ = session.profile
+            except BaseException:
+                session.close()
+                raise
         except BaseException as error:
-            future.set_exception(error)
-            return
-        self._sessions[str(name)] = session
-        if self._closed:
-            session.end()
-        try:
-            _ = session.profile
-        except BaseException as error:
-            session.close()
             future.set_exception(error)
         else:
             future.set_result(session)
@@ -166,7 +158,7 @@ class LocalExecutor:
         for name, started_case in started.items():
             if budgets[name].given_up is not None:
                 continue
-            run = finish_case(sessions[name], started_case, oracle)
+            run = finish_case(sessions[name], case, started_case, oracle)
             results[name] = TargetResult(tuple(executions(run)), run.lost)
             for execution in results[name].executions:
                 budgets[name].count(execution, run.lost)

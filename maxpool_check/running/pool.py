@@ -1,6 +1,6 @@
-"""Processes that work for this one: of this machine, or the workers of a dask cluster.
+"""Pools of processes: on this machine, or the workers of a dask cluster.
 
-They are given functions of modules, and data, by a ``concurrent.futures.Executor``; results come in the order of the calls.
+A ``concurrent.futures.Executor`` sends them functions of modules, and data; results are in the order of the calls.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from typing import Any, Protocol, TypeVar
 import maxpool_check
 
 _CALLS_AHEAD = 2
-"""Calls under way for each process, so that none waits for the next."""
+"""Calls submitted ahead for each process, so that none is idle."""
 
 _CONNECT_SECONDS = 10
-"""How long a scheduler may take to answer."""
+"""The time limit of the connection to a scheduler."""
 
 _STOP_SECONDS = 5
-"""How long processes that were told to stop may take to return what they have."""
+"""The time limit for stopped processes to return their results."""
 
 _T = TypeVar("_T")
 
 
 class PoolLost(RuntimeError):
-    """The processes cannot be started, are gone, or do not have the targets that they should have."""
+    """The processes cannot be started, are gone, or have other targets than expected."""
 
 
 class Pool:
-    """The processes of one run.
+    """The processes of a run, which ``run`` identifies.
 
-    ``run`` identifies it; ``processes`` is the number of calls executed at once; ``lost`` are the exceptions that mean
-    that the processes are gone; ``stop`` ends what every process keeps for the run, whatever that is doing.
+    ``processes`` is the number of calls executed at once; ``lost`` are the exceptions that mean that the processes are
+    gone; ``stop`` ends the resources of the run in every process, even while they are in use.
     """
 
     def __init__(
@@ -55,9 +55,9 @@ class Pool:
         self._under_way: deque[Future[Any]] = deque()
 
     def results(self, function: Callable[..., _T], calls: Iterable[tuple[Any, ...]]) -> Iterator[_T]:
-        """The results of a function for each tuple of arguments, in order; a bounded number of calls is under way.
+        """The results of a function for each tuple of arguments, in order; a few calls are submitted ahead.
 
-        Raises :class:`PoolLost`, or what a call raised.
+        Raises :class:`PoolLost`, or the exception of a call.
         """
         remaining, under_way = iter(calls), self._under_way
         try:
@@ -66,7 +66,7 @@ class Pool:
                     under_way.append(self._executor.submit(_call, maxpool_check.__version__, function, *call))
                 if not under_way:
                     return
-                # Removed only when it is there: an interruption leaves it for stop().
+                # Removed only when it is complete: after an interruption, stop() returns it.
                 result = under_way[0].result()
                 under_way.popleft()
                 yield result
@@ -74,7 +74,7 @@ class Pool:
             raise PoolLost(f"the worker processes are gone: {str(error) or type(error).__name__}") from error
 
     def stop(self) -> list[Any]:
-        """Stop the processes; the results of the calls that are done, or return at once."""
+        """Stop the processes; returns the results of the calls that complete in time."""
         self._stop()
         wait(self._under_way, _STOP_SECONDS)
         done = [future for future in self._under_way if future.done() and not future.cancelled()]
@@ -82,7 +82,7 @@ class Pool:
 
 
 def pool_of(jobs: int, scheduler: str | None) -> AbstractContextManager[Pool]:
-    """So many processes of this machine, or the workers of the dask cluster with this address. Raises :class:`PoolLost`."""
+    """A pool of ``jobs`` processes, or of the workers of the dask cluster at an address. Raises :class:`PoolLost`."""
     return _local_pool(jobs) if scheduler is None else _cluster_pool(scheduler)
 
 
@@ -90,7 +90,7 @@ def pool_of(jobs: int, scheduler: str | None) -> AbstractContextManager[Pool]:
 def _local_pool(count: int) -> Iterator[Pool]:
     # Forked processes have everything imported; macOS and Windows cannot fork safely.
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    # Closed at this end, it tells all processes to stop.
+    # All processes stop when this end is closed.
     stop, stopper = context.Pipe(duplex=False)
     with stop, stopper:
         executor = ProcessPoolExecutor(count, context, _prepare_process, (stop, stopper))
@@ -124,11 +124,11 @@ def _cluster_pool(scheduler: str) -> Iterator[Pool]:
         threads = sum(client.nthreads().values())
         if not threads:
             raise PoolLost(f"the dask scheduler {scheduler} has no workers; start one with: dask worker {scheduler}")
-        # Each call is a task of its own, whatever its arguments.
+        # Each call is executed, even with the arguments of an earlier one.
         executor = client.get_executor(pure=False)
         try:
             with warnings.catch_warnings():
-                # Advice on how to use dask, not on anything that a user of this tool can change.
+                # Users of this tool cannot follow this advice on dask.
                 warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
                 yield Pool(run, executor, threads, (KilledWorker, CancelledError, CommClosedError), stop)
         finally:
@@ -138,28 +138,28 @@ def _cluster_pool(scheduler: str) -> Iterator[Pool]:
 
 
 class Resource(Protocol):
-    """What a process starts for a run, and keeps from one call to the next."""
+    """Something that a process starts for a run and keeps between calls."""
 
     def end(self) -> None:
-        """End it, whatever it is doing. From any thread."""
+        """End it, even while it is in use. From any thread."""
 
     def close(self) -> None:
-        """Release it, when nothing uses it any more."""
+        """Release it when it is not in use."""
 
 
 _R = TypeVar("_R", bound=Resource)
 _resources: dict[tuple[str, int], Any] = {}
-"""The resources of this process, by run and thread: each belongs to one thread."""
+"""The resources of this process, by run and thread."""
 
 _stopped = threading.Event()
-"""Set when this process was told to stop."""
+"""Set when this process must stop."""
 
 
 def resource(run: str, make: Callable[[], _R]) -> _R:
-    """The resource of this thread for a run, made at the first call; that of an earlier run is closed."""
-    key = run, threading.get_ident()
+    """The resource of this thread for a run, made at the first call, which closes that of an earlier run."""
+    key = run, thread = run, threading.get_ident()
     if key not in _resources:
-        for other in [other for other in _resources if other[1] == key[1]]:
+        for other in [other for other in _resources if other[1] == thread]:
             _resources.pop(other).close()
         _resources[key] = make()
         if _stopped.is_set():
@@ -169,7 +169,7 @@ def resource(run: str, make: Callable[[], _R]) -> _R:
 
 
 def end_resources(run: str | None = None) -> None:
-    """End what this process keeps for a run, or for all runs."""
+    """End the resources of a run in this process, or those of all runs."""
     for key, kept in list(_resources.items()):
         if run in (None, key[0]):
             kept.end()
@@ -183,8 +183,8 @@ def _call(version: str, function: Callable[..., _T], *arguments: object) -> _T:
 
 
 def _prepare_process(stop: connection.Connection, stopper: connection.Connection) -> None:
-    """Prepare a process of this machine: it leaves Ctrl-C to its parent, and ends with it."""
-    # This process has a copy of the parent's end; while it is open, nothing tells the others to stop.
+    """Prepare a process of this machine: it ignores Ctrl-C, which its parent handles, and ends with its parent."""
+    # A copy of the parent's end: while it is open, no process would stop.
     stopper.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _terminate)

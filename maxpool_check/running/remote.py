@@ -12,14 +12,11 @@ from maxpool_check.running.executors import CaseResults, ExecutionConfig, LocalE
 from maxpool_check.running.pool import Pool, PoolLost, resource
 
 CHUNK = 25
-"""Cases that are sent together."""
+"""The number of cases that are sent together."""
 
 
 class RemoteExecutor:
-    """Runs cases in the processes of a pool: each starts the targets for itself, once.
-
-    A chunk whose process died is given to another where the pool does that.
-    """
+    """Runs cases in the processes of a pool; each process starts the targets once. A pool may repeat a lost chunk."""
 
     def __init__(self, config: ExecutionConfig, pool: Pool) -> None:
         """Start the targets in one process, to describe them. Raises :class:`PoolLost`."""
@@ -27,7 +24,7 @@ class RemoteExecutor:
         self.descriptions, self.errors = next(pool.results(describe, [(pool.run, config)]))
 
     def results(self, cases: Iterable[Case], given_up: Collection[str]) -> Iterator[CaseResults]:
-        """The results of each case, in order; a chunk leaves out the targets ``given_up`` when it is sent.
+        """The results of each case, in order. A chunk omits the targets that are ``given_up`` when it is sent.
 
         Raises :class:`PoolLost`.
         """
@@ -37,12 +34,9 @@ class RemoteExecutor:
         for results in self._pool.results(run_chunk, calls):
             yield from results
 
-    def close(self) -> None:
-        """Nothing to do: the pool ends its processes."""
-
 
 def describe(run: str, config: ExecutionConfig) -> tuple[list[TargetDescription], list[str]]:
-    """The descriptions of the targets in this process, and why others cannot be started."""
+    """The descriptions of the targets in this process, and the errors of those that cannot be started."""
     executor = resource(run, lambda: LocalExecutor(config))
     return executor.descriptions, executor.errors
 
@@ -54,7 +48,7 @@ def run_chunk(
     cases: Sequence[Case],
     given_up: Collection[str],
 ) -> list[CaseResults]:
-    """The results of a chunk. Raises :class:`PoolLost` where the targets are not those expected."""
+    """The results of a chunk. Raises :class:`PoolLost` if the targets are not as expected."""
     executor = resource(run, lambda: LocalExecutor(config))
     if len(executor.descriptions) != len(expected):
         raise PoolLost(f"{platform.node()} cannot start the same targets: {'; '.join(executor.errors)}")

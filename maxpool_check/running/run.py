@@ -1,12 +1,14 @@
-"""A run from its first line to its last: targets started, cases executed, everything written as lines of a record."""
+"""A whole run: starts targets, executes cases, and writes every line of the record."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+import platform
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from importlib.metadata import version
 from pathlib import Path
 
 import maxpool_check
@@ -16,7 +18,6 @@ from maxpool_check.judging.known import KnownDivergence
 from maxpool_check.results.record import Line, RunFooter, RunHeader, TargetDescription
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
-from maxpool_check.running import machine
 from maxpool_check.running.decisions import Decisions, completeness
 from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.running.pool import PoolLost, pool_of
@@ -27,11 +28,11 @@ from maxpool_check.targets.name import TargetName
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What is run: ``cases`` of a corpus, on the targets named, against known divergences.
+    """The cases of a corpus to run, the targets, and the known divergences.
 
     ``seconds`` is the time limit of one execution, ``memory`` limits a worker, in bytes. ``jobs`` is the number of
-    processes of this machine; ``dask`` the address of a scheduler whose workers are used instead. ``exit_first`` ends the
-    run at the first unexpected verdict; ``strict`` counts differences that a document allows as unexpected.
+    processes on this machine; ``dask`` is the address of a scheduler whose workers are used instead. ``exit_first`` ends
+    the run at the first unexpected verdict; ``strict`` counts differences that a document allows as unexpected.
     """
 
     corpus: Corpus
@@ -49,7 +50,7 @@ class RunPlan:
 
     @property
     def config(self) -> ExecutionConfig:
-        """What an executor needs to know; without cases no target is started."""
+        """The configuration of an executor; without cases it starts no target."""
         targets = tuple(self.targets) if self.cases else ()
         return ExecutionConfig(targets, self.seconds, self.memory, frozenset(self.variants))
 
@@ -60,20 +61,24 @@ def run(
     progress: Callable[[int], None] = lambda _: None,
     executor: LocalExecutor | None = None,
 ) -> None:
-    """Run the plan and pass every line of its record to ``write``, as it comes.
+    """Run the plan and pass each line of its record to ``write``.
 
-    ``progress`` is told how many cases are done. ``executor`` is one that was started early for this plan. A target that
-    cannot be started is an error in the footer. An interruption ends every worker and leaves no footer. Raises
-    :class:`PoolLost` before the first line where there are no processes to run in.
+    ``progress`` gets the number of finished cases. ``executor`` was started early for this plan. A target that cannot be
+    started is an error in the footer. An interruption ends every worker and leaves no footer. Raises :class:`PoolLost`
+    before the first line if there are no processes to run in.
     """
-    with _executor(plan, executor) as running:
+    with contextlib.ExitStack() as stack:
+        running: LocalExecutor | RemoteExecutor
+        if (executor is None or not plan.cases) and (plan.dask is not None or plan.jobs > 1):
+            running = RemoteExecutor(plan.config, stack.enter_context(pool_of(plan.jobs, plan.dask)))
+        else:
+            running = executor if executor is not None and plan.cases else LocalExecutor(plan.config)
+            stack.callback(running.close)
         descriptions = running.descriptions
         write(header(plan.cases, descriptions, plan.known_files))
         is_complete = completeness(plan.corpus.cases, plan.cases, plan.corpus.whole)
         decisions = Decisions(descriptions, plan.known, is_complete, plan.variants)
-        summary = RunSummary()
-        errors = list(running.errors)
-        ended_early = False
+        summary, errors, ended_early = RunSummary(), list(running.errors), False
         results = running.results(plan.cases, decisions.given_up)
         try:
             for number, (case, case_results) in enumerate(zip(plan.cases, results, strict=True), 1):
@@ -90,7 +95,7 @@ def run(
             ended_early = True
             errors.append(str(lost))
     known = decisions.known_entries(ended_early=ended_early)
-    errors += decisions.errors
+    errors += [f"{name} was given up: {why}" for name, why in decisions.given_up.items()]
     write(
         RunFooter(
             finished=_now(),
@@ -103,22 +108,8 @@ def run(
     )
 
 
-@contextlib.contextmanager
-def _executor(plan: RunPlan, started: LocalExecutor | None) -> Iterator[LocalExecutor | RemoteExecutor]:
-    """The executor of a plan: in this process, in several, or on a dask cluster."""
-    with contextlib.ExitStack() as stack:
-        executor: LocalExecutor | RemoteExecutor
-        if started is not None and plan.cases:
-            executor = started
-        elif plan.dask is not None or plan.jobs > 1:
-            executor = RemoteExecutor(plan.config, stack.enter_context(pool_of(plan.jobs, plan.dask)))
-        else:
-            executor = LocalExecutor(plan.config)
-        yield stack.enter_context(contextlib.closing(executor))
-
-
 def header(cases: Sequence[Case], targets: Sequence[TargetDescription], known_files: Sequence[Path]) -> RunHeader:
-    """The first line: everything that an output or a verdict can depend on."""
+    """The first line of a record: everything that an output or a verdict can depend on."""
     digest = hashlib.sha256()
     for case in cases:
         digest.update(f"{case.id} {case.sha256}\n".encode())
@@ -126,10 +117,11 @@ def header(cases: Sequence[Case], targets: Sequence[TargetDescription], known_fi
     return RunHeader(
         tool=maxpool_check.__version__,
         started=_now(),
-        python=machine.python(),
-        system=machine.system(),
-        cpu=machine.cpu(),
-        libraries=machine.libraries(),
+        python=platform.python_version(),
+        # The release without what a distributor adds.
+        system=f"{platform.system()} {platform.release().partition('-')[0]}",
+        cpu=_cpu(),
+        libraries={name: version(name) for name in ("numpy", "ml_dtypes", "onnx")},
         targets=tuple(targets),
         profile={name: document.policies.names() for name, document in SPECIFICATIONS.items() if name in used},
         cases=len(cases),
@@ -138,13 +130,17 @@ def header(cases: Sequence[Case], targets: Sequence[TargetDescription], known_fi
     )
 
 
+def _cpu() -> str:
+    """The name of the processor."""
+    name = platform.processor() or "unknown"
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), name)
+    return f"{name} ({platform.machine()})"
+
+
 def _digest_of(files: Sequence[Path]) -> str | None:
-    if not files:
-        return None
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest() if files else None
 
 
 def _now() -> str:

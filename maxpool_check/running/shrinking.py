@@ -1,7 +1,8 @@
-"""Makes a case smaller while something about it stays as it is: fewer axes and cells, plainer attributes and values.
+"""Makes a case smaller while a property of it stays as it is: fewer axes and cells, plainer attributes and values.
 
-A greedy search: one simplification after another is tried, and taken if the case keeps its property, until none is. Every simplification lowers a size, moves a number towards the plainest, leaves an attribute out or makes a value
-ordinary, so that it ends; the order is fixed, so that the same case shrinks to the same.
+A greedy search: it tries simplifications in a fixed order and takes each that keeps the property, until none does. Every
+simplification lowers a size, moves a number towards the plainest, omits an attribute or makes a value ordinary, so the
+search ends.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from maxpool_check.running.case_run import CaseRun
 from maxpool_check.specifications.roles import Role
 
 MOST = 600
-"""How many cases are tried."""
+"""The most cases that are tried."""
 
 MOST_HANGS = 20
-"""How many are tried where each may take all the time a variant has."""
+"""The most cases that are tried where each may take the whole time limit."""
 
 _PLAINEST_AS_1 = (Role.KERNEL, Role.STRIDE, Role.DILATION, Role.COUNT)
-"""What the numbers are that are plainest as 1; any other is plainest as 0."""
+"""The roles whose plainest number is 1; that of the others is 0."""
 
 
 def tries(case_run: CaseRun, variant: Variant) -> int:
@@ -36,53 +37,54 @@ def tries(case_run: CaseRun, variant: Variant) -> int:
 
 
 def shrink(case: Case, keeps: Callable[[Case], bool], most: int = MOST) -> Case:
-    """A smaller case for which ``keeps`` holds, as it must for ``case`` itself; ``case`` where there is none.
+    """A smaller case for which ``keeps`` holds, as it must for ``case`` itself; ``case`` if there is none.
 
-    ``keeps`` is called up to ``most`` times, never twice with the same X, attributes and outputs. The expectation and the
-    erratum are left out: they are about the larger case.
+    ``keeps`` is called up to ``most`` times, never twice with the same X, attributes and outputs. The result has no
+    expectation and no erratum: they are about the larger case.
     """
-    search = _Search(replace(case, expect=None, erratum=None), keeps, most)
-    while search.again():
-        for simplifications in _PASSES:
-            search.take(simplifications)
-    return search.case
+    smallest = replace(case, expect=None, erratum=None)
+    tried = {smallest.sha256}
 
-
-class _Search:
-    """The smallest case so far."""
-
-    def __init__(self, case: Case, keeps: Callable[[Case], bool], most: int) -> None:
-        self.case = case
-        self._keeps, self._left = keeps, most
-        self._tried = {case.sha256}
-        self._round: Case | None = None
-
-    def again(self) -> bool:
-        """Whether another round can find anything."""
-        changed = self._round is not self.case
-        self._round = self.case
-        return changed and self._left > 0
-
-    def take(self, simplifications: Callable[[Case], Iterator[Case]]) -> None:
-        """Take a simplification and begin anew with what is left of them, until none is kept."""
-        taken = True
-        while taken:
-            taken = False
-            for candidate in simplifications(self.case):
-                if self._left > 0 and self._is_kept(candidate):
-                    self.case, taken = candidate, True
-                    break
-
-    def _is_kept(self, candidate: Case) -> bool:
-        if candidate.sha256 in self._tried:
+    def is_kept(candidate: Case) -> bool:
+        if len(tried) > most or candidate.sha256 in tried:
             return False
-        self._tried.add(candidate.sha256)
-        self._left -= 1
-        return self._keeps(candidate)
+        tried.add(candidate.sha256)
+        return keeps(candidate)
+
+    previous = None
+    while smallest is not previous and len(tried) <= most:
+        previous = smallest
+        for simplifications in _PASSES:
+            while (smaller := next(filter(is_kept, simplifications(smallest)), None)) is not None:
+                smallest = smaller
+    return smallest
+
+
+def _parts(size: int) -> Iterator[slice]:
+    """Parts of so many positions, large ones first: halves, quarters, single positions."""
+    part = size // 2
+    while part >= 1:
+        for start in range(0, size, part):
+            yield slice(start, start + part)
+        part //= 2
 
 
 def _with(case: Case, X: np.ndarray, attributes: Mapping[str, Any]) -> Case:
     return replace(case, X=np.ascontiguousarray(X).reshape(X.shape), attributes=dict(attributes))
+
+
+def _with_cells(case: Case, cells: np.ndarray, values: np.ndarray) -> Iterator[Case]:
+    """The case with other values in the cells of a mask, if it has any; both in row-major order."""
+    X = case.X.reshape(-1)
+    if cells.any():
+        yield _with(case, np.where(cells, values, X).astype(X.dtype).reshape(case.X.shape), case.attributes)
+
+
+def _without_cells(case: Case, part: int | slice, axis: int, attributes: Mapping[str, Any]) -> Iterator[Case]:
+    """The case without some positions of an axis. It does not become empty: an empty X is another case."""
+    X = np.delete(case.X, part, axis)
+    if X.size or not case.X.size:
+        yield _with(case, X, attributes)
 
 
 def _no_indices(case: Case) -> Iterator[Case]:
@@ -108,41 +110,28 @@ def _fewer_axes(case: Case) -> Iterator[Case]:
 
 
 def _without(value: Any, axis: int, rank: int, *, by_axis: bool) -> Any:
-    """The list without the entries of an axis, if it has as many as there are axes, or twice as many.
-
-    ``by_axis``: the two entries of an axis follow each other.
-    """
+    """A list without the entries of an axis, if it has one or two of each; ``by_axis``: the two are adjacent."""
     if not isinstance(value, list) or len(value) not in (rank, 2 * rank):
         return value
     return [entry for place, entry in enumerate(value) if (place // 2 if by_axis else place % rank) != axis]
 
 
 def _fewer_cells(case: Case) -> Iterator[Case]:
-    shape = case.X.shape
-    for axis, size in enumerate(shape):
-        # Large parts first: halves, quarters, single positions.
-        part = size // 2
-        while part >= 1:
-            for start in range(0, size, part):
-                X = np.delete(case.X, slice(start, start + part), axis)
-                # Nothing at all is another case than something.
-                if X.size or not case.X.size:
-                    yield _with(case, X, case.attributes)
-            part //= 2
+    for axis, size in enumerate(case.X.shape):
+        for part in _parts(size):
+            yield from _without_cells(case, part, axis, case.attributes)
 
 
 def _smaller_windows(case: Case) -> Iterator[Case]:
-    """A kernel and the plane it lies on, smaller by one together: a window that fills it still does."""
+    """The kernel and its plane, both smaller by 1: a window that fills the plane still does."""
     for number, axis in enumerate(_spatial(case)):
         for name, kernel in case.attributes.items():
-            if _role(case, name) is not Role.KERNEL:
+            if _role(case, name) is not Role.KERNEL or not isinstance(kernel, list):
                 continue
-            if isinstance(kernel, list) and number < len(kernel) and _is_integer(kernel[number]) and kernel[number] > 1:
+            if number < len(kernel) and _is_integer(kernel[number]) and kernel[number] > 1:
                 smaller = [size - (place == number) for place, size in enumerate(kernel)]
                 for position in range(case.X.shape[axis]):
-                    X = np.delete(case.X, position, axis)
-                    if X.size or not case.X.size:
-                        yield _with(case, X, {**case.attributes, name: smaller})
+                    yield from _without_cells(case, position, axis, {**case.attributes, name: smaller})
 
 
 def _plainer_attributes(case: Case) -> Iterator[Case]:
@@ -164,43 +153,36 @@ def _plainer(value: Any, goal: int) -> Iterator[Any]:
 
 
 def _plainer_values(case: Case) -> Iterator[Case]:
-    """Ascending small integers, or descending below 0, for all ordinary cells, for all, for ever fewer of them."""
+    """The goals in all cells, in all ordinary cells, and in smaller and smaller parts of X."""
     X = case.X.reshape(-1)
-    rank = _ranks(case.X)
-    goals = _goals(case.X)
+    rank = _ranks(X)
+    goals = _goals(X)
     special = np.zeros(X.size, bool)
     if is_float(X.dtype):
         special = ~np.isfinite(X) | (X == 0) | (np.abs(X.astype(np.float64)) > 2**24) | (X != np.rint(X))
     for number, goal in enumerate(goals):
-        worse = rank > number
-        for cells in (worse, worse & ~special):
-            if cells.any():
-                yield _with(case, np.where(cells, goal, X).astype(X.dtype).reshape(case.X.shape), case.attributes)
-    part = X.size // 2
-    while part >= 1:
-        for start in range(0, X.size, part):
-            here = np.zeros(X.size, bool)
-            here[start : start + part] = True
-            for number, goal in enumerate(goals):
-                cells = here & (rank > number)
-                if cells.any():
-                    yield _with(case, np.where(cells, goal, X).astype(X.dtype).reshape(case.X.shape), case.attributes)
-        part //= 2
+        yield from _with_cells(case, rank > number, goal)
+        yield from _with_cells(case, (rank > number) & ~special, goal)
+    for part in _parts(X.size):
+        here = np.zeros(X.size, bool)
+        here[part] = True
+        for number, goal in enumerate(goals):
+            yield from _with_cells(case, here & (rank > number), goal)
 
 
 def _goals(X: np.ndarray) -> list[np.ndarray]:
-    """The plainest values of all cells, row by row: 1, 2, 3 ...; and, where there is a sign, -1, -2, -3 ..."""
+    """The plainest values of all cells: 1, 2, 3 ...; and -1, -2, -3 ... if the dtype has a sign."""
     ascending = 1 + np.arange(X.size) % 100
     signed = is_float(X.dtype) or X.dtype.kind == "i"
     return [goal.astype(X.dtype) for goal in ([ascending, -ascending] if signed else [ascending])]
 
 
 def _ranks(X: np.ndarray) -> np.ndarray:
-    """How plain each cell is: the number of the goal that it has, or as many as there are."""
+    """The number of the goal that each cell has, or the number of goals."""
     goals = _goals(X)
     rank = np.full(X.size, len(goals))
     for number, goal in reversed(list(enumerate(goals))):
-        rank[bits(goal) == bits(X.reshape(-1))] = number
+        rank[bits(goal) == bits(X)] = number
     return rank
 
 
@@ -216,17 +198,17 @@ _PASSES: tuple[Callable[[Case], Iterator[Case]], ...] = (
 
 
 def _role(case: Case, name: str) -> Role | None:
-    """What an attribute says; None if the document has no such attribute."""
+    """The role of an attribute; None if the document does not have it."""
     attribute = case.specification.attributes.get(name)
     return attribute.role if attribute else None
 
 
 def _spatial(case: Case) -> list[int]:
     """The spatial axes of X, as far as it has any."""
-    layout, axes = case.specification.layout, range(case.X.ndim)
-    if layout is Layout.IMAGE:
-        return list(axes)[:-1]
-    return list(axes)[2:] if layout is Layout.CHANNELS_FIRST else list(axes)[1:-1]
+    axes = list(range(case.X.ndim))
+    return {Layout.CHANNELS_FIRST: axes[2:], Layout.CHANNELS_LAST: axes[1:-1], Layout.IMAGE: axes[:-1]}[
+        case.specification.layout
+    ]
 
 
 def _is_integer(value: object) -> bool:

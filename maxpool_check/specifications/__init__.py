@@ -1,4 +1,4 @@
-"""Who says so: one small module per document, all over the same reference."""
+"""The documents: each turns its attributes into a pooling of the reference, or refuses them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,17 @@ from maxpool_check.specifications.xmos import XMOS
 _DOCUMENTS: tuple[Specification, ...] = (*ONNX_VERSIONS, SONNX, *OPENVINO_VERSIONS, NHWC, NGRAPH, XMOS)
 
 SPECIFICATIONS = {document.name: document for document in _DOCUMENTS}
-"""Every document the tool speaks, by name."""
+"""All documents by name."""
 
 DEFAULT = ONNX_VERSIONS[-1].name
-"""The document of a case file, and of a command, that names none."""
+"""The document of case files and commands that name none."""
 
 OPERATOR_SET = "onnx-([1-9][0-9]{0,8}|0)"
-"""The names by an ONNX operator set, as a regular expression."""
+"""Names by an ONNX operator set, as a regular expression."""
 
 
 def specification(name: str) -> Specification:
-    """The document of a name; ``onnx-N`` with any ONNX operator set N is the version of MaxPool in force there.
-
-    ``ValueError`` if there is none.
-    """
+    """The document of a name; ``onnx-N`` is the version of MaxPool in the ONNX operator set N. ``ValueError`` if unknown."""
     if name in SPECIFICATIONS:
         return SPECIFICATIONS[name]
     match = re.fullmatch(OPERATOR_SET, name)

@@ -1,4 +1,4 @@
-"""From what a pooling is back to the attributes of a document."""
+"""The attributes of a document for a pooling: the inverse of ``Specification.pooling``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maxpool_check.specifications.roles import Attribute, AttributeType, Role, R
 from maxpool_check.specifications.specification import Specification
 
 Roles = Mapping[Role, Any]
-"""What a pooling is: for each role its meaning, a list with an entry for each spatial axis where it is about axes."""
+"""A pooling by the meaning of each role: a list with an entry for each spatial axis if the role concerns axes."""
 
 _WITHOUT_ATTRIBUTE: Roles = {
     Role.DILATION: 1,
@@ -25,15 +25,15 @@ _WITHOUT_ATTRIBUTE: Roles = {
     Role.INDEX_AXIS: 0,
     Role.ACTIVATION: None,
 }
-"""What holds in a document that has no attribute for it."""
+"""The meaning of each role in a document without such an attribute."""
 
 
 class NotExpressible(ValueError):
-    """No attributes of the document, or no arguments of the runtime, say the same."""
+    """No attributes of the document, or no arguments of the runtime, mean the same."""
 
 
 def roles_of(axes: Geometry) -> dict[Role, Any]:
-    """What a geometry is, by role."""
+    """The meanings of a geometry by role."""
     return {
         Role.COUNT: [axis.output for axis in axes],
         Role.KERNEL: [axis.kernel for axis in axes],
@@ -45,10 +45,10 @@ def roles_of(axes: Geometry) -> dict[Role, Any]:
 
 
 def attributes_of_roles(document: Specification, roles: Roles) -> dict[str, Any]:
-    """The attributes of a document, in its order, that mean what is in ``roles``, and no others.
+    """The attributes of a document, in its order, that mean ``roles``.
 
-    Raises :class:`NotExpressible` for what the document has no attribute or no value for. That it allows the attributes
-    together is not checked.
+    Raises :class:`NotExpressible` if there is no attribute or value for a role. Whether the document allows the
+    combination is not checked.
     """
     complete = _with_pads(roles)
     _check_expressible(document, complete)
@@ -71,10 +71,10 @@ def attributes_of_roles(document: Specification, roles: Roles) -> dict[str, Any]
 def attributes_for(
     document: Specification, axes: Geometry, numbering: Numbering | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Attributes that may have these windows, with explicit pads: one set for each way to round that the document has.
+    """Attributes that may give these windows, with explicit pads: a set for each rounding of the document.
 
-    The document's own ``pooling`` says which of them has. ``numbering`` is that of Indices, None where they are not
-    requested. Raises :class:`NotExpressible`.
+    Its ``pooling`` decides which of them does. ``numbering`` is that of Indices, None if they are not requested. Raises
+    :class:`NotExpressible`.
     """
     roles = {**roles_of(axes), Role.AUTO_PAD: AutoPad.EXPLICIT, Role.STORAGE_ORDER: StorageOrder.ROW_MAJOR}
     if numbering is not None:
@@ -84,7 +84,7 @@ def attributes_for(
             raise NotExpressible("it numbers the cells with the channels first")
         roles |= {Role.STORAGE_ORDER: numbering.storage_order, Role.INDEX_AXIS: numbering.axis}
         if has_role(document, Role.INDEX_TYPE):
-            # Where it has one type alone, integers are converted afterwards.
+            # If it has only one type, integers are converted afterwards.
             roles[Role.INDEX_TYPE] = numbering.dtype
     roundings = meanings(document, Role.ROUNDING) or (RoundingType.FLOOR,)
     for rounding in RoundingType:
@@ -93,13 +93,9 @@ def attributes_for(
 
 
 def meanings(document: Specification, role: Role) -> tuple[Any, ...]:
-    """What the values of the attribute with a role mean, in the document's order; nothing if there is no such attribute."""
-    return tuple(
-        meaning
-        for attribute in document.attributes.values()
-        if attribute.role is role
-        for meaning in attribute.values.values()
-    )
+    """The meanings of a choice with a role, in the document's order; empty if it has no such attribute."""
+    attributes = [attribute for attribute in document.attributes.values() if attribute.role is role]
+    return tuple(meaning for attribute in attributes for meaning in attribute.values.values())
 
 
 def has_role(document: Specification, role: Role) -> bool:
@@ -108,7 +104,7 @@ def has_role(document: Specification, role: Role) -> bool:
 
 
 def meaning_of(document: Specification, attributes: Mapping[str, Any], role: Role) -> Any:
-    """The meaning of the attribute with a role, whose values are a closed list, or of its default; valid attributes only."""
+    """The meaning of a choice with a role in valid attributes, or of its default."""
     for name, attribute in document.attributes.items():
         if attribute.role is role:
             return attribute.values[attributes.get(name, attribute.default)]
@@ -116,13 +112,13 @@ def meaning_of(document: Specification, attributes: Mapping[str, Any], role: Rol
 
 
 def all_attributes(table: Mapping[str, Attribute], attributes: Mapping[str, Any], rank: int) -> dict[str, Any]:
-    """The attributes, and all others of a document at their defaults; a required list that is missing is empty."""
+    """The attributes with all others of a document at their defaults; a missing required list is empty."""
     defaults = {name: attribute.default_for(rank) for name, attribute in table.items()}
     return {**{name: [] if default is None else default for name, default in defaults.items()}, **attributes}
 
 
 def is_list_of_numbers(document: Specification, name: str, value: Any) -> bool:
-    """Whether a value of an attribute is a list of numbers, which ONNX keeps as floats even where all are integers."""
+    """Whether an attribute is a list of numbers, which ONNX stores as floats even if all are integers."""
     attribute = document.attributes.get(name)
     if attribute is None or attribute.type is not AttributeType.NUMBERS or not isinstance(value, list):
         return False
@@ -152,11 +148,8 @@ def _check_expressible(document: Specification, roles: Roles) -> None:
         if role in has or role not in roles:
             continue
         meaning = roles[role]
-        if isinstance(meaning, list):
-            if any(entry != implied for entry in meaning):
-                raise NotExpressible(f"it has no {role.value}")
-        elif meaning != implied:
-            raise NotExpressible(
-                f"it has no {role.value}"
-                + (f" but {getattr(implied, 'value', implied)}" if implied is not None else "")
-            )
+        if isinstance(meaning, list) and any(entry != implied for entry in meaning):
+            raise NotExpressible(f"it has no {role.value}")
+        if not isinstance(meaning, list) and meaning != implied:
+            exception = "" if implied is None else f" but {getattr(implied, 'value', implied)}"
+            raise NotExpressible(f"it has no {role.value}{exception}")

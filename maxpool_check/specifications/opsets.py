@@ -1,4 +1,4 @@
-"""The ONNX operator set to run a case in: its document's own, or an older one that means the same."""
+"""The ONNX operator set to run a case in: that of its document, or an older one with the same meaning."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from maxpool_check.specifications.refused import Reason, Refused
 
 @dataclass(frozen=True)
 class Graph:
-    """What decides the meaning of a MaxPool node: attributes, dtype and shape of X, policies, whether it has Indices."""
+    """A MaxPool node: all that its meaning depends on."""
 
     attributes: Mapping[str, Any]
     dtype: str
@@ -24,7 +24,7 @@ class Graph:
     indices: bool
 
     def resolved(self, version: Onnx) -> Pooling | Reason:
-        """What a version of the operator makes of it, in a form that can be compared across versions."""
+        """Its meaning in a version of the operator, comparable across versions."""
         try:
             pooling = version.pooling(self.attributes, self.dtype, self.shape, self.policies)
         except Refused as refused:
@@ -35,7 +35,7 @@ class Graph:
 def opset_for(graph: Graph, version: Onnx, newest: int) -> int | None:
     """The operator set for a runtime that loads sets up to ``newest``; None if no such set means the same.
 
-    It is the one that introduced the version where the runtime loads it, otherwise the newest below.
+    It is the set that introduced the version if the runtime loads it, otherwise the newest that means the same.
     """
     if version.since <= newest:
         return version.since

@@ -1,4 +1,4 @@
-"""What a document excludes, with the clause that excludes it."""
+"""The refusal of a graph that a document excludes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Reason(str, Enum):
-    """Why a document excludes a graph. A closed list; case files use the words."""
+    """Why a document excludes a graph, as written in case files."""
 
     INVALID_ATTRIBUTE = "invalid-attribute"
     INVALID_SHAPE = "invalid-shape"
@@ -16,11 +16,10 @@ class Reason(str, Enum):
 
 
 class Refused(ValueError):
-    """The document excludes this graph.
+    """The document excludes a graph.
 
-    ``reason`` is one of :class:`Reason`, ``clause`` the place in the document that excludes it, ``attribute`` the
-    attribute at fault where there is one. ``axes`` are n, k, s, d, b, e of each spatial axis, where its reason is that
-    some window is larger than the padded input.
+    ``clause`` is the place in the document that excludes it, ``attribute`` the attribute at fault, if any. ``axes`` are
+    n, k, s, d, b, e of each spatial axis, if a window is larger than the padded input.
     """
 
     def __init__(
@@ -40,14 +39,5 @@ class Refused(ValueError):
         self.axes = axes
 
 
-def restated(refused: Refused, document: str, original: str) -> Refused:
-    """A refusal by the text of ``original``, with the clause of a document that repeats the text."""
-    clause = refused.clause.replace(original, document)
-    return Refused(refused.reason, refused.message, clause=clause, attribute=refused.attribute, axes=refused.axes)
-
-
 class IllTyped(Refused):
-    """An attribute the document does not know, or whose value is not of its type.
-
-    In a case file this is a mistake unless the case says that it is the point.
-    """
+    """An unknown attribute, or a value of another type: a mistake in a case file unless the case expects it."""

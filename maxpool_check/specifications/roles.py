@@ -1,4 +1,4 @@
-"""What the attributes of a document mean, as data: from it attributes are made for a geometry, drawn and simplified."""
+"""The meanings of attributes as data, from which attributes are read, made for a geometry, drawn and simplified."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class AttributeType(str, Enum):
 
 
 class Role(str, Enum):
-    """What an attribute says of a pooling. The values name it in messages; the order is that of generated case files."""
+    """The meaning of an attribute. The values are used in messages; the order is that of generated case files."""
 
     INPUT_SIZE = "input size"
-    """A size of X, which X itself has."""
+    """A size of X, which X has as well."""
     COUNT = "number of windows"
     KERNEL = "kernel"
     START = "start of the first window"
@@ -31,7 +31,7 @@ class Role(str, Enum):
     PADS = "pads"
     """All pads at the beginning, then all at the end, as in ONNX."""
     PADS_BY_AXIS = "pads by axis"
-    """The pads at the beginning and at the end of the first axis, then those of the next: top, bottom, left, right."""
+    """The pads at the beginning and the end of the first axis, then those of the next: top, bottom, left, right."""
     BEGIN = "padding at the beginning"
     END = "padding at the end"
     ROUNDING = "rounding"
@@ -49,21 +49,20 @@ class Role(str, Enum):
 
 
 class RoundingType(str, Enum):
-    """How an output size is rounded, by OpenVINO's names. ONNX's ``ceil_mode`` chooses between FLOOR and CEIL."""
+    """How an output size is rounded, by OpenVINO's names. ``ceil_mode`` of ONNX is FLOOR or CEIL."""
 
     FLOOR = "floor"
     CEIL_TORCH = "ceil-torch"
-    """Up, less a last window that would start in the end padding."""
+    """Up, without a last window that would start in the end padding."""
     CEIL = "ceil"
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """One attribute of a document.
+    """An attribute of a document.
 
-    ``default`` is None where the attribute is required; for a list of integers it is that of every entry. ``values`` are
-    the values that the document allows, and what each means; empty where any number has a meaning of its own. ``axis`` is
-    the spatial axis that a single number is about.
+    ``default`` is None if the attribute is required; for a list of integers it is that of every entry. ``values`` are the
+    allowed values and the meaning of each, empty if any value means itself. ``axis`` is the spatial axis of a number.
     """
 
     type: AttributeType
@@ -73,23 +72,27 @@ class Attribute:
     axis: int | None = None
 
     def default_for(self, rank: int) -> Any:
-        """The value for so many spatial axes that means the same as none; None where the attribute is required."""
+        """The default for so many spatial axes; None if the attribute is required."""
         if self.default is None or self.type is not AttributeType.INTEGERS:
             return self.default
-        return [self.default] * (2 * rank if self.role in (Role.PADS, Role.PADS_BY_AXIS) else rank)
+        return [self.default] * self.length(rank)
+
+    def length(self, rank: int) -> int:
+        """The number of entries of a list of integers for so many spatial axes."""
+        return 2 * rank if self.role in (Role.PADS, Role.PADS_BY_AXIS) else rank
 
     def value(self, meaning: Any) -> Any:
-        """The value that has a meaning; ``ValueError`` if the document allows none."""
+        """The value with a meaning; ``ValueError`` if there is none."""
         if not self.values:
             return list(meaning) if isinstance(meaning, (tuple, list)) else meaning
-        for value, its_meaning in self.values.items():
-            if its_meaning == meaning:
+        for value, candidate in self.values.items():
+            if candidate == meaning:
                 return value
         raise ValueError(f"no value means {getattr(meaning, 'value', meaning)}")
 
 
 def integers(role: Role, default: int | None = None) -> Attribute:
-    """A list of integers, one or two of each spatial axis."""
+    """A list of integers, one or two for each spatial axis."""
     return Attribute(AttributeType.INTEGERS, role, default)
 
 
@@ -99,6 +102,6 @@ def integer(role: Role, axis: int | None = None, default: int | None = None) -> 
 
 
 def choice(role: Role, values: Mapping[Any, Any], default: Any) -> Attribute:
-    """One of a few values, of the type of ``default``."""
+    """A choice of values, of the type of ``default``."""
     kind = AttributeType.TEXT if isinstance(default, str) else AttributeType.INTEGER
     return Attribute(kind, role, default, values)

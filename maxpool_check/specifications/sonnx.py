@@ -7,49 +7,26 @@ and changes nothing else.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.policies import Nan, Policies, Tie, ZeroSign
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.attributes import check_dtype, typed
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
 from maxpool_check.specifications.refused import Reason, Refused
-from maxpool_check.specifications.roles import Attribute
+from maxpool_check.specifications.specification import Specification
 
 _ONNX_22 = VERSIONS[-1]
-_POLICIES = Policies(
-    nan=Nan.AS_NEG_INF,
-    tie=Tie.FIRST,
-    zero_sign=ZeroSign.CHOSEN,
-    # R3 and R4 leave nothing of them.
-    inapplicable=frozenset({"valid_ceil", "same_clamp", "nhwc_index_base"}),
-)
 
 
-@dataclass(frozen=True)
-class Sonnx:
-    """The profile, over the ONNX version it is based on."""
-
-    onnx: Onnx
-    name: str = "sonnx"
-    title: str = "SONNX MaxPool"
-    dtypes: tuple[str, ...] = ("float16", "float32", "float64", "int8", "uint8")
-    ranks: tuple[int, ...] = (2,)
-    channel_multiple: int = 1
-    indices: bool = True
-    policies: Policies = _POLICIES
-    layout: Layout = Layout.CHANNELS_FIRST
-    domain: str | None = None
+class Sonnx(Specification):
+    """The profile. All attributes are required, and only the first value of each choice is allowed."""
 
     @property
-    def attributes(self) -> Mapping[str, Attribute]:
-        """Those of ONNX, all required, and of the values of each choice the first alone."""
-        return {
-            name: replace(attribute, default=None, values=dict(list(attribute.values.items())[:1]))
-            for name, attribute in self.onnx.attributes.items()
-        }
+    def onnx(self) -> Onnx:
+        """The ONNX version that it restricts."""
+        return _ONNX_22
 
     def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
         """The pooling of an N x C x H x W tensor. Raises :class:`Refused`, R1 to R5 among the clauses."""
@@ -61,12 +38,10 @@ class Sonnx:
         pooling = self.onnx.pooling(attributes, dtype, shape, policies)
         if len(shape) != 4:
             raise _outside("R1", f"X must have 2 spatial axes, got {len(shape) - 2}")
-        if attributes["auto_pad"] != "NOTSET":
-            raise _outside("R3", f"auto_pad is restricted to NOTSET, got {attributes['auto_pad']}", "auto_pad")
-        if attributes["ceil_mode"] != 0:
-            raise _outside("R4", "ceil_mode is restricted to 0, got 1", "ceil_mode")
-        if attributes["storage_order"] != 0:
-            raise _outside("R5", "storage_order is restricted to 0, got 1", "storage_order")
+        for restriction, name in (("R3", "auto_pad"), ("R4", "ceil_mode"), ("R5", "storage_order")):
+            (allowed,) = self.attributes[name].values
+            if attributes[name] != allowed:
+                raise _outside(restriction, f"{name} is restricted to {allowed}, got {attributes[name]}", name)
         return replace(pooling, refusable=None)
 
 
@@ -74,4 +49,20 @@ def _outside(restriction: str, message: str, attribute: str | None = None) -> Re
     return Refused(Reason.OUTSIDE_PROFILE, message, clause=f"SONNX MaxPool, {restriction}", attribute=attribute)
 
 
-SONNX = Sonnx(_ONNX_22)
+SONNX = Sonnx(
+    name="sonnx",
+    title="SONNX MaxPool",
+    attributes={
+        name: replace(attribute, default=None, values=dict(list(attribute.values.items())[:1]))
+        for name, attribute in _ONNX_22.attributes.items()
+    },
+    dtypes=("float16", "float32", "float64", "int8", "uint8"),
+    ranks=(2,),
+    policies=Policies(
+        nan=Nan.AS_NEG_INF,
+        tie=Tie.FIRST,
+        zero_sign=ZeroSign.CHOSEN,
+        # R3 and R4 exclude the other two.
+        inapplicable=frozenset({"valid_ceil", "same_clamp", "nhwc_index_base"}),
+    ),
+)

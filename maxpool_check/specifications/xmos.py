@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from maxpool_check.reference import geometry
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.attributes import (
-    check_dtype,
-    check_not_negative,
-    check_positive,
-    invalid,
-    missing,
-    typed,
-)
+from maxpool_check.specifications.attributes import check_dtype, complete, invalid, typed
 from maxpool_check.specifications.refused import Reason, Refused
-from maxpool_check.specifications.roles import Attribute, Role, integer
+from maxpool_check.specifications.roles import Role, integer
+from maxpool_check.specifications.specification import Specification
 
 _SIZES = ("X_h", "X_w", "X_c")
 _ATTRIBUTES = {
@@ -35,31 +28,9 @@ _ATTRIBUTES = {
 }
 _AXES = (("K_h", "W_vert", "W_r0", "Y_h", "X_h"), ("K_w", "W_hori", "W_c0", "Y_w", "X_w"))
 
-# int8 has no NaN and one zero, nothing is padded, and no index tells one of equal maxima from another.
-_POLICIES = Policies(
-    inapplicable=frozenset({"nan", "tie", "zero_sign", "valid_ceil", "same_clamp", "large_pads", "nhwc_index_base"})
-)
 
-
-@dataclass(frozen=True)
-class Xmos:
+class Xmos(Specification):
     """The operator. It has no Indices, no padding and no dilation."""
-
-    name: str = "xmos-maxpool2d"
-    title: str = "XMOS lib_nn maxpool2d"
-    dtypes: tuple[str, ...] = ("int8",)
-    ranks: tuple[int, ...] = (2,)
-    channel_multiple: int = 4
-    indices: bool = False
-    policies: Policies = _POLICIES
-    layout: Layout = Layout.IMAGE
-    onnx: None = None
-    domain: None = None
-
-    @property
-    def attributes(self) -> Mapping[str, Attribute]:
-        """Its hyperparameters."""
-        return _ATTRIBUTES
 
     def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
         """The pooling of an X_h x X_w x X_c tensor. Raises :class:`Refused`."""
@@ -71,31 +42,36 @@ class Xmos:
         if shape[2] % self.channel_multiple:
             message = f"the channel count must be a multiple of 4, got {shape[2]}"
             raise Refused(Reason.INVALID_SHAPE, message, clause=f"{self.title}, X_c = 0 (mod 4)", attribute="X_c")
-        for name, of_X in zip(_SIZES, shape, strict=True):
-            # X itself has them; the attributes may repeat them.
-            if attributes.get(name, of_X) != of_X:
+        # The attributes may repeat the sizes of X.
+        for name, actual in zip(_SIZES, shape, strict=True):
+            if attributes.get(name, actual) != actual:
                 raise invalid(name, f"is {attributes[name]}, but X has the shape {list(shape)}", self.title)
-        for name, attribute in _ATTRIBUTES.items():
-            if name in _SIZES:
-                continue
-            if name not in attributes:
-                raise missing(name, self.title)
-            check = check_not_negative if attribute.role is Role.START else check_positive
-            check(name, (attributes[name],), self.title)
+        attributes = complete(attributes, self.attributes, 2, self.title, optional=_SIZES)
         axes = []
         for n, (kernel, stride, start, output, size) in zip(shape, _AXES, strict=False):
-            axis = geometry.placed_axis(
-                n, attributes[kernel], attributes[stride], attributes[start], attributes[output]
-            )
+            axis = geometry.placed_axis(n, *(attributes[name] for name in (kernel, stride, start, output)))
             if axis.end > 0:
+                last = f"{start} + {stride} * ({output} - 1) + {kernel}"
                 raise Refused(
                     Reason.INVALID_ATTRIBUTE,
-                    f"the last window must end inside the image: {start} + {stride} * ({output} - 1) + {kernel} is "
-                    f"{n + axis.end}, {size} is {n}",
-                    clause=f"{self.title}, {start} + {stride} * ({output} - 1) + {kernel} <= {size}",
+                    f"the last window must end inside the image: {last} is {n + axis.end}, {size} is {n}",
+                    clause=f"{self.title}, {last} <= {size}",
                 )
             axes.append(axis)
         return Pooling(tuple(axes), policies, layout=self.layout, indices=False)
 
 
-XMOS = Xmos()
+XMOS = Xmos(
+    name="xmos-maxpool2d",
+    title="XMOS lib_nn maxpool2d",
+    attributes=_ATTRIBUTES,
+    dtypes=("int8",),
+    ranks=(2,),
+    channel_multiple=4,
+    indices=False,
+    # int8 has no NaN and one zero, nothing is padded, and no index distinguishes equal maxima.
+    policies=Policies(
+        inapplicable=frozenset({"nan", "tie", "zero_sign", "valid_ceil", "same_clamp", "large_pads", "nhwc_index_base"})
+    ),
+    layout=Layout.IMAGE,
+)

@@ -5,13 +5,13 @@ import pytest
 
 from maxpool_check.reference.definition import cells, evaluate, index
 from maxpool_check.reference.geometry import (
+    AutoPad,
     Axis,
     NoWindow,
+    Placement,
     ceil_output,
     clipped_ceil_output,
     floor_output,
-    same_output,
-    same_padding,
 )
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.numbering import Numbering, StorageOrder
@@ -111,7 +111,9 @@ def test_output_sizes():
         ceil_output(2, 2, 2, 2, 0, 0)
 
 
-def test_same_padding_uses_the_effective_kernel():
-    assert same_output(5, 1) == 5
-    assert same_padding(5, 2, 1, 2) == 2
-    assert same_padding(6, 1, 3, 1) == -2
+@pytest.mark.parametrize(
+    ("n", "k", "s", "d", "output", "padding"), [(5, 2, 1, 2, 5, 2), (6, 1, 3, 1, 2, -2), (5, 1, 1, 1, 5, 0)]
+)
+def test_same_padding_uses_the_effective_kernel(n, k, s, d, output, padding):
+    axis = Placement(AutoPad.SAME_UPPER, clamps=False).axis(n, k, s, d, 0, 0)
+    assert (axis.output, axis.begin + axis.end) == (output, padding)

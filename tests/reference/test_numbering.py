@@ -29,7 +29,7 @@ def test_a_number_is_the_definitions_and_names_its_cell_again(shape, way):
     assert (numbers < way.bound(shape)).all()
     # Every output cell of an identity pooling names itself, perhaps among others of its plane or batch.
     named = list(way.cells(numbers, shape))
-    assert all(found.all() for found, _ in named)
+    assert all(has_cell.all() for has_cell, _ in named)
     assert (np.array([candidates for _, candidates in named]) == cells).any(axis=0).all()
     for _, candidates in named:
         assert (way.number(candidates, shape) == numbers).all()

@@ -16,9 +16,9 @@ def test_sample(file):
     test = json.loads(file.read_text())
     dtype = {"double": "float64", "float": "float32"}.get(test["dtype"], test["dtype"])
 
-    def tensor(values, shape, of):
+    def tensor(values, shape, element_type):
         flat = [float(value) if isinstance(value, str) else value for row in values for value in row]
-        return np.array(flat, of).reshape(shape)
+        return np.array(flat, element_type).reshape(shape)
 
     X = tensor(test["input"]["values"], test["input"]["shape"], dtype)
     pooled = maxpool_check.maxpool(X, spec="sonnx", **test["attributes"])

@@ -1,4 +1,4 @@
-"""What is asked beside the two variants that every case is asked."""
+"""The variants beside the two in which every case is executed."""
 
 import pytest
 
@@ -33,18 +33,18 @@ cases:
 
 
 @pytest.fixture
-def asked(tmp_path, subject):
+def execute(tmp_path, subject):
     (tmp_path / "small.yaml").write_text(CORPUS)
 
-    def run(name, wanted):
+    def run(name, variants):
         name = name if "=" in name or name == "onnxruntime" else subject(name)
-        record = run_record(tmp_path, name, variants=parse_variants(wanted))
-        return {(one.case.partition(":")[2], one.variant): one for one in record.executions}
+        record = run_record(tmp_path, name, variants=parse_variants(variants))
+        return {(execution.case.partition(":")[2], execution.variant): execution for execution in record.executions}
 
     return run
 
 
-def test_a_list_names_questions_and_variations_and_brings_what_they_are_held_to():
+def test_a_list_names_variants_and_variations_and_includes_what_they_are_compared_with():
     assert parse_variants("default") == set(DEFAULT_VARIANTS)
     assert parse_variants("all") == set(ALL_VARIANTS)
     assert parse_variants("twice") == {
@@ -66,61 +66,65 @@ def test_every_variation_is_asked_of_both_and_held_to_its_own():
     assert variants_of(("Y",), selected=parse_variants("twice")) == (Y_ONLY, variant_named("y-only-twice"))
 
 
-def test_the_right_kernel_gives_the_same_however_it_is_asked(asked):
-    found = asked("right", "all")
-    assert {one.verdict for one in found.values()} == {"conforms", "not-expressible"}
-    told = {key for key, one in found.items() if one.verdict == "conforms" and "batch-split" in key[1]}
-    assert told == {(case, f"{of}-batch-split") for case in ("batch", "ties") for of in ("indices", "y-only")}
-    assert found["batch", "indices-channels-permuted"].verdict == "conforms"
-    assert found["one", "y-only-batch-split"].message == "a batch of 1 cannot be split"
-    assert found["one", "y-only-channels-permuted"].message == "there are no two channels to exchange"
-    assert found["one", "y-only-optimization-off"].message == "it has no setting for optimization-off"
+def test_the_right_kernel_gives_the_same_in_every_variant(execute):
+    executions = execute("right", "all")
+    assert {execution.verdict for execution in executions.values()} == {"conforms", "not-expressible"}
+    split = {
+        key for key, execution in executions.items() if execution.verdict == "conforms" and "batch-split" in key[1]
+    }
+    assert split == {
+        (case, f"{outputs}-batch-split") for case in ("batch", "ties") for outputs in ("indices", "y-only")
+    }
+    assert executions["batch", "indices-channels-permuted"].verdict == "conforms"
+    assert executions["one", "y-only-batch-split"].message == "a batch of 1 cannot be split"
+    assert executions["one", "y-only-channels-permuted"].message == "there are no two channels to exchange"
+    assert executions["one", "y-only-optimization-off"].message == "it has no setting for optimization-off"
 
 
-def test_an_answer_that_changes_is_unstable(asked):
-    found = asked("alternates", "twice")
-    again = [one for key, one in found.items() if key[1].endswith("twice")]
+def test_an_answer_that_changes_is_unstable(execute):
+    executions = execute("alternates", "twice")
+    again = [execution for key, execution in executions.items() if key[1].endswith("twice")]
     assert again
-    assert {one.verdict for one in again} == {"unstable"}
-    assert all("unstable" in one.kinds for one in again)
+    assert {execution.verdict for execution in again} == {"unstable"}
+    assert all("unstable" in execution.kinds for execution in again)
 
 
-def test_an_image_must_not_depend_on_the_others_of_its_batch(asked):
-    found = asked("repeats_the_first_image", "batch-split")
-    assert set(found["batch", "indices-batch-split"].kinds) == {"y-depends-on-batch", "indices-depend-on-batch"}
-    assert found["batch", "y-only-batch-split"].kinds == ("y-depends-on-batch",)
-    assert found["ties", "indices-batch-split"].kinds == ("indices-depend-on-batch",)
-    cell = found["batch", "y-only-batch-split"].cells[0]
+def test_an_image_must_not_depend_on_the_others_of_its_batch(execute):
+    executions = execute("repeats_the_first_image", "batch-split")
+    assert set(executions["batch", "indices-batch-split"].kinds) == {"y-depends-on-batch", "indices-depend-on-batch"}
+    assert executions["batch", "y-only-batch-split"].kinds == ("y-depends-on-batch",)
+    assert executions["ties", "indices-batch-split"].kinds == ("indices-depend-on-batch",)
+    cell = executions["batch", "y-only-batch-split"].cells[0]
     assert cell.at[0] == 1
 
 
-def test_equal_channels_are_treated_equally(asked):
-    found = asked("knows_its_first_channel", "channels-permuted")
+def test_equal_channels_are_treated_equally(execute):
+    executions = execute("knows_its_first_channel", "channels-permuted")
     # Any of equal maxima conforms; that it is another in another order does not.
-    assert found["ties", "indices"].verdict == "conforms"
-    assert found["ties", "indices-channels-permuted"].kinds == ("indices-depend-on-channels",)
-    assert found["batch", "indices-channels-permuted"].verdict == "conforms"
+    assert executions["ties", "indices"].verdict == "conforms"
+    assert executions["ties", "indices-channels-permuted"].kinds == ("indices-depend-on-channels",)
+    assert executions["batch", "indices-channels-permuted"].verdict == "conforms"
 
 
 @pytest.mark.parametrize("target_name", ["onnxruntime"])
-def test_onnx_runtime_can_be_asked_everything(asked, target_name):
-    found = asked(target_name, "all")
-    assert {one.verdict for one in found.values()} == {"conforms", "not-expressible"}
-    left = {key for key, one in found.items() if one.verdict == "not-expressible"}
+def test_onnx_runtime_runs_every_variant(execute, target_name):
+    executions = execute(target_name, "all")
+    assert {execution.verdict for execution in executions.values()} == {"conforms", "not-expressible"}
+    left = {key for key, execution in executions.items() if execution.verdict == "not-expressible"}
     assert left == {
-        ("one", f"{of}-{variation}")
-        for of in ("indices", "y-only")
+        ("one", f"{outputs}-{variation}")
+        for outputs in ("indices", "y-only")
         for variation in ("batch-split", "channels-permuted")
     }
-    assert found["one", "y-only-oldest-opset"].opset == 7
-    assert found["one", "indices-oldest-opset"].opset == 9
+    assert executions["one", "y-only-oldest-opset"].opset == 7
+    assert executions["one", "indices-oldest-opset"].opset == 9
 
 
 @pytest.mark.network
 def test_what_depends_on_the_graph_optimisations_is_found():
     variants = parse_variants("y-only-optimization-off")
     record = run_record(CASES / "edge/sixteen-channels.yaml", "onnxruntime==1.31.1", variants=variants)
-    base, varied = [one for one in record.executions if one.case.endswith(":neg-inf-one-cell")]
+    base, varied = [execution for execution in record.executions if execution.case.endswith(":neg-inf-one-cell")]
     assert (base.variant, base.kinds) == ("y-only", ("y-lowest-for-neg-inf",))
     assert (varied.variant, varied.kinds) == ("y-only-optimization-off", ("y-depends-on-optimization",))
     assert (varied.cells[0].expected, varied.cells[0].got) == ("-3.4028235e+38", "-inf")
@@ -131,9 +135,11 @@ def test_an_older_operator_set_is_asked_with_its_own_nodes_or_not_at_all():
     corpus = collect([CASES / "nhwc/activation.yaml"])
     record = run_record(CASES / "nhwc/activation.yaml", "onnxruntime", variants=parse_variants("oldest-opset"))
     clips = {case.id for case in corpus.cases if case.attributes.get("activation") == "Clip"}
-    oldest = [one for one in record.executions if one.variant == "y-only-oldest-opset"]
+    oldest = [execution for execution in record.executions if execution.variant == "y-only-oldest-opset"]
     assert clips
-    assert not [one for one in oldest if "INVALID_GRAPH" in one.message]
-    messages = {one.message for one in oldest if one.case in clips and one.verdict == "not-expressible"}
+    assert not [execution for execution in oldest if "INVALID_GRAPH" in execution.message]
+    messages = {
+        execution.message for execution in oldest if execution.case in clips and execution.verdict == "not-expressible"
+    }
     assert any("has its MaxPool, and another Clip" in message for message in messages)
-    assert {one.verdict for one in oldest if one.case not in clips} >= {"conforms"}
+    assert {execution.verdict for execution in oldest if execution.case not in clips} >= {"conforms"}

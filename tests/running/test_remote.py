@@ -17,7 +17,7 @@ from tests.running.test_run import many
 
 
 def children(parent=None):
-    return {pid for pid, of, _ in living() if of == (parent or os.getpid())}
+    return {pid for pid, parent_pid, _ in living() if parent_pid == (parent or os.getpid())}
 
 
 @pytest.mark.parametrize("count", [1, CHUNK, CHUNK + 1, 4 * CHUNK + 1])
@@ -34,7 +34,7 @@ def test_deaths_are_counted_in_the_order_of_the_cases_over_all_chunks(tmp_path, 
     here, elsewhere = (record(folder, subject("dies_always"), subject("right"), jobs=jobs) for jobs in (1, 3))
     assert elsewhere.executions == here.executions
     assert elsewhere.footer.errors == here.footer.errors
-    assert [one.verdict for one in elsewhere.executions[:41:2]] == ["crashes"] * 20 + ["error"]
+    assert [execution.verdict for execution in elsewhere.executions[:41:2]] == ["crashes"] * 20 + ["error"]
 
 
 def test_the_first_unexpected_verdict_ends_the_same_run_in_several_processes(tmp_path, subject):
@@ -77,12 +77,12 @@ def test_ctrl_c_ends_every_process_whatever_it_waits_for(begun, small, subject, 
 
     assert eventually(lambda: (tmp_path / "r.jsonl").exists() and workers(), 60)
     time.sleep(2)
-    asking = workers()
+    executing = workers()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "Traceback" not in err
-    assert eventually(lambda: not asking & {pid for pid, _, _ in living()})
+    assert eventually(lambda: not executing & {pid for pid, _, _ in living()})
 
 
 def test_a_cluster_gives_the_same_record_though_one_of_its_workers_is_killed(tmp_path, subject, cluster):

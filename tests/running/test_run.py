@@ -12,7 +12,7 @@ from maxpool_check.running.decisions import completeness
 from tests.conftest import run_record as record
 
 
-def found(run):
+def faults(run):
     """What is wrong, by case and variant, without the corpus's name."""
     return {
         (execution.case.partition(":")[2], execution.variant): (execution.verdict, execution.kinds)
@@ -23,7 +23,7 @@ def found(run):
 
 def test_the_right_kernel_conforms_everywhere(small, subject):
     run = record(small, subject("right"))
-    assert found(run) == {}
+    assert faults(run) == {}
     assert run.footer.summary == {subject("right"): {"conforms": 10, "undefined": 2}}
     assert run.footer.exit_code == 0
 
@@ -75,15 +75,15 @@ def test_the_right_kernel_conforms_everywhere(small, subject):
     ],
 )  # fmt: skip
 def test_a_kernel_that_is_wrong_on_purpose(small, subject, name, expected):
-    assert found(record(small, subject(name), seconds=5 if name == "hangs" else 20)) == expected
+    assert faults(record(small, subject(name), seconds=5 if name == "hangs" else 20)) == expected
 
 
 def test_outputs_of_another_shape_and_dtype(small, subject):
-    kinds = Counter(kinds for _, kinds in found(record(small, subject("forgets_its_shape"))).values())
+    kinds = Counter(kinds for _, kinds in faults(record(small, subject("forgets_its_shape"))).values())
     assert kinds == {("dtype", "shape"): 5, ("shape",): 5}
 
 
-def test_a_death_costs_one_question_and_no_more(small, subject):
+def test_a_death_costs_one_request_and_no_more(small, subject):
     run = record(small, subject("dies_of_a_signal"))
     verdicts = Counter(execution.verdict for execution in run.executions)
     assert verdicts == {"conforms": 8, "crashes": 2, "undefined": 2}
@@ -127,15 +127,15 @@ def test_one_target_held_to_nothing_is_not_made_green_by_another(tmp_path, subje
     assert run.footer.exit_code == 4
     assert run.footer.summary["onnxruntime==1.20.1"] == {"not-expressible": 2}
     # What was never compared is not repaired either.
-    assert [found.status for found in run.footer.known] == ["not-executed"]
+    assert [entry.status for entry in run.footer.known] == ["not-executed"]
 
 
 @pytest.mark.parametrize("name", ["right", "dies_always", "keeps_the_seed"])
 def test_the_number_of_workers_changes_nothing(tmp_path, subject, name):
     folder = many(tmp_path, 25)
-    one, four = (record(folder, subject(name), subject("y_alone"), jobs=jobs) for jobs in (1, 4))
-    assert one.executions == four.executions
-    assert [execution.case for execution in one.executions[:4:2]] == ["x:case-0", "x:case-1"]
+    serial, parallel = (record(folder, subject(name), subject("y_alone"), jobs=jobs) for jobs in (1, 4))
+    assert serial.executions == parallel.executions
+    assert [execution.case for execution in serial.executions[:4:2]] == ["x:case-0", "x:case-1"]
 
 
 @pytest.mark.network
@@ -145,9 +145,9 @@ def test_the_number_of_workers_changes_nothing_where_a_real_runtime_is_given_up(
         f"cases:\n  - matrix: {{n: {[*range(14)]}}}\n    id: case-$n\n    input: {{dtype: float32, shape: [1, 1, 4], fill: $n}}\n"
         "    attributes: {kernel_shape: [2], strides: [0]}\n"
     )
-    one, four = (record(tmp_path, "onnxruntime==1.23.2", jobs=jobs) for jobs in (1, 4))
-    assert one.executions == four.executions
-    assert Counter(execution.verdict for execution in one.executions) == {"crashes": 20, "error": 8}
+    serial, parallel = (record(tmp_path, "onnxruntime==1.23.2", jobs=jobs) for jobs in (1, 4))
+    assert serial.executions == parallel.executions
+    assert Counter(execution.verdict for execution in serial.executions) == {"crashes": 20, "error": 8}
 
 
 def test_a_target_that_cannot_be_started_is_told_and_the_others_are_asked(small, subject):
@@ -212,7 +212,7 @@ def test_a_divergence_of_another_case_is_new(small, subject):
     assert {execution.status for execution in run.executions if execution.kinds} == {"new"}
 
 
-def test_an_entry_about_another_target_is_not_held_to_this_one(small, subject):
+def test_an_entry_about_another_target_does_not_apply_to_this_target(small, subject):
     run = record(small, subject("right"), known=[entry(SEED, when="onnxruntime")])
     assert (run.footer.exit_code, run.footer.known) == (0, ())
 

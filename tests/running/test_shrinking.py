@@ -1,4 +1,4 @@
-"""Shrinking, by plain predicates: no target is asked."""
+"""Shrinking, by plain predicates: no target is executed."""
 
 from dataclasses import replace
 
@@ -64,7 +64,11 @@ def test_values_become_small_integers_unless_they_are_needed():
     def has_a_nan_beside_something_large(case):
         return valid(case) and bool(np.isnan(case.X).any() and (case.X > 1e30).any())
 
-    case = next(one for one in EVERY.values() if one.spec == "onnx-22" and has_a_nan_beside_something_large(one))
+    case = next(
+        candidate
+        for candidate in EVERY.values()
+        if candidate.spec == "onnx-22" and has_a_nan_beside_something_large(candidate)
+    )
     small = shrink(case, has_a_nan_beside_something_large)
     ordinary = small.X[np.isfinite(small.X) & (small.X < 1e30)]
     assert small.X.size - ordinary.size == 2
@@ -78,19 +82,19 @@ def test_the_same_case_shrinks_to_the_same():
     assert first[0].sha256 == second[0].sha256
 
 
-def test_no_more_is_asked_than_allowed_and_nothing_twice():
-    asked = []
+def test_no_more_is_tried_than_allowed_and_nothing_twice():
+    tried = []
 
     def keeps(case):
-        asked.append(case.sha256)
+        tried.append(case.sha256)
         return gives_neg_inf(case)
 
     case = EVERY["edge/neg-inf:wide-padded-w33"]
     shrink(case, keeps, 7)
-    assert len(asked) == 7
+    assert len(tried) == 7
     shrink(case, keeps)
-    assert len(set(asked[7:])) == len(asked[7:])
-    assert case.sha256 not in asked
+    assert len(set(tried[7:])) == len(tried[7:])
+    assert case.sha256 not in tried
 
 
 def test_what_nothing_smaller_keeps_stays_as_it_is():
@@ -109,8 +113,12 @@ def test_cells_are_not_shrunk_to_nothing():
 @pytest.mark.parametrize("spec", sorted({case.spec for case in EVERY.values()}))
 def test_every_document_shrinks_in_its_own_attributes(spec):
     case = max(
-        (one for one in EVERY.values() if one.spec == spec and valid(one) and one.X.size <= 100),
-        key=lambda one: one.X.size,
+        (
+            candidate
+            for candidate in EVERY.values()
+            if candidate.spec == spec and valid(candidate) and candidate.X.size <= 100
+        ),
+        key=lambda candidate: candidate.X.size,
     )
     small = shrink(case, valid)
     assert valid(small)

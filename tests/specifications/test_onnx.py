@@ -1,4 +1,4 @@
-"""ONNX's versions: defaults, rounding, auto_pad, outputs; and the operator set a case is asked in."""
+"""ONNX's versions: defaults, rounding, auto_pad, outputs; and the operator set a case runs in."""
 
 import numpy as np
 import onnx

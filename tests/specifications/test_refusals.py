@@ -32,7 +32,7 @@ def refusal(x=X, spec="onnx-22", **attributes):
         ({"kernel_shape": [2]}, "kernel_shape"),
         ({"kernel_shape": [2, 0]}, "kernel_shape"),
         ({"kernel_shape": [2, -1]}, "kernel_shape"),
-        ({"kernel_shape": 2}, "kernel_shape"),
+        ({"kernel_shape": 2.5}, "kernel_shape"),
         ({"kernel_shape": [2.0, 2.0]}, "kernel_shape"),
         ({"kernel_shape": "2x2"}, "kernel_shape"),
         ({"kernel_shape": [2**63, 2]}, "kernel_shape"),
@@ -115,8 +115,8 @@ def test_a_window_larger_than_the_padded_input(attributes):
 
 @pytest.mark.parametrize("name", SONNX)
 def test_sonnx_r2_every_attribute_is_explicit(name):
-    given = {key: value for key, value in SONNX.items() if key != name}
-    refused = refusal(spec="sonnx", **given)
+    incomplete = {key: value for key, value in SONNX.items() if key != name}
+    refused = refusal(spec="sonnx", **incomplete)
     assert (refused.reason, refused.clause) == ("outside-profile", "SONNX MaxPool, R2")
     assert name in str(refused)
 
