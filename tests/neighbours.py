@@ -86,7 +86,7 @@ def no_outputs():
     """Gives a list where outputs have names."""
     ready()
     while True:
-        say(id=hear()["id"], type="answer", outputs=[1])
+        say(id=hear()["id"], type="result", outputs=[1])
 
 
 def too_deep():
@@ -100,21 +100,21 @@ def no_dtype():
     """Has a dtype that is half of one."""
     ready()
     while True:
-        say(id=hear()["id"], type="answer", outputs={"Y": {"dtype": "(", "shape": [0], "data": ""}})
+        say(id=hear()["id"], type="result", outputs={"Y": {"dtype": "(", "shape": [0], "data": ""}})
 
 
 def negative_shape():
     """Leaves a size to whoever reads it."""
     ready()
     while True:
-        say(id=hear()["id"], type="answer", outputs={"Y": {"dtype": "float32", "shape": [-1], "data": "AAAAAA=="}})
+        say(id=hear()["id"], type="result", outputs={"Y": {"dtype": "float32", "shape": [-1], "data": "AAAAAA=="}})
 
 
 def endless_nothing():
     """Has no tensor, and that a million times a million times."""
     ready()
     while True:
-        say(id=hear()["id"], type="answer", outputs={"Y": {"dtype": "object", "shape": [10**6, 10**6], "data": None}})
+        say(id=hear()["id"], type="result", outputs={"Y": {"dtype": "object", "shape": [10**6, 10**6], "data": None}})
 
 
 def providers_by_number():
@@ -148,14 +148,14 @@ def short_data():
     """Sends fewer bytes than its shape has."""
     ready()
     while True:
-        say(id=hear()["id"], type="answer", outputs={"Y": {"dtype": "float32", "shape": [9], "data": "AAAA"}})
+        say(id=hear()["id"], type="result", outputs={"Y": {"dtype": "float32", "shape": [9], "data": "AAAA"}})
 
 
 def unknown_dtype():
     """Has a type of its own."""
     ready()
     while True:
-        say(id=hear()["id"], type="answer", outputs={"Y": {"dtype": "posit", "shape": [0], "data": ""}})
+        say(id=hear()["id"], type="result", outputs={"Y": {"dtype": "posit", "shape": [0], "data": ""}})
 
 
 def unknown_reply():

@@ -51,7 +51,7 @@ def outcome_of(message: Mapping[str, Any], number: int) -> Outcome:
     # To Python, true equals 1.
     if isinstance(identity, bool) or identity != number:
         raise ValueError(f"the message for request {number} has the id {identity!r}")
-    if message["type"] == "answer":
+    if message["type"] == "result":
         outputs = {name: np.asarray(decode(tensor)) for name, tensor in message["outputs"].items()}
         return Returned(outputs, message.get("provider"))
     if message["type"] == "refusal":

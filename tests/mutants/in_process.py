@@ -93,7 +93,7 @@ def _outcome(adapter: PythonFunction, request: Request) -> Outcome:
     with warnings.catch_warnings():
         # In a process of its own a kernel's warnings go to stderr.
         warnings.simplefilter("ignore")
-        reply = adapter.ask(message, {"X": np.array(request.X, order="C")})
+        reply = adapter.run(message, {"X": np.array(request.X, order="C")})
     if reply["type"] == "refusal":
         return RefusedByTarget(reply["status"], reply["message"])
     if reply["type"] == "unable":

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import platform
 import re
 from typing import Any
 
 import numpy as np
 import onnxruntime
 
+from .messages import returned
 from .onnxruntime_provider import Provider
 
 _BFLOAT16 = 16  # onnx.TensorProto.BFLOAT16
@@ -20,8 +20,6 @@ _RECORD = "session.record_ep_graph_assignment_info"
 class OnnxRuntime:
     """One provider of one ONNX Runtime; each request has its own session."""
 
-    wants = "model"
-
     def __init__(self, options: dict[str, Any]) -> None:
         self.provider = Provider(options)
         self.entries = dict(self.provider.entries)
@@ -31,7 +29,7 @@ class OnnxRuntime:
     def describe(self) -> dict[str, Any]:
         """The description of the target, for the record."""
         return {
-            "wants": self.wants,
+            "wants": "model",
             "distribution": self.provider.distribution,
             "version": self.provider.version,
             "provider": self.provider.name,
@@ -44,9 +42,6 @@ class OnnxRuntime:
                 **self.entries,
                 **self.provider.options,
             },
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "indices": "whole",
             "settings": ["optimization-off", "default-threads", "twice"],
             "dtypes": ["float16", "bfloat16", "float32", "float64", "int8", "uint8"],
         }
@@ -74,7 +69,7 @@ class OnnxRuntime:
             if type(error).__module__.startswith("onnxruntime"):
                 return {"type": "refusal", "status": status, "message": str(error)}
             raise
-        return {"type": "answer", "provider": provider, "outputs": dict(zip(request["outputs"], outputs))}
+        return returned(request["outputs"], outputs, provider)
 
     def _session(self, model: bytes, setting: str | None) -> Any:
         options = onnxruntime.SessionOptions()
