@@ -1,4 +1,4 @@
-"""A worker process: started, given requests, and survived."""
+"""A worker process: its start, its requests and outcomes, and its end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +74,13 @@ class Worker:
         Raises :class:`CannotStart`.
         """
         self._program = program[0]
+        if memory is not None:
+            # By the shell, before the program starts: no limit of this process changes.
+            program = ["/bin/sh", "-c", f'ulimit -v {max(1, memory // 1024)} && exec "$@"', "sh", *program]
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the worker)
         try:
             self._process = subprocess.Popen(
-                _with_memory_limit(program, memory),
+                program,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
@@ -116,9 +119,9 @@ class Worker:
 
     @property
     def description(self) -> dict[str, Any]:
-        """What the program says of itself; waits until it is ready. Raises :class:`CannotStart`."""
+        """The program's description of itself; waits until it is ready. Raises :class:`CannotStart`."""
         if self._description is None:
-            self._description = self._introduction()
+            self._description = self._read_description()
         return self._description
 
     def write(self, number: int, request: bytes, seconds: float) -> None:
@@ -137,48 +140,45 @@ class Worker:
         _ = self.description
         number, _ = self._unanswered.popleft()
         try:
-            # Behind a closed pipe there is only what was written before.
+            # After the pipe is closed, there is only what was written before.
             line = self._next_line(_EXIT_SECONDS if self._closed_pipe else seconds)
             if not line:
                 return TimedOut(seconds) if self._expired else self._death()
             outcome = outcome_of(_parsed(line), number)
         except TimeoutError:
-            if self._closed_pipe is not None:
+            if self._closed_pipe:
                 return self._death()
-            self._end()
+            self.end()
             return TimedOut(seconds)
         except Exception as error:
             # Whatever a program writes, it does not end the run.
-            self._end()
+            self.end()
             return Failed(f"the worker broke the protocol: {error}")
         self.executed += 1
         return outcome
 
     def end(self) -> None:
         """Kill the process and all that it has started. From any thread."""
-        self._end()
+        self._ended = True
+        if self._process.returncode is None:
+            # Otherwise its number may be another process's by now.
+            self._kill_group()
 
     def close(self) -> None:
         """End it and close its pipes. From the thread that reads."""
-        self._end()
+        self.end()
         self._process.wait()
         for stream in (self._process.stdin, self._stderr):
             with contextlib.suppress(OSError):
                 if stream is not None:
                     stream.close()
 
-    def _end(self) -> None:
-        self._ended = True
-        if self._process.returncode is None:
-            # Otherwise its number may be another process's by now.
-            self._kill_group()
-
     def _kill_group(self) -> None:
         # What a runtime or a kernel has started goes with it.
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _introduction(self) -> dict[str, Any]:
+    def _read_description(self) -> dict[str, Any]:
         try:
             line = self._next_line(START_SECONDS)
             if not line:
@@ -187,14 +187,14 @@ class Worker:
                 raise CannotStart(f"the worker died while starting: {why}".rstrip())
             message = _parsed(line)
         except TimeoutError:
-            self._end()
+            self.end()
             raise CannotStart("it was not ready in time") from None
         except ValueError as error:
-            self._end()
+            self.end()
             raise CannotStart(f"{self._program} does not speak the worker's protocol: {error}") from error
         if message.get("type") == "ready" and message.get("protocol") == PROTOCOL:
             return message
-        self._end()
+        self.end()
         if message.get("type") == "ready":
             raise CannotStart(f"it speaks version {message.get('protocol')} of the protocol, not version {PROTOCOL}")
         raise CannotStart(str(message.get("message", f"the worker wrote {str(message)[:200]}")))
@@ -202,30 +202,29 @@ class Worker:
     def _write_line(self, line: bytes, seconds: float) -> None:
         stream = self._process.stdin
         assert stream is not None
-        # Only what does not fit into the pipe can block, and only a worker that hangs makes it block for long.
-        limit = threading.Timer(seconds, self._expire) if len(line) > PIPE_BYTES else None
-        if limit is not None:
+        limit = threading.Timer(seconds, self._expire)
+        if len(line) > PIPE_BYTES:
+            # Only what does not fit into the pipe can block, and only a worker that hangs makes it block for long.
             limit.start()
         try:
             stream.write(line)
             stream.flush()
         except OSError:
-            # What it has written can still be read; its death is seen after that.
+            # What the worker has written can still be read; its death is noticed after that.
             self._closed_pipe = self._closed_pipe or "stdin"
         finally:
-            if limit is not None:
-                limit.cancel()
+            limit.cancel()
 
     def _expire(self) -> None:
         self._expired = True
-        self._end()
+        self.end()
 
     def _read_lines(self) -> None:
         """Read lines until the end of the stream, which is an empty line in the queue. In a thread of its own."""
         stream = self._process.stdout
         assert stream is not None
         with contextlib.suppress(OSError, ValueError):
-            for line in _lines(stream):
+            while line := stream.readline(MOST_BYTES + 1):
                 self._lines.put(line)
         self._lines.put(b"")
         stream.close()
@@ -249,11 +248,11 @@ class Worker:
                 raise TimeoutError
 
     def _death(self) -> Crashed | Failed:
-        """How the process has ended instead of returning something."""
+        """How the process ended."""
         try:
             status = self._process.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
-            self._end()
+            self.end()
             return Failed(f"the worker broke the protocol: it closed its {self._closed_pipe or 'stdout'}")
         self._ended = True
         self._kill_group()
@@ -272,11 +271,6 @@ class Worker:
         return f"{text[:_STDERR_SHOWN].rstrip()}\n...\n{text[-_STDERR_SHOWN:].lstrip()}"
 
 
-def _lines(stream: Any) -> Iterator[bytes]:
-    while line := stream.readline(MOST_BYTES + 1):
-        yield line
-
-
 def _parsed(line: bytes) -> dict[str, Any]:
     """A line as a JSON object. Raises ``ValueError``."""
     if len(line) > MOST_BYTES:
@@ -290,13 +284,6 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return message
 
 
-def _with_memory_limit(program: Sequence[str], memory: int | None) -> list[str]:
-    if memory is None:
-        return list(program)
-    # By the shell, before the program starts: nothing of this process is changed for it.
-    return ["/bin/sh", "-c", f'ulimit -v {max(1, memory // 1024)} && exec "$@"', "sh", *program]
-
-
 def _how(status: int) -> str:
     try:
         return f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
@@ -307,7 +294,6 @@ def _how(status: int) -> str:
 def _environment(isolated: bool) -> dict[str, str]:
     environment = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "1"}
     if isolated:
-        for name in ("PYTHONPATH", "PYTHONHOME"):
-            environment.pop(name, None)
+        environment = {name: environment[name] for name in environment.keys() - {"PYTHONPATH", "PYTHONHOME"}}
         environment["PYTHONNOUSERSITE"] = "1"
     return environment
