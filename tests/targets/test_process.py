@@ -125,7 +125,7 @@ def test_a_kernel_that_writes_into_its_input_harms_nobody(subject):
 
 
 def test_one_output_where_two_were_asked(subject):
-    assert ask(subject("y_alone")) == NotExecuted("the function gives Y alone")
+    assert ask(subject("y_alone")) == NotExecuted("the function returns Y only")
 
 
 def test_what_cannot_be_started():

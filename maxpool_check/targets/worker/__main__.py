@@ -56,7 +56,7 @@ def main() -> None:
     except Exception as error:
         send({"type": "failed", "message": f"{type(error).__name__}: {error}"})
         return
-    send({"type": "ready", "protocol": PROTOCOL, **_DESCRIPTION, **adapter.describe()})
+    send({"type": "ready", "protocol": PROTOCOL, **_DESCRIPTION, **adapter.description})
     for line in requests:
         request = json.loads(line)
         try:

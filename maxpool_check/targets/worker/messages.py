@@ -1,4 +1,8 @@
-"""What adapters have in common: the messages about a request, the dtypes, and the check of a target's options."""
+"""What adapters have in common: the messages about a request, the dtypes, and the check of a target's options.
+
+An adapter is a class: its instances have ``description``, the keys of ``ready`` that differ from the defaults, and
+``run(request, inputs)``, which returns a message.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +18,10 @@ def returned(names: Iterable[str], outputs: Iterable[Any], provider: str | None 
     return {"type": "result", "provider": provider, "outputs": dict(zip(names, outputs))}
 
 
-def refusal(error: Exception, message: str | None = None) -> dict[str, Any]:
-    """The runtime refused the request with an exception; ``message`` replaces that of the exception."""
-    return {"type": "refusal", "status": type(error).__name__, "message": str(error) if message is None else message}
+def refusal(error: Exception, message: str | None = None, status: str | None = None) -> dict[str, Any]:
+    """The runtime refused the request with an exception; its message and class, unless others are passed."""
+    message = str(error) if message is None else message
+    return {"type": "refusal", "status": status or type(error).__name__, "message": message}
 
 
 def unable(message: str) -> dict[str, Any]:

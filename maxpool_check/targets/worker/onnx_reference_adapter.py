@@ -17,10 +17,7 @@ class OnnxReference:
 
     def __init__(self, options: dict[str, Any]) -> None:
         check_options(options, "onnx's evaluator")
-
-    def describe(self) -> dict[str, Any]:
-        """The description of the target, for the record."""
-        return {
+        self.description = {
             "wants": "model",
             "distribution": "onnx",
             "version": onnx.__version__,

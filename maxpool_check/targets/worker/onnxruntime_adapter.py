@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
-from .messages import returned
+from .messages import refusal, returned
 from .onnxruntime_provider import Provider
 
 _BFLOAT16 = 16  # onnx.TensorProto.BFLOAT16
@@ -21,26 +21,23 @@ class OnnxRuntime:
     """One provider of one ONNX Runtime; each request has its own session."""
 
     def __init__(self, options: dict[str, Any]) -> None:
-        self.provider = Provider(options)
-        self.entries = dict(self.provider.entries)
+        self.provider = provider = Provider(options)
+        self.entries = dict(provider.entries)
         if hasattr(onnxruntime.InferenceSession, "get_provider_graph_assignment_info"):
             self.entries[_RECORD] = "1"
-
-    def describe(self) -> dict[str, Any]:
-        """The description of the target, for the record."""
-        return {
+        self.description = {
             "wants": "model",
-            "distribution": self.provider.distribution,
-            "version": self.provider.version,
-            "provider": self.provider.name,
-            "providers": self.provider.names,
+            "distribution": provider.distribution,
+            "version": provider.version,
+            "provider": provider.name,
+            "providers": provider.names,
             "session_options": {
                 "intra_op_num_threads": 1,
                 "inter_op_num_threads": 1,
                 "graph_optimization_level": "ORT_ENABLE_ALL",
-                **self.provider.related,
+                **provider.related,
                 **self.entries,
-                **self.provider.options,
+                **provider.options,
             },
             "settings": ["optimization-off", "default-threads", "twice"],
             "dtypes": ["float16", "bfloat16", "float32", "float64", "int8", "uint8"],
@@ -60,16 +57,15 @@ class OnnxRuntime:
                 if setting == "twice":
                     session.run(request["outputs"], inputs)
                 outputs = session.run(request["outputs"], inputs)
+            return returned(request["outputs"], outputs, provider)
         except Exception as error:
             match = _STATUS.match(str(error))
             if match:
-                return {"type": "refusal", "status": match[1], "message": str(error)[match.end() :]}
+                return refusal(error, str(error)[match.end() :], match[1])
+            if not type(error).__module__.startswith("onnxruntime"):
+                raise
             # The messages of some releases have no status; it is in the name of the class.
-            status = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).upper()
-            if type(error).__module__.startswith("onnxruntime"):
-                return {"type": "refusal", "status": status, "message": str(error)}
-            raise
-        return returned(request["outputs"], outputs, provider)
+            return refusal(error, status=re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).upper())
 
     def _session(self, model: bytes, setting: str | None) -> Any:
         options = onnxruntime.SessionOptions()

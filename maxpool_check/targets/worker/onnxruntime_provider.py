@@ -9,7 +9,7 @@ from typing import Any
 
 import onnxruntime
 
-DEFAULT = "CPUExecutionProvider"
+_CPU = "CPUExecutionProvider"
 
 
 class Provider:
@@ -17,12 +17,18 @@ class Provider:
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.distribution = options.get("distribution") or "onnxruntime"
-        self.version = _version(self.distribution)
+        try:
+            self.version = metadata.version(self.distribution)
+        except metadata.PackageNotFoundError:
+            # ONNX Runtime may be installed without a package.
+            if self.distribution != "onnxruntime":
+                raise ValueError(f"{self.distribution} is not installed in this environment") from None
+            self.version = str(onnxruntime.__version__)
         self.options = options.get("provider_options") or {}
         plugin = _plugin(self.distribution)
-        self.name = options.get("provider") or (plugin.get_ep_name() if plugin else DEFAULT)
-        self.entries = {} if self.name == DEFAULT else {"session.disable_cpu_ep_fallback": "1"}
-        if self.entries and _minor(onnxruntime.__version__) < (1, 16):
+        self.name = options.get("provider") or (plugin.get_ep_name() if plugin else _CPU)
+        self.entries = {} if self.name == _CPU else {"session.disable_cpu_ep_fallback": "1"}
+        if self.entries and tuple(map(int, onnxruntime.__version__.split(".")[:2])) < (1, 16):
             raise ValueError(
                 f"ONNX Runtime {onnxruntime.__version__} cannot disable the fallback to the CPU; use 1.16 or later"
             )
@@ -57,20 +63,6 @@ class Provider:
         session = onnxruntime.InferenceSession(model, options, providers=providers, enable_fallback=0)
         session.disable_fallback()
         return session
-
-
-def _version(distribution: str) -> str:
-    """The version of an installed distribution; of ONNX Runtime also if it was not installed by a package."""
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        if distribution != "onnxruntime":
-            raise ValueError(f"{distribution} is not installed in this environment") from None
-        return str(onnxruntime.__version__)
-
-
-def _minor(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".")[:2])
 
 
 def _plugin(distribution: str) -> Any:

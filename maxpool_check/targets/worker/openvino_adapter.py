@@ -32,10 +32,7 @@ class OpenVino:
             raise ValueError(f"opset must be one of {', '.join(_OPSETS)}, got {self.opset}")
         self.core = openvino.Core()
         self.factory = NodeFactory(f"opset{self.opset}")
-
-    def describe(self) -> dict[str, Any]:
-        """The description of the target, for the record."""
-        return {
+        self.description = {
             "wants": f"openvino-{self.opset}",
             "distribution": "openvino",
             "version": openvino.get_version().partition("-")[0],
@@ -49,8 +46,6 @@ class OpenVino:
     def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Build a model with the unchanged attributes, compile and run it; any exception of OpenVINO is a refusal."""
         names, X = request["outputs"], inputs["X"]
-        if self.opset == "1" and "Indices" in names:
-            return unable("MaxPool-1 returns Y only")
         if request["inputs"]["X"]["dtype"] not in NUMPY_DTYPES:
             return unable(f"OpenVINO does not support {request['inputs']['X']['dtype']}")
         tensor = _tensor(X)

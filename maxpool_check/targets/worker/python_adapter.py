@@ -22,10 +22,12 @@ class PythonFunction:
         module = importlib.util.module_from_spec(specification)
         specification.loader.exec_module(module)
         self.function = getattr(module, name)
-
-    def describe(self) -> dict[str, Any]:
-        """The description of the target, for the record."""
-        return {"distribution": "python", "version": "0", "provider": "CPUExecutionProvider", "providers": []}
+        self.description = {
+            "distribution": "python",
+            "version": "0",
+            "provider": "CPUExecutionProvider",
+            "providers": [],
+        }
 
     def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Call the function; any exception is a refusal."""

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from .messages import DTYPES, check_options, refusal, returned, unable
+from .messages import DTYPES, check_options, refusal, returned
 from .tensors import BFloat16
 
-_DTYPES = [name for name in DTYPES if hasattr(torch, name)]
 _POOLS = {1: torch.nn.functional.max_pool1d, 2: torch.nn.functional.max_pool2d, 3: torch.nn.functional.max_pool3d}
 
 
@@ -21,29 +20,21 @@ class Torch:
         check_options(options, "torch")
         torch.set_num_threads(1)
         torch.set_num_interop_threads(1)
-
-    def describe(self) -> dict[str, Any]:
-        """The description of the target, for the record."""
-        return {
+        self.description = {
             "wants": "torch",
             "distribution": "torch",
             "version": torch.__version__,
             "session_options": {"num_threads": 1, "num_interop_threads": 1},
             "indices": "plane",
-            "dtypes": _DTYPES,
+            "dtypes": [name for name in DTYPES if hasattr(torch, name)],
             "spatial": list(_POOLS),
         }
 
     def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Call the function; any exception is a refusal. Indices count the cells of each plane."""
-        dtype, spatial = request["inputs"]["X"]["dtype"], inputs["X"].ndim - 2
-        if spatial not in _POOLS:
-            return unable(f"torch has no max_pool over {spatial} spatial axes")
-        if dtype not in _DTYPES:
-            return unable(f"this torch has no {dtype}")
-        X = _tensor(inputs["X"], dtype)
+        X = _tensor(inputs["X"], request["inputs"]["X"]["dtype"])
         try:
-            result = _POOLS[spatial](X, return_indices="Indices" in request["outputs"], **request["attributes"])
+            result = _POOLS[X.ndim - 2](X, return_indices="Indices" in request["outputs"], **request["attributes"])
         except Exception as error:
             return refusal(error)
         outputs = result if isinstance(result, tuple) else (result,)

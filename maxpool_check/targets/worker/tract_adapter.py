@@ -21,10 +21,7 @@ class Tract:
         if not hasattr(tract.Onnx, "load"):
             raise ValueError(f"tract {tract.version()} converts every tensor to float32; use 0.23 or later")
         check_options(options, "tract")
-
-    def describe(self) -> dict[str, Any]:
-        """The description of the target, for the record."""
-        return {
+        self.description = {
             "wants": "model",
             "distribution": "tract",
             "version": tract.version(),

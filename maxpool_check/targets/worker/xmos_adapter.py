@@ -28,10 +28,7 @@ class Xmos:
         if not _COMPILER.is_file():
             raise FileNotFoundError(f"there is no compiler {_COMPILER}")
         self.compiled: dict[Any, bytes] = {}
-
-    def describe(self) -> dict[str, Any]:
-        """The description of the target, for the record."""
-        return {
+        self.description = {
             "wants": "xmos-maxpool2d",
             "distribution": "xmos-ai-tools",
             "version": metadata.version("xmos-ai-tools"),
@@ -44,7 +41,7 @@ class Xmos:
     def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Compile and run one model; errors of the compiler and the interpreter are refusals."""
         X, attributes = inputs["X"], request["attributes"]
-        reason = _inexpressible(request, X)
+        reason = _inexpressible(X.shape, attributes)
         if reason:
             return unable(reason)
         key = (X.shape, tuple(sorted(attributes.items())))
@@ -74,19 +71,14 @@ class Xmos:
         return returned(request["outputs"], [Y])
 
 
-def _inexpressible(request: dict[str, Any], X: Any) -> str | None:
-    """Why MAX_POOL_2D cannot express the request, if it cannot."""
-    if "Indices" in request["outputs"]:
-        return "MAX_POOL_2D returns Y only"
-    if X.dtype != np.int8 or X.ndim != 3:
-        return "MAX_POOL_2D takes int8 images, height x width x channels"
-    a = request["attributes"]
+def _inexpressible(shape: tuple[int, ...], a: dict[str, int]) -> str | None:
+    """Why MAX_POOL_2D cannot express the attributes, or None."""
     if a["W_r0"] or a["W_c0"]:
         return "MAX_POOL_2D starts with the window in the corner"
     sizes_and_strides = (a["K_h"], a["K_w"], a["W_vert"], a["W_hori"])
     if not all(1 <= number < 2**31 for number in sizes_and_strides):
         return "MAX_POOL_2D has windows and strides of 1 to 2**31 - 1"
-    sizes = [(n - k) // s + 1 for n, k, s in zip(X.shape, (a["K_h"], a["K_w"]), (a["W_vert"], a["W_hori"]))]
+    sizes = [(n - k) // s + 1 for n, k, s in zip(shape, (a["K_h"], a["K_w"]), (a["W_vert"], a["W_hori"]))]
     if [a["Y_h"], a["Y_w"]] != sizes:
         return f"MAX_POOL_2D has {sizes[0]} x {sizes[1]} windows"
     return None
