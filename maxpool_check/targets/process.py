@@ -11,8 +11,8 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections import deque
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ MOST_BYTES = 2**30
 """The longest line a worker may write: far more than the largest tensor, less than the memory of a machine."""
 
 PIPE_BYTES = 2**15
-"""So many bytes fit into a pipe: a write of no more, on top of what is unread, does not block."""
+"""How many bytes fit into a pipe: a write does not block if it and what is unread are no more."""
 
 _STDERR_SHOWN = 300
 _STDERR_READ = 2**16
@@ -55,7 +55,7 @@ class CannotStart(RuntimeError):
 
 
 def adapter(python: str, name: str) -> list[str]:
-    """The program that is the adapter of a runtime, under some Python."""
+    """The program that runs the adapter of a runtime with this Python."""
     return [python, "-c", _BOOT, str(Path(__file__).parent), name]
 
 
@@ -90,17 +90,19 @@ class Worker:
             )
         except OSError as error:
             self._stderr.close()
-            raise CannotStart(f"{program[0]} cannot be run: {error.strerror}") from error
+            raise CannotStart(f"{self._program} cannot be run: {error.strerror}") from error
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        self._unanswered: deque[tuple[int, int]] = deque()
-        self._description: dict[str, Any] | None = None
         self._closed_pipe: str | None = None
         self._ended = self._expired = False
         self.executed = 0
         """How many requests have had an outcome."""
         # A thread reads, so that waiting can have a time limit on every operating system.
         threading.Thread(target=self._read_lines, daemon=True).start()
-        self._write_line(json.dumps({"protocol": PROTOCOL, "options": dict(options)}).encode() + b"\n", START_SECONDS)
+        try:
+            self.write(json.dumps({"protocol": PROTOCOL, "options": dict(options)}).encode() + b"\n", START_SECONDS)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def pid(self) -> int:
@@ -112,73 +114,9 @@ class Worker:
         """Whether it can execute another request."""
         return not self._ended and self._process.poll() is None
 
-    @property
-    def unanswered_bytes(self) -> int:
-        """The size of the requests that have no outcome yet."""
-        return sum(size for _, size in self._unanswered)
-
-    @property
+    @cached_property
     def description(self) -> dict[str, Any]:
         """The program's description of itself; waits until it is ready. Raises :class:`CannotStart`."""
-        if self._description is None:
-            self._description = self._read_description()
-        return self._description
-
-    def write(self, number: int, request: bytes, seconds: float) -> None:
-        """Send a request, a line of JSON with this ``id``.
-
-        It does not block if the unanswered requests and this one fit into a pipe, or if there is none.
-        """
-        self._unanswered.append((number, len(request)))
-        self._write_line(request, seconds)
-
-    def read(self, seconds: float) -> Outcome:
-        """The outcome of the oldest request without one, which may take ``seconds`` from now on.
-
-        Raises :class:`CannotStart` if the program never became ready.
-        """
-        _ = self.description
-        number, _ = self._unanswered.popleft()
-        try:
-            # After the pipe is closed, there is only what was written before.
-            line = self._next_line(_EXIT_SECONDS if self._closed_pipe else seconds)
-            if not line:
-                return TimedOut(seconds) if self._expired else self._death()
-            outcome = outcome_of(_parsed(line), number)
-        except TimeoutError:
-            if self._closed_pipe:
-                return self._death()
-            self.end()
-            return TimedOut(seconds)
-        except Exception as error:
-            # Whatever a program writes, it does not end the run.
-            self.end()
-            return Failed(f"the worker broke the protocol: {error}")
-        self.executed += 1
-        return outcome
-
-    def end(self) -> None:
-        """Kill the process and all that it has started. From any thread."""
-        self._ended = True
-        if self._process.returncode is None:
-            # Otherwise its number may be another process's by now.
-            self._kill_group()
-
-    def close(self) -> None:
-        """End it and close its pipes. From the thread that reads."""
-        self.end()
-        self._process.wait()
-        for stream in (self._process.stdin, self._stderr):
-            with contextlib.suppress(OSError):
-                if stream is not None:
-                    stream.close()
-
-    def _kill_group(self) -> None:
-        # What a runtime or a kernel has started goes with it.
-        with contextlib.suppress(OSError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-
-    def _read_description(self) -> dict[str, Any]:
         try:
             line = self._next_line(START_SECONDS)
             if not line:
@@ -199,21 +137,67 @@ class Worker:
             raise CannotStart(f"it speaks version {message.get('protocol')} of the protocol, not version {PROTOCOL}")
         raise CannotStart(str(message.get("message", f"the worker wrote {str(message)[:200]}")))
 
-    def _write_line(self, line: bytes, seconds: float) -> None:
+    def write(self, line: bytes, seconds: float) -> None:
+        """Send a request. It does not block if this line and those without an outcome fit into a pipe."""
         stream = self._process.stdin
         assert stream is not None
-        limit = threading.Timer(seconds, self._expire)
-        if len(line) > PIPE_BYTES:
-            # Only what does not fit into the pipe can block, and only a worker that hangs makes it block for long.
+        # Only what does not fit into the pipe can block, and only a worker that hangs makes it block for long.
+        limit = threading.Timer(seconds, self._expire) if len(line) > PIPE_BYTES else None
+        if limit is not None:
             limit.start()
         try:
             stream.write(line)
             stream.flush()
         except OSError:
             # What the worker has written can still be read; its death is noticed after that.
-            self._closed_pipe = self._closed_pipe or "stdin"
+            self._closed_pipe = "stdin"
         finally:
-            limit.cancel()
+            if limit is not None:
+                limit.cancel()
+
+    def read(self, number: int, seconds: float) -> Outcome:
+        """The outcome of the oldest request without one, which has this ``id`` and may take ``seconds`` from now on.
+
+        Raises :class:`CannotStart` if the program never became ready.
+        """
+        _ = self.description
+        try:
+            # After the pipe is closed, there is only what was written before.
+            line = self._next_line(_EXIT_SECONDS if self._closed_pipe else seconds)
+            if not line:
+                return TimedOut(seconds) if self._expired else self._death()
+            outcome = outcome_of(_parsed(line), number)
+        except TimeoutError:
+            if self._closed_pipe:
+                return self._death()
+            self.end()
+            return TimedOut(seconds)
+        except Exception as error:
+            # Whatever a program writes, it does not end the run.
+            self.end()
+            return Failed(f"the worker broke the protocol: {error}")
+        self.executed += 1
+        return outcome
+
+    def end(self) -> None:
+        """Kill the process and its children. From any thread."""
+        self._ended = True
+        if self._process.returncode is None:
+            # Otherwise its number may be another process's by now.
+            self._kill_group()
+
+    def close(self) -> None:
+        """End it and close its pipes. From the thread that reads."""
+        self.end()
+        self._process.wait()
+        for stream in (self._process.stdin, self._stderr):
+            with contextlib.suppress(OSError):
+                if stream is not None:
+                    stream.close()
+
+    def _kill_group(self) -> None:
+        with contextlib.suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     def _expire(self) -> None:
         self._expired = True

@@ -148,7 +148,7 @@ def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedR
         case.specification, case.attributes, dtype, case.X.shape, case.resolved,
         indices=variant.has_indices, language="onnx" if description.speaks == "attributes" else description.speaks,
     )  # fmt: skip
-    excluded = target.limits.exclude(dtype, len(graph.target.sizes(graph.shape)) - 2)
+    excluded = target.exclude(dtype, len(graph.target.sizes(graph.shape)) - 2)
     if excluded is not None and isinstance(case.resolved, Pooling):
         raise NotExpressible(excluded)
     if variant.has_indices and description.indices == "plane":

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from maxpool_check.results.outcomes import RefusedByTarget, Returned
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.targets import environments, onnx_model
-from maxpool_check.targets.description import TargetLimits, TargetProfile
+from maxpool_check.targets.description import TargetProfile
 from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import START_SECONDS, CannotStart, Worker, adapter
@@ -70,9 +70,9 @@ class Target:
         except CannotStart as error:
             raise self.cannot_start(error) from error
         try:
-            limits = TargetLimits(_list_of(message.get("dtypes"), str), _list_of(message.get("spatial"), int))
+            dtypes, spatial = _list_of(message.get("dtypes"), str), _list_of(message.get("spatial"), int)
             settings = _list_of(message.get("settings"), str) or ()
-            return TargetProfile(self.name, self._description(worker, message), limits, settings)
+            return TargetProfile(self.name, self._description(worker, message), dtypes, spatial, settings)
         except (TypeError, ValueError) as error:
             raise CannotStart(f"{self.name} describes itself in a way that cannot be read: {error}") from error
 
@@ -100,8 +100,8 @@ class Target:
     def _newest_opset(self, worker: Worker) -> int:
         """The newest operator set in which the smallest MaxPool runs, found by trying."""
         for opset in range(onnx_model.NEWEST_OPSET, 7, -1):
-            worker.write(-opset, onnx_model.smallest_request(opset).line(-opset), START_SECONDS)
-            outcome = worker.read(START_SECONDS)
+            worker.write(onnx_model.smallest_request(opset).line(opset), START_SECONDS)
+            outcome = worker.read(opset, START_SECONDS)
             if isinstance(outcome, Returned):
                 return opset
             if not isinstance(outcome, RefusedByTarget):

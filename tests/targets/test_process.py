@@ -45,8 +45,8 @@ def subject():
 
 
 def send(worker, request, seconds=20.0):
-    worker.write(1, request.line(1), seconds)
-    return worker.read(seconds)
+    worker.write(request.line(1), seconds)
+    return worker.read(1, seconds)
 
 
 def start_target(target):

@@ -63,8 +63,8 @@ def respond(request):
         Indices.append(-1 if best is None else best)
     outputs = {}
     for name in request["outputs"]:
-        dtype, letter, found = {"Y": (X["dtype"], letter, Y), "Indices": ("int64", "q", Indices)}[name]
-        text = base64.b64encode(struct.pack(f"<{len(found)}{letter}", *found)).decode()
+        dtype, code, numbers = {"Y": (X["dtype"], letter, Y), "Indices": ("int64", "q", Indices)}[name]
+        text = base64.b64encode(struct.pack(f"<{len(numbers)}{code}", *numbers)).decode()
         outputs[name] = {"dtype": dtype, "shape": output, "data": text}
     return {"type": "result", "outputs": outputs}
 
