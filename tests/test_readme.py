@@ -49,13 +49,28 @@ def test_the_example_of_a_case_file(tmp_path):
     assert [problem for case in cases for problem in contradictions(case)] == []
 
 
+def examples():
+    return re.findall(r"```python\n(import numpy(?:.*\n)*?)```", README.read_text())
+
+
 def test_the_example_of_the_reference():
-    (block,) = re.findall(r"```python\n(import numpy(?:.*\n)*?)```", README.read_text())
     names = {}
-    exec(block, names)
+    exec(examples()[0], names)
     assert names["pooled"].Y.tolist() == [[[[float("-inf")]]]]
     assert names["pooled"].Indices.tolist() == [[[[0]]]]
     assert not names["pooled"].empty.any()
+
+
+def test_the_example_of_the_judge_and_of_a_run():
+    names = {}
+    exec(examples()[1], names)
+    judgement, results = names["judgement"], names["results"]
+    assert (judgement.verdict, [kind.value for kind in judgement.kinds]) == ("diverges", ["y-in-window-not-maximum"])
+    assert judgement.message == "Y[0, 0, 1, 1] is 7.0, expected 8.0"
+    assert [(each.variant, each.verdict) for each in results.executions] == [
+        ("indices", "conforms"), ("y-only", "conforms"),
+    ]  # fmt: skip
+    assert (results.unexpected, results.errors, results.exit_code) == ([], (), 0)
 
 
 if __name__ == "__main__":
