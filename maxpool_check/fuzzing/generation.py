@@ -96,9 +96,8 @@ def _cases(draw: _Draw, document: Specification, invalid: bool) -> Case:
         attributes, shape = _excluded(draw, attributes, shape)
     X = _values(draw, shape, NUMPY[dtype])
     return Case(
-        id="fuzz:case", title="Drawn at random", spec=document.name, covers=(), tags=("fuzz",), X=X,
-        attributes=attributes, outputs=("Y", "Indices") if document.indices else ("Y",), policies=document.policies,
-        expect=None, erratum=None, origin=Origin("fuzz", 0, 0),
+        id="fuzz:case", title="Drawn at random", spec=document.name, tags=("fuzz",), X=X, attributes=attributes,
+        outputs=("Y", "Indices") if document.indices else ("Y",), policies=document.policies, origin=Origin("fuzz", 0, 0),
     )  # fmt: skip
 
 

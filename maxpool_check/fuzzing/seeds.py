@@ -136,20 +136,6 @@ class Searcher:
             yield self._sessions
 
 
-class NewDiscoveries:
-    """Which discoveries are new, if they are added in the order of the seeds."""
-
-    def __init__(self, baselines: Sequence[Baseline]) -> None:
-        self._known = {baseline.description.name: set(baseline.known) for baseline in baselines}
-
-    def add(self, discovery: Discovery) -> bool:
-        """Whether a discovery is new; it is not new a second time."""
-        known = self._known[discovery.target]
-        is_new = discovery.signature not in known
-        known.add(discovery.signature)
-        return is_new
-
-
 def remote_baselines(
     run: str, plan: FuzzPlan, known: Sequence[KnownDivergence], earlier: Sequence[Case]
 ) -> list[Baseline]:
