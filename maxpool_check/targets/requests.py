@@ -225,7 +225,7 @@ def _in_domain(case: Case, variant: Variant, target: TargetProfile) -> PlannedRe
 
 
 def _setting(variant: Variant, target: TargetProfile) -> str | None:
-    """The setting that the target's program is told. Raises ``NotExpressible`` where it does not have it."""
+    """The setting for the target's program. Raises ``NotExpressible`` if it is required and not supported."""
     variation = variant.variation
     if variation is None or not variation.is_setting:
         return None

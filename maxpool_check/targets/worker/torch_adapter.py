@@ -33,8 +33,9 @@ class Torch:
     def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Call the function; any exception is a refusal. Indices count the cells of each plane."""
         X = _tensor(inputs["X"], request["inputs"]["X"]["dtype"])
+        pool = _POOLS[X.ndim - 2]
         try:
-            result = _POOLS[X.ndim - 2](X, return_indices="Indices" in request["outputs"], **request["attributes"])
+            result = pool(X, return_indices="Indices" in request["outputs"], **request["attributes"])
         except Exception as error:
             return refusal(error)
         outputs = result if isinstance(result, tuple) else (result,)

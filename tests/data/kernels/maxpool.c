@@ -26,7 +26,7 @@ static void print64(const void *data, size_t size) {
     }
 }
 
-static void say(long id, const char *type, const char *status, const char *message) {
+static void send(long id, const char *type, const char *status, const char *message) {
     printf("{\"id\": %ld, \"type\": \"%s\", \"status\": \"%s\", \"message\": \"%s\"}\n", id, type, status, message);
 }
 
@@ -35,12 +35,12 @@ static void respond(const char *q, long id) {
     int fits = list(q, "kernel_shape", k, 3) == 2 && list(q, "strides", s, 3) == 2 && list(q, "dilations", d, 3) == 2;
     if (!strstr(q, "\"dtype\": \"float32\"") || !strstr(q, "\"auto_pad\": \"NOTSET\"") ||
         !strstr(q, "\"ceil_mode\": 0") || !strstr(q, "\"storage_order\": 0") || list(q, "shape", n, 5) != 4)
-        return say(id, "unable", "", "float32 in two dimensions, explicit pads, rounded down");
-    if (!fits || list(q, "pads", p, 5) != 4) return say(id, "refusal", "INVALID_ARGUMENT", "lengths");
+        return send(id, "unable", "", "float32 in two dimensions, explicit pads, rounded down");
+    if (!fits || list(q, "pads", p, 5) != 4) return send(id, "refusal", "INVALID_ARGUMENT", "lengths");
     for (int a = 0; a < 2; a++) {
         long span = n[2 + a] + p[a] + p[2 + a] - (k[a] - 1) * d[a] - 1;
         if (k[a] < 1 || s[a] < 1 || d[a] < 1 || p[a] < 0 || p[2 + a] < 0 || span < 0)
-            return say(id, "refusal", "INVALID_ARGUMENT", "no such window");
+            return send(id, "refusal", "INVALID_ARGUMENT", "no such window");
         o[a] = span / s[a] + 1;
     }
     size_t in = n[0] * n[1] * n[2] * n[3], out = n[0] * n[1] * o[0] * o[1], bytes = 0;
