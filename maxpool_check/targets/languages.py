@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from maxpool_check.reference import geometry
@@ -92,16 +93,13 @@ def _gives_outputs(rounding: Rounding, axes: Geometry) -> bool:
         return False
 
 
-def _language_of(document: Specification) -> Language:
-    """The language of a document that is not ONNX's."""
-    return Language(
-        document.title, lambda axes, numbering: attributes_for(document, axes, numbering), document.layout, document
-    )
-
-
 LANGUAGES: Mapping[str, Language] = {
     "onnx": Language("ONNX MaxPool", _onnx, document=VERSIONS[-1]),
-    **{name: _language_of(document) for name, document in SPECIFICATIONS.items() if document.onnx is None},
+    **{
+        name: Language(document.title, partial(attributes_for, document), document.layout, document)
+        for name, document in SPECIFICATIONS.items()
+        if document.onnx is None
+    },
     "torch": Language("torch.nn.functional.max_pool", _torch),
     "jax": Language("jax.lax.reduce_window", _jax, crops=False),
 }

@@ -40,9 +40,8 @@ class PlannedRequest:
     """A request, and the translation that its outputs must be converted back from."""
 
     request: Request
-    translation: Translation | None = None
+    translation: Translation
     opset: int | None = None
-    steps: tuple[str, ...] = ()
     second_look: SecondLook | None = None
 
 
@@ -116,7 +115,7 @@ def result(
     if isinstance(outcome, Returned):
         outputs = [each.outputs for each in converted if isinstance(each, Returned)]
         outcome = replace(outcome, outputs=variations.whole(variant_plan.case, variant_plan.variant.variation, outputs))
-    return VariantResult(outcome, part.opset, part.steps, part.request)
+    return VariantResult(outcome, part.opset, part.translation.steps, part.request)
 
 
 def _decisive(variant_plan: VariantPlan, outcomes: Sequence[Outcome]) -> tuple[PlannedRequest, Outcome]:
@@ -131,8 +130,6 @@ def _converted(part: PlannedRequest, outcome: Outcome, target: TargetProfile) ->
         return outcome
     if part.opset is not None and outcome.provider != target.description.provider:
         return Failed(f"wrong provider: {outcome.provider} ran the node, not {target.description.provider}")
-    if part.translation is None:
-        return outcome
     by_plane = target.description.indices == "plane"
     outputs = {name: part.translation.output(name, value, by_plane=by_plane) for name, value in outcome.outputs.items()}
     return replace(outcome, outputs=outputs)
@@ -173,7 +170,7 @@ def _as_attributes(
             raise NotExpressible("all attributes are passed, those that the case leaves out with their defaults")
         request = replace(request, attributes=attributes)
     request = replace(request, excluded=refused and target.name.is_released)
-    return PlannedRequest(request, graph, None, graph.steps)
+    return PlannedRequest(request, graph)
 
 
 def _as_model(case: Case, variant: Variant, graph: Translation, request: Request, newest: int) -> PlannedRequest:
@@ -192,10 +189,10 @@ def _as_model(case: Case, variant: Variant, graph: Translation, request: Request
     alone = onnx_model.build(opset, graph.attributes, dtype, graph.shape, variant.outputs)
     request = replace(request, model=alone)
     if graph.activation is None:
-        return PlannedRequest(request, graph, opset, graph.steps)
+        return PlannedRequest(request, graph, opset)
     second_look = SecondLook(request, (RefusedByTarget,), Returned, "it refuses the activation, not MaxPool")
     model = onnx_model.build(opset, graph.attributes, dtype, graph.shape, variant.outputs, graph.activation)
-    return PlannedRequest(replace(request, model=model), graph, opset, graph.steps, second_look)
+    return PlannedRequest(replace(request, model=model), graph, opset, second_look)
 
 
 def _in_domain(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:
@@ -220,8 +217,9 @@ def _in_domain(case: Case, variant: Variant, target: TargetProfile) -> PlannedRe
         for name, value in case.attributes.items()
     }
     model = onnx_model.build(opset, attributes, name_of(case.X.dtype), case.X.shape, variant.outputs, domain=domain)
-    steps = (f"in the operator domain {domain}",)
-    return PlannedRequest(Request(case.X, variant.outputs, model, attributes), None, opset, steps, second_look)
+    layout, steps = document.layout, (f"in the operator domain {domain}",)
+    unchanged = Translation(attributes, case.X.shape, layout, layout, steps=steps)
+    return PlannedRequest(Request(case.X, variant.outputs, model, attributes), unchanged, opset, second_look)
 
 
 def _setting(variant: Variant, target: TargetProfile) -> str | None:

@@ -75,10 +75,10 @@ def _inexpressible(shape: tuple[int, ...], a: dict[str, int]) -> str | None:
     """Why MAX_POOL_2D cannot express the attributes, or None."""
     if a["W_r0"] or a["W_c0"]:
         return "MAX_POOL_2D starts with the window in the corner"
-    sizes_and_strides = (a["K_h"], a["K_w"], a["W_vert"], a["W_hori"])
-    if not all(1 <= number < 2**31 for number in sizes_and_strides):
+    kernel, strides = (a["K_h"], a["K_w"]), (a["W_vert"], a["W_hori"])
+    if not all(1 <= number < 2**31 for number in kernel + strides):
         return "MAX_POOL_2D has windows and strides of 1 to 2**31 - 1"
-    sizes = [(n - k) // s + 1 for n, k, s in zip(shape, (a["K_h"], a["K_w"]), (a["W_vert"], a["W_hori"]))]
+    sizes = [(n - k) // s + 1 for n, k, s in zip(shape, kernel, strides)]
     if [a["Y_h"], a["Y_w"]] != sizes:
         return f"MAX_POOL_2D has {sizes[0]} x {sizes[1]} windows"
     return None
