@@ -8,76 +8,76 @@ import sys
 import time
 
 
-def say(**message):
+def send(**message):
     print(json.dumps(message), flush=True)
 
 
 def ready(**more):
-    say(type="ready", protocol=1, **more)
+    send(type="ready", protocol=1, **more)
 
 
-def hear():
+def receive():
     return json.loads(sys.stdin.readline())
 
 
 def another_protocol():
-    """Speaks version 2."""
-    say(type="ready", protocol=2)
+    """Has version 2 of the protocol."""
+    send(type="ready", protocol=2)
     sys.stdin.read()
 
 
 def no_protocol():
-    """Greets people."""
+    """Writes a greeting instead of the protocol."""
     print("hello", flush=True)
     sys.stdin.read()
 
 
 def silent_death():
-    """Never says a word."""
+    """Exits before it writes anything."""
     sys.exit(7)
 
 
 def poet():
-    """Wants what nobody speaks."""
+    """Wants a language that does not exist."""
     ready(wants="poetry")
     sys.stdin.read()
 
 
 def no_json():
-    """Answers nonsense."""
+    """Writes no JSON."""
     ready()
-    while hear():
+    while receive():
         print("nonsense", flush=True)
 
 
-def talks_too_much():
-    """Says every answer twice."""
+def sends_twice():
+    """Sends every message twice."""
     ready()
     while True:
-        variant = hear()["id"]
-        print(f'{{"id": {variant}, "type": "unable", "message": "no"}}\n' * 2, end="", flush=True)
+        number = receive()["id"]
+        print(f'{{"id": {number}, "type": "unable", "message": "no"}}\n' * 2, end="", flush=True)
 
 
 def dies_later():
-    """Answers, and dies of it when the answer is out."""
+    """Dies after its message is sent."""
     ready()
-    say(id=hear()["id"], type="unable", message="no")
+    send(id=receive()["id"], type="unable", message="no")
     time.sleep(0.3)
     sys.exit(7)
 
 
 def closes_stdin():
-    """Answers once, and wants to hear nothing more."""
+    """Sends one message, and closes its stdin."""
     ready()
-    say(id=hear()["id"], type="unable", message="no")
+    send(id=receive()["id"], type="unable", message="no")
     os.close(0)
     time.sleep(600)
 
 
 def closes_stdout():
-    """Answers once, and says nothing more."""
+    """Sends one message, and closes its stdout."""
     ready()
-    say(id=hear()["id"], type="unable", message="no")
+    send(id=receive()["id"], type="unable", message="no")
     os.close(1)
     time.sleep(600)
 
@@ -86,87 +86,89 @@ def no_outputs():
     """Gives a list where outputs have names."""
     ready()
     while True:
-        say(id=hear()["id"], type="answer", outputs=[1])
+        send(id=receive()["id"], type="result", outputs=[1])
 
 
 def too_deep():
-    """Nests deeper than anyone reads."""
+    """Nests deeper than the reader allows."""
     ready()
-    while hear():
+    while receive():
         print("[" * 200_000, flush=True)
 
 
 def no_dtype():
-    """Has a dtype that is half of one."""
+    """Has an incomplete dtype."""
     ready()
     while True:
-        say(id=hear()["id"], type="answer", outputs={"Y": {"dtype": "(", "shape": [0], "data": ""}})
+        send(id=receive()["id"], type="result", outputs={"Y": {"dtype": "(", "shape": [0], "data": ""}})
 
 
 def negative_shape():
-    """Leaves a size to whoever reads it."""
+    """Has a negative size."""
     ready()
     while True:
-        say(id=hear()["id"], type="answer", outputs={"Y": {"dtype": "float32", "shape": [-1], "data": "AAAAAA=="}})
+        send(id=receive()["id"], type="result", outputs={"Y": {"dtype": "float32", "shape": [-1], "data": "AAAAAA=="}})
 
 
 def endless_nothing():
-    """Has no tensor, and that a million times a million times."""
+    """Has an array of objects with 10^12 cells."""
     ready()
     while True:
-        say(id=hear()["id"], type="answer", outputs={"Y": {"dtype": "object", "shape": [10**6, 10**6], "data": None}})
+        send(
+            id=receive()["id"], type="result", outputs={"Y": {"dtype": "object", "shape": [10**6, 10**6], "data": None}}
+        )
 
 
 def providers_by_number():
-    """Counts its providers."""
+    """Sends a number where providers have names."""
     ready(providers=5)
     sys.stdin.read()
 
 
 def no_object():
-    """Answers a list."""
+    """Sends a list."""
     ready()
-    while hear():
+    while receive():
         print("[1]", flush=True)
 
 
 def another_id():
-    """Answers another variant."""
+    """Sends the id of another request."""
     ready()
-    while hear():
-        say(id=99, type="unable", message="")
+    while receive():
+        send(id=99, type="unable", message="")
 
 
 def true_id():
-    """Says that it is so, instead of to what."""
+    """Sends true as the id."""
     ready()
-    while hear():
-        say(id=True, type="unable", message="")
+    while receive():
+        send(id=True, type="unable", message="")
 
 
 def short_data():
     """Sends fewer bytes than its shape has."""
     ready()
     while True:
-        say(id=hear()["id"], type="answer", outputs={"Y": {"dtype": "float32", "shape": [9], "data": "AAAA"}})
+        send(id=receive()["id"], type="result", outputs={"Y": {"dtype": "float32", "shape": [9], "data": "AAAA"}})
 
 
 def unknown_dtype():
-    """Has a type of its own."""
+    """Has an unknown dtype."""
     ready()
     while True:
-        say(id=hear()["id"], type="answer", outputs={"Y": {"dtype": "posit", "shape": [0], "data": ""}})
+        send(id=receive()["id"], type="result", outputs={"Y": {"dtype": "posit", "shape": [0], "data": ""}})
 
 
-def unknown_reply():
-    """Shrugs."""
+def unknown_type():
+    """Sends an unknown type of message."""
     ready()
     while True:
-        say(id=hear()["id"], type="shrug")
+        send(id=receive()["id"], type="shrug")
 
 
 def deaf():
-    """Ignores SIGTERM, starts a child that does too, and never answers."""
+    """Ignores SIGTERM, starts a child that does too, and never returns."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     subprocess.Popen([sys.executable, __file__, "sleeper"])
     ready()
@@ -174,22 +176,22 @@ def deaf():
 
 
 def sleeper():
-    """Stays."""
+    """Does not end."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     time.sleep(600)
 
 
 def dies():
-    """Dies of every variant."""
+    """Dies of every request."""
     ready()
-    hear()
+    receive()
     sys.exit(9)
 
 
 def panics():
     """Dies with a long backtrace."""
     ready()
-    hear()
+    receive()
     print("panicked: the window is empty", *(f"  {i}: frame\n      at /somewhere/x.c:{i}" for i in range(200)),
           "x" * 2000, "note: that is all", sep="\n", file=sys.stderr, flush=True)  # fmt: skip
     sys.exit(101)
@@ -203,5 +205,5 @@ def endless():
 
 if __name__ == "__main__":
     if sys.argv[1] not in ("sleeper", "endless"):
-        hear()
+        receive()
     globals()[sys.argv[1]]()

@@ -88,7 +88,7 @@ def hangs(X, attributes):
 def talks(X, attributes):
     """Prints where the answers go, from Python and from below it."""
     print("hello from Python", flush=True)
-    os.write(1, b'{"id": 1, "type": "answer"}\n')
+    os.write(1, b'{"id": 1, "type": "result"}\n')
     sys.stdin.close()
     return right(X, attributes)
 

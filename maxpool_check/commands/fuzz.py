@@ -20,15 +20,7 @@ from maxpool_check.corpus.known_file import read_all_known
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.corpus.writing import case_file
 from maxpool_check.fuzzing.search import Discovery, SearchCounts
-from maxpool_check.fuzzing.seeds import (
-    Baseline,
-    FuzzPlan,
-    NewDiscoveries,
-    Searcher,
-    SeedResult,
-    remote_baselines,
-    remote_search,
-)
+from maxpool_check.fuzzing.seeds import Baseline, FuzzPlan, Searcher, SeedResult, remote_baselines, remote_search
 from maxpool_check.judging.known import KnownDivergence
 from maxpool_check.reporting.tensors import coordinates
 from maxpool_check.results.record import ExitCode
@@ -218,7 +210,7 @@ class _Report:
         self.baselines = baselines
         self._descriptions = {baseline.description.name: baseline.description for baseline in baselines}
         self._counts = {name: SearchCounts() for name in self._descriptions}
-        self._discoveries = NewDiscoveries(baselines)
+        self._known = {baseline.description.name: set(baseline.known) for baseline in baselines}
 
     def count(self, result: SeedResult) -> None:
         """Add the counts of a seed; a search that was stopped early may have none."""
@@ -229,8 +221,9 @@ class _Report:
 
     def show(self, seed: int, number: int, discovery: Discovery) -> None:
         """Write and print a discovery, if it is new."""
-        if not self._discoveries.add(discovery):
+        if discovery.signature in self._known[discovery.target]:
             return
+        self._known[discovery.target].add(discovery.signature)
         self._new += 1
         path = self._write(discovery, self.plan.origin(seed, number))
         case = discovery.case

@@ -71,7 +71,7 @@ def _target(name: str, check: bool) -> dict[str, Any]:
         with TargetSession(Target(parse(name))) as session:
             profile = session.profile
             about = {"starts": True, **msgspec.structs.asdict(profile.description)}
-            about |= {"dtypes": profile.limits.dtypes, "spatial": profile.limits.spatial}
+            about |= {"dtypes": profile.dtypes, "spatial": profile.spatial}
             if check:
                 case = smallest(profile.description.speaks)
                 judgement = run_case(session, case, (Y_ONLY,)).judgements[Y_ONLY]

@@ -1,1 +1,1 @@
-"""Cases that nobody wrote: drawn at random, asked, and kept where they show something new."""
+"""Random cases: drawn, run, and kept where they show a new divergence."""

@@ -1,11 +1,12 @@
-"""Draws cases of a document with Hypothesis: the same seed, the same cases.
+"""Draws cases of a document with Hypothesis: the same seed draws the same cases.
 
-A geometry is drawn backwards, from the number of windows to the size of X, so that every draw is one. Values come from a
-small palette of special ones, so that whole windows of them occur.
+A geometry is drawn backwards, from the number of windows to the size of X, so that every draw is valid. Values come from a
+small palette of special values, so that whole windows of them occur.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +31,7 @@ from maxpool_check.specifications.roles import Attribute, Role
 from maxpool_check.specifications.specification import Specification
 
 BATCH = 100
-"""So many cases are drawn at once; each batch has a seed of its own."""
+"""How many cases are drawn at once; each batch has its own seed."""
 
 _CHANNELS = (1, 2, 3, 16)
 _BATCHES = (1, 2)
@@ -42,25 +43,23 @@ _ACTIVATIONS: tuple[dict[Role, Any], ...] = (
 _Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 _FAR = 3**80
-"""What numbers are drawn from. Hypothesis prefers those that stand in the modules that happen to be imported; none of them
-is as large, so that what is drawn depends on the seed alone."""
+"""Offset of all drawn numbers. Hypothesis prefers numbers that occur in the imported modules; none of them is as large, so
+the draws depend on the seed alone."""
 
 
 def generate(spec: str, start: int, *, invalid: bool = False) -> Iterator[Case]:
-    """Cases without end, none of them twice. ``invalid``: such as the document excludes, and no others."""
+    """Distinct cases without end. ``invalid``: only cases that the document excludes, otherwise none of them."""
     document = specification(spec)
     drawn: set[str] = set()
-    batch = 0
-    while True:
-        for case in draw_batch(document, start * 1_000_003 + batch, invalid=invalid):
+    for batch in itertools.count(start * 1_000_003):
+        for case in draw_batch(document, batch, invalid=invalid):
             if case.sha256 not in drawn:
                 drawn.add(case.sha256)
                 yield case
-        batch += 1
 
 
 def draw_batch(document: Specification, number: int, *, invalid: bool) -> list[Case]:
-    """Those of :data:`BATCH` cases, drawn from a seed, that the document allows; or, of ``invalid`` ones, excludes."""
+    """The cases, of :data:`BATCH` drawn from a seed, that the document allows; if ``invalid``, those that it excludes."""
     cases: list[Case] = []
 
     @seed(number)
@@ -73,7 +72,7 @@ def draw_batch(document: Specification, number: int, *, invalid: bool) -> list[C
         if isinstance(case.resolved, Refused) == invalid:
             cases.append(case)
 
-    # Another thread of the process may use it meanwhile; no strategy here does.
+    # Another thread may use the module meanwhile; no strategy here does.
     warnings.filterwarnings("ignore", "Do not use the `random` module", HypothesisDeprecationWarning)
     collect()
     return cases
@@ -85,21 +84,20 @@ def _cases(draw: _Draw, document: Specification, invalid: bool) -> Case:
     choices = _choices(draw, document, len(axes))
     dtype = _dtype(draw, document.dtypes)
     sizes, attributes = _sizes_and_attributes(document, axes, choices)
+    # Some of the attributes at their default are left out.
     attributes = {
-        # Of what has its default, some is left out.
         name: value
         for name, value in attributes.items()
         if value != document.attributes[name].default_for(len(axes)) or draw(st.booleans())
     }
-    channels = _one_of(draw, _CHANNELS) if document.channel_multiple == 1 else document.channel_multiple
-    shape = document.layout.arranged((_one_of(draw, _BATCHES), channels, *sizes))
+    channels = _choice(draw, _CHANNELS) if document.channel_multiple == 1 else document.channel_multiple
+    shape = document.layout.arranged((_choice(draw, _BATCHES), channels, *sizes))
     if invalid:
         attributes, shape = _excluded(draw, attributes, shape)
     X = _values(draw, shape, NUMPY[dtype])
     return Case(
-        id="fuzz:case", title="Drawn at random", spec=document.name, covers=(), tags=("fuzz",), X=X,
-        attributes=attributes, outputs=("Y", "Indices") if document.indices else ("Y",), policies=document.policies,
-        expect=None, erratum=None, origin=Origin("fuzz", 0, 0),
+        id="fuzz:case", title="Drawn at random", spec=document.name, tags=("fuzz",), X=X, attributes=attributes,
+        outputs=("Y", "Indices") if document.indices else ("Y",), policies=document.policies, origin=Origin("fuzz", 0, 0),
     )  # fmt: skip
 
 
@@ -107,29 +105,26 @@ def _integer(draw: _Draw, low: int, high: int) -> int:
     return int(draw(st.integers(_FAR + low, _FAR + high))) - _FAR
 
 
-def _one_of(draw: _Draw, values: Sequence[Any]) -> Any:
+def _choice(draw: _Draw, values: Sequence[Any]) -> Any:
     return values[_integer(draw, 0, len(values) - 1)]
 
 
 def _axes(draw: _Draw, document: Specification) -> list[Axis]:
-    dilates, starts = has_role(document, Role.DILATION), has_role(document, Role.START)
-    if starts:
+    dilates = has_role(document, Role.DILATION)
+    if has_role(document, Role.START):
         axes = [_axis(draw, dilates, pads=False) for _ in range(document.ranks[0])]
-        return [_cropped(axis, _integer(draw, 0, 2)) for axis in axes]
+        starts = [_integer(draw, 0, 2) for _ in axes]
+        # The same windows after cells that none of them reaches.
+        return [replace(axis, size=axis.size + start, begin=-start) for axis, start in zip(axes, starts, strict=True)]
     # Four axes are rare: most runtimes have three at most.
     ranks = [rank for rank in document.ranks for _ in range(1 if rank > 3 else 4)]
-    return [_axis(draw, dilates, pads=True) for _ in range(_one_of(draw, ranks))]
-
-
-def _cropped(axis: Axis, start: int) -> Axis:
-    """The same windows behind cells that none of them reaches."""
-    return replace(axis, size=axis.size + start, begin=-start)
+    return [_axis(draw, dilates, pads=True) for _ in range(_choice(draw, ranks))]
 
 
 def _axis(draw: _Draw, dilates: bool, *, pads: bool) -> Axis:
     output, kernel, stride = _integer(draw, 1, 3), _integer(draw, 1, 3), _integer(draw, 1, 3)
     dilation = _integer(draw, 1, 3) if dilates else 1
-    # What the windows cover, and what the stride leaves over.
+    # The cells that the windows cover, and those that the stride leaves over.
     covered = (kernel - 1) * dilation + 1 + (output - 1) * stride + _integer(draw, 0, stride - 1)
     # A padding as large as the kernel is rare: most runtimes refuse it.
     largest = kernel - 1 + (_integer(draw, 0, 19) == 0) if pads else 0
@@ -139,7 +134,7 @@ def _axis(draw: _Draw, dilates: bool, *, pads: bool) -> Axis:
 
 
 def _choices(draw: _Draw, document: Specification, rank: int) -> dict[Role, Any]:
-    """What the attributes say beside the geometry, drawn in the order of the document."""
+    """What the attributes mean beside the geometry, drawn in the order of the document."""
     # A seed draws the same of every version of ONNX's operator, less what a version does not have.
     newest: Mapping[str, Attribute] = VERSIONS[-1].attributes if document.onnx else {}
     choices: dict[Role, Any] = {}
@@ -147,13 +142,14 @@ def _choices(draw: _Draw, document: Specification, rank: int) -> dict[Role, Any]
         role, meanings = attribute.role, tuple(attribute.values.values())
         drawn: dict[Role, Any] = {}
         if role is Role.ACTIVATION:
-            drawn = _one_of(draw, _ACTIVATIONS)
+            drawn = _choice(draw, _ACTIVATIONS)
         elif role is Role.INDEX_AXIS:
             drawn = {role: _integer(draw, 0, rank + 1)}
-        elif meanings:
+        elif len(meanings) > 1:
             # Explicit pads come twice as often.
-            options = [AutoPad.EXPLICIT, *meanings] if role is Role.AUTO_PAD else meanings
-            drawn = {role: _one_of(draw, options) if len(meanings) > 1 else meanings[0]}
+            drawn = {role: _choice(draw, [AutoPad.EXPLICIT, *meanings] if role is Role.AUTO_PAD else meanings)}
+        elif meanings:
+            drawn = {role: meanings[0]}
         choices |= drawn if name in document.attributes else {}
     return choices
 
@@ -163,25 +159,25 @@ def _sizes_and_attributes(
 ) -> tuple[list[int], dict[str, Any]]:
     """The spatial sizes of X, and all attributes."""
     auto_pad = choices.get(Role.AUTO_PAD, AutoPad.EXPLICIT)
-    has_default_pads = any(
-        attribute.role in (Role.PADS, Role.PADS_BY_AXIS, Role.BEGIN) and attribute.default is not None
-        for attribute in document.attributes.values()
-    )
-    if auto_pad is not AutoPad.EXPLICIT and (has_default_pads or auto_pad is AutoPad.VALID):
-        # The pads are ignored, so that the windows lie on X alone.
-        sizes = [axis.size + axis.begin + axis.end for axis in axes]
-    else:
-        sizes = [axis.size for axis in axes]
-    if auto_pad is not AutoPad.EXPLICIT and has_default_pads:
-        axes = [replace(axis, begin=0, end=0) for axis in axes]
+    sizes = [axis.size for axis in axes]
+    if auto_pad is not AutoPad.EXPLICIT:
+        has_default_pads = any(
+            attribute.role in (Role.PADS, Role.PADS_BY_AXIS, Role.BEGIN) and attribute.default is not None
+            for attribute in document.attributes.values()
+        )
+        if has_default_pads or auto_pad is AutoPad.VALID:
+            # The pads are ignored, so that the windows lie on X alone.
+            sizes = [axis.size + axis.begin + axis.end for axis in axes]
+        if has_default_pads:
+            axes = [replace(axis, begin=0, end=0) for axis in axes]
     return sizes, attributes_of_roles(document, {**roles_of(tuple(axes)), **choices})
 
 
 def _values(draw: _Draw, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Each cell one of a few values, most of them the first, so that whole windows hold nothing else; or ascending."""
+    """A few values, mostly the first of them, so that whole windows hold nothing else; or ascending numbers."""
     size = int(np.prod(shape))
     pool = _pool(dtype)
-    palette = [_one_of(draw, pool) for _ in range(_integer(draw, 0, 4))]
+    palette = [_choice(draw, pool) for _ in range(_integer(draw, 0, 4))]
     if not palette:
         return (np.arange(size) % 100).astype(dtype).reshape(shape)
     stream = random.Random(_integer(draw, 0, 2**32 - 1))
@@ -194,7 +190,7 @@ def _pool(dtype: np.dtype) -> list[Any]:
     if not is_float(dtype):
         return [lowest(dtype), highest(dtype), *small, *([-1, -2] if dtype.kind == "i" else [])]
     subnormal = float(ml_dtypes.finfo(dtype).smallest_subnormal)
-    # What most scans start from comes more often than what they meet on their way.
+    # The values that scans start from come more often than others.
     return [
         -np.inf, -np.inf, -np.inf, np.inf, np.nan, np.nan, lowest(dtype), highest(dtype), -0.0, subnormal, -subnormal, -1,
         0.5, *small,
@@ -202,26 +198,24 @@ def _pool(dtype: np.dtype) -> list[Any]:
 
 
 def _dtype(draw: _Draw, dtypes: Sequence[str]) -> str:
-    """One of a document's; most runtimes have kernels of their own for float32 and float64."""
+    """A dtype of a document, float32 and float64 more often: most runtimes have special kernels for them."""
     if len(dtypes) == 1:
         return dtypes[0]
     common = [name for name in dtypes if name in ("float32", "float64")]
-    return str(_one_of(draw, [*dtypes, *common, *common]))
+    return str(_choice(draw, [*dtypes, *common, *common]))
 
 
 def _excluded(
     draw: _Draw, attributes: dict[str, Any], shape: tuple[int, ...]
 ) -> tuple[dict[str, Any], tuple[int, ...]]:
-    """One thing made wrong; where the document allows it after all, the case is not used."""
-    name = _one_of(draw, sorted(attributes))
+    """The attributes and shape with one mistake; a case that the document allows nevertheless is not used."""
+    name = _choice(draw, sorted(attributes))
     value = attributes[name]
     wrong: list[Any] = ["WRONG", "NONE", ""] if isinstance(value, str) else [2, 0, -1, 2**31]
     if isinstance(value, list):
         place = _integer(draw, 0, len(value) - 1)
         wrong = [[*value[:place], entry, *value[place + 1 :]] for entry in (0, -1, 1000)] + [value[:-1], [*value, 1]]
-    way = _integer(draw, 0, len(wrong) + 1)
-    if way == len(wrong):
-        return {key: kept for key, kept in attributes.items() if key != name}, shape
-    if way == len(wrong) + 1:
-        return attributes, shape[:-1]
-    return {**attributes, name: wrong[way]}, shape
+    changed = [{**attributes, name: entry} for entry in wrong]
+    changed.append({key: kept for key, kept in attributes.items() if key != name})
+    number = _integer(draw, 0, len(changed))
+    return (changed[number], shape) if number < len(changed) else (attributes, shape[:-1])

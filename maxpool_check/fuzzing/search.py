@@ -28,7 +28,7 @@ class GivenUp(RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class Discovery:
-    """Kinds that a target was not known to show, with the smallest case of them that was found."""
+    """Kinds that a target was not known to show, with a small case that shows them."""
 
     target: str
     variant: Variant
@@ -42,7 +42,7 @@ class Discovery:
 
     @property
     def signature(self) -> Signature:
-        """What decides whether it is new."""
+        """The key that decides whether it is new."""
         return self.variant, frozenset(self.kinds)
 
 
@@ -71,7 +71,7 @@ class Search:
     _deaths: int = field(default=0, init=False)
 
     def add_known(self, cases: Iterable[Case]) -> None:
-        """Run cases that were found before: what they show is not new."""
+        """Run cases of earlier searches: what they show is not new."""
         for case in cases:
             case_run = run_case(self.session, case)
             self.known |= {(variant, frozenset(case_run.judgements[variant].kinds)) for variant in case_run.diverging}
@@ -89,35 +89,33 @@ class Search:
             if (variant, frozenset(kinds)) not in self.known:
                 self.known.add((variant, frozenset(kinds)))
                 small = shrunk(self.session, case_run, variant)
-                discoveries.append(Discovery(self.session.profile.description.name, variant, kinds, small))
+                discoveries.append(Discovery(case_run.target, variant, kinds, small))
         return discoveries
 
     def _count_deaths(self, case_run: CaseRun) -> None:
         for variant_result in case_run.results.values():
             outcome = variant_result.outcome
-            died = isinstance(outcome, (Crashed, TimedOut, Failed))
-            self._deaths = self._deaths + 1 if died else 0
+            self._deaths = self._deaths + 1 if isinstance(outcome, (Crashed, TimedOut, Failed)) else 0
             if self._deaths >= DEATHS_IN_A_ROW:
                 last = outcome.why if isinstance(outcome, Failed) else "it died or returned nothing in time"
-                name = self.session.profile.description.name
-                raise GivenUp(f"{name} was given up after {self._deaths} in a row: {last}")
+                raise GivenUp(f"{case_run.target} was given up after {self._deaths} in a row: {last}")
 
 
 def known_signatures(session: TargetSession, known: Sequence[KnownDivergence]) -> set[Signature]:
     """What the known divergences that cover a target expect of any case, by variant."""
-    entries = [
-        entry for entry in known if covers(entry, session.profile.description) and not entry.expired(date.today())
-    ]
     return {
         (variant, frozenset(kind for kind in entry.kinds if shows(variant, kind)))
-        for entry in entries
+        for entry in known
+        if covers(entry, session.profile.description) and not entry.expired(date.today())
         for variant in (ALL_VARIANTS if entry.variants is None else entry.variants)
     }
 
 
 def shrunk(session: TargetSession, case_run: CaseRun, variant: Variant) -> Case:
-    """The smallest case found that shows the same fault in a variant."""
+    """A smaller case that shows the same fault in a variant."""
     signature = case_run.signature(variant)
-    return shrink(
-        case_run.case, lambda case: run_case(session, case).signature(variant) == signature, tries(case_run, variant)
-    )
+
+    def keeps(case: Case) -> bool:
+        return run_case(session, case).signature(variant) == signature
+
+    return shrink(case_run.case, keeps, tries(case_run, variant))

@@ -1,7 +1,7 @@
-"""Searches from many seeds: each is a search of its own, with targets started for it.
+"""Searches from many seeds. Each is separate, with targets started for it.
 
-What a search finds depends on its seed and on what was known before any of them; what of it is new, on the order of the
-seeds. Neither depends on the number of processes, or on which seed is done first.
+The discoveries of a search depend on its seed and on what was known before all searches; which of them are new depends on
+the order of the seeds. Neither depends on the number of processes, or on which seed is done first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from maxpool_check.targets.target import Target
 
 @dataclass(frozen=True)
 class FuzzPlan:
-    """What is searched from every seed: the targets, and what is drawn: at most ``cases``, for at most ``seconds``."""
+    """What every seed searches: the targets, and at most ``cases`` of a document, for at most ``seconds``."""
 
     targets: tuple[TargetName, ...]
     timeout: float
@@ -52,7 +52,7 @@ class FuzzPlan:
 
 @dataclass(frozen=True)
 class Baseline:
-    """A target before anything is drawn: its description, and what it is known to show."""
+    """A target before the search: its description, and the divergences that it is known to show."""
 
     description: TargetDescription
     known: frozenset[Signature]
@@ -60,9 +60,9 @@ class Baseline:
 
 @dataclass
 class SeedResult:
-    """What the search from one seed has found: counts by target, and discoveries with the number of the drawn case.
+    """The result of the search from a seed: counts by target, and discoveries with the number of the drawn case.
 
-    ``error`` is why a target ended it early, if one did; ``complete`` is false where it was stopped.
+    ``error`` is why a target ended it early, if one did; ``complete`` is false if the search was stopped.
     """
 
     seed: int
@@ -73,7 +73,7 @@ class SeedResult:
 
 
 class Searcher:
-    """Searches in one thread. Targets are started for each seed: they may remember the one before."""
+    """Searches in one thread. Targets are started for each seed, since they may keep state."""
 
     def __init__(self, plan: FuzzPlan) -> None:
         self._plan = plan
@@ -81,7 +81,7 @@ class Searcher:
         self._sessions: list[TargetSession] = []
 
     def baselines(self, known: Sequence[KnownDivergence], earlier: Sequence[Case]) -> list[Baseline]:
-        """What is known of every target; ``earlier`` cases are run to see. Raises ``CannotStart``."""
+        """The baselines of all targets; ``earlier`` cases are run for them. Raises ``CannotStart``."""
         with self._started() as sessions:
             searches = [Search(session, known_signatures(session, known)) for session in sessions]
             for search in searches:
@@ -94,19 +94,16 @@ class Searcher:
         result: SeedResult,
         report: Callable[[int, Sequence[Discovery]], None] = lambda *_: None,
     ) -> None:
-        """Search from a seed, and fill in the result; ``report`` is told what each drawn case shows for the first time.
+        """Search from a seed and fill in the result; ``report`` gets the number and the discoveries of each drawn case.
 
         Raises ``PoolLost`` where the targets are not those of the baselines.
         """
         try:
             with self._started() as sessions:
-                check_same_targets(
-                    [session.profile.description for session in sessions],
-                    [baseline.description for baseline in baselines],
-                )
-                searches = [
-                    Search(session, set(baseline.known)) for session, baseline in zip(sessions, baselines, strict=True)
-                ]
+                descriptions = [session.profile.description for session in sessions]
+                check_same_targets(descriptions, [baseline.description for baseline in baselines])
+                pairs = zip(sessions, baselines, strict=True)
+                searches = [Search(session, set(baseline.known)) for session, baseline in pairs]
                 result.counts += [search.counts for search in searches]
                 for number, case in enumerate(self._plan.draw(result.seed), 1):
                     discoveries = [discovery for search in searches for discovery in search.run(case)]
@@ -123,9 +120,7 @@ class Searcher:
         for session in list(self._sessions):
             session.end()
 
-    def close(self) -> None:
-        """End the search."""
-        self.end()
+    close = end
 
     @contextlib.contextmanager
     def _started(self) -> Iterator[list[TargetSession]]:
@@ -139,20 +134,6 @@ class Searcher:
                     session.end()
                 _ = session.profile
             yield self._sessions
-
-
-class NewDiscoveries:
-    """Tells what is new in the results of seeds, taken in the order of the seeds."""
-
-    def __init__(self, baselines: Sequence[Baseline]) -> None:
-        self._known = {baseline.description.name: set(baseline.known) for baseline in baselines}
-
-    def add(self, discovery: Discovery) -> bool:
-        """Whether a discovery is new; it is not new a second time."""
-        known = self._known[discovery.target]
-        is_new = discovery.signature not in known
-        known.add(discovery.signature)
-        return is_new
 
 
 def remote_baselines(

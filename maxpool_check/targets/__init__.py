@@ -1,1 +1,1 @@
-"""Who is asked: target names, isolated environments, and the worker process that asks one runtime."""
+"""Runtimes to test: names of targets, isolated environments, workers, and the requests that execute a case."""

@@ -9,11 +9,18 @@ from maxpool_check.targets.name import TargetName
 
 
 @dataclass(frozen=True)
-class TargetLimits:
-    """What a target does not accept at all; None: anything."""
+class TargetProfile:
+    """A target, as its program describes it.
 
-    dtypes: tuple[str, ...] | None
-    spatial: tuple[int, ...] | None
+    ``dtypes`` and ``spatial``, numbers of spatial axes, are all that it accepts; None: anything. ``settings`` are the
+    variations that its program supports.
+    """
+
+    name: TargetName
+    description: TargetDescription
+    dtypes: tuple[str, ...] | None = None
+    spatial: tuple[int, ...] | None = None
+    settings: tuple[str, ...] = ()
 
     def exclude(self, dtype: str, axes: int) -> str | None:
         """Why a tensor of this dtype, over so many spatial axes, is not accepted; None if it is."""
@@ -22,13 +29,3 @@ class TargetLimits:
         if self.spatial is not None and axes not in self.spatial:
             return f"it has no MaxPool over {axes} spatial axes"
         return None
-
-
-@dataclass(frozen=True)
-class TargetProfile:
-    """A target as it has introduced itself. ``settings`` are the variations that its program supports."""
-
-    name: TargetName
-    description: TargetDescription
-    limits: TargetLimits
-    settings: tuple[str, ...]

@@ -1,6 +1,6 @@
 """Isolated environments: one per released version of a runtime, created once and kept in the user's cache.
 
-Their own dependencies are imported on first use: most runs test what is installed.
+Some dependencies are imported on first use: most runs test what is installed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import textwrap
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import uv
 from packaging.version import Version
@@ -54,7 +53,11 @@ def interpreter(distribution: str, version: str) -> Path:
             if not _python(final).exists():
                 # The interpreter that the environment was created with may have been removed since.
                 shutil.rmtree(final, ignore_errors=True)
-                _make(final, distribution, version)
+                # Renamed when complete, so that an interrupted run leaves nothing incomplete.
+                with tempfile.TemporaryDirectory(prefix=f"{name}.", dir=final.parent) as partial:
+                    requirements = [f"{distribution}=={version}", *companions(distribution, version)]
+                    _fill(Path(partial, "environment"), sys.executable, requirements)
+                    Path(partial, "environment").rename(final)
     except OSError as error:
         raise CannotMake(f"cannot write to {cache()}: {error}; set MAXPOOL_CHECK_CACHE to a writable folder") from error
     return _python(final)
@@ -71,17 +74,6 @@ def fresh(folder: Path, requirements: Sequence[str]) -> Path:
 
 def _python(folder: Path) -> Path:
     return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-
-
-def _make(final: Path, distribution: str, version: str) -> None:
-    # Created next to its final place and renamed when complete, so that an interrupted run leaves nothing incomplete.
-    partial = Path(tempfile.mkdtemp(prefix=f"{final.name}.", dir=final.parent))
-    try:
-        requirements = [f"{distribution}=={version}", *companions(distribution, version)]
-        _fill(partial / "environment", sys.executable, requirements)
-        (partial / "environment").rename(final)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _fill(folder: Path, python: str, requirements: Sequence[str]) -> None:
@@ -103,47 +95,39 @@ def _fill(folder: Path, python: str, requirements: Sequence[str]) -> None:
     )
 
 
+_PLUGINS = {"onnxruntime-ep-webgpu": ("0", "0.4.0"), "onnxruntime-qnn": ("2", "2.7.0")}
+"""Distributions that contain a provider only: since which release, and the newest tested release."""
+
+
 def companions(distribution: str, version: str) -> list[str]:
     """What is installed with a release: numpy, and what the release needs but does not declare."""
+    release = Version(version)
     if distribution == "openvino":
         # numpy itself has no type for bfloat16.
         return ["numpy", "ml_dtypes"]
-    plugin = _PLUGINS.get(distribution)
-    if plugin is not None and Version(version) >= Version(plugin.first):
-        return [_onnxruntime_for(plugin, version), "numpy"]
+    since, tested = _PLUGINS.get(distribution, (None, ""))
+    if since is not None and release >= Version(since):
+        # The ONNX Runtime is pinned, since results depend on both; releases after 1.26 cannot load onnxruntime-qnn 2.0 to 2.3.
+        pin = "==1.26.0" if Version("2") <= release < Version("2.4") else "==1.31.1"
+        return [f"onnxruntime{pin if release <= Version(tested) else ''}", "numpy"]
     # Releases before 1.19 are built against numpy 1 and do not declare it.
-    return ["numpy<2"] if distribution.startswith("onnxruntime") and Version(version) < Version("1.19") else ["numpy"]
-
-
-class _Plugin(NamedTuple):
-    """A distribution that contains a provider only, since its release ``first``; ``tested`` is the newest tested."""
-
-    first: str
-    tested: str
-
-
-_PLUGINS = {"onnxruntime-ep-webgpu": _Plugin("0", "0.4.0"), "onnxruntime-qnn": _Plugin("2", "2.7.0")}
-"""Releases of onnxruntime-qnn before 2 contain an ONNX Runtime."""
-
-
-def _onnxruntime_for(plugin: _Plugin, version: str) -> str:
-    """The ONNX Runtime to install with a plugin: pinned, since results depend on both."""
-    if Version("2") <= Version(version) < Version("2.4"):
-        return "onnxruntime==1.26.0"  # later releases cannot load the plugin
-    return "onnxruntime==1.31.1" if Version(version) <= Version(plugin.tested) else "onnxruntime"
+    return ["numpy<2"] if distribution.startswith("onnxruntime") and release < Version("1.19") else ["numpy"]
 
 
 def explain(message: str, distribution: str) -> str:
     """An error message of uv about a distribution, indented, and what to do about it."""
-    advice = "uv manages the environments; its settings (UV_DEFAULT_INDEX and others) apply."
-    if "network was disabled" in message:
-        advice = "uv runs offline (UV_OFFLINE). Environments created before work without a package index."
-    elif "there is no version" in message or "not found in the package registry" in message:
-        advice = f"The index has no such release; for a list, see https://pypi.org/project/{distribution}/#history."
-    elif "Failed to fetch" in message or "error sending request" in message:
-        advice = "The package index or Python download cannot be reached. Environments created before work without it."
-    elif "ABI tag" in message:
-        advice = "The release has no wheel for this Python; use ?python=PATH with an interpreter that has it installed."
+    missing = f"The index has no such release; for a list, see https://pypi.org/project/{distribution}/#history."
+    unreachable = "The package index or Python download cannot be reached. Environments created before work without it."
+    advice_by_part = {
+        "network was disabled": "uv runs offline (UV_OFFLINE). Environments created before work without a package index.",
+        "there is no version": missing,
+        "not found in the package registry": missing,
+        "Failed to fetch": unreachable,
+        "error sending request": unreachable,
+        "ABI tag": "The release has no wheel for this Python; use ?python=PATH with an interpreter that has it installed.",
+    }
+    other = "uv manages the environments; its settings (UV_DEFAULT_INDEX and others) apply."
+    advice = next((advice for part, advice in advice_by_part.items() if part in message), other)
     return f"{textwrap.indent(message.strip(), '    ')}\n{advice}"
 
 

@@ -29,8 +29,8 @@ class BadTarget(ValueError):
 class TargetName:
     """A parsed target name.
 
-    ``version`` None means the installed version; ``provider`` None the runtime's default. ``function`` is PATH.py and
-    FUNCTION of a ``python:`` target, ``program`` the arguments of a ``command:`` target.
+    ``version`` is None for the installed version, ``provider`` for the runtime's default. ``function`` is PATH.py and
+    FUNCTION of a ``python:`` target, ``program`` the program and arguments of a ``command:`` target.
     """
 
     text: str
@@ -57,7 +57,7 @@ class TargetName:
 def parse(text: str) -> TargetName:
     """Parse a target name. Raises :class:`BadTarget`."""
     if text.startswith(("python:", "command:")):
-        return _kernel(text)
+        return _parse_kernel(text)
     match = _PATTERN.fullmatch(text)
     if not match:
         raise BadTarget(f"'{text}' is not RUNTIME[==VERSION][@PROVIDER][?key=value&...]")
@@ -70,7 +70,7 @@ def parse(text: str) -> TargetName:
         except InvalidVersion as error:
             raise BadTarget(f"'{version}' is not a version, in '{text}'; write e.g. 1.23.2") from error
     try:
-        options = dict(parse_qsl(match["options"] or "", strict_parsing=True) if match["options"] else [])
+        options = dict(parse_qsl(match["options"], strict_parsing=True)) if match["options"] else {}
     except ValueError as error:
         raise BadTarget(f"the options of '{text}' are not key=value&key=value") from error
     if version is not None and "python" in options:
@@ -78,17 +78,18 @@ def parse(text: str) -> TargetName:
     return TargetName(text, runtime, version, match["provider"], options)
 
 
-def _kernel(text: str) -> TargetName:
+def _parse_kernel(text: str) -> TargetName:
     """A user's kernel: a function, or a program that implements the protocol."""
-    if text.startswith("python:"):
-        path, _, function = text.removeprefix("python:").rpartition(":")
+    runtime, _, rest = text.partition(":")
+    if runtime == "python":
+        path, _, function = rest.rpartition(":")
         if not path.endswith(".py") or not function.isidentifier():
             raise BadTarget(f"'{text}' is not python:PATH.py:FUNCTION")
-        return TargetName(text, "python", function=(path, function))
+        return TargetName(text, runtime, function=(path, function))
     try:
-        program = shlex.split(text.removeprefix("command:"))
+        program = tuple(shlex.split(rest))
     except ValueError as error:
         raise BadTarget(f"'{text}' is not command:PROGRAM ARG...: {error}") from error
     if not program:
         raise BadTarget(f"'{text}' is not command:PROGRAM ARG...")
-    return TargetName(text, "command", program=tuple(program))
+    return TargetName(text, runtime, program=program)

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from maxpool_check.reference.activation import Activation, Function
 from maxpool_check.reference.dtypes import NUMPY, rounded
+from maxpool_check.targets.protocol import Request
 
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
 """The newest operator set that the installed onnx supports."""
@@ -18,8 +20,11 @@ NEWEST_OPSET = onnx.defs.onnx_opset_version()
 SINCE = {Function.RELU: 1, Function.LEAKY_RELU: 1, Function.CLIP: 11}
 """The first operator set with each activation in its present form: the bounds of Clip were attributes before 11."""
 
-SMALLEST = {"kernel_shape": [1]}
-"""The attributes of the smallest MaxPool, over one spatial axis."""
+
+def smallest_request(opset: int, domain: str = "") -> Request:
+    """A request for the smallest MaxPool, over one spatial axis."""
+    X, attributes = np.zeros((1, 1, 1), np.float32), {"kernel_shape": [1]}
+    return Request(X, ("Y",), build(opset, attributes, "float32", X.shape, ("Y",), domain=domain), attributes)
 
 
 def build(
@@ -55,18 +60,14 @@ def _without_attributes(
     opset: int, dtype: str, shape: tuple[int, ...], outputs: tuple[str, ...], activation: Activation | None, domain: str
 ) -> onnx.ModelProto:
     """The model of a MaxPool without attributes, which models of the same shape share."""
-    element = getattr(TensorProto, dtype.upper().replace("FLOAT64", "DOUBLE") if dtype != "float32" else "FLOAT")
+    element = helper.np_dtype_to_tensor_dtype(NUMPY[dtype])
     pooled = outputs if activation is None else ("maxima", *outputs[1:])
-    nodes: list[NodeProto] = [helper.make_node("MaxPool", ["X"], pooled, domain=domain)]
-    constants: list[TensorProto] = []
-    if activation is not None:
-        node, constants = _activation(activation, dtype)
-        nodes.append(node)
+    node, constants = (None, []) if activation is None else _activation(activation, dtype)
     # The sizes of the outputs are symbolic: the runtime infers them.
     rank = [f"D{axis}" for axis in range(len(shape))]
     types = {"Y": element, "Indices": TensorProto.INT64}
     graph = helper.make_graph(
-        nodes,
+        [helper.make_node("MaxPool", ["X"], pooled, domain=domain), *([node] if node is not None else [])],
         "maxpool",
         [helper.make_tensor_value_info("X", element, shape)],
         [helper.make_tensor_value_info(name, types[name], rank) for name in outputs],

@@ -1,4 +1,4 @@
-"""A worker process: started, given requests, and survived."""
+"""A worker process: its start, its requests and outcomes, and its end."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ MOST_BYTES = 2**30
 """The longest line a worker may write: far more than the largest tensor, less than the memory of a machine."""
 
 PIPE_BYTES = 2**15
-"""So many bytes fit into a pipe: a write of no more, on top of what is unread, does not block."""
+"""How many bytes fit into a pipe: a write does not block if it and what is unread are no more."""
 
 _STDERR_SHOWN = 300
 _STDERR_READ = 2**16
@@ -55,7 +55,7 @@ class CannotStart(RuntimeError):
 
 
 def adapter(python: str, name: str) -> list[str]:
-    """The program that is the adapter of a runtime, under some Python."""
+    """The program that runs the adapter of a runtime with this Python."""
     return [python, "-c", _BOOT, str(Path(__file__).parent), name]
 
 
@@ -74,10 +74,13 @@ class Worker:
         Raises :class:`CannotStart`.
         """
         self._program = program[0]
+        if memory is not None:
+            # By the shell, before the program starts: no limit of this process changes.
+            program = ["/bin/sh", "-c", f'ulimit -v {max(1, memory // 1024)} && exec "$@"', "sh", *program]
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the worker)
         try:
             self._process = subprocess.Popen(
-                _with_memory_limit(program, memory),
+                program,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
@@ -87,17 +90,19 @@ class Worker:
             )
         except OSError as error:
             self._stderr.close()
-            raise CannotStart(f"{program[0]} cannot be run: {error.strerror}") from error
+            raise CannotStart(f"{self._program} cannot be run: {error.strerror}") from error
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        self._unanswered: deque[tuple[int, int]] = deque()
-        self._description: dict[str, Any] | None = None
         self._closed_pipe: str | None = None
         self._ended = self._expired = False
         self.executed = 0
         """How many requests have had an outcome."""
         # A thread reads, so that waiting can have a time limit on every operating system.
         threading.Thread(target=self._read_lines, daemon=True).start()
-        self._write_line(json.dumps({"protocol": PROTOCOL, "options": dict(options)}).encode() + b"\n", START_SECONDS)
+        try:
+            self.write(json.dumps({"protocol": PROTOCOL, "options": dict(options)}).encode() + b"\n", START_SECONDS)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def pid(self) -> int:
@@ -109,76 +114,9 @@ class Worker:
         """Whether it can execute another request."""
         return not self._ended and self._process.poll() is None
 
-    @property
-    def unanswered_bytes(self) -> int:
-        """The size of the requests that have no outcome yet."""
-        return sum(size for _, size in self._unanswered)
-
-    @property
+    @cached_property
     def description(self) -> dict[str, Any]:
-        """What the program says of itself; waits until it is ready. Raises :class:`CannotStart`."""
-        if self._description is None:
-            self._description = self._introduction()
-        return self._description
-
-    def write(self, number: int, request: bytes, seconds: float) -> None:
-        """Send a request, a line of JSON with this ``id``.
-
-        It does not block if the unanswered requests and this one fit into a pipe, or if there is none.
-        """
-        self._unanswered.append((number, len(request)))
-        self._write_line(request, seconds)
-
-    def read(self, seconds: float) -> Outcome:
-        """The outcome of the oldest request without one, which may take ``seconds`` from now on.
-
-        Raises :class:`CannotStart` if the program never became ready.
-        """
-        _ = self.description
-        number, _ = self._unanswered.popleft()
-        try:
-            # Behind a closed pipe there is only what was written before.
-            line = self._next_line(_EXIT_SECONDS if self._closed_pipe else seconds)
-            if not line:
-                return TimedOut(seconds) if self._expired else self._death()
-            outcome = outcome_of(_parsed(line), number)
-        except TimeoutError:
-            if self._closed_pipe is not None:
-                return self._death()
-            self._end()
-            return TimedOut(seconds)
-        except Exception as error:
-            # Whatever a program writes, it does not end the run.
-            self._end()
-            return Failed(f"the worker broke the protocol: {error}")
-        self.executed += 1
-        return outcome
-
-    def end(self) -> None:
-        """Kill the process and all that it has started. From any thread."""
-        self._end()
-
-    def close(self) -> None:
-        """End it and close its pipes. From the thread that reads."""
-        self._end()
-        self._process.wait()
-        for stream in (self._process.stdin, self._stderr):
-            with contextlib.suppress(OSError):
-                if stream is not None:
-                    stream.close()
-
-    def _end(self) -> None:
-        self._ended = True
-        if self._process.returncode is None:
-            # Otherwise its number may be another process's by now.
-            self._kill_group()
-
-    def _kill_group(self) -> None:
-        # What a runtime or a kernel has started goes with it.
-        with contextlib.suppress(OSError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-
-    def _introduction(self) -> dict[str, Any]:
+        """The program's description of itself; waits until it is ready. Raises :class:`CannotStart`."""
         try:
             line = self._next_line(START_SECONDS)
             if not line:
@@ -187,19 +125,20 @@ class Worker:
                 raise CannotStart(f"the worker died while starting: {why}".rstrip())
             message = _parsed(line)
         except TimeoutError:
-            self._end()
+            self.end()
             raise CannotStart("it was not ready in time") from None
         except ValueError as error:
-            self._end()
+            self.end()
             raise CannotStart(f"{self._program} does not speak the worker's protocol: {error}") from error
         if message.get("type") == "ready" and message.get("protocol") == PROTOCOL:
             return message
-        self._end()
+        self.end()
         if message.get("type") == "ready":
             raise CannotStart(f"it speaks version {message.get('protocol')} of the protocol, not version {PROTOCOL}")
         raise CannotStart(str(message.get("message", f"the worker wrote {str(message)[:200]}")))
 
-    def _write_line(self, line: bytes, seconds: float) -> None:
+    def write(self, line: bytes, seconds: float) -> None:
+        """Send a request. It does not block if this line and those without an outcome fit into a pipe."""
         stream = self._process.stdin
         assert stream is not None
         # Only what does not fit into the pipe can block, and only a worker that hangs makes it block for long.
@@ -210,22 +149,66 @@ class Worker:
             stream.write(line)
             stream.flush()
         except OSError:
-            # What it has written can still be read; its death is seen after that.
-            self._closed_pipe = self._closed_pipe or "stdin"
+            # What the worker has written can still be read; its death is noticed after that.
+            self._closed_pipe = "stdin"
         finally:
             if limit is not None:
                 limit.cancel()
 
+    def read(self, number: int, seconds: float) -> Outcome:
+        """The outcome of the oldest request without one, which has this ``id`` and may take ``seconds`` from now on.
+
+        Raises :class:`CannotStart` if the program never became ready.
+        """
+        _ = self.description
+        try:
+            # After the pipe is closed, there is only what was written before.
+            line = self._next_line(_EXIT_SECONDS if self._closed_pipe else seconds)
+            if not line:
+                return TimedOut(seconds) if self._expired else self._death()
+            outcome = outcome_of(_parsed(line), number)
+        except TimeoutError:
+            if self._closed_pipe:
+                return self._death()
+            self.end()
+            return TimedOut(seconds)
+        except Exception as error:
+            # Whatever a program writes, it does not end the run.
+            self.end()
+            return Failed(f"the worker broke the protocol: {error}")
+        self.executed += 1
+        return outcome
+
+    def end(self) -> None:
+        """Kill the process and its children. From any thread."""
+        self._ended = True
+        if self._process.returncode is None:
+            # Otherwise its number may be another process's by now.
+            self._kill_group()
+
+    def close(self) -> None:
+        """End it and close its pipes. From the thread that reads."""
+        self.end()
+        self._process.wait()
+        for stream in (self._process.stdin, self._stderr):
+            with contextlib.suppress(OSError):
+                if stream is not None:
+                    stream.close()
+
+    def _kill_group(self) -> None:
+        with contextlib.suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
     def _expire(self) -> None:
         self._expired = True
-        self._end()
+        self.end()
 
     def _read_lines(self) -> None:
         """Read lines until the end of the stream, which is an empty line in the queue. In a thread of its own."""
         stream = self._process.stdout
         assert stream is not None
         with contextlib.suppress(OSError, ValueError):
-            for line in _lines(stream):
+            while line := stream.readline(MOST_BYTES + 1):
                 self._lines.put(line)
         self._lines.put(b"")
         stream.close()
@@ -249,11 +232,11 @@ class Worker:
                 raise TimeoutError
 
     def _death(self) -> Crashed | Failed:
-        """How the process has ended instead of returning something."""
+        """How the process ended."""
         try:
             status = self._process.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
-            self._end()
+            self.end()
             return Failed(f"the worker broke the protocol: it closed its {self._closed_pipe or 'stdout'}")
         self._ended = True
         self._kill_group()
@@ -272,11 +255,6 @@ class Worker:
         return f"{text[:_STDERR_SHOWN].rstrip()}\n...\n{text[-_STDERR_SHOWN:].lstrip()}"
 
 
-def _lines(stream: Any) -> Iterator[bytes]:
-    while line := stream.readline(MOST_BYTES + 1):
-        yield line
-
-
 def _parsed(line: bytes) -> dict[str, Any]:
     """A line as a JSON object. Raises ``ValueError``."""
     if len(line) > MOST_BYTES:
@@ -290,13 +268,6 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return message
 
 
-def _with_memory_limit(program: Sequence[str], memory: int | None) -> list[str]:
-    if memory is None:
-        return list(program)
-    # By the shell, before the program starts: nothing of this process is changed for it.
-    return ["/bin/sh", "-c", f'ulimit -v {max(1, memory // 1024)} && exec "$@"', "sh", *program]
-
-
 def _how(status: int) -> str:
     try:
         return f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
@@ -307,7 +278,6 @@ def _how(status: int) -> str:
 def _environment(isolated: bool) -> dict[str, str]:
     environment = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "1"}
     if isolated:
-        for name in ("PYTHONPATH", "PYTHONHOME"):
-            environment.pop(name, None)
+        environment = {name: environment[name] for name in environment.keys() - {"PYTHONPATH", "PYTHONHOME"}}
         environment["PYTHONNOUSERSITE"] = "1"
     return environment

@@ -18,8 +18,8 @@ from maxpool_check.targets.worker.tensors import decode, encode
 class Request:
     """What a worker executes: X as the runtime takes it, the outputs, and the model or the attributes.
 
-    ``setting`` is one that the program supports. ``excluded``: the document excludes the graph; a runtime that runs it all
-    the same may have damaged its own memory, so that its process executes nothing else.
+    ``setting`` is one that the program supports. ``excluded``: the document excludes the graph; a runtime that runs it
+    nevertheless may damage its own memory, so its process executes nothing else.
     """
 
     X: np.ndarray
@@ -37,8 +37,9 @@ class Request:
             "attributes": dict(self.attributes),
             "inputs": {"X": encode(self.X)},
             "outputs": list(self.outputs),
-            **({"setting": self.setting} if self.setting is not None else {}),
         }
+        if self.setting is not None:
+            message["setting"] = self.setting
         return json.dumps(message).encode() + b"\n"
 
 
@@ -51,7 +52,7 @@ def outcome_of(message: Mapping[str, Any], number: int) -> Outcome:
     # To Python, true equals 1.
     if isinstance(identity, bool) or identity != number:
         raise ValueError(f"the message for request {number} has the id {identity!r}")
-    if message["type"] == "answer":
+    if message["type"] == "result":
         outputs = {name: np.asarray(decode(tensor)) for name, tensor in message["outputs"].items()}
         return Returned(outputs, message.get("provider"))
     if message["type"] == "refusal":
@@ -61,6 +62,6 @@ def outcome_of(message: Mapping[str, Any], number: int) -> Outcome:
     return Failed(_text(message["message"]))
 
 
-def _text(words: object) -> str:
-    # A kernel's own words may hold what no encoding can write.
-    return str(words).encode(errors="backslashreplace").decode()
+def _text(message: object) -> str:
+    # The message of a kernel may contain what no encoding can write.
+    return str(message).encode(errors="backslashreplace").decode()

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, Outcome, RefusedByTarget, Returned
-from maxpool_check.results.variants import BATCH_SPLIT, CHANNELS_PERMUTED, OLDEST_OPSET, Variant, variants_of
+from maxpool_check.results.variants import OLDEST_OPSET, Variant, variants_of
 from maxpool_check.specifications.inverse import NotExpressible, all_attributes, is_list_of_numbers
 from maxpool_check.specifications.onnx import VERSIONS
 from maxpool_check.specifications.opsets import Graph, oldest_opset_for, opset_for
@@ -23,15 +20,13 @@ from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.translation import Translation, translate
 
-_SMALLEST = np.zeros((1, 1, 1), np.float32)
-
 
 @dataclass(frozen=True, eq=False)
 class SecondLook:
     """A request that shows whether a refusal concerns MaxPool at all.
 
     It is executed ``after`` outcomes of these types. If its own outcome is of the type ``rules_out``, the case counts as
-    not executed, for ``reason``.
+    not executed, for this ``reason``.
     """
 
     request: Request
@@ -45,9 +40,8 @@ class PlannedRequest:
     """A request, and the translation that its outputs must be converted back from."""
 
     request: Request
-    translation: Translation | None = None
+    translation: Translation
     opset: int | None = None
-    steps: tuple[str, ...] = ()
     second_look: SecondLook | None = None
 
 
@@ -78,17 +72,29 @@ class VariantResult:
 
 def plan(case: Case, variants: Collection[Variant], target: TargetProfile) -> list[VariantPlan]:
     """How a case is executed on a target, in those of the variants that apply to it, in order of execution."""
-    applicable = variants_of(case.outputs, case.specification.domain, variants)
-    return [_plan(case, variant, target) for variant in applicable]
+    plans = []
+    for variant in variants_of(case.outputs, case.specification.domain, variants):
+        try:
+            if variant.in_domain:
+                parts = [_in_domain(case, variant, target)]
+            else:
+                parts = [_translated(part, variant, target) for part in variations.parts(case, variant.variation)]
+            plans.append(VariantPlan(case, variant, tuple(parts)))
+        except NotExpressible as error:
+            plans.append(VariantPlan(case, variant, not_executed=str(error)))
+    return plans
 
 
 def second_looks(plans: Sequence[VariantPlan], outcomes: Sequence[Sequence[Outcome]]) -> list[SecondLook | None]:
     """For each plan the second look that the outcomes of its requests call for, if they do."""
-    looks = []
-    for variant_plan, of_plan in zip(plans, outcomes, strict=True):
-        number = _first_without_outputs(of_plan)
-        look = variant_plan.parts[number].second_look if number is not None else None
-        looks.append(look if look is not None and isinstance(of_plan[number or 0], look.after) else None)
+    looks: list[SecondLook | None] = []
+    for variant_plan, plan_outcomes in zip(plans, outcomes, strict=True):
+        look = None
+        if variant_plan.parts:
+            part, outcome = _decisive(variant_plan, plan_outcomes)
+            if part.second_look is not None and isinstance(outcome, part.second_look.after):
+                look = part.second_look
+        looks.append(look)
     return looks
 
 
@@ -98,25 +104,24 @@ def result(
     """The result of a variant from the outcomes of its requests, and of its second look if there was one."""
     if not variant_plan.parts:
         return VariantResult(NotExecuted(variant_plan.not_executed))
-    number = _first_without_outputs(outcomes)
-    part = variant_plan.parts[-1 if number is None else number]
-    outcome = outcomes[-1 if number is None else number]
+    part, outcome = _decisive(variant_plan, outcomes)
     look = part.second_look
     if look is not None and second is not None and isinstance(second, look.rules_out):
         refusal = second if isinstance(second, RefusedByTarget) else outcome
         assert isinstance(refusal, RefusedByTarget)
         return VariantResult(NotExecuted(f"{look.reason}: {refusal.status}: {refusal.message}"))
-    converted = [_converted(each, one, target) for each, one in zip(variant_plan.parts, outcomes, strict=True)]
-    failed = _first_without_outputs(converted)
-    if failed is not None:
-        part, outcome = variant_plan.parts[failed], converted[failed]
-    else:
-        outcome = _combined(variant_plan, [each for each in converted if isinstance(each, Returned)])
-    return VariantResult(outcome, part.opset, part.steps, part.request)
+    converted = [_converted(*pair, target) for pair in zip(variant_plan.parts, outcomes, strict=True)]
+    part, outcome = _decisive(variant_plan, converted)
+    if isinstance(outcome, Returned):
+        outputs = [each.outputs for each in converted if isinstance(each, Returned)]
+        outcome = replace(outcome, outputs=variations.whole(variant_plan.case, variant_plan.variant.variation, outputs))
+    return VariantResult(outcome, part.opset, part.translation.steps, part.request)
 
 
-def _first_without_outputs(outcomes: Sequence[Outcome]) -> int | None:
-    return next((number for number, outcome in enumerate(outcomes) if not isinstance(outcome, Returned)), None)
+def _decisive(variant_plan: VariantPlan, outcomes: Sequence[Outcome]) -> tuple[PlannedRequest, Outcome]:
+    """The first request without outputs and its outcome; the last request if all have outputs."""
+    pairs = list(zip(variant_plan.parts, outcomes, strict=True))
+    return next((pair for pair in pairs if not isinstance(pair[1], Returned)), pairs[-1])
 
 
 def _converted(part: PlannedRequest, outcome: Outcome, target: TargetProfile) -> Outcome:
@@ -125,36 +130,9 @@ def _converted(part: PlannedRequest, outcome: Outcome, target: TargetProfile) ->
         return outcome
     if part.opset is not None and outcome.provider != target.description.provider:
         return Failed(f"wrong provider: {outcome.provider} ran the node, not {target.description.provider}")
-    if part.translation is None:
-        return outcome
     by_plane = target.description.indices == "plane"
     outputs = {name: part.translation.output(name, value, by_plane=by_plane) for name, value in outcome.outputs.items()}
     return replace(outcome, outputs=outputs)
-
-
-def _combined(variant_plan: VariantPlan, outcomes: Sequence[Returned]) -> Returned:
-    variation = variant_plan.variant.variation
-    if variation not in (BATCH_SPLIT, CHANNELS_PERMUTED):
-        return outcomes[-1]
-    assert variation is not None
-    outputs = variations.whole(variant_plan.case, variation, [outcome.outputs for outcome in outcomes])
-    return replace(outcomes[0], outputs=outputs)
-
-
-def _plan(case: Case, variant: Variant, target: TargetProfile) -> VariantPlan:
-    variation = variant.variation
-    try:
-        if variation in (BATCH_SPLIT, CHANNELS_PERMUTED):
-            assert variation is not None
-            base = variant.base
-            parts = [_translated(part, base, target) for part in variations.parts(case, variation)]
-        elif variant.in_domain:
-            parts = [_in_domain(case, variant, target)]
-        else:
-            parts = [_translated(case, variant, target)]
-    except NotExpressible as error:
-        return VariantPlan(case, variant, not_executed=str(error))
-    return VariantPlan(case, variant, tuple(parts))
 
 
 def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:
@@ -167,38 +145,36 @@ def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedR
         case.specification, case.attributes, dtype, case.X.shape, case.resolved,
         indices=variant.has_indices, language="onnx" if description.speaks == "attributes" else description.speaks,
     )  # fmt: skip
-    excluded = target.limits.exclude(dtype, len(graph.target.sizes(graph.shape)) - 2)
+    excluded = target.exclude(dtype, len(graph.target.sizes(graph.shape)) - 2)
     if excluded is not None and isinstance(case.resolved, Pooling):
         raise NotExpressible(excluded)
-    steps = graph.steps
     if variant.has_indices and description.indices == "plane":
-        steps = (*steps, "Indices counted in each plane, converted to the whole tensor")
+        graph = replace(graph, steps=(*graph.steps, "Indices counted in each plane, converted to the whole tensor"))
+    request = Request(graph.input(case.X), variant.outputs, b"", graph.attributes, setting)
     if description.newest_opset is not None:
-        return _as_model(case, variant, graph, steps, setting, description.newest_opset)
-    return _as_attributes(case, variant, graph, steps, setting, target)
+        return _as_model(case, variant, graph, request, description.newest_opset)
+    return _as_attributes(case, variant, graph, request, target)
 
 
 def _as_attributes(
-    case: Case, variant: Variant, graph: Translation, steps: tuple[str, ...], setting: str | None, target: TargetProfile
+    case: Case, variant: Variant, graph: Translation, request: Request, target: TargetProfile
 ) -> PlannedRequest:
     if variant.variation == OLDEST_OPSET:
         raise NotExpressible("it is not executed with ONNX models")
     if graph.activation is not None:
         raise NotExpressible("it executes MaxPool alone, without an activation")
-    attributes = graph.attributes
+    refused = isinstance(case.resolved, Refused)
     if target.description.speaks == "attributes":
         attributes = all_attributes(VERSIONS[-1].attributes, graph.attributes, max(len(graph.shape) - 2, 0))
-        if isinstance(case.resolved, Refused) and isinstance(_resolved_with(case, attributes), Pooling):
+        if refused and isinstance(replace(case, attributes=attributes).resolved, Pooling):
             raise NotExpressible("all attributes are passed, those that the case leaves out with their defaults")
-    excluded = isinstance(case.resolved, Refused) and target.name.is_released
-    request = Request(graph.input(case.X), variant.outputs, b"", attributes, setting, excluded=excluded)
-    return PlannedRequest(request, graph, None, steps)
+        request = replace(request, attributes=attributes)
+    request = replace(request, excluded=refused and target.name.is_released)
+    return PlannedRequest(request, graph)
 
 
-def _as_model(
-    case: Case, variant: Variant, graph: Translation, steps: tuple[str, ...], setting: str | None, newest: int
-) -> PlannedRequest:
-    dtype, X, outputs = name_of(case.X.dtype), graph.input(case.X), variant.outputs
+def _as_model(case: Case, variant: Variant, graph: Translation, request: Request, newest: int) -> PlannedRequest:
+    dtype = name_of(case.X.dtype)
     node = Graph(graph.attributes, dtype, graph.shape, case.policies, variant.has_indices)
     opset = opset_for(node, graph.onnx, newest)
     if opset is None:
@@ -210,18 +186,17 @@ def _as_model(
         if graph.activation is not None and opset < onnx_model.SINCE[graph.activation.function]:
             name = graph.activation.function.value
             raise NotExpressible(f"operator set {opset} has its MaxPool, and another {name}")
-    model = onnx_model.build(opset, graph.attributes, dtype, graph.shape, outputs, graph.activation)
-    request = Request(X, outputs, model, graph.attributes, setting)
-    second_look = None
-    if graph.activation is not None:
-        alone = onnx_model.build(opset, graph.attributes, dtype, graph.shape, outputs)
-        reason = "it refuses the activation, not MaxPool"
-        second_look = SecondLook(replace(request, model=alone), (RefusedByTarget,), Returned, reason)
-    return PlannedRequest(request, graph, opset, steps, second_look)
+    alone = onnx_model.build(opset, graph.attributes, dtype, graph.shape, variant.outputs)
+    request = replace(request, model=alone)
+    if graph.activation is None:
+        return PlannedRequest(request, graph, opset)
+    second_look = SecondLook(request, (RefusedByTarget,), Returned, "it refuses the activation, not MaxPool")
+    model = onnx_model.build(opset, graph.attributes, dtype, graph.shape, variant.outputs, graph.activation)
+    return PlannedRequest(replace(request, model=model), graph, opset, second_look)
 
 
 def _in_domain(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:
-    """A case in the operator domain of its own document, as it stands. Raises ``NotExpressible``."""
+    """A case in the operator domain of its own document, unchanged. Raises ``NotExpressible``."""
     document = case.specification
     assert document.domain is not None
     assert document.onnx is not None
@@ -230,23 +205,25 @@ def _in_domain(case: Case, variant: Variant, target: TargetProfile) -> PlannedRe
         # Others load such a model as well, and take the node for ONNX's.
         raise NotExpressible(f"{domain} is a domain of ONNX Runtime's own")
     second_look = None
-    if _may_be_refused(case):
+    resolved = case.resolved
+    has_empty_windows = case.X.size > 0 and isinstance(resolved, Pooling) and resolved.has_empty_windows
+    if isinstance(resolved, Refused) or resolved.refusable is not None or has_empty_windows:
         # A runtime without the operator refuses everything, or dies of what it infers; that is no evidence about this case.
-        smallest = onnx_model.build(opset, onnx_model.SMALLEST, "float32", _SMALLEST.shape, ("Y",), domain=domain)
-        request = Request(_SMALLEST, ("Y",), smallest, onnx_model.SMALLEST)
+        smallest = onnx_model.smallest_request(opset, domain)
         after = (RefusedByTarget, Crashed)
-        second_look = SecondLook(request, after, RefusedByTarget, f"it has no MaxPool in {domain}")
+        second_look = SecondLook(smallest, after, RefusedByTarget, f"it has no MaxPool in {domain}")
     attributes = {
         name: [float(entry) for entry in value] if is_list_of_numbers(document, name, value) else value
         for name, value in case.attributes.items()
     }
     model = onnx_model.build(opset, attributes, name_of(case.X.dtype), case.X.shape, variant.outputs, domain=domain)
-    steps = (f"in the operator domain {domain}",)
-    return PlannedRequest(Request(case.X, variant.outputs, model, attributes), None, opset, steps, second_look)
+    layout, steps = document.layout, (f"in the operator domain {domain}",)
+    unchanged = Translation(attributes, case.X.shape, layout, layout, steps=steps)
+    return PlannedRequest(Request(case.X, variant.outputs, model, attributes), unchanged, opset, second_look)
 
 
 def _setting(variant: Variant, target: TargetProfile) -> str | None:
-    """The setting that the target's program is told. Raises ``NotExpressible`` where it does not have it."""
+    """The setting for the target's program. Raises ``NotExpressible`` if it is required and not supported."""
     variation = variant.variation
     if variation is None or not variation.is_setting:
         return None
@@ -255,19 +232,3 @@ def _setting(variant: Variant, target: TargetProfile) -> str | None:
     if variation.required:
         raise NotExpressible(f"it has no setting for {variation.name}")
     return None
-
-
-def _resolved_with(case: Case, attributes: Mapping[str, Any]) -> Pooling | Refused:
-    """What the document makes of a case with these attributes."""
-    try:
-        return case.specification.pooling(attributes, name_of(case.X.dtype), case.X.shape, case.policies)
-    except Refused as refused:
-        return refused
-
-
-def _may_be_refused(case: Case) -> bool:
-    """Whether a refusal would be right, or say nothing."""
-    resolved = case.resolved
-    if isinstance(resolved, Refused):
-        return True
-    return resolved.refusable is not None or (case.X.size > 0 and resolved.has_empty_windows)

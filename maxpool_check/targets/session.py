@@ -15,7 +15,7 @@ from maxpool_check.targets.target import Target
 class TargetSession:
     """Executes requests on one target, in the order of submission; a death costs one request.
 
-    Requests are written ahead while the worker is busy. Close the session at the end; a context manager.
+    Requests are written ahead while the worker is busy. A context manager: close the session at the end.
     """
 
     def __init__(self, target: Target) -> None:
@@ -39,7 +39,7 @@ class TargetSession:
         return self._profile
 
     def submit(self, requests: Iterable[Request]) -> list[int]:
-        """Put requests in line; their numbers."""
+        """Queue requests; their numbers."""
         numbers = []
         for request in requests:
             self._submitted += 1
@@ -68,8 +68,7 @@ class TargetSession:
     def end(self) -> None:
         """Kill the worker, and start no other. From any thread."""
         self._ended = True
-        worker = self._worker
-        if worker is not None:
+        if (worker := self._worker) is not None:
             worker.end()
 
     def close(self) -> None:
@@ -111,31 +110,28 @@ class TargetSession:
             self._close_worker()
         while self._waiting and self.failure is None and self._may_write():
             try:
-                worker = self._start()
+                self._start().write(self._waiting[0][2], self.target.seconds)
+                self._written.append(self._waiting.popleft())
             except CannotStart as error:
                 self.failure = error
-                break
-            number, _, line = self._waiting[0]
-            worker.write(number, line, self.target.seconds)
-            self._written.append(self._waiting.popleft())
-        if self.failure is not None:
-            self._fail_all(self.failure)
+        self._fail_if_lost()
 
     def _may_write(self) -> bool:
-        if not self._written or self._worker is None:
+        if not self._written:
             return True
         _, request, line = self._waiting[0]
-        _, last, _ = self._written[-1]
-        return not (request.excluded or last.excluded) and self._worker.unanswered_bytes + len(line) <= PIPE_BYTES
+        if request.excluded or self._written[-1][1].excluded:
+            return False
+        return len(line) + sum(len(written) for _, _, written in self._written) <= PIPE_BYTES
 
     def _read_next(self) -> None:
         number, request, line = self._written[0]
         try:
             worker = self._start()
-            outcome = worker.read(self.target.seconds)
+            outcome = worker.read(number, self.target.seconds)
         except CannotStart as error:
             self.failure = self.target.cannot_start(error)
-            self._fail_all(self.failure)
+            self._fail_if_lost()
             return
         if isinstance(outcome, Crashed) and worker.executed:
             outcome = self._alone(number, line, outcome)
@@ -154,8 +150,8 @@ class TargetSession:
         self._close_worker()
         try:
             worker = self._start()
-            worker.write(number, line, self.target.seconds)
-            outcome = worker.read(self.target.seconds)
+            worker.write(line, self.target.seconds)
+            outcome = worker.read(number, self.target.seconds)
         except CannotStart:
             self._close_worker()
             return crash
@@ -164,8 +160,10 @@ class TargetSession:
             return outcome
         return Crashed(f"{crash.how} after other requests; executed alone, it does not crash", crash.stderr)
 
-    def _fail_all(self, error: CannotStart) -> None:
-        for number, _, _ in (*self._written, *self._waiting):
-            self._outcomes[number] = Failed(f"could not be started again: {error}", final=True)
-        self._written.clear()
-        self._waiting.clear()
+    def _fail_if_lost(self) -> None:
+        """Fail all requests without an outcome, if no worker can be started."""
+        if self.failure is not None:
+            failed = Failed(f"could not be started again: {self.failure}", final=True)
+            self._outcomes |= {number: failed for number, _, _ in (*self._written, *self._waiting)}
+            self._written.clear()
+            self._waiting.clear()

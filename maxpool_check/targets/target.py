@@ -7,16 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
 from maxpool_check.results.outcomes import RefusedByTarget, Returned
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.targets import environments, onnx_model
-from maxpool_check.targets.description import TargetLimits, TargetProfile
+from maxpool_check.targets.description import TargetProfile
 from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import START_SECONDS, CannotStart, Worker, adapter
-from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.runtimes import RUNTIMES
 
 _T = TypeVar("_T")
@@ -33,55 +30,49 @@ class Target:
         self.name = name
         self.seconds = seconds
         self._memory = memory
-        self._python = self._interpreter()
+        self._python = name.options.get("python", sys.executable)
+        if name.version is not None:
+            try:
+                self._python = str(environments.interpreter(RUNTIMES[name.runtime].distribution, name.version))
+            except environments.CannotMake as error:
+                raise CannotStart(f"{name} cannot be started: {error}") from error
 
     def worker(self) -> Worker:
         """A new process, which need not be ready yet. Raises :class:`CannotStart`."""
-        options: dict[str, Any] = {"provider": self.name.provider}
-        options["provider_options"] = {key: value for key, value in self.name.options.items() if key != "python"}
-        if self.name.program is not None:
-            return self._started(list(self.name.program), options, isolated=False)
-        if self.name.function is not None:
-            options["function"] = [str(Path(self.name.function[0]).resolve()), self.name.function[1]]
-            return self._started(adapter(self._python, "python"), options, isolated=False)
-        runtime = RUNTIMES[self.name.runtime]
-        options["distribution"] = runtime.distribution
-        return self._started(adapter(self._python, runtime.adapter), options, isolated=self._python != sys.executable)
-
-    def cannot_start(self, error: CannotStart) -> CannotStart:
-        """Why a worker could not be started, said of the target."""
-        hint = f"\nIf its environment is damaged, remove {self._folder}; it is made again." if self._folder else ""
-        return CannotStart(f"{self.name} cannot be started: {error}{hint}")
-
-    def _started(self, program: list[str], options: Mapping[str, Any], *, isolated: bool) -> Worker:
+        name, isolated = self.name, False
+        options: dict[str, Any] = {"provider": name.provider}
+        options["provider_options"] = {key: value for key, value in name.options.items() if key != "python"}
+        if name.program is not None:
+            program = list(name.program)
+        elif name.function is not None:
+            options["function"] = [str(Path(name.function[0]).resolve()), name.function[1]]
+            program = adapter(self._python, "python")
+        else:
+            runtime = RUNTIMES[name.runtime]
+            options["distribution"] = runtime.distribution
+            program, isolated = adapter(self._python, runtime.adapter), self._python != sys.executable
         try:
             return Worker(program, options, isolated=isolated, memory=self._memory)
         except CannotStart as error:
             raise self.cannot_start(error) from error
 
-    @property
-    def _folder(self) -> Path | None:
-        """The isolated environment, if it has one."""
-        return Path(self._python).parents[1] if self.name.version is not None else None
-
-    def _interpreter(self) -> str:
+    def cannot_start(self, error: CannotStart) -> CannotStart:
+        """The error of a worker that could not be started, with the target's name and what may help."""
+        hint = ""
         if self.name.version is not None:
-            try:
-                return str(environments.interpreter(RUNTIMES[self.name.runtime].distribution, self.name.version))
-            except environments.CannotMake as error:
-                raise CannotStart(f"{self.name} cannot be started: {error}") from error
-        return self.name.options.get("python", sys.executable)
+            hint = f"\nIf its environment is damaged, remove {Path(self._python).parents[1]}; it is made again."
+        return CannotStart(f"{self.name} cannot be started: {error}{hint}")
 
     def profile_of(self, worker: Worker) -> TargetProfile:
-        """What a worker of this target says of itself. Raises :class:`CannotStart`."""
+        """The profile of the target, as a worker describes it. Raises :class:`CannotStart`."""
         try:
             message = worker.description
         except CannotStart as error:
             raise self.cannot_start(error) from error
         try:
-            limits = TargetLimits(_list_of(message.get("dtypes"), str), _list_of(message.get("spatial"), int))
+            dtypes, spatial = _list_of(message.get("dtypes"), str), _list_of(message.get("spatial"), int)
             settings = _list_of(message.get("settings"), str) or ()
-            return TargetProfile(self.name, self._description(worker, message), limits, settings)
+            return TargetProfile(self.name, self._description(worker, message), dtypes, spatial, settings)
         except (TypeError, ValueError) as error:
             raise CannotStart(f"{self.name} describes itself in a way that cannot be read: {error}") from error
 
@@ -108,12 +99,9 @@ class Target:
 
     def _newest_opset(self, worker: Worker) -> int:
         """The newest operator set in which the smallest MaxPool runs, found by trying."""
-        X = np.zeros((1, 1, 1), np.float32)
         for opset in range(onnx_model.NEWEST_OPSET, 7, -1):
-            model = onnx_model.build(opset, onnx_model.SMALLEST, "float32", X.shape, ("Y",))
-            request = Request(X, ("Y",), model, onnx_model.SMALLEST)
-            worker.write(-opset, request.line(-opset), START_SECONDS)
-            outcome = worker.read(START_SECONDS)
+            worker.write(onnx_model.smallest_request(opset).line(opset), START_SECONDS)
+            outcome = worker.read(opset, START_SECONDS)
             if isinstance(outcome, Returned):
                 return opset
             if not isinstance(outcome, RefusedByTarget):

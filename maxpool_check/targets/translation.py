@@ -1,4 +1,4 @@
-"""A case of any document in what a runtime speaks."""
+"""A case of any document in the language of a runtime."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.reference.activation import Activation
-from maxpool_check.reference.geometry import Axis, Geometry, NoWindow
+from maxpool_check.reference.geometry import Axis, Geometry
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.numbering import of_whole_tensor
 from maxpool_check.reference.pooling import Pooling
@@ -19,15 +19,21 @@ from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import Specification
 from maxpool_check.targets.languages import LANGUAGES, Language
 
+_LAYOUT_WORDS = {
+    Layout.CHANNELS_FIRST: "channels first",
+    Layout.CHANNELS_LAST: "channels last",
+    Layout.IMAGE: "one image with its channels last",
+}
+
 
 @dataclass(frozen=True)
 class Translation:
-    """The attributes and the X of a runtime that say the same as a case, and the way there and back.
+    """The attributes and the X of a runtime that mean the same as a case, and how to convert X and the outputs.
 
-    ``attributes`` are those of the language, ``shape`` is that of the X it is handed. ``source`` is the layout of the case,
-    ``target`` that of the language. ``crop`` is what it sees of each spatial axis of the case's X. ``onnx`` is the version
-    whose meaning an ONNX graph has. ``activation`` is a node of its own behind the MaxPool. ``index_dtype`` is what the
-    case has its Indices in. ``steps`` says in words what is done; it is empty where the case is handed over as it stands.
+    ``attributes`` are those of the language, ``shape`` that of the runtime's X. ``source`` is the layout of the case,
+    ``target`` that of the language. ``crop`` is the part of each spatial axis of the case's X that the runtime gets. ``onnx``
+    is the version that defines an ONNX graph. ``activation`` is a separate node after the MaxPool. ``index_dtype`` is that
+    of the case's Indices. ``steps`` describes the translation; it is empty where the case is passed unchanged.
     """
 
     attributes: Mapping[str, Any]
@@ -44,16 +50,19 @@ class Translation:
         """X as the runtime takes it."""
         if X.ndim < 3 or (self.source is self.target and not self.crop):
             return X
-        core = self.source.to_core(X)
-        everything = (slice(None), slice(None))
-        return self.target.from_core(np.ascontiguousarray(core[everything + self.crop]))
+        parts = (slice(None), slice(None), *self.crop)
+        core = self.source.to_core(X)[parts]
+        return self.target.from_core(np.ascontiguousarray(core))
 
     def output(self, name: str, tensor: np.ndarray, *, by_plane: bool = False) -> np.ndarray:
-        """An output of the runtime as the case has it; unchanged where its shape is that of no such tensor.
+        """An output of the runtime as the case has it; not rearranged if its shape is not that of such a tensor.
 
         ``by_plane``: the runtime numbers the cells of each plane from 0.
         """
-        if tensor.ndim == len(self.shape) and self._is_whole(tensor.shape):
+        # An image is a single batch.
+        if tensor.ndim == len(self.shape) and (
+            self.source is not Layout.IMAGE or self.target.sizes(tensor.shape)[0] == 1
+        ):
             tensor = self.target.to_core(tensor)
             if by_plane and name == "Indices" and tensor.dtype.kind == "i":
                 tensor = of_whole_tensor(tensor, self.target.sizes(self.shape))
@@ -62,10 +71,6 @@ class Translation:
             narrow = tensor.astype(self.index_dtype)
             tensor = narrow if (narrow == tensor).all() else tensor
         return tensor
-
-    def _is_whole(self, shape: tuple[int, ...]) -> bool:
-        """Whether the case's layout has a place for all cells of an output of this shape: an image is one batch."""
-        return self.source is not Layout.IMAGE or self.target.sizes(shape)[0] == 1
 
 
 def translate(
@@ -80,12 +85,13 @@ def translate(
 ) -> Translation:
     """Translate a case with X of this dtype and shape, with Indices or without. Raises :class:`NotExpressible`.
 
-    Where the language is the document's own, the attributes are handed on as they are, right or wrong. Otherwise they are
-    made from the geometry, with explicit pads; cells that are left out are cropped.
+    If the language is the document's own, its attributes are passed unchanged, valid or not. Otherwise they are derived
+    from the geometry, with explicit pads; cells that are left out are cropped.
     """
     if language == "onnx" and document.onnx is not None:
         return _rearranged(document, document.onnx, attributes, shape, resolved, indices=indices)
-    if language == document.name and LANGUAGES[language].whole:
+    # A runtime of maxpool2d takes a TFLite model, which has a window and strides only.
+    if language == document.name != "xmos-maxpool2d":
         # Indices have the dtype that the runtime gives them.
         return Translation(attributes, shape, document.layout, document.layout)
     if isinstance(resolved, Refused):
@@ -104,18 +110,24 @@ def _rearranged(
     *,
     indices: bool,
 ) -> Translation:
+    """A case in ONNX's attributes: transposed, with its activation as a node."""
     beyond = set(document.attributes) - set(onnx.attributes)
-    own = {name: value for name, value in attributes.items() if name not in beyond}
-    if isinstance(resolved, Refused) and resolved.attribute in beyond:
+    activation = None
+    steps = _transposition(document.layout, Layout.CHANNELS_FIRST)
+    if isinstance(resolved, Pooling):
+        activation = resolved.activation
+        if indices and resolved.numbering.layout is not Layout.CHANNELS_FIRST:
+            raise NotExpressible("ONNX numbers the cells with the channels first, and the case wants them last")
+    elif resolved.attribute in beyond:
         raise NotExpressible(
             f"{document.title} excludes the graph for its {resolved.attribute}, which ONNX does not have"
         )
-    activation = resolved.activation if isinstance(resolved, Pooling) else None
-    if indices and isinstance(resolved, Pooling) and resolved.numbering.layout is not Layout.CHANNELS_FIRST:
-        raise NotExpressible("ONNX numbers the cells with the channels first, and the case wants them last")
+    if activation is not None:
+        parameters = f" {list(activation.parameters)}" if activation.parameters else ""
+        steps = (*steps, f"{activation.function.value}{parameters} as a node behind MaxPool")
     sizes = document.layout.sizes(shape) if len(shape) > 2 else shape
-    steps = (*_rearrangement(document.layout, Layout.CHANNELS_FIRST), *_behind(activation))
-    return Translation(own, sizes, document.layout, onnx=onnx, activation=activation, steps=steps)
+    kept = {name: value for name, value in attributes.items() if name not in beyond}
+    return Translation(kept, sizes, document.layout, onnx=onnx, activation=activation, steps=steps)
 
 
 def _from_geometry(
@@ -138,17 +150,18 @@ def _from_geometry(
     batch, channels = pooling.layout.sizes(shape)[:2]
     if language.layout is Layout.IMAGE and batch != 1:
         raise NotExpressible(f"{language.title} takes one image, not a batch of {batch}")
-    handed = language.layout.arranged((batch, channels, *(axis.size for axis in axes)))
-    attributes = _fitting(language, axes, dtype, handed, pooling, indices=indices)
+    runtime_shape = language.layout.arranged((batch, channels, *(axis.size for axis in axes)))
+    attributes = _attributes(language, axes, dtype, runtime_shape, pooling, indices=indices)
     steps = [f"{language.title} with {', '.join(f'{name}={value}' for name, value in attributes.items())}"]
     if crop:
         steps.append("X cropped to " + " x ".join(f"[{part.start}, {part.stop})" for part in crop))
-    steps += _rearrangement(pooling.layout, language.layout)
+    steps += _transposition(pooling.layout, language.layout)
     if indices and numbering.dtype != "int64":
         steps.append(f"Indices as {numbering.dtype}")
     return Translation(
-        attributes, handed, pooling.layout, language.layout, crop, index_dtype=numbering.dtype, steps=tuple(steps)
-    )
+        attributes, runtime_shape, pooling.layout, language.layout, crop,
+        index_dtype=numbering.dtype, steps=tuple(steps),
+    )  # fmt: skip
 
 
 def _kept(axis: Axis) -> slice:
@@ -157,35 +170,24 @@ def _kept(axis: Axis) -> slice:
     return slice(first, max(first, min(axis.size, axis.reach)) if axis.end < 0 else axis.size)
 
 
-def _fitting(
+def _attributes(
     language: Language, axes: Geometry, dtype: str, shape: tuple[int, ...], pooling: Pooling, *, indices: bool
 ) -> dict[str, Any]:
-    """The first of the language's candidates that has the same windows by its own sizes."""
+    """The first of the language's candidates that has the same windows."""
+    document = language.document
     for attributes in language.candidates(axes, pooling.numbering if indices else None):
+        if document is None:
+            return attributes
         try:
-            if language.sizes(attributes, dtype, shape) == pooling.output_sizes:
+            if document.pooling(attributes, dtype, shape, document.policies).output_sizes == pooling.output_sizes:
                 return attributes
-        except NoWindow:
-            continue
+        except Refused as refused:
+            raise NotExpressible(f"{document.title} excludes the graph: {refused}") from refused
     raise NotExpressible(
         f"{language.title} has no rounding that gives {list(pooling.output_sizes)} windows: "
         "one that starts in the end padding is dropped there, or kept"
     )
 
 
-def _rearrangement(source: Layout, target: Layout) -> tuple[str, ...]:
-    if source is target:
-        return ()
-    words = {
-        Layout.CHANNELS_FIRST: "channels first",
-        Layout.CHANNELS_LAST: "channels last",
-        Layout.IMAGE: "one image with its channels last",
-    }
-    return (f"X transposed to {words[target]}, the outputs back",)
-
-
-def _behind(activation: Activation | None) -> tuple[str, ...]:
-    if activation is None:
-        return ()
-    parameters = f" {list(activation.parameters)}" if activation.parameters else ""
-    return (f"{activation.function.value}{parameters} as a node behind MaxPool",)
+def _transposition(source: Layout, target: Layout) -> tuple[str, ...]:
+    return () if source is target else (f"X transposed to {_LAYOUT_WORDS[target]}, the outputs back",)

@@ -26,7 +26,7 @@ from maxpool_check.results.variants import DEFAULT_VARIANTS
 from maxpool_check.running.case_run import oracle_of
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.targets import requests
-from maxpool_check.targets.description import TargetLimits, TargetProfile
+from maxpool_check.targets.description import TargetProfile
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.worker.python_adapter import PythonFunction
@@ -85,7 +85,7 @@ def profile() -> TargetProfile:
         name=name, distribution="python", version="0", provider="CPUExecutionProvider", providers=(), session_options={},
         python="", numpy="", newest_opset=None, speaks="attributes",
     )  # fmt: skip
-    return TargetProfile(parse(name), description, TargetLimits(None, None), ())
+    return TargetProfile(parse(name), description)
 
 
 def _outcome(adapter: PythonFunction, request: Request) -> Outcome:

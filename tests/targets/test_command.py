@@ -30,7 +30,7 @@ def verdicts(done):
     return {name: count for name, count in done.json["summary"].items() if count}
 
 
-def test_the_example_in_c_answers_what_it_can_be_asked(cli, small, c_kernel):
+def test_the_example_in_c_executes_what_it_can_express(cli, small, c_kernel):
     done = cli("run", small, "-t", c_kernel, "--format", "json")
     assert done.code == 0, done.out
     assert verdicts(done) == {"cases": 6, "executions": 12, "conforms": 10, "not-expressible": 2}
@@ -38,7 +38,7 @@ def test_the_example_in_c_answers_what_it_can_be_asked(cli, small, c_kernel):
     assert (target["distribution"], target["version"], target["speaks"]) == ("example-c", "1.0", "attributes")
 
 
-def test_the_example_in_python_answers_more(cli, small):
+def test_the_example_in_python_executes_more(cli, small):
     done = cli("run", small, "-t", PYTHON, "--format", "json")
     assert done.code == 0, done.out
     assert verdicts(done) == {"cases": 6, "executions": 12, "conforms": 10, "undefined": 2}
@@ -68,7 +68,7 @@ NEIGHBOURS = ROOT / "tests/neighbours.py"
         ("true_id", 3, "the message for request 1 has the id True"),
         ("short_data", 3, "the worker broke the protocol"),
         ("unknown_dtype", 3, "the worker broke the protocol"),
-        ("unknown_reply", 3, "the worker broke the protocol"),
+        ("unknown_type", 3, "the worker broke the protocol"),
         ("no_outputs", 3, "the worker broke the protocol"),
         ("too_deep", 3, "the worker broke the protocol"),
         ("no_dtype", 3, "the worker broke the protocol"),
@@ -80,7 +80,7 @@ NEIGHBOURS = ROOT / "tests/neighbours.py"
         ("dies", 1, "exited with status 9"),
     ],
 )
-def test_a_bad_neighbour_ends_as_one_clear_outcome_and_the_others_are_asked(cli, small, subject, name, code, words):
+def test_a_bad_neighbour_ends_as_one_clear_outcome_and_the_others_are_executed(cli, small, subject, name, code, words):
     before = {process for process, _, _ in living()}
     bad, good = f"command:{sys.executable} {NEIGHBOURS} {name}", subject("right")
     done = cli("run", small, "-k", "small:ordinary", "-t", bad, "-t", good, "--timeout", "1", "--format", "json")

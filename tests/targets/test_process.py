@@ -1,4 +1,4 @@
-"""Workers: what they answer, and what becomes of those that do not."""
+"""Workers: their outcomes, and what becomes of those that die or hang."""
 
 import contextlib
 import sys
@@ -45,8 +45,8 @@ def subject():
 
 
 def send(worker, request, seconds=20.0):
-    worker.write(1, request.line(1), seconds)
-    return worker.read(seconds)
+    worker.write(request.line(1), seconds)
+    return worker.read(1, seconds)
 
 
 def start_target(target):
@@ -54,19 +54,19 @@ def start_target(target):
         return session.profile
 
 
-def ask(worker, x=X, seconds=20.0, **attributes):
+def execute(worker, x=X, seconds=20.0, **attributes):
     return send(worker, Request(x, ("Y", "Indices"), b"", {**ATTRIBUTES, **attributes}), seconds)
 
 
-def assert_answered(outcome):
+def assert_returned(outcome):
     assert isinstance(outcome, Returned), outcome
     assert outcome.outputs["Y"].tolist() == [[[[3.0]]]]
     assert outcome.outputs["Indices"].tolist() == [[[[3]]]]
 
 
-def test_an_answer(subject):
-    outcome = ask(subject("right"))
-    assert_answered(outcome)
+def test_outputs_are_returned(subject):
+    outcome = execute(subject("right"))
+    assert_returned(outcome)
     assert outcome.outputs["Y"].dtype == np.float32
 
 
@@ -76,7 +76,7 @@ def test_tensors_travel_bit_by_bit(subject, name):
 
     pattern = np.arange(256, dtype=f"u{NUMPY[name].itemsize}") << (8 * NUMPY[name].itemsize - 8)
     x = pattern.view(NUMPY[name]).reshape(1, 1, 16, 16)
-    outcome = ask(subject("right"), x, kernel_shape=[1, 1])
+    outcome = execute(subject("right"), x, kernel_shape=[1, 1])
     assert isinstance(outcome, Returned)
     number = ~np.isnan(x) if name not in ("int8", "uint8") else np.ones(x.shape, bool)
     assert (bits(outcome.outputs["Y"]) == bits(x))[number].all()
@@ -84,48 +84,48 @@ def test_tensors_travel_bit_by_bit(subject, name):
 
 
 def test_empty_tensors_travel(subject):
-    outcome = ask(subject("right"), np.zeros((0, 1, 2, 2), np.float32))
+    outcome = execute(subject("right"), np.zeros((0, 1, 2, 2), np.float32))
     assert isinstance(outcome, Returned)
     assert outcome.outputs["Y"].shape == (0, 1, 1, 1)
 
 
 def test_an_exception_is_a_refusal(subject):
-    outcome = ask(subject("refuses_everything"))
+    outcome = execute(subject("refuses_everything"))
     assert outcome == RefusedByTarget("NotImplementedError", "not today")
 
 
-def test_a_signal_is_a_crash_with_its_name_and_last_words(subject):
+def test_a_signal_is_a_crash_with_its_name_and_stderr(subject):
     worker = subject("dies_of_a_signal")
-    assert_answered(ask(worker))
-    assert ask(worker, strides=[0, 1]) == Crashed("killed by SIGFPE", "about to divide")
+    assert_returned(execute(worker))
+    assert execute(worker, strides=[0, 1]) == Crashed("killed by SIGFPE", "about to divide")
     assert not worker.alive
 
 
 def test_an_exit_is_a_crash_with_its_status(subject):
-    assert ask(subject("dies_always")) == Crashed("exited with status 7", "")
+    assert execute(subject("dies_always")) == Crashed("exited with status 7", "")
 
 
 def test_a_hang_is_ended_after_the_time(subject):
     worker = subject("hangs")
-    assert_answered(ask(worker))
-    assert ask(worker, np.zeros((1, 1, 2, 1), np.float32), seconds=0.5, kernel_shape=[1, 1]) == TimedOut(0.5)
+    assert_returned(execute(worker))
+    assert execute(worker, np.zeros((1, 1, 2, 1), np.float32), seconds=0.5, kernel_shape=[1, 1]) == TimedOut(0.5)
     assert not worker.alive
 
 
-def test_what_a_kernel_prints_cannot_be_mistaken_for_an_answer(subject):
+def test_what_a_kernel_prints_cannot_be_mistaken_for_a_message(subject):
     worker = subject("talks")
     for _ in range(3):
-        assert_answered(ask(worker))
+        assert_returned(execute(worker))
 
 
 def test_a_kernel_that_writes_into_its_input_harms_nobody(subject):
     worker = subject("changes_its_input")
     for _ in range(2):
-        assert_answered(ask(worker))
+        assert_returned(execute(worker))
 
 
-def test_one_output_where_two_were_asked(subject):
-    assert ask(subject("y_alone")) == NotExecuted("the function gives Y alone")
+def test_one_output_where_two_were_requested(subject):
+    assert execute(subject("y_alone")) == NotExecuted("the function returns Y only")
 
 
 def test_what_cannot_be_started():
@@ -144,13 +144,13 @@ def test_what_cannot_be_started():
         start_target(Target(parse("onnxruntime?python=/no/such/python")))
 
 
-def test_onnx_runtime_answers_refuses_and_names_its_provider():
+def test_onnx_runtime_returns_refuses_and_names_its_provider():
     target = Target(parse("onnxruntime"))
     worker = target.worker()
     try:
         model = build(12, {"kernel_shape": [2, 2]}, "float32", X.shape, ("Y", "Indices"))
         outcome = send(worker, Request(X, ("Y", "Indices"), model, {}))
-        assert_answered(outcome)
+        assert_returned(outcome)
         assert outcome.provider == "CPUExecutionProvider"
         unknown = build(12, {"kernel_shape": [2, 2], "foo": 1}, "float32", X.shape, ("Y",))
         refused = send(worker, Request(X, ("Y",), unknown, {}))
@@ -174,7 +174,7 @@ def test_onnx_runtime_answers_refuses_and_names_its_provider():
 def test_a_child_that_holds_the_pipes_open_holds_up_nobody(subject, name):
     worker = subject(name)
     started = time.monotonic()
-    outcome = ask(worker, seconds=2)
+    outcome = execute(worker, seconds=2)
     assert time.monotonic() - started < 10
     assert outcome == (TimedOut(2) if name == "forks_and_hangs" else Crashed("exited with status 3", ""))
     worker.close()
@@ -182,21 +182,21 @@ def test_a_child_that_holds_the_pipes_open_holds_up_nobody(subject, name):
 
 
 @pytest.mark.parametrize("name", ["gives_nothing", "gives_objects"])
-def test_an_answer_that_is_no_tensor_is_one_of_another_type(subject, name):
+def test_an_output_that_is_no_tensor_has_another_type(subject, name):
     worker = subject(name)
     outcome = send(worker, Request(X, ("Y",), b"", ATTRIBUTES))
     assert isinstance(outcome, Returned)
     assert outcome.outputs["Y"].dtype == object
 
 
-def test_a_value_too_many_is_no_answer(subject):
-    outcome = ask(subject("gives_three"))
+def test_a_value_too_many_is_a_refusal(subject):
+    outcome = execute(subject("gives_three"))
     assert isinstance(outcome, RefusedByTarget)
     assert "the function returned 3 values" in outcome.message
 
 
 def test_words_that_cannot_be_written_are_made_so(subject):
-    outcome = ask(subject("speaks_in_surrogates"))
+    outcome = execute(subject("speaks_in_surrogates"))
     assert outcome == RefusedByTarget("ValueError", "\\ud800 is half a character")
 
 
@@ -208,7 +208,7 @@ def test_a_program_that_does_not_speak_the_protocol_cannot_be_started(tmp_path):
         start_target(Target(parse(f"onnxruntime?python={wrapper}")))
 
 
-def test_what_a_worker_says_when_it_dies_while_starting_is_told(tmp_path):
+def test_the_stderr_of_a_worker_that_dies_while_starting_is_shown(tmp_path):
     wrapper = tmp_path / "python"
     wrapper.write_text("#!/bin/sh\necho no library today >&2\nexit 4\n")
     wrapper.chmod(0o755)
@@ -216,7 +216,7 @@ def test_what_a_worker_says_when_it_dies_while_starting_is_told(tmp_path):
         start_target(Target(parse(f"onnxruntime?python={wrapper}")))
 
 
-def test_an_answer_of_another_provider_is_an_error_and_no_verdict(tmp_path):
+def test_outputs_of_another_provider_are_an_error_and_no_verdict(tmp_path):
     (tmp_path / "x.yaml").write_text(
         "cases:\n  - id: a\n    input: {dtype: float32, shape: [1, 1, 2], fill: 0}\n    attributes: {kernel_shape: [2]}\n"
     )

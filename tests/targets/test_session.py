@@ -188,7 +188,7 @@ def test_a_large_request_to_a_worker_that_does_not_read_runs_out_of_time(session
 
 
 def test_a_message_without_a_request_is_no_outcome_of_the_next_request(session):
-    talking = session(misbehaving("talks_too_much"))
+    talking = session(misbehaving("sends_twice"))
     assert execute(talking, request()) == [NotExecuted("no")]
     (outcome,) = execute(talking, request())
     assert isinstance(outcome, Failed)

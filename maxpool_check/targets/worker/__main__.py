@@ -1,6 +1,6 @@
 """The worker's loop: one JSON line in, one JSON line out, until stdin ends.
 
-Started as ``python -m worker ADAPTER``. The first line out is ``ready`` or ``failed``. Each request gets one ``answer``,
+Started as ``python -m worker ADAPTER``. The first line out is ``ready`` or ``failed``. Each request gets one ``result``,
 ``refusal``, ``unable`` or ``failed`` with its id, in the order of the requests.
 """
 
@@ -9,12 +9,24 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import platform
 import sys
 from typing import Any
+
+import numpy as np
 
 from .tensors import decode, encode
 
 PROTOCOL = 1
+
+_DESCRIPTION = {
+    "provider": "CPU",
+    "providers": ["CPU"],
+    "session_options": {},
+    "python": platform.python_version(),
+    "numpy": np.__version__,
+}
+"""What every adapter says of itself, unless it says otherwise."""
 
 
 def main() -> None:
@@ -44,7 +56,7 @@ def main() -> None:
     except Exception as error:
         send({"type": "failed", "message": f"{type(error).__name__}: {error}"})
         return
-    send({"type": "ready", "protocol": PROTOCOL, **adapter.describe()})
+    send({"type": "ready", "protocol": PROTOCOL, **_DESCRIPTION, **adapter.description})
     for line in requests:
         request = json.loads(line)
         try:

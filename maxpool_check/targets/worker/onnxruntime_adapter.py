@@ -1,17 +1,20 @@
-"""Runs ONNX Runtime."""
+"""Runs ONNX Runtime, with a built-in execution provider or one of a plugin package installed with it."""
 
 from __future__ import annotations
 
 import base64
-import platform
+import importlib
+import importlib.util
 import re
+from importlib import metadata
 from typing import Any
 
 import numpy as np
 import onnxruntime
 
-from .onnxruntime_provider import Provider
+from .messages import refusal, returned
 
+_CPU = "CPUExecutionProvider"
 _BFLOAT16 = 16  # onnx.TensorProto.BFLOAT16
 _STATUS = re.compile(r"\[ONNXRuntimeError\] : \d+ : ([A-Z_]+) : ")
 _RECORD = "session.record_ep_graph_assignment_info"
@@ -20,33 +23,25 @@ _RECORD = "session.record_ep_graph_assignment_info"
 class OnnxRuntime:
     """One provider of one ONNX Runtime; each request has its own session."""
 
-    wants = "model"
-
     def __init__(self, options: dict[str, Any]) -> None:
-        self.provider = Provider(options)
-        self.entries = dict(self.provider.entries)
+        self.provider = provider = _Provider(options)
+        self.entries = dict(provider.entries)
         if hasattr(onnxruntime.InferenceSession, "get_provider_graph_assignment_info"):
             self.entries[_RECORD] = "1"
-
-    def describe(self) -> dict[str, Any]:
-        """The description of the target, for the record."""
-        return {
-            "wants": self.wants,
-            "distribution": self.provider.distribution,
-            "version": self.provider.version,
-            "provider": self.provider.name,
-            "providers": self.provider.names,
+        self.description = {
+            "wants": "model",
+            "distribution": provider.distribution,
+            "version": provider.version,
+            "provider": provider.name,
+            "providers": provider.names,
             "session_options": {
                 "intra_op_num_threads": 1,
                 "inter_op_num_threads": 1,
                 "graph_optimization_level": "ORT_ENABLE_ALL",
-                **self.provider.related,
+                **provider.related,
                 **self.entries,
-                **self.provider.options,
+                **provider.options,
             },
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "indices": "whole",
             "settings": ["optimization-off", "default-threads", "twice"],
             "dtypes": ["float16", "bfloat16", "float32", "float64", "int8", "uint8"],
         }
@@ -65,16 +60,15 @@ class OnnxRuntime:
                 if setting == "twice":
                     session.run(request["outputs"], inputs)
                 outputs = session.run(request["outputs"], inputs)
+            return returned(request["outputs"], outputs, provider)
         except Exception as error:
             match = _STATUS.match(str(error))
             if match:
-                return {"type": "refusal", "status": match[1], "message": str(error)[match.end() :]}
+                return refusal(error, str(error)[match.end() :], match[1])
+            if not type(error).__module__.startswith("onnxruntime"):
+                raise
             # The messages of some releases have no status; it is in the name of the class.
-            status = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).upper()
-            if type(error).__module__.startswith("onnxruntime"):
-                return {"type": "refusal", "status": status, "message": str(error)}
-            raise
-        return {"type": "answer", "provider": provider, "outputs": dict(zip(request["outputs"], outputs))}
+            return refusal(error, status=re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).upper())
 
     def _session(self, model: bytes, setting: str | None) -> Any:
         options = onnxruntime.SessionOptions()
@@ -96,6 +90,67 @@ class OnnxRuntime:
         """
         assignments = session.get_provider_graph_assignment_info() if _RECORD in self.entries else ()
         return "+".join(sorted({subgraph.ep_name for subgraph in assignments})) or str(session.get_providers()[0])
+
+
+class _Provider:
+    """A single provider, without fallback to the CPU provider."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.distribution = options.get("distribution") or "onnxruntime"
+        try:
+            self.version = metadata.version(self.distribution)
+        except metadata.PackageNotFoundError:
+            # ONNX Runtime may be installed without a package.
+            if self.distribution != "onnxruntime":
+                raise ValueError(f"{self.distribution} is not installed in this environment") from None
+            self.version = str(onnxruntime.__version__)
+        self.options = options.get("provider_options") or {}
+        plugin = _plugin(self.distribution)
+        self.name = options.get("provider") or (plugin.get_ep_name() if plugin else _CPU)
+        self.entries = {} if self.name == _CPU else {"session.disable_cpu_ep_fallback": "1"}
+        if self.entries and tuple(map(int, onnxruntime.__version__.split(".")[:2])) < (1, 16):
+            raise ValueError(
+                f"ONNX Runtime {onnxruntime.__version__} cannot disable the fallback to the CPU; use 1.16 or later"
+            )
+        # What the results also depend on: the ONNX Runtime that loads a plugin, and the device that the plugin uses.
+        self.related = {"onnxruntime": onnxruntime.__version__} if plugin else {}
+        self._device = None
+        self.names = onnxruntime.get_available_providers()
+        if self.name in self.names:
+            return
+        if plugin and self.name in plugin.get_ep_names():
+            # Its devices have the name that it is registered under.
+            onnxruntime.register_execution_provider_library(self.name, plugin.get_library_path())
+        devices = onnxruntime.get_ep_devices() if hasattr(onnxruntime, "get_ep_devices") else []
+        # Without duplicates: a provider lists every device that it supports.
+        self.names = list(dict.fromkeys([*self.names, *(device.ep_name for device in devices)]))
+        matching = [device for device in devices if device.ep_name == self.name]
+        if not matching:
+            has_plugin = plugin and self.name in plugin.get_ep_names()
+            reason = "its plugin found no device" if has_plugin else "it is not built in"
+            raise ValueError(f"this ONNX Runtime has no {self.name}: {reason}; it has {', '.join(self.names)}")
+        self._device = matching[0]
+        self.related["device"] = " ".join([self._device.device.type.name, self._device.device.vendor]).strip()
+
+    def session(self, model: bytes, options: Any) -> Any:
+        """A session of the model with this provider and no other."""
+        if self._device is None:
+            providers = [(self.name, self.options)]
+        else:
+            options.add_provider_for_devices([self._device], self.options)
+            providers = None
+        # By default, ONNX Runtime's Python code retries with another provider and hides the first error.
+        session = onnxruntime.InferenceSession(model, options, providers=providers, enable_fallback=0)
+        session.disable_fallback()
+        return session
+
+
+def _plugin(distribution: str) -> Any:
+    """The module of a distribution that contains a plugin for ONNX Runtime; None for other distributions."""
+    name = distribution.replace("-", "_")
+    if name == "onnxruntime" or importlib.util.find_spec(name) is None:
+        return None
+    return importlib.import_module(name)
 
 
 ADAPTER = OnnxRuntime

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import platform
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -17,52 +15,39 @@ except ImportError:
     from openvino.runtime.op import Parameter
     from openvino.runtime.utils.node_factory import NodeFactory
 
-_DEVICE = "CPU"
+from .messages import check_options, refusal, returned, unable
+from .tensors import NUMPY_DTYPES
+
 _CONFIG = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": "1", "INFERENCE_NUM_THREADS": "1"}
 _OPSETS = ("1", "8", "14")
-_BFLOAT16 = ("bfloat16",) if find_spec("ml_dtypes") else ()
-_INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-_DTYPES = (*_BFLOAT16, "float16", "float32", "float64", *_INTEGERS)
 
 
 class OpenVino:
     """One operator set of one OpenVINO; each request has its own model: a Parameter, a MaxPool and its Results."""
 
     def __init__(self, options: dict[str, Any]) -> None:
-        unknown = dict(options.get("provider_options") or {})
-        self.opset = unknown.pop("opset", "14")
+        check_options(options, "OpenVINO", "opset")
+        self.opset = (options.get("provider_options") or {}).get("opset", "14")
         if self.opset not in _OPSETS:
             raise ValueError(f"opset must be one of {', '.join(_OPSETS)}, got {self.opset}")
-        if unknown:
-            raise ValueError(f"unknown option {', '.join(unknown)}; OpenVINO has opset")
-        if options.get("provider") not in (None, _DEVICE):
-            raise ValueError(f"OpenVINO runs on {_DEVICE} only, not on {options['provider']}")
         self.core = openvino.Core()
         self.factory = NodeFactory(f"opset{self.opset}")
-
-    def describe(self) -> dict[str, Any]:
-        """The description of the target, for the record."""
-        return {
+        self.description = {
             "wants": f"openvino-{self.opset}",
             "distribution": "openvino",
             "version": openvino.get_version().partition("-")[0],
-            "provider": _DEVICE,
             "providers": self.core.available_devices,
             "session_options": {"opset": self.opset, **_CONFIG},
-            "python": platform.python_version(),
-            "numpy": np.__version__,
             "indices": None if self.opset == "1" else "whole",
-            "dtypes": list(_DTYPES),
+            "dtypes": NUMPY_DTYPES,
             "spatial": [1, 2, 3],
         }
 
     def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Build a model with the unchanged attributes, compile and run it; any exception of OpenVINO is a refusal."""
         names, X = request["outputs"], inputs["X"]
-        if self.opset == "1" and "Indices" in names:
-            return {"type": "unable", "message": "MaxPool-1 returns Y only"}
-        if request["inputs"]["X"]["dtype"] not in _DTYPES:
-            return {"type": "unable", "message": f"OpenVINO does not support {request['inputs']['X']['dtype']}"}
+        if request["inputs"]["X"]["dtype"] not in NUMPY_DTYPES:
+            return unable(f"OpenVINO does not support {request['inputs']['X']['dtype']}")
         tensor = _tensor(X)
         try:
             run = self._compile(tensor, request["attributes"], len(names))
@@ -71,8 +56,8 @@ class OpenVino:
             devices = run.get_compiled_model().get_property("EXECUTION_DEVICES")
             outputs = [run.get_output_tensor(number) for number in range(len(names))]
         except Exception as error:
-            return {"type": "refusal", "status": type(error).__name__, "message": str(error)}
-        return {"type": "answer", "provider": "+".join(devices), "outputs": dict(zip(names, map(_array, outputs)))}
+            return refusal(error)
+        return returned(names, map(_array, outputs), "+".join(devices))
 
     def _compile(self, X: Any, attributes: dict[str, Any], results: int) -> Any:
         """A request for the first ``results`` outputs. The model has no others, since the plugin's kernels depend on them.
@@ -86,7 +71,7 @@ class OpenVino:
             attributes = {"dilations": [1] * max(len(X.shape) - 2, 0), **attributes}
         node = self.factory.create("MaxPool", [parameter], attributes)
         model = openvino.Model([node.output(number) for number in range(results)], [parameter], "maxpool")
-        return self.core.compile_model(model, _DEVICE, _CONFIG).create_infer_request()
+        return self.core.compile_model(model, "CPU", _CONFIG).create_infer_request()
 
 
 def _tensor(array: Any) -> Any:

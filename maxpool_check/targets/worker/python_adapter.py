@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-import platform
 import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from .messages import refusal, returned, unable
 
 
 class PythonFunction:
     """A function of X and the ONNX attributes that returns Y or (Y, Indices)."""
-
-    wants = "attributes"
 
     def __init__(self, options: dict[str, Any]) -> None:
         path, name = Path(options["function"][0]), options["function"][1]
@@ -25,18 +22,11 @@ class PythonFunction:
         module = importlib.util.module_from_spec(specification)
         specification.loader.exec_module(module)
         self.function = getattr(module, name)
-
-    def describe(self) -> dict[str, Any]:
-        """The description of the target, for the record."""
-        return {
-            "wants": self.wants,
+        self.description = {
             "distribution": "python",
             "version": "0",
             "provider": "CPUExecutionProvider",
             "providers": [],
-            "session_options": {},
-            "python": platform.python_version(),
-            "numpy": np.__version__,
         }
 
     def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
@@ -44,14 +34,14 @@ class PythonFunction:
         try:
             result = self.function(inputs["X"], request["attributes"])
         except Exception as error:
-            return {"type": "refusal", "status": type(error).__name__, "message": str(error)}
+            return refusal(error)
         outputs = result if isinstance(result, tuple) else (result,)
         if len(outputs) not in (1, 2):
             message = f"the function returned {len(outputs)} values; expected (Y, Indices) or Y"
-            return {"type": "refusal", "status": "BAD_ANSWER", "message": message}
+            return {"type": "refusal", "status": "BAD_OUTPUTS", "message": message}
         if len(outputs) < len(request["outputs"]):
-            return {"type": "unable", "message": "the function gives Y alone"}
-        return {"type": "answer", "provider": None, "outputs": dict(zip(request["outputs"], outputs))}
+            return unable("the function returns Y only")
+        return returned(request["outputs"], outputs)
 
 
 ADAPTER = PythonFunction

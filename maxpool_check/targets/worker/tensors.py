@@ -12,11 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from .messages import DTYPES
+
 try:
     import ml_dtypes
 except ImportError:
     ml_dtypes = None  # type: ignore[assignment]
 
+NUMPY_DTYPES = tuple(name for name in DTYPES if ml_dtypes is not None or name != "bfloat16")
+"""The dtypes that numpy has in this environment."""
 
 MOST_CELLS = 2**24
 """The limit for arrays that are not tensors."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,8 @@ import numpy as np
 import tflite
 from xmos_ai_tools.xinterpreters import TFLMHostInterpreter
 
+from .messages import check_options, refusal, returned, unable
+
 _COMPILER = Path(sys.executable).parent / "xcore-opt"
 _KERNEL = "XC_maxpool2d"
 
@@ -22,27 +23,16 @@ _KERNEL = "XC_maxpool2d"
 class Xmos:
     """One MAX_POOL_2D of int8, VALID, compiled by xcore-opt and run on the host, without Indices."""
 
-    wants = "xmos-maxpool2d"
-
     def __init__(self, options: dict[str, Any]) -> None:
-        unknown = options.get("provider_options")
-        if unknown:
-            raise ValueError(f"unknown option {', '.join(sorted(unknown))}; xmos-ai-tools has none")
+        check_options(options, "xmos-ai-tools")
         if not _COMPILER.is_file():
             raise FileNotFoundError(f"there is no compiler {_COMPILER}")
         self.compiled: dict[Any, bytes] = {}
-
-    def describe(self) -> dict[str, Any]:
-        """The description of the target, for the record."""
-        return {
-            "wants": self.wants,
+        self.description = {
+            "wants": "xmos-maxpool2d",
             "distribution": "xmos-ai-tools",
             "version": metadata.version("xmos-ai-tools"),
-            "provider": "CPU",
-            "providers": ["CPU"],
             "session_options": {"xcore-thread-count": 1},
-            "python": platform.python_version(),
-            "numpy": np.__version__,
             "indices": None,
             "dtypes": ["int8"],
             "spatial": [2],
@@ -51,9 +41,9 @@ class Xmos:
     def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Compile and run one model; errors of the compiler and the interpreter are refusals."""
         X, attributes = inputs["X"], request["attributes"]
-        unable = _unable(request, X)
-        if unable:
-            return {"type": "unable", "message": unable}
+        reason = _inexpressible(X.shape, attributes)
+        if reason:
+            return unable(reason)
         key = (X.shape, tuple(sorted(attributes.items())))
         if key not in self.compiled:
             try:
@@ -61,42 +51,34 @@ class Xmos:
             except subprocess.CalledProcessError as error:
                 if error.returncode < 0:
                     raise
-                return {"type": "refusal", "status": type(error).__name__, "message": error.stderr.strip()}
+                return refusal(error, error.stderr.strip())
         try:
             interpreter = TFLMHostInterpreter()
             interpreter.set_model(model_content=self.compiled[key])
         except RuntimeError as error:
-            return {"type": "refusal", "status": type(error).__name__, "message": str(error)}
+            return refusal(error)
         try:
             kernels = interpreter.models[0].opList
             if kernels != [_KERNEL]:
-                return {
-                    "type": "unable",
-                    "message": f"xcore-opt compiles it to {' '.join(kernels) or 'nothing'}, not to {_KERNEL}",
-                }
+                return unable(f"xcore-opt compiles it to {' '.join(kernels) or 'nothing'}, not to {_KERNEL}")
             interpreter.set_tensor(0, X[np.newaxis])
             interpreter.invoke()
             Y = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])[0]
         except RuntimeError as error:
-            return {"type": "refusal", "status": type(error).__name__, "message": str(error)}
+            return refusal(error)
         finally:
             interpreter.close()
-        return {"type": "answer", "provider": None, "outputs": {"Y": Y}}
+        return returned(request["outputs"], [Y])
 
 
-def _unable(request: dict[str, Any], X: Any) -> str | None:
-    """Why MAX_POOL_2D cannot express the request, if it cannot."""
-    if "Indices" in request["outputs"]:
-        return "MAX_POOL_2D returns Y only"
-    if X.dtype != np.int8 or X.ndim != 3:
-        return "MAX_POOL_2D takes int8 images, height x width x channels"
-    a = request["attributes"]
+def _inexpressible(shape: tuple[int, ...], a: dict[str, int]) -> str | None:
+    """Why MAX_POOL_2D cannot express the attributes, or None."""
     if a["W_r0"] or a["W_c0"]:
         return "MAX_POOL_2D starts with the window in the corner"
-    sizes_and_strides = (a["K_h"], a["K_w"], a["W_vert"], a["W_hori"])
-    if not all(1 <= number < 2**31 for number in sizes_and_strides):
+    kernel, strides = (a["K_h"], a["K_w"]), (a["W_vert"], a["W_hori"])
+    if not all(1 <= number < 2**31 for number in kernel + strides):
         return "MAX_POOL_2D has windows and strides of 1 to 2**31 - 1"
-    sizes = [(n - k) // s + 1 for n, k, s in zip(X.shape, (a["K_h"], a["K_w"]), (a["W_vert"], a["W_hori"]))]
+    sizes = [(n - k) // s + 1 for n, k, s in zip(shape, kernel, strides)]
     if [a["Y_h"], a["Y_w"]] != sizes:
         return f"MAX_POOL_2D has {sizes[0]} x {sizes[1]} windows"
     return None
@@ -117,75 +99,62 @@ def _model(shape: Any, attributes: dict[str, int]) -> bytes:
     builder = flatbuffers.Builder(1024)
     X = _tensor(builder, "X", (1, *shape))
     Y = _tensor(builder, "Y", (1, attributes["Y_h"], attributes["Y_w"], shape[2]))
-    tflite.Pool2DOptionsStart(builder)
-    tflite.Pool2DOptionsAddPadding(builder, tflite.Padding.VALID)
-    tflite.Pool2DOptionsAddStrideW(builder, attributes["W_hori"])
-    tflite.Pool2DOptionsAddStrideH(builder, attributes["W_vert"])
-    tflite.Pool2DOptionsAddFilterWidth(builder, attributes["K_w"])
-    tflite.Pool2DOptionsAddFilterHeight(builder, attributes["K_h"])
-    options = tflite.Pool2DOptionsEnd(builder)
-    inputs = _vector(builder, tflite.OperatorStartInputsVector, builder.PrependInt32, [0])
-    outputs = _vector(builder, tflite.OperatorStartOutputsVector, builder.PrependInt32, [1])
-    tflite.OperatorStart(builder)
-    tflite.OperatorAddOpcodeIndex(builder, 0)
-    tflite.OperatorAddInputs(builder, inputs)
-    tflite.OperatorAddOutputs(builder, outputs)
-    tflite.OperatorAddBuiltinOptionsType(builder, tflite.BuiltinOptions.Pool2DOptions)
-    tflite.OperatorAddBuiltinOptions(builder, options)
-    operator = tflite.OperatorEnd(builder)
-    tensors = _vector(builder, tflite.SubGraphStartTensorsVector, builder.PrependUOffsetTRelative, [X, Y])
-    operators = _vector(builder, tflite.SubGraphStartOperatorsVector, builder.PrependUOffsetTRelative, [operator])
-    inputs = _vector(builder, tflite.SubGraphStartInputsVector, builder.PrependInt32, [0])
-    outputs = _vector(builder, tflite.SubGraphStartOutputsVector, builder.PrependInt32, [1])
-    tflite.SubGraphStart(builder)
-    tflite.SubGraphAddTensors(builder, tensors)
-    tflite.SubGraphAddInputs(builder, inputs)
-    tflite.SubGraphAddOutputs(builder, outputs)
-    tflite.SubGraphAddOperators(builder, operators)
-    graph = tflite.SubGraphEnd(builder)
-    graphs = _vector(builder, tflite.ModelStartSubgraphsVector, builder.PrependUOffsetTRelative, [graph])
-    tflite.OperatorCodeStart(builder)
-    tflite.OperatorCodeAddDeprecatedBuiltinCode(builder, tflite.BuiltinOperator.MAX_POOL_2D)
-    tflite.OperatorCodeAddBuiltinCode(builder, tflite.BuiltinOperator.MAX_POOL_2D)
-    tflite.OperatorCodeAddVersion(builder, 2)
-    code = tflite.OperatorCodeEnd(builder)
-    codes = _vector(builder, tflite.ModelStartOperatorCodesVector, builder.PrependUOffsetTRelative, [code])
-    tflite.BufferStart(builder)
-    nothing = tflite.BufferEnd(builder)
-    buffers = _vector(builder, tflite.ModelStartBuffersVector, builder.PrependUOffsetTRelative, [nothing])
-    tflite.ModelStart(builder)
-    tflite.ModelAddVersion(builder, 3)
-    tflite.ModelAddOperatorCodes(builder, codes)
-    tflite.ModelAddSubgraphs(builder, graphs)
-    tflite.ModelAddBuffers(builder, buffers)
-    builder.Finish(tflite.ModelEnd(builder), b"TFL3")
+    options = _table(
+        builder, "Pool2DOptions", Padding=tflite.Padding.VALID,
+        StrideW=attributes["W_hori"], StrideH=attributes["W_vert"],
+        FilterWidth=attributes["K_w"], FilterHeight=attributes["K_h"],
+    )  # fmt: skip
+    operator = _table(
+        builder, "Operator", OpcodeIndex=0,
+        Inputs=_vector(builder, "OperatorStartInputs", "Int32", [0]),
+        Outputs=_vector(builder, "OperatorStartOutputs", "Int32", [1]),
+        BuiltinOptionsType=tflite.BuiltinOptions.Pool2DOptions, BuiltinOptions=options,
+    )  # fmt: skip
+    graph = _table(
+        builder, "SubGraph",
+        Tensors=_vector(builder, "SubGraphStartTensors", "UOffsetTRelative", [X, Y]),
+        Operators=_vector(builder, "SubGraphStartOperators", "UOffsetTRelative", [operator]),
+        Inputs=_vector(builder, "SubGraphStartInputs", "Int32", [0]),
+        Outputs=_vector(builder, "SubGraphStartOutputs", "Int32", [1]),
+    )  # fmt: skip
+    max_pool = tflite.BuiltinOperator.MAX_POOL_2D
+    code = _table(builder, "OperatorCode", DeprecatedBuiltinCode=max_pool, BuiltinCode=max_pool, Version=2)
+    model = _table(
+        builder, "Model", Version=3,
+        OperatorCodes=_vector(builder, "ModelStartOperatorCodes", "UOffsetTRelative", [code]),
+        Subgraphs=_vector(builder, "ModelStartSubgraphs", "UOffsetTRelative", [graph]),
+        Buffers=_vector(builder, "ModelStartBuffers", "UOffsetTRelative", [_table(builder, "Buffer")]),
+    )  # fmt: skip
+    builder.Finish(model, b"TFL3")
     return bytes(builder.Output())
 
 
 def _tensor(builder: Any, name: str, shape: tuple[int, ...]) -> Any:
     """An int8 tensor of scale 1 and zero point 0: its numbers are its values."""
-    text = builder.CreateString(name)
-    sizes = _vector(builder, tflite.TensorStartShapeVector, builder.PrependInt32, shape)
-    scale = _vector(builder, tflite.QuantizationParametersStartScaleVector, builder.PrependFloat32, [1.0])
-    zero = _vector(builder, tflite.QuantizationParametersStartZeroPointVector, builder.PrependInt64, [0])
-    tflite.QuantizationParametersStart(builder)
-    tflite.QuantizationParametersAddScale(builder, scale)
-    tflite.QuantizationParametersAddZeroPoint(builder, zero)
-    quantization = tflite.QuantizationParametersEnd(builder)
-    tflite.TensorStart(builder)
-    tflite.TensorAddShape(builder, sizes)
-    tflite.TensorAddType(builder, tflite.TensorType.INT8)
-    tflite.TensorAddBuffer(builder, 0)
-    tflite.TensorAddName(builder, text)
-    tflite.TensorAddQuantization(builder, quantization)
-    return tflite.TensorEnd(builder)
+    quantization = _table(
+        builder, "QuantizationParameters",
+        Scale=_vector(builder, "QuantizationParametersStartScale", "Float32", [1.0]),
+        ZeroPoint=_vector(builder, "QuantizationParametersStartZeroPoint", "Int64", [0]),
+    )  # fmt: skip
+    return _table(
+        builder, "Tensor", Shape=_vector(builder, "TensorStartShape", "Int32", shape), Type=tflite.TensorType.INT8,
+        Buffer=0, Name=builder.CreateString(name), Quantization=quantization,
+    )  # fmt: skip
 
 
-def _vector(builder: Any, start: Any, prepend: Any, entries: Any) -> Any:
+def _table(builder: Any, name: str, **fields: Any) -> Any:
+    """A table of a flatbuffer; its vectors and strings must be complete before it starts."""
+    getattr(tflite, f"{name}Start")(builder)
+    for field, value in fields.items():
+        getattr(tflite, f"{name}Add{field}")(builder, value)
+    return getattr(tflite, f"{name}End")(builder)
+
+
+def _vector(builder: Any, start: str, element: str, entries: Any) -> Any:
     """A vector of a flatbuffer; entries are written in reverse order."""
-    start(builder, len(entries))
+    getattr(tflite, f"{start}Vector")(builder, len(entries))
     for entry in reversed(entries):
-        prepend(entry)
+        getattr(builder, f"Prepend{element}")(entry)
     return builder.EndVector()
 
 

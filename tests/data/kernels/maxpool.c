@@ -1,5 +1,5 @@
 /* A kernel behind the protocol of maxpool-check, in C: one JSON line in, one out, until stdin ends.
-   It computes MaxPool of float32 in two dimensions, explicit pads, rounded down; the rest it cannot be asked.
+   It computes MaxPool of float32 in two dimensions, explicit pads, rounded down; it cannot express the rest.
    cc -O2 -o maxpool maxpool.c && maxpool-check run cases/ -t "command:./maxpool" */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,21 +26,21 @@ static void print64(const void *data, size_t size) {
     }
 }
 
-static void say(long id, const char *type, const char *status, const char *message) {
+static void send(long id, const char *type, const char *status, const char *message) {
     printf("{\"id\": %ld, \"type\": \"%s\", \"status\": \"%s\", \"message\": \"%s\"}\n", id, type, status, message);
 }
 
-static void answer(const char *q, long id) {
+static void respond(const char *q, long id) {
     long n[5], k[3], s[3], d[3], p[5], o[2];
     int fits = list(q, "kernel_shape", k, 3) == 2 && list(q, "strides", s, 3) == 2 && list(q, "dilations", d, 3) == 2;
     if (!strstr(q, "\"dtype\": \"float32\"") || !strstr(q, "\"auto_pad\": \"NOTSET\"") ||
         !strstr(q, "\"ceil_mode\": 0") || !strstr(q, "\"storage_order\": 0") || list(q, "shape", n, 5) != 4)
-        return say(id, "unable", "", "float32 in two dimensions, explicit pads, rounded down");
-    if (!fits || list(q, "pads", p, 5) != 4) return say(id, "refusal", "INVALID_ARGUMENT", "lengths");
+        return send(id, "unable", "", "float32 in two dimensions, explicit pads, rounded down");
+    if (!fits || list(q, "pads", p, 5) != 4) return send(id, "refusal", "INVALID_ARGUMENT", "lengths");
     for (int a = 0; a < 2; a++) {
         long span = n[2 + a] + p[a] + p[2 + a] - (k[a] - 1) * d[a] - 1;
         if (k[a] < 1 || s[a] < 1 || d[a] < 1 || p[a] < 0 || p[2 + a] < 0 || span < 0)
-            return say(id, "refusal", "INVALID_ARGUMENT", "no such window");
+            return send(id, "refusal", "INVALID_ARGUMENT", "no such window");
         o[a] = span / s[a] + 1;
     }
     size_t in = n[0] * n[1] * n[2] * n[3], out = n[0] * n[1] * o[0] * o[1], bytes = 0;
@@ -59,7 +59,7 @@ static void answer(const char *q, long id) {
         }
         Y[y] = best < 0 ? 0 : X[best], I[y] = best;
     }
-    printf("{\"id\": %ld, \"type\": \"answer\", \"outputs\": {", id);
+    printf("{\"id\": %ld, \"type\": \"result\", \"outputs\": {", id);
     for (int i = 0; i <= (strstr(q, "\"Indices\"") != NULL); i++) {
         printf("%s\"%s\": {\"dtype\": \"%s\", \"shape\": [%ld, %ld, %ld, %ld], \"data\": \"", i ? ", " : "",
                i ? "Indices" : "Y", i ? "int64" : "float32", n[0], n[1], o[0], o[1]);
@@ -76,6 +76,6 @@ int main(void) {
     if (getline(&line, &room, stdin) < 0) return 0;
     printf("{\"type\": \"ready\", \"protocol\": 1, \"distribution\": \"example-c\", \"version\": \"1.0\"}\n");
     for (fflush(stdout); getline(&line, &room, stdin) > 0; fflush(stdout))
-        answer(line, strtol(strstr(line, "\"id\": ") + 6, NULL, 10));
+        respond(line, strtol(strstr(line, "\"id\": ") + 6, NULL, 10));
     return 0;
 }

@@ -1,6 +1,6 @@
 """A kernel behind the protocol of maxpool-check, in Python: one JSON line in, one out, until stdin ends.
 
-It computes MaxPool as ONNX defines it, for explicit pads, one output cell after the other; the rest it cannot be asked.
+It computes MaxPool as ONNX defines it, for explicit pads, one output cell after the other; it cannot express the rest.
 """
 
 import base64
@@ -13,7 +13,7 @@ FORMATS = {"float32": "f", "float64": "d", "int8": "b", "uint8": "B"}
 
 
 def unfit(attributes, X):
-    """Why a variant cannot be asked here, if so."""
+    """Why a request cannot be expressed here, or None."""
     if attributes["auto_pad"] != "NOTSET" or attributes["ceil_mode"] or attributes["storage_order"]:
         return "explicit pads, rounded down, counted row by row, and nothing else"
     return None if X["dtype"] in FORMATS else f"there is no {X['dtype']} here"
@@ -33,8 +33,8 @@ def sizes(shape, kernel, strides, dilations, pads):
     return [*shape[:2], *(span // s + 1 for span, s in zip(spans, strides, strict=True))]
 
 
-def answer(request):
-    """What to say to one variant."""
+def respond(request):
+    """The message about one request."""
     attributes, X = request["attributes"], request["inputs"]["X"]
     why = unfit(attributes, X)
     if why:
@@ -63,23 +63,23 @@ def answer(request):
         Indices.append(-1 if best is None else best)
     outputs = {}
     for name in request["outputs"]:
-        dtype, letter, found = {"Y": (X["dtype"], letter, Y), "Indices": ("int64", "q", Indices)}[name]
-        text = base64.b64encode(struct.pack(f"<{len(found)}{letter}", *found)).decode()
+        dtype, code, numbers = {"Y": (X["dtype"], letter, Y), "Indices": ("int64", "q", Indices)}[name]
+        text = base64.b64encode(struct.pack(f"<{len(numbers)}{code}", *numbers)).decode()
         outputs[name] = {"dtype": dtype, "shape": output, "data": text}
-    return {"type": "answer", "outputs": outputs}
+    return {"type": "result", "outputs": outputs}
 
 
 def main():
-    """Shake hands, then answer."""
+    """Shake hands, then serve requests."""
     json.loads(sys.stdin.readline())
     print(json.dumps({"type": "ready", "protocol": 1, "distribution": "example", "version": "1.0"}), flush=True)
     for line in sys.stdin:
         request = json.loads(line)
         try:
-            said = answer(request)
+            message = respond(request)
         except (KeyError, OverflowError, TypeError, ValueError) as error:
-            said = {"type": "refusal", "status": "INVALID_ARGUMENT", "message": repr(error)}
-        print(json.dumps({"id": request["id"], **said}), flush=True)
+            message = {"type": "refusal", "status": "INVALID_ARGUMENT", "message": repr(error)}
+        print(json.dumps({"id": request["id"], **message}), flush=True)
 
 
 if __name__ == "__main__":
