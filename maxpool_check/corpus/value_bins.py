@@ -11,68 +11,63 @@ import numpy as np
 from maxpool_check.reference import dtypes
 from maxpool_check.reference.dtypes import highest, is_float, lowest
 
-
-def values(X: np.ndarray) -> str:
-    """The bin of the values of X, N x C x D1 x ... x Dn; the first that applies, the special values before the rest."""
-    planes = X.reshape(X.shape[0] * X.shape[1], -1)
-    return next(name for name, applies in _VALUES.items() if applies(planes))
-
-
-def _among_floats(applies: Callable[[np.ndarray], bool]) -> Callable[[np.ndarray], bool]:
-    return lambda planes: is_float(planes.dtype) and applies(planes)
-
-
-def _magnitudes(planes: np.ndarray) -> np.ndarray:
-    """The values without their sign, as float64; exact for every float type."""
-    return np.abs(planes.astype(np.float64))
-
-
-def _subnormal(planes: np.ndarray) -> bool:
-    size = _magnitudes(planes)
-    return bool(((size > 0) & (size < float(ml_dtypes.finfo(planes.dtype).tiny))).any())
-
-
-def _zeros(planes: np.ndarray) -> bool:
-    negative = np.signbit(planes.astype(np.float64))
-    return bool((negative & (planes == 0)).any() and (~negative & (planes == 0)).any())
-
-
-def _fraction(planes: np.ndarray) -> bool:
-    size = _magnitudes(planes)
-    return bool((size != np.floor(size)).any())
-
-
-def _wide(planes: np.ndarray) -> bool:
-    return planes.dtype.name in _WIDE and bool((planes > int(highest(planes.dtype)) // 2).any())
-
-
-def _distinct(planes: np.ndarray) -> bool:
-    return all(
-        len(np.unique(plane.astype(np.float64) if is_float(plane.dtype) else plane)) == plane.size for plane in planes
-    )
-
-
-_VALUES: Mapping[str, Callable[[np.ndarray], bool]] = {
-    "nan-planes": _among_floats(lambda planes: bool(np.isnan(planes).all(axis=1).any())),
-    "nan": _among_floats(lambda planes: bool(np.isnan(planes).any())),
-    "all-neg-inf": _among_floats(lambda planes: bool((planes == -math.inf).all())),
-    "neg-inf": _among_floats(lambda planes: bool((planes == -math.inf).any())),
-    "inf": _among_floats(lambda planes: bool((planes == math.inf).any())),
-    "lowest": lambda planes: bool((planes == lowest(planes.dtype)).all()),
-    "extremes": lambda planes: bool((planes == lowest(planes.dtype)).any() and (planes == highest(planes.dtype)).any()),
-    "zeros": _among_floats(_zeros),
-    "subnormal": _among_floats(_subnormal),
-    "constant": lambda planes: bool((planes == planes[0, 0]).all()),
-    "negative": lambda planes: bool((planes < 0).all()),
-    "fraction": _among_floats(_fraction),
-    "wide": _wide,
-    "distinct": _distinct,
-    "ties": lambda planes: not _distinct(planes),
-}
-"""Whether a bin of ``values`` applies to the planes of X, one a row; the first that does is the bin."""
+VALUE_BINS = (
+    "distinct",  # in every plane
+    "ties",  # some are equal
+    "constant",
+    "fraction",  # some are no integers
+    "wide",  # some need all bits of an integer of 16 or more
+    "negative",  # all are below zero
+    "extremes",  # both the lowest and the highest finite value occur
+    "lowest",  # all are the lowest finite value
+    "neg-inf",  # some are -inf
+    "all-neg-inf",
+    "inf",
+    "zeros",  # both -0 and +0 occur
+    "subnormal",
+    "nan",  # some are NaN, in no plane all
+    "nan-planes",  # all of some plane are NaN
+)
+"""In the order of reports."""
 
 _WIDE = ("int16", "uint16", "int32", "uint32", "int64", "uint64")
-_FLOATS_ALONE = frozenset({"nan-planes", "nan", "all-neg-inf", "neg-inf", "inf", "zeros", "subnormal", "fraction"})
+_FLOATS_ONLY = frozenset({"nan-planes", "nan", "all-neg-inf", "neg-inf", "inf", "zeros", "subnormal", "fraction"})
+
+
+def values(X: np.ndarray) -> str:
+    """The bin of the values of X, N x C x D1 x ... x Dn; the first that applies, special values before the others."""
+    planes = X.reshape(X.shape[0] * X.shape[1], -1)
+    # float64 holds the values of every float type exactly.
+    numbers = planes.astype(np.float64) if is_float(X.dtype) else planes
+    return next((name for name, applies in _APPLIES.items() if applies(numbers, X.dtype)), "ties")
+
+
+def _zeros(planes: np.ndarray, _: np.dtype) -> bool | np.bool_:
+    negative = np.signbit(planes[planes == 0])
+    return negative.any() and not negative.all()
+
+
+def _subnormal(planes: np.ndarray, dtype: np.dtype) -> bool | np.bool_:
+    return is_float(dtype) and ((planes != 0) & (np.abs(planes) < float(ml_dtypes.finfo(dtype).tiny))).any()
+
+
+_APPLIES: Mapping[str, Callable[[np.ndarray, np.dtype], bool | np.bool_]] = {
+    "nan-planes": lambda planes, _: np.isnan(planes).all(axis=1).any(),
+    "nan": lambda planes, _: np.isnan(planes).any(),
+    "all-neg-inf": lambda planes, _: (planes == -math.inf).all(),
+    "neg-inf": lambda planes, _: (planes == -math.inf).any(),
+    "inf": lambda planes, _: (planes == math.inf).any(),
+    "lowest": lambda planes, dtype: (planes == lowest(dtype)).all(),
+    "extremes": lambda planes, dtype: (planes == lowest(dtype)).any() and (planes == highest(dtype)).any(),
+    "zeros": _zeros,
+    "subnormal": _subnormal,
+    "constant": lambda planes, _: (planes == planes[0, 0]).all(),
+    "negative": lambda planes, _: (planes < 0).all(),
+    "fraction": lambda planes, _: (planes != np.floor(planes)).any(),
+    "wide": lambda planes, dtype: dtype.name in _WIDE and (planes > int(highest(dtype)) // 2).any(),
+    "distinct": lambda planes, _: all(len(np.unique(plane)) == plane.size for plane in planes),
+}
+"""Whether a bin applies to the planes of X, a row each, in float64 if X is of floats."""
 
 
 def has(dtype: str, name: str) -> bool:
@@ -81,4 +76,4 @@ def has(dtype: str, name: str) -> bool:
         return dtype in _WIDE
     if name == "negative":
         return not dtype.startswith("uint")
-    return name not in _FLOATS_ALONE or dtype in dtypes.FLOATS
+    return name not in _FLOATS_ONLY or dtype in dtypes.FLOATS
