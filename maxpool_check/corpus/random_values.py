@@ -11,7 +11,7 @@ import math
 import ml_dtypes
 import numpy as np
 
-from maxpool_check.corpus.literals import BadLiteral
+from maxpool_check.corpus.problems import BadValue
 from maxpool_check.reference.dtypes import highest, is_float, lowest, rounded
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -45,7 +45,7 @@ def _distinct(seed: int, size: int, dtype: np.dtype) -> np.ndarray:
     # A float holds every integer up to 2 ** (fraction bits + 1) exactly.
     span = 2 * 2 ** (ml_dtypes.finfo(dtype).nmant + 1) if is_float(dtype) else int(highest(dtype)) - int(lowest(dtype))
     if size > span + 1:
-        raise BadLiteral(f"{dtype.name} has no {size} distinct consecutive integers, only {span + 1}")
+        raise BadValue(f"{dtype.name} has no {size} distinct consecutive integers, only {span + 1}")
     order = np.argsort(stream(seed, size), kind="stable")
     first = 0 if dtype.kind == "u" else -(size // 2)
     return (order + first).astype(dtype)

@@ -37,8 +37,8 @@ _FLOATS_ONLY = frozenset({"nan-planes", "nan", "all-neg-inf", "neg-inf", "inf", 
 def values(X: np.ndarray) -> str:
     """The bin of the values of X, N x C x D1 x ... x Dn; the first that applies, special values before the others."""
     planes = X.reshape(X.shape[0] * X.shape[1], -1)
-    # float64 holds the values of every float type exactly.
-    numbers = planes.astype(np.float64) if is_float(X.dtype) else planes
+    with np.errstate(invalid="ignore"):  # of signalling NaN
+        numbers = planes.astype(np.float64) if is_float(X.dtype) else planes
     return next((name for name, applies in _APPLIES.items() if applies(numbers, X.dtype)), "ties")
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from maxpool_check.corpus.case import Case, Values
 from maxpool_check.corpus.importers.suite import Broken, LeftOut, build_case, dtype_of, group_of, read_bytes
-from maxpool_check.corpus.literals import BadLiteral, array
+from maxpool_check.corpus.literals import array
+from maxpool_check.corpus.problems import BadValue
 from maxpool_check.corpus.structure import Structure
 from maxpool_check.corpus.tensors import MOST_AXES, SizeLimits
 from maxpool_check.reference.dtypes import NUMPY
@@ -122,8 +123,8 @@ def _test(file: Path) -> dict[str, Any]:
 def _tensor(name: str, values: Any, shape: list[int], dtype: str) -> np.ndarray:
     try:
         flat = array(list(_leaves(values)), NUMPY[dtype])
-    except BadLiteral as error:
-        raise Broken(f"{name}, value {error.at[0]}: {error}") from error
+    except BadValue as error:
+        raise Broken(f"{name}, value {error.path[0]}: {error}") from error
     except RecursionError as error:
         raise Broken(f"{name} is nested too deeply") from error
     if flat.size != math.prod(shape):
