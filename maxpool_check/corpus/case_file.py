@@ -36,7 +36,7 @@ def read_cases(path: Path, root: Path, limits: SizeLimits) -> list[Case]:
 
     Their ids begin with the file's path relative to ``root``, without the suffix.
     """
-    document = read(path, str(path))
+    document = read(path)
     mistakes = list(_FILE_STRUCTURE.mistakes(document.data))
     problems = [document.problem(at, message, key=key) for at, key, message in mistakes]
     # The cases can still be read if the only mistakes are unknown keys.

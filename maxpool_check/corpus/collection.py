@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from maxpool_check.corpus import importers
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.case_file import read_cases
-from maxpool_check.corpus.importers.suite import Suite
+from maxpool_check.corpus.importers import onnx_testdata, testgenonnx
+from maxpool_check.corpus.importers.suite import Suite, read_files
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.tensors import SizeLimits
 
 KNOWN_NAME = "known-divergences.yaml"
 SUFFIXES = (".yaml", ".yml")
+
+FORMATS = {".onnx": onnx_testdata, ".json": testgenonnx}
+"""The formats of other suites whose files can be read directly, by suffix."""
 
 
 @dataclass(frozen=True)
@@ -113,12 +116,13 @@ def _files(path: Path) -> list[Path]:
         file for file in path.rglob("*") if file.suffix in SUFFIXES and file.name != KNOWN_NAME and file.is_file()
     )
     # Models and JSON files next to case files are data, records and reports.
-    return case_files or importers.find_files(path)
+    return case_files or sorted(file for suite in FORMATS.values() for file in path.rglob(suite.PATTERN))
 
 
 def _read(file: Path, root: Path, limits: SizeLimits) -> Suite:
-    if importers.is_supported(file):
-        return importers.read([file], root, limits)
+    # A JSON file may be a case file.
+    if file.suffix in FORMATS and not (file.suffix == ".json" and testgenonnx.is_case_file(file)):
+        return read_files([file], lambda file: FORMATS[file.suffix].read(file, root, limits))
     try:
         return Suite(tuple(read_cases(file, root, limits)))
     except CorpusError as error:

@@ -29,7 +29,7 @@ _STRUCTURE = Structure(KNOWN_FILE)
 
 def read_known(path: Path) -> list[KnownDivergence]:
     """The entries of one file. Raises :class:`CorpusError` with every problem."""
-    document = read(path, str(path))
+    document = read(path)
     mistakes = list(_STRUCTURE.mistakes(document.data))
     problems = [document.problem(at, message, key=key) for at, key, message in mistakes]
     wrong = {tuple(at[:3]) for at, _, _ in mistakes}
@@ -107,7 +107,7 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
 
 def unmatched(entries: list[KnownDivergence], cases: list[str], path: Path) -> list[Problem]:
     """The patterns that match no case of a whole corpus: misspelt, or outdated."""
-    document = read(path, str(path))
+    document = read(path)
     return [
         document.problem(("known", number, "cases", i), f"'{pattern}' names no case")
         for number, entry in enumerate(entries)

@@ -13,7 +13,7 @@ from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.specifications import specification
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, NodeProto
+    from onnx import ModelProto, NodeProto, TensorProto
 
 MAX_BYTES = 16 * 2**20
 """The largest model that is read: a model of one node is small."""
@@ -24,36 +24,33 @@ _OWN_DOMAINS = ("", "ai.onnx")
 def load(path: Path) -> ModelProto:
     """Read a model. Raises :class:`Broken`, and :class:`LeftOut` for one that is too large to be a single MaxPool."""
     import onnx
-    from google.protobuf.message import DecodeError
 
-    try:
-        size = path.stat().st_size
-    except OSError as error:
-        raise Broken(f"cannot be read: {error.strerror}") from error
-    if size > MAX_BYTES:
-        raise LeftOut(f"the model has {size} bytes; the limit is {MAX_BYTES}")
+    if path.is_file() and path.stat().st_size > MAX_BYTES:
+        raise LeftOut(f"the model has {path.stat().st_size} bytes; the limit is {MAX_BYTES}")
     model = onnx.ModelProto()
-    try:
-        model.ParseFromString(read_bytes(path, MAX_BYTES))
-    except DecodeError as error:
-        raise Broken(f"not an ONNX model: {error}") from error
+    _parse(model, path, MAX_BYTES, "an ONNX model")
     if not model.HasField("graph"):
         raise Broken("not an ONNX model: it has no graph")
     return model
 
 
+def _parse(proto: ModelProto | TensorProto, path: Path, most_bytes: int, what: str) -> None:
+    from google.protobuf.message import DecodeError
+
+    try:
+        proto.ParseFromString(read_bytes(path, most_bytes))
+    except DecodeError as error:
+        raise Broken(f"not {what}: {error}", path) from error
+
+
 def tensor(path: Path, limits: SizeLimits) -> np.ndarray:
     """The tensor of a ``.pb`` file. Raises :class:`Broken`, and :class:`LeftOut` for a type that no MaxPool has."""
     import onnx
-    from google.protobuf.message import DecodeError
     from onnx import numpy_helper
 
     proto = onnx.TensorProto()
-    try:
-        # Leaves room for a name and a comment.
-        proto.ParseFromString(read_bytes(path, limits.cells * 8 + 2**16))
-    except DecodeError as error:
-        raise Broken(f"not a tensor in ONNX's file format: {error}", path) from error
+    # Leaves room for a name and a comment.
+    _parse(proto, path, limits.cells * 8 + 2**16, "a tensor in ONNX's file format")
     if proto.data_type == onnx.TensorProto.UNDEFINED:
         raise Broken("not a tensor in ONNX's file format: it has no element type", path)
     if proto.data_location == onnx.TensorProto.EXTERNAL:
@@ -105,17 +102,15 @@ def attributes_of(node: NodeProto) -> dict[str, Any]:
     """The attributes of a node as plain Python data. Raises :class:`Broken`."""
     from onnx import helper
 
-    try:
-        values = {entry.name: helper.get_attribute_value(entry) for entry in node.attribute}
-    except ValueError as error:
-        raise Broken(f"an attribute that cannot be read: {error}") from error
-    return {
-        name: value.decode(errors="replace") if isinstance(value, bytes) else _plain(value)
-        for name, value in values.items()
-    }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (int, float)):
-        return value
-    return list(value) if hasattr(value, "__iter__") else type(value).__name__
+    attributes: dict[str, Any] = {}
+    for entry in node.attribute:
+        try:
+            value = helper.get_attribute_value(entry)
+        except ValueError as error:
+            raise Broken(f"an attribute that cannot be read: {error}") from error
+        if isinstance(value, bytes):
+            value = value.decode(errors="replace")
+        elif not isinstance(value, (int, float)):
+            value = list(value) if hasattr(value, "__iter__") else type(value).__name__
+        attributes[entry.name] = value
+    return attributes

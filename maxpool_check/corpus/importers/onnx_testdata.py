@@ -23,11 +23,6 @@ PATTERN = "model.onnx"
 _DATA_SET = re.compile(r"test_data_set_(\d+)")
 
 
-def is_supported(file: Path) -> bool:
-    """Whether the file exists: any ONNX model may be a case."""
-    return file.is_file()
-
-
 def read(file: Path, root: Path, limits: SizeLimits) -> list[Case]:
     """A case for each data set of a model, named after the model's folder.
 

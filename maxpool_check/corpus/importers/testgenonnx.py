@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,26 +28,17 @@ MAX_BYTES = 64 * 2**20
 _KEYS = ("operator", "dtype", "attributes", "input", "expected")
 _SHAPE = {"type": "array", "maxItems": MOST_AXES, "items": {"type": "integer", "minimum": 0}}
 _TEXT = {"type": "string"}
+_LIST = {"type": "array"}
+_EXPECTED = {"shape": _SHAPE, "Y": _LIST, "Indices": _LIST}
 _TEST = {
     "type": "object",
     "properties": {
         "dtype": _TEXT,
         "attributes": {"type": "object"},
-        "input": {
-            "type": "object",
-            "required": ["shape", "values"],
-            "properties": {"shape": _SHAPE, "values": {"type": "array"}},
-        },
-        "expected": {
-            "type": "object",
-            "required": ["shape", "Y"],
-            "properties": {"shape": _SHAPE, "Y": {"type": "array"}, "Indices": {"type": "array"}},
-        },
-        "spec_ref": _TEXT,
-        "kind": _TEXT,
-        "class_id": _TEXT,
-        "class": _TEXT,
-        "class_predicates": {"type": "array", "items": _TEXT},
+        "input": {"type": "object", "required": ["shape", "values"], "properties": {"shape": _SHAPE, "values": _LIST}},
+        "expected": {"type": "object", "required": ["shape", "Y"], "properties": _EXPECTED},
+        **dict.fromkeys(("spec_ref", "kind", "class_id", "class"), _TEXT),
+        "class_predicates": {**_LIST, "items": _TEXT},
         "value_template": {"type": "object", "properties": {"id": _TEXT, "name": _TEXT}},
     },
 }
@@ -55,13 +46,13 @@ _STRUCTURE = Structure(_TEST)
 _SPECIAL = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
-def is_supported(file: Path) -> bool:
-    """Whether a JSON file is not a case file: those are YAML, and so may be JSON."""
+def is_case_file(file: Path) -> bool:
+    """Whether a JSON file is a case file: those are YAML, and so may be JSON."""
     try:
         data = json.loads(read_bytes(file, MAX_BYTES))
     except (Broken, ValueError, RecursionError):
-        return True
-    return not (isinstance(data, dict) and "cases" in data)
+        return False
+    return isinstance(data, dict) and "cases" in data
 
 
 def read(file: Path, root: Path, limits: SizeLimits) -> list[Case]:
@@ -77,21 +68,25 @@ def read(file: Path, root: Path, limits: SizeLimits) -> list[Case]:
         for name, element in (("Y", dtype), ("Indices", "int64"))
         if name in test["expected"]
     }
-    group = group_of(file.parent, root)
+    group, attributes = group_of(file.parent, root), test["attributes"]
     template = test.get("value_template", {})
-    description = "; ".join(filter(None, (test.get("class"), template.get("name"))))
     provenance = {
         "suite": NAME,
         "version": test.get("spec_ref", "not said"),
         "file": f"{group}/{file.name}" if group else file.name,
     }
+    try:
+        SONNX.pooling(attributes, X.dtype.name, X.shape, SONNX.policies)
+        spec = SONNX.name
+    except Refused:
+        spec = DEFAULT
     return [
         build_case(
-            group=group, name=file.stem, title=description or file.stem, spec=_document(test["attributes"], X), X=X,
-            attributes=test["attributes"], outputs=("Y", "Indices") if "Indices" in printed else ("Y",),
+            group=group, name=file.stem, title="; ".join(filter(None, (test.get("class"), template.get("name")))) or file.stem,
+            spec=spec, X=X, attributes=attributes, outputs=("Y", "Indices") if "Indices" in printed else ("Y",),
             expect=Values(printed["Y"], printed.get("Indices")), path=file, provenance=provenance, limits=limits,
             covers=test.get("class_predicates", ()),
-            tags=[tag for tag in (test.get("kind"), test.get("class_id"), template.get("id")) if tag],
+            tags=filter(None, (test.get("kind"), test.get("class_id"), template.get("id"))),
         )
     ]  # fmt: skip
 
@@ -139,11 +134,3 @@ def _leaves(values: Any) -> Iterator[Any]:
             yield from _leaves(value)
     else:
         yield _SPECIAL.get(values.lower(), values) if isinstance(values, str) else values
-
-
-def _document(attributes: Mapping[str, Any], X: np.ndarray) -> str:
-    try:
-        SONNX.pooling(attributes, X.dtype.name, X.shape, SONNX.policies)
-    except Refused:
-        return DEFAULT
-    return SONNX.name
