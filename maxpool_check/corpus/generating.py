@@ -17,11 +17,10 @@ import covertable
 import numpy as np
 import yaml
 
-from maxpool_check.corpus.bins import FACTORS, OUTPUTS, Bins
+from maxpool_check.corpus.bins import FACTORS, OUTPUTS, Bins, values
 from maxpool_check.corpus.random_values import stream
 from maxpool_check.corpus.space import BESIDE_GEOMETRY, Space, space
 from maxpool_check.corpus.tensors import SizeLimits, tensor
-from maxpool_check.corpus.value_bins import values
 from maxpool_check.reference.layout import Layout
 from maxpool_check.specifications.roles import Role
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
 from itertools import combinations, product
+from operator import and_
 from typing import Any
 
-from maxpool_check.corpus.bins import FACTORS, OUTPUTS
+from maxpool_check.corpus.bins import FACTORS, OUTPUTS, has
 from maxpool_check.corpus.geometries import GEOMETRIC, Catalogue, Drawn, catalogue, pooling, smallest_geometry
-from maxpool_check.corpus.value_bins import has
 from maxpool_check.reference import dtypes
 from maxpool_check.reference.activation import Function
 from maxpool_check.reference.numbering import StorageOrder
@@ -61,11 +61,9 @@ class Space:
             return False
         if "dtype" in together and "values" in together and not has(together["dtype"], together["values"]):
             return False
-        left = -1
-        for name in GEOMETRIC:
-            if name in together:
-                left &= self._having.get((name, together[name]), 0)
-        return left != 0
+        # Is there an entry of the catalogue that has all the bins of a geometry?
+        candidates = [self._having.get((name, together[name]), 0) for name in GEOMETRIC if name in together]
+        return reduce(and_, candidates, -1) != 0
 
     def combinations(self, strength: int) -> Iterator[Together]:
         """Every possible combination of bins of so many factors."""

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from maxpool_check.corpus.bins import FACTORS, bins
+from maxpool_check.corpus.bins import FACTORS, bins, has, values
 from maxpool_check.corpus.collection import collect
-from maxpool_check.corpus.value_bins import has, values
 from maxpool_check.reference.dtypes import FLOATS, NAMES, NUMPY, highest, lowest
 
 INF, NAN = float("inf"), float("nan")

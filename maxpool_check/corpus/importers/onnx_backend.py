@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.importers import onnx_node, onnx_testdata
+from maxpool_check.corpus.importers import onnx_testdata
 from maxpool_check.corpus.importers.suite import Suite, read_files
 from maxpool_check.corpus.tensors import SizeLimits
 
@@ -44,7 +44,7 @@ def _collect_tests() -> list[Any]:
 
 
 def _cases(test: Any, version: str, limits: SizeLimits) -> list[Case]:
-    outputs = onnx_node.outputs_of(test.model)
+    outputs = onnx_testdata.outputs_of(test.model)
     data_sets = {
         number: (np.ascontiguousarray(X), dict(zip(outputs, map(np.ascontiguousarray, values), strict=True)))
         for number, ((X, *_), values) in enumerate(test.data_sets)
