@@ -14,9 +14,7 @@ from maxpool_check.corpus.problems import BadValue, first_of
 from maxpool_check.corpus.structure import describe
 from maxpool_check.reference.dtypes import highest, is_float, lowest, rounded
 
-SYMBOLS = ("lowest", "highest", "tiny", "smallest_subnormal")
-"""Names of a value of the dtype, allowed wherever a number is."""
-
+_SYMBOLS = ("lowest", "highest", "tiny", "smallest_subnormal")
 _BITS = re.compile(r"(0[xX])?[0-9a-fA-F]+")
 _HEXADECIMAL_INTEGER = re.compile(r"[-+]?0[xX][0-9a-fA-F]+")
 _HEXADECIMAL = re.compile(r"[-+]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)([pP][-+]?[0-9]+)?")
@@ -57,11 +55,10 @@ def _text_number(value: str, dtype: np.dtype) -> float | int:
     if value in ("lowest", "highest"):
         limit = lowest(dtype) if value == "lowest" else highest(dtype)
         return float(limit) if is_float(dtype) else int(limit)
-    if value in SYMBOLS:
+    if value in _SYMBOLS:
         if not is_float(dtype):
             raise BadValue(f"{dtype.name} has no '{value}'; only floats have")
-        limits = ml_dtypes.finfo(dtype)
-        return float(limits.tiny if value == "tiny" else limits.smallest_subnormal)
+        return float(getattr(ml_dtypes.finfo(dtype), value))
     if _HEXADECIMAL.fullmatch(value):
         # For a float dtype, -0x0 is a negative zero.
         if not is_float(dtype) and _HEXADECIMAL_INTEGER.fullmatch(value):
@@ -71,7 +68,7 @@ def _text_number(value: str, dtype: np.dtype) -> float | int:
         except OverflowError:
             return -math.inf if value.startswith("-") else math.inf
     hint = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan", "+inf": ".inf"}.get(value.lower())
-    more = f"; write {hint}" if hint else f"; allowed besides numbers: {', '.join(SYMBOLS)} and hexadecimal floats"
+    more = f"; write {hint}" if hint else f"; allowed besides numbers: {', '.join(_SYMBOLS)} and hexadecimal floats"
     raise BadValue(f"expected a number, found the text '{value}'{more}")
 
 
@@ -81,9 +78,8 @@ def _pattern(value: Any, dtype: np.dtype) -> int:
         return value
     if isinstance(value, str) and _BITS.fullmatch(value) and int(value, 16) < 16**digits:
         return int(value, 16)
-    raise BadValue(
-        f"expected up to {digits} hexadecimal digits in quotes, the bits of a {dtype.name}; found {describe(value)}"
-    )
+    expected = f"up to {digits} hexadecimal digits in quotes, the bits of a {dtype.name}"
+    raise BadValue(f"expected {expected}; found {describe(value)}")
 
 
 def _flatten(values: Any, leaf: Callable[[Any], Any]) -> tuple[tuple[int, ...], list[Any]]:

@@ -82,10 +82,12 @@ def _fields(
     expect: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The fields of a case in a case file, in their usual order, without empty ones."""
+    usual = case.specification.policies.names()
+    policies = {point: choice for point, choice in case.policies.names().items() if choice != usual[point]}
     fields = {
         "id": _Plain(case.name), "title": case.title, "provenance": dict(provenance), "covers": list(case.covers),
         "tags": list(case.tags), "input": tensor, "attributes": dict(case.attributes),
-        "outputs": [_Plain(name) for name in outputs], "policies": case.changed_policies, "expect": expect,
+        "outputs": [_Plain(name) for name in outputs], "policies": policies, "expect": expect,
     }  # fmt: skip
     return {key: value for key, value in fields.items() if value not in ([], {})}
 

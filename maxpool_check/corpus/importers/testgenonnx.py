@@ -104,14 +104,11 @@ def _test(file: Path) -> dict[str, Any]:
     if test["operator"] != "MaxPool":
         raise LeftOut(f"a test of {test['operator']}, not of MaxPool")
     try:
-        mistakes = [
-            f"{'.'.join(map(str, [*path, *([key] if key else [])]))}: {message}"
-            for path, key, message in _STRUCTURE.mistakes(test)
-        ]
+        mistakes = [(*path, *filter(None, [key]), message) for path, key, message in _STRUCTURE.mistakes(test)]
     except ValueError as error:
         raise Broken("not a generated test of SONNX: it is nested too deeply") from error
     if mistakes:
-        raise Broken("; ".join(mistakes))
+        raise Broken("; ".join(f"{'.'.join(map(str, place))}: {message}" for *place, message in mistakes))
     return test
 
 
