@@ -27,58 +27,52 @@ _OWN_DOMAINS = ("", "ai.onnx")
 _DATA_SET = re.compile(r"test_data_set_(\d+)")
 
 
-def read(file: Path, root: Path, limits: SizeLimits) -> list[Case]:
+def read(file: Path, root: Path, limits: SizeLimits, provenance: Mapping[str, str] | None = None) -> list[Case]:
     """A case for each data set of a model, named after the model's folder.
 
     Raises :class:`LeftOut` for a model that is not a single MaxPool or has no data, and :class:`Broken`.
     """
-    model = load(file)
-    maxpool_of(model)
-    _, opset = document_of(model)
+    model = _load(file)
     outputs = outputs_of(model)
+    _, opset = _document_of(model)
     folder = file.parent.absolute()
     entries = ((_DATA_SET.fullmatch(entry.name), entry) for entry in folder.iterdir())
     sets = sorted((int(match[1]), entry) for match, entry in entries if match)
     if not sets:
         raise LeftOut("there is no test_data_set_0 next to it")
-    producer = " ".join(filter(None, (model.producer_name, model.producer_version)))
-    provenance = {"suite": NAME, "version": f"operator set {opset}" + (f", {producer}" if producer else "")}
+    version = ", ".join(
+        filter(None, (f"operator set {opset}", f"{model.producer_name} {model.producer_version}".strip()))
+    )
     tensors = {}
     for number, data in sets:
         if not (data / "input_0.pb").is_file():
             raise Broken("there is no input_0.pb", data)
         files = {name: data / f"output_{i}.pb" for i, name in enumerate(outputs)}
-        printed = {name: tensor(path, limits) for name, path in files.items() if path.is_file()}
-        tensors[number] = (tensor(data / "input_0.pb", limits), printed)
+        printed = {name: _tensor(path, limits) for name, path in files.items() if path.is_file()}
+        tensors[number] = (_tensor(data / "input_0.pb", limits), printed)
+    provenance = provenance or {"suite": NAME, "version": version}
     return build_cases(model, folder.name, group_of(folder.parent, root), tensors, file, provenance, limits)
 
 
 def build_cases(
-    model: ModelProto,
-    name: str,
-    group: str,
-    data_sets: Mapping[int, tuple[np.ndarray, Mapping[str, np.ndarray]]],
-    path: Path,
-    provenance: Mapping[str, str],
-    limits: SizeLimits,
-) -> list[Case]:
+    model: ModelProto, name: str, group: str, data_sets: Mapping[int, tuple[np.ndarray, Mapping[str, np.ndarray]]],
+    path: Path, provenance: Mapping[str, str], limits: SizeLimits,
+) -> list[Case]:  # fmt: skip
     """A case for each numbered data set of a model: X, and the printed outputs by name. Raises :class:`LeftOut`."""
-    node = maxpool_of(model)
     prefix = f"{group}/{name}" if group else name
     return [
         build_case(
             group=group, name=name if number == 0 else f"{name}/{number}", title=f"{name}, test data set {number}",
-            spec=document_of(model)[0], X=X, attributes=attributes_of(node),
+            spec=_document_of(model)[0], X=X, attributes=_attributes_of(model.graph.node[0]),
             outputs=("Y", "Indices") if "Indices" in outputs_of(model) else ("Y",),
             expect=Values(printed.get("Y"), printed.get("Indices")), path=path,
-            provenance={**provenance, "file": f"{prefix}/test_data_set_{number}"}, limits=limits,
+            provenance={**provenance, "file": provenance.get("file", f"{prefix}/test_data_set_{number}")}, limits=limits,
         )
         for number, (X, printed) in data_sets.items()
     ]  # fmt: skip
 
 
-def load(path: Path) -> ModelProto:
-    """Read a model. Raises :class:`Broken`, and :class:`LeftOut` for one that is too large to be a single MaxPool."""
+def _load(path: Path) -> ModelProto:
     import onnx
 
     if path.is_file() and path.stat().st_size > MAX_BYTES:
@@ -99,8 +93,7 @@ def _parse(proto: ModelProto | TensorProto, path: Path, most_bytes: int, what: s
         raise Broken(f"not {what}: {error}", path) from error
 
 
-def tensor(path: Path, limits: SizeLimits) -> np.ndarray:
-    """The tensor of a ``.pb`` file. Raises :class:`Broken`, and :class:`LeftOut` for a type that no MaxPool has."""
+def _tensor(path: Path, limits: SizeLimits) -> np.ndarray:
     import onnx
     from onnx import numpy_helper
 
@@ -119,33 +112,28 @@ def tensor(path: Path, limits: SizeLimits) -> np.ndarray:
         raise Broken(f"not a tensor in ONNX's file format: {error}", path) from error
 
 
-def maxpool_of(model: ModelProto) -> NodeProto:
-    """The node of a model of one MaxPool. Raises :class:`LeftOut`."""
+def outputs_of(model: ModelProto) -> list[str]:
+    """``Y`` or ``Indices`` for each output of a graph of one MaxPool, in order. Raises :class:`LeftOut` for others."""
     graph = model.graph
     if len(graph.node) != 1:
         types = list(dict.fromkeys(node.op_type for node in graph.node))
         named = f": {', '.join(types[:4])}{', ...' if len(types) > 4 else ''}" if types else ""
         raise LeftOut(f"its graph has {len(graph.node)} nodes{named}; expected one MaxPool")
-    node = graph.node[0]
+    (node,) = graph.node
     if node.op_type != "MaxPool" or node.domain not in _OWN_DOMAINS:
         domain = f" of {node.domain}" if node.domain not in _OWN_DOMAINS else ""
         raise LeftOut(f"its node is {node.op_type}{domain}, not ONNX's MaxPool")
     if len(node.input) != 1 or [value.name for value in graph.input] != list(node.input):
         raise LeftOut("X is not the only input of its graph")
-    others = [value.name for value in graph.output if value.name not in [name for name in node.output if name]]
+    names = {name: output for name, output in zip(node.output, ("Y", "Indices"), strict=False) if name}
+    others = [value.name for value in graph.output if value.name not in names]
     if others or not graph.output:
         raise LeftOut(f"the outputs of its graph are not those of its node: {', '.join(others) or 'none'}")
-    return node
+    return [names[value.name] for value in graph.output]
 
 
-def outputs_of(model: ModelProto) -> list[str]:
-    """``Y`` or ``Indices`` for each output of the graph, in order."""
-    names = dict(zip(maxpool_of(model).output, ("Y", "Indices"), strict=False))
-    return [names[value.name] for value in model.graph.output]
-
-
-def document_of(model: ModelProto) -> tuple[str, int]:
-    """The version of ONNX's MaxPool in force in a model, as its document, and the operator set. Raises :class:`LeftOut`."""
+def _document_of(model: ModelProto) -> tuple[str, int]:
+    """The document of a model's version of MaxPool, and the operator set."""
     # The first models named no operator set.
     opset = next((entry.version for entry in model.opset_import if entry.domain in _OWN_DOMAINS), 1)
     try:
@@ -154,8 +142,7 @@ def document_of(model: ModelProto) -> tuple[str, int]:
         raise LeftOut(str(error)) from error
 
 
-def attributes_of(node: NodeProto) -> dict[str, Any]:
-    """The attributes of a node as plain Python data. Raises :class:`Broken`."""
+def _attributes_of(node: NodeProto) -> dict[str, Any]:
     from onnx import helper
 
     attributes: dict[str, Any] = {}
