@@ -57,15 +57,13 @@ def read_cases(path: Path, root: Path, limits: SizeLimits) -> list[Case]:
 class _Reader:
     """Converts the entries of one file to cases, and collects their problems."""
 
-    def __init__(
-        self, document: Document, path: Path, root: Path, limits: SizeLimits, specified: Specification
-    ) -> None:
+    def __init__(self, document: Document, path: Path, root: Path, limits: SizeLimits, spec: Specification) -> None:
         self.problems: list[Problem] = []
         self._document = document
         self._folder, self._root, self._limits = path.parent, root, limits
         # Links are not resolved: a link inside the corpus keeps its name.
         self._prefix = Path(os.path.relpath(path.absolute(), root.absolute())).with_suffix("").as_posix()
-        self._specification = specified
+        self._specification = spec
         self._defaults = document.data.get("defaults", {})
         self._lines: dict[str, int] = {}
         for key in ("id", "matrix"):

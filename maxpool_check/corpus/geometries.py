@@ -105,13 +105,11 @@ def pooling(
     document: Specification,
     drawn: Drawn,
     dtype: str,
-    *,
-    batch: int = 1,
-    channels: int | None = None,
+    batch_and_channels: tuple[int, int] | None = None,
     more: Mapping[Role, Any] = MappingProxyType({}),
 ) -> Pooling | None:
-    """What the document makes of a geometry, None if it excludes it; ``more`` is what the attributes mean beside it."""
-    shape = document.layout.arranged((batch, document.channel_multiple if channels is None else channels, *drawn.sizes))
+    """The pooling of a geometry in a document, None if it excludes it; ``more`` is what the attributes mean beside it."""
+    shape = document.layout.arranged((*(batch_and_channels or (1, document.channel_multiple)), *drawn.sizes))
     try:
         return document.pooling(drawn.attributes(document, more), dtype, shape, document.policies)
     except (NotExpressible, Refused):

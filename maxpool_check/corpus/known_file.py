@@ -59,25 +59,22 @@ def read_known(path: Path) -> list[KnownDivergence]:
 
 def read_all_known(paths: Sequence[Path]) -> list[KnownDivergence]:
     """The entries of several files, with unique ids. Raises :class:`CorpusError`."""
-    entries: list[KnownDivergence] = []
+    entries: dict[str, KnownDivergence] = {}
     problems: list[Problem] = []
-    homes: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for path in paths:
         try:
-            new = read_known(path)
+            new = {entry.id: entry for entry in read_known(path)}
         except CorpusError as error:
-            problems.extend(error.problems)
+            problems += error.problems
             continue
-        problems += [
-            Problem(str(path), 1, 1, f"the id '{entry.id}' is also used in {homes[entry.id]}")
-            for entry in new
-            if entry.id in homes
-        ]
-        homes.update((entry.id, path) for entry in new)
-        entries += new
+        twice = [name for name in new if name in files]
+        problems += [Problem(str(path), 1, 1, f"the id '{name}' is also used in {files[name]}") for name in twice]
+        files |= dict.fromkeys(new, path)
+        entries |= new
     if problems:
         raise CorpusError(problems)
-    return entries
+    return list(entries.values())
 
 
 def _kinds(words: list[str]) -> frozenset[DivergenceKind]:
@@ -210,9 +207,8 @@ def append(path: Path, entries: Sequence[KnownDivergence]) -> None:
 
 
 def _entry_text(entry: KnownDivergence) -> str:
-    quoted = {"id": entry.id, "when": str(entry.when)}
-    lines = [f"  {'-' if key == 'id' else ' '} {key}: {json.dumps(value)}" for key, value in quoted.items()]
-    lines += ["    cases:", *(f"      - {json.dumps(case)}" for case in entry.cases)]
+    lines = [f"  - id: {json.dumps(entry.id)}", f"    when: {json.dumps(str(entry.when))}", "    cases:"]
+    lines += [f"      - {json.dumps(case)}" for case in entry.cases]
     lines.append(f"    kinds: [{', '.join(sorted(kind.value for kind in entry.kinds))}]")
     if entry.variants is not None:
         names = [variant.name for variant in ALL_VARIANTS if variant in entry.variants]

@@ -127,8 +127,5 @@ def _check_size(shape: Sequence[int], limits: SizeLimits) -> None:
     # numpy refuses huge sizes even where another size is 0.
     cells = math.prod(size for size in shape if size)
     if cells > limits.cells:
-        raise BadValue(
-            f"a tensor of shape {list(shape)} has {cells} cells; the limit is {limits.cells} "
-            "(raise it with --max-cells)",
-            "shape",
-        )
+        remedy = f"the limit is {limits.cells} (raise it with --max-cells)"
+        raise BadValue(f"a tensor of shape {list(shape)} has {cells} cells; {remedy}", "shape")

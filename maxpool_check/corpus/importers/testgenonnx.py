@@ -70,11 +70,8 @@ def read(file: Path, root: Path, limits: SizeLimits) -> list[Case]:
     }
     group, attributes = group_of(file.parent, root), test["attributes"]
     template = test.get("value_template", {})
-    provenance = {
-        "suite": NAME,
-        "version": test.get("spec_ref", "not said"),
-        "file": f"{group}/{file.name}" if group else file.name,
-    }
+    name = f"{group}/{file.name}" if group else file.name
+    provenance = {"suite": NAME, "version": test.get("spec_ref", "not said"), "file": name}
     try:
         SONNX.pooling(attributes, X.dtype.name, X.shape, SONNX.policies)
         spec = SONNX.name
