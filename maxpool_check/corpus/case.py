@@ -62,7 +62,7 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A document, attributes, an input, the requested outputs, and what is said about them.
+    """A document, attributes, an input, the requested outputs, and what is expected of them.
 
     ``id`` is the full id, e.g. ``sonnx/float:float-example-3``. ``spec`` is the document's name. ``X`` has the document's
     layout. ``policies`` are the document's, with the overrides of the case. ``provenance`` names the suite, version and

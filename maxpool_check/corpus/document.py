@@ -23,8 +23,7 @@ MAX_DEPTH = 64
 MAX_FROM_ALIASES = 100_000
 
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_ZERO_PADDED = re.compile(r"[-+]?0[0-9]")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None,
     "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
@@ -234,6 +233,4 @@ def scalar_value(text: str) -> Any:
     if _INTEGER.fullmatch(text):
         # Python does not convert thousands of digits; a later check has a better message.
         return int(text) if len(text) < 400 else text
-    if _FLOAT.fullmatch(text) and not _ZERO_PADDED.match(text):
-        return float(text)
-    return text
+    return float(text) if _FLOAT.fullmatch(text) else text

@@ -98,12 +98,11 @@ def _case(allowed: Space, row: Bins, seed: int) -> Generated:
     for factor, choices in BESIDE_GEOMETRY.items():
         more |= choices[row[factor]] if factor in row else {}
     shape = (batch, channels, *drawn.sizes)
+    names = {factor: "" if factor in ("rank", "dtype") else factor.replace("_", " ") + " " for factor in unusual}
+    titles = [names[factor] + bin_ for factor, bin_ in unusual.items()]
     return Generated(
         id=name,
-        title=", ".join(
-            bin_ if factor in ("rank", "dtype") else f"{factor.replace('_', ' ')} {bin_}"
-            for factor, bin_ in unusual.items()
-        ),
+        title=", ".join(titles),
         input=_input(row.get("dtype", allowed.dtypes[0]), row["values"], shape, allowed.document.layout, case_seed),
         attributes=drawn.attributes(allowed.document, more),
         bins=row,

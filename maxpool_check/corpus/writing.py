@@ -36,8 +36,6 @@ class ForeignFile(Exception):
 class _Plain(str):
     """Text that needs no quotes."""
 
-    __slots__ = ()
-
 
 def case_file(case: Case, about: str) -> str:
     """The text of a file with one case. It expects nothing but the refusal, where the case's document excludes it."""
@@ -65,7 +63,14 @@ def write_suite(
             raise ForeignFile(f"{path} exists and was not written by '{written_by}'")
     for path, group in groups.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        data = _suite_file(group, about, path)
+        shared = {
+            key: value
+            for key, value in group[0].provenance.items()
+            if key != "file" and all(case.provenance.get(key) == value for case in group)
+        }
+        defaults = {"defaults": {"provenance": shared}} if shared else {}
+        entries = [_suite_entry(case, shared, path) for case in group]
+        data = {"spec": group[0].spec, "about": about, **defaults, "cases": entries}
         text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=118)
         path.write_text(first_line + text, encoding="utf-8", newline="\n")
         read = read_cases(path, folder, limits)
@@ -75,12 +80,8 @@ def write_suite(
 
 
 def _fields(
-    case: Case,
-    provenance: Mapping[str, str],
-    tensor: Mapping[str, Any],
-    outputs: Sequence[str],
-    expect: Mapping[str, Any],
-) -> dict[str, Any]:
+    case: Case, provenance: Mapping[str, str], tensor: Mapping[str, Any], outputs: Sequence[str], expect: Mapping[str, Any],
+) -> dict[str, Any]:  # fmt: skip
     """The fields of a case in a case file, in their usual order, without empty ones."""
     usual = case.specification.policies.names()
     policies = {point: choice for point, choice in case.policies.names().items() if choice != usual[point]}
@@ -157,18 +158,6 @@ def _represent_text(dumper: Any, text: str) -> Any:
 
 _Dumper.add_representer(str, _represent_text)
 _Dumper.add_representer(_Plain, _represent_text)
-
-
-def _suite_file(cases: Sequence[Case], about: str, path: Path) -> dict[str, Any]:
-    shared = {
-        key: value
-        for key, value in cases[0].provenance.items()
-        if key != "file" and all(case.provenance.get(key) == value for case in cases)
-    }
-    head: dict[str, Any] = {"spec": cases[0].spec, "about": about}
-    if shared:
-        head["defaults"] = {"provenance": shared}
-    return {**head, "cases": [_suite_entry(case, shared, path) for case in cases]}
 
 
 def _suite_entry(case: Case, shared: Mapping[str, str], path: Path) -> dict[str, Any]:
