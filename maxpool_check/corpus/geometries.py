@@ -1,7 +1,7 @@
 """Small geometries of a document, by their bins: from these, cases are drawn.
 
 The document decides what it allows together: it resolves each geometry of a menu that has something of everything, and
-the geometry counts under the bins it has there. Bins that none has are impossible.
+the geometry counts under the bins it has there. Bins that zeros has are impossible.
 """
 
 from __future__ import annotations
@@ -152,11 +152,11 @@ def _pads(document: Specification, kernel: Sizes) -> Iterator[tuple[AutoPad, Siz
             yield AutoPad.EXPLICIT, begin, end
         return
     auto_pads = meanings(document, Role.AUTO_PAD)
-    none, one, axes, others = (0,) * rank, (1,) * rank, (0, 1, 0)[:rank], (1, 0, 1)[:rank]
+    zeros, ones, axes, others = (0,) * rank, (1,) * rank, (0, 1, 0)[:rank], (1, 0, 1)[:rank]
     most = tuple(size - 1 for size in kernel)
     begins_and_ends = [
-        (none, none), (one, one), (axes, axes), (others, others), (one, none), (none, one), (axes, others), (others, axes),
-        (one, (2,) * rank), (most, none), (none, most), (most, most),
+        (zeros, zeros), (ones, ones), (axes, axes), (others, others), (ones, zeros), (zeros, ones), (axes, others),
+        (others, axes), (ones, (2,) * rank), (most, zeros), (zeros, most), (most, most),
     ]  # fmt: skip
     for begin, end in dict.fromkeys(begins_and_ends):
         if all(max(pads) < size for size, *pads in zip(kernel, begin, end, strict=True)):
@@ -164,7 +164,7 @@ def _pads(document: Specification, kernel: Sizes) -> Iterator[tuple[AutoPad, Siz
     # In the order of the bins, which generated cases depend on.
     for auto_pad in (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER, AutoPad.VALID):
         if auto_pad in auto_pads:
-            yield auto_pad, none, none
+            yield auto_pad, zeros, zeros
 
 
 def _sizes(kernel: Sizes, stride: Sizes, dilation: Sizes, begin: Sizes, end: Sizes) -> list[Sizes]:
