@@ -1,8 +1,8 @@
 """What is particular about a case, in bins: the data that generating and counting coverage share.
 
-A factor is one thing that can vary; its bins are the ways that runtimes have other code, or other bugs, for. The bins of
-a case are computed from its X and from the geometry that its document makes of its attributes. A factor that none of the
-bins describes (four spatial axes, an empty batch, pads as large as the kernel) is left out.
+A factor is one thing that can vary; its bins are the ways that runtimes have other code, or other bugs, for. The bins
+of a case are computed from its X and from the geometry that its document makes of its attributes. A factor that none
+of the bins describes (four spatial axes, an empty batch, pads as large as the kernel) is left out.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ FACTORS: Mapping[str, Factor] = {
     "channels": Factor(("1", "many", "16"), "c-", "1"),
     # Of one cell; of the same size on every axis; of different sizes; as large as X.
     "kernel": Factor(("1", "even", "uneven", "whole"), "k-"),
-    # 1 on every axis; below the kernel on some axis, nowhere above; equal to the kernel; above it on some axis; different
-    # over the axes.
+    # 1 on every axis; below the kernel on some axis, nowhere above; equal to the kernel; above it on some axis;
+    # different over the axes.
     "stride": Factor(("1", "overlap", "tile", "gap", "uneven"), "s-"),
     "dilation": Factor(("1", "even", "uneven"), "d-", "1"),
-    # None; the same everywhere; the same at both ends of an axis, different over the axes; at one end only; different at
-    # both ends; above half of the kernel on some axis, below the kernel on all; negative: cells of X are left out.
+    # None; the same everywhere; the same at both ends of an axis, different over the axes; at one end only; different
+    # at both ends; above half of the kernel on some axis, below the kernel on all; negative: cells of X are left out.
     "pads": Factor(
         ("0", "same", "axes", "begin", "end", "uneven", "large", "crop-begin", "crop-end", "crop"), "p-", "0"
     ),

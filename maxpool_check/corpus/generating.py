@@ -54,15 +54,17 @@ def written(name: str, strength: int, seed: int) -> str:
     """The cases as a case file."""
     cases = generate(name, strength, seed)
     what = {1: "bin", 2: "pair of bins"}.get(strength, f"combination of bins of {strength} factors")
+    title = space(name).document.title
     head = [
         f"# maxpool-check generate --spec {name} --strength {strength} --seed {seed}",
         "# Written by this command; not to be edited.",
         f"spec: {name}",
-        f"about: Every {what} that {space(name).document.title} allows, in some case. An id and a title name what is not usual.",
+        f"about: Every {what} that {title} allows, in some case. An id and a title name what is not usual.",
         "cases:",
     ]
     entries = [
-        f"  - id: {case.id}\n    title: {case.title}\n    input: {_flow(case.input)}\n    attributes: {_flow(case.attributes)}"
+        f"  - id: {case.id}\n    title: {case.title}\n"
+        f"    input: {_flow(case.input)}\n    attributes: {_flow(case.attributes)}"
         for case in cases
     ]
     return "\n".join([*head, *entries]) + "\n"

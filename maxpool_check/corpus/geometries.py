@@ -108,7 +108,7 @@ def pooling(
     batch_and_channels: tuple[int, int] | None = None,
     more: Mapping[Role, Any] = MappingProxyType({}),
 ) -> Pooling | None:
-    """The pooling of a geometry in a document, None if it excludes it; ``more`` is what the attributes mean beside it."""
+    """The pooling of a geometry, None if the document excludes it; ``more`` is what the attributes mean beside it."""
     shape = document.layout.arranged((*(batch_and_channels or (1, document.channel_multiple)), *drawn.sizes))
     try:
         return document.pooling(drawn.attributes(document, more), dtype, shape, document.policies)

@@ -16,7 +16,7 @@ MAX_CASES = 100_000
 
 
 def expand(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """An entry per combination, in the order of the lists; the entry itself if it has no matrix. Raises :class:`BadValue`."""
+    """An entry per combination, in the order of the lists; without a matrix, itself. Raises :class:`BadValue`."""
     rest = {key: value for key, value in entry.items() if key != "matrix"}
     axes: Mapping[str, list[Any]] = entry.get("matrix", {})
     if not axes:

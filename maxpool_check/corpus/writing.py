@@ -80,7 +80,8 @@ def write_suite(
 
 
 def _fields(
-    case: Case, provenance: Mapping[str, str], tensor: Mapping[str, Any], outputs: Sequence[str], expect: Mapping[str, Any],
+    case: Case, provenance: Mapping[str, str], tensor: Mapping[str, Any], outputs: Sequence[str],
+    expect: Mapping[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
     """The fields of a case in a case file, in their usual order, without empty ones."""
     usual = case.specification.policies.names()

@@ -66,7 +66,8 @@ def build_cases(
             spec=_document_of(model)[0], X=X, attributes=_attributes_of(model.graph.node[0]),
             outputs=("Y", "Indices") if "Indices" in outputs_of(model) else ("Y",),
             expect=Values(printed.get("Y"), printed.get("Indices")), path=path,
-            provenance={**provenance, "file": provenance.get("file", f"{prefix}/test_data_set_{number}")}, limits=limits,
+            provenance={**provenance, "file": provenance.get("file", f"{prefix}/test_data_set_{number}")},
+            limits=limits,
         )
         for number, (X, printed) in data_sets.items()
     ]  # fmt: skip

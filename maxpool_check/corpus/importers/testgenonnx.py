@@ -72,6 +72,7 @@ def read(file: Path, root: Path, limits: SizeLimits) -> list[Case]:
     template = test.get("value_template", {})
     name = f"{group}/{file.name}" if group else file.name
     provenance = {"suite": NAME, "version": test.get("spec_ref", "not said"), "file": name}
+    title = "; ".join(filter(None, (test.get("class"), template.get("name"))))
     try:
         SONNX.pooling(attributes, X.dtype.name, X.shape, SONNX.policies)
         spec = SONNX.name
@@ -79,7 +80,7 @@ def read(file: Path, root: Path, limits: SizeLimits) -> list[Case]:
         spec = DEFAULT
     return [
         build_case(
-            group=group, name=file.stem, title="; ".join(filter(None, (test.get("class"), template.get("name")))) or file.stem,
+            group=group, name=file.stem, title=title or file.stem,
             spec=spec, X=X, attributes=attributes, outputs=("Y", "Indices") if "Indices" in printed else ("Y",),
             expect=Values(printed["Y"], printed.get("Indices")), path=file, provenance=provenance, limits=limits,
             covers=test.get("class_predicates", ()),
