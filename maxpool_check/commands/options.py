@@ -14,9 +14,8 @@ from typing import Any, TypeVar
 import click
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import Corpus
+from maxpool_check.corpus.collection import FORMATS, Corpus
 from maxpool_check.corpus.collection import collect as read_cases
-from maxpool_check.corpus.importers import FORMATS
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.tensors import SizeLimits
 from maxpool_check.results.record import ExitCode

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from maxpool_check.commands import options
-from maxpool_check.corpus.smallest import smallest
+from maxpool_check.corpus.geometries import smallest
 from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.results.variants import Y_ONLY
 from maxpool_check.running.case_run import run_case

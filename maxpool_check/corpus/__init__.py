@@ -1,1 +1,1 @@
-"""What is asked: YAML files of cases, with file, line and column in every error."""
+"""Cases: YAML files, their values and bins, other suites; with file, line and column in every error."""

@@ -1,19 +1,23 @@
 """What is particular about a case, in bins: the data that generating and counting coverage share.
 
-A factor is one thing that can vary; its bins are the ways that runtimes have other code, or other bugs, for. The bins of
-a case are computed from what the case is: its X, and the geometry that its document makes of its attributes. A factor that
-none of the bins describes (four spatial axes, a batch of none, pads as large as the kernel) is left out.
+A factor is one thing that can vary; its bins are the ways that runtimes have other code, or other bugs, for. The bins
+of a case are computed from its X and from the geometry that its document makes of its attributes. A factor that none
+of the bins describes (four spatial axes, an empty batch, pads as large as the kernel) is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import ml_dtypes
+import numpy as np
+
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.value_bins import values
 from maxpool_check.reference import dtypes
 from maxpool_check.reference.activation import Function
+from maxpool_check.reference.dtypes import highest, is_float, lowest
 from maxpool_check.reference.geometry import AutoPad, Axis, Geometry, effective_kernel
 from maxpool_check.reference.numbering import StorageOrder
 from maxpool_check.reference.pooling import Pooling
@@ -27,137 +31,71 @@ Bins = dict[str, str]
 
 @dataclass(frozen=True)
 class Factor:
-    """One thing that can vary.
+    """The bins of one factor. Ids and titles omit the bin ``usual``; ``prefix`` precedes the others in an id."""
 
-    ``bins`` gives each bin with its meaning. ``usual`` is the bin that ids and titles do not mention; ``prefix`` is what
-    stands before the others in an id.
-    """
-
-    name: str
-    bins: Mapping[str, str]
+    bins: tuple[str, ...]
     prefix: str = ""
     usual: str = ""
 
 
-_ROUNDINGS = {
-    RoundingType.FLOOR: "rounded down",
-    RoundingType.CEIL: "rounded up",
-    RoundingType.CEIL_TORCH: "rounded up as PyTorch does",
-}
-_REST = {
-    "": "where there is nothing to round",
-    "-rest": "where there is a remainder",
-    "-drop": "and the last window is dropped, for it would start behind X",
-}
-
 OUTPUTS = "outputs"
 
+_ROUNDINGS = (RoundingType.FLOOR, RoundingType.CEIL, RoundingType.CEIL_TORCH)
+
+_VALUE_BINS = (
+    "distinct",  # in every plane
+    "ties",  # some are equal
+    "constant",
+    "fraction",  # some are no integers
+    "wide",  # some need all bits of an integer of 16 or more
+    "negative",  # all are below zero
+    "extremes",  # both the lowest and the highest finite value occur
+    "lowest",  # all are the lowest finite value
+    "neg-inf",  # some are -inf
+    "all-neg-inf",
+    "inf",
+    "zeros",  # both -0 and +0 occur
+    "subnormal",
+    "nan",  # some are NaN, in no plane all
+    "nan-planes",  # all of some plane are NaN
+)
+
 FACTORS: Mapping[str, Factor] = {
-    factor.name: factor
-    for factor in (
-        Factor("rank", {"1d": "one spatial axis", "2d": "two spatial axes", "3d": "three spatial axes"}),
-        Factor("batch", {"1": "one image", "many": "several"}, "n-", "1"),
-        Factor("channels", {"1": "one channel", "many": "several", "16": "a multiple of 16"}, "c-", "1"),
-        Factor(
-            "kernel",
-            {
-                "1": "of one cell",
-                "even": "of the same size on every axis",
-                "uneven": "of different sizes",
-                "whole": "as large as X",
-            },
-            "k-",
-        ),
-        Factor(
-            "stride",
-            {
-                "1": "1 on every axis",
-                "overlap": "less than the kernel on some axis, nowhere more",
-                "tile": "the kernel's size on every axis",
-                "gap": "more than the kernel on some axis",
-                "uneven": "different over the axes",
-            },
-            "s-",
-        ),
-        Factor(
-            "dilation",
-            {"1": "1 on every axis", "even": "the same on every axis, above 1", "uneven": "different over the axes"},
-            "d-",
-            "1",
-        ),
-        Factor(
-            "pads",
-            {
-                "0": "none",
-                "same": "the same everywhere",
-                "axes": "the same at both ends of an axis, different over the axes",
-                "begin": "at the beginning only",
-                "end": "at the end only",
-                "uneven": "at both ends, not the same",
-                "large": "above half of the kernel on some axis, below the kernel on all",
-                "crop-begin": "negative at the beginning: cells are left out",
-                "crop-end": "negative at the end",
-                "crop": "negative at the beginning and at the end",
-            },
-            "p-",
-            "0",
-        ),
-        Factor(
-            "auto_pad",
-            {"explicit": "by the pads", "same-upper": "SAME_UPPER", "same-lower": "SAME_LOWER", "valid": "VALID"},
-            usual="explicit",
-        ),
-        Factor(
-            "rounding",
-            {
-                rounding.value + rest: f"{how}, {where}"
-                for rounding, how in _ROUNDINGS.items()
-                for rest, where in _REST.items()
-                if (rounding, rest) != (RoundingType.FLOOR, "-drop")
-            },
-        ),
-        Factor("storage_order", {"row": "Indices count row-major", "column": "column-major"}, usual="row"),
-        Factor("index_type", {"int64": "Indices of 64 bits", "int32": "of 32 bits"}, "i-", "int64"),
-        Factor(
-            "index_axis",
-            {"whole": "Indices count the whole tensor", "image": "each image anew", "plane": "each plane anew"},
-            "i-",
-            "whole",
-        ),
-        Factor(
-            "activation",
-            {
-                "none": "nothing is fused",
-                **{function.value.lower(): f"{function.value} is fused" for function in Function},
-            },
-            "a-",
-            "none",
-        ),
-        Factor("dtype", {name: name for name in dtypes.NAMES}),
-        Factor(
-            "values",
-            {
-                "distinct": "no two cells of a plane are equal",
-                "ties": "some are equal",
-                "constant": "all cells are equal",
-                "fraction": "some are no integers",
-                "wide": "some need all bits of an integer of 16 or more",
-                "negative": "all are below zero",
-                "extremes": "both the lowest and the highest finite value are there",
-                "lowest": "all are the lowest finite value",
-                "neg-inf": "some are -inf",
-                "all-neg-inf": "all are -inf",
-                "inf": "some are +inf",
-                "zeros": "both -0 and +0 are there",
-                "subnormal": "some are subnormal",
-                "nan": "some are NaN, in no plane all",
-                "nan-planes": "all of some plane are NaN",
-            },
-        ),
-        Factor(OUTPUTS, {"y-and-indices": "both are requested", "y-alone": "Indices are not requested"}),
-    )
+    "rank": Factor(("1d", "2d", "3d")),
+    "batch": Factor(("1", "many"), "n-", "1"),
+    # 16: a multiple of it.
+    "channels": Factor(("1", "many", "16"), "c-", "1"),
+    # Of one cell; of the same size on every axis; of different sizes; as large as X.
+    "kernel": Factor(("1", "even", "uneven", "whole"), "k-"),
+    # 1 on every axis; below the kernel on some axis, nowhere above; equal to the kernel; above it on some axis;
+    # different over the axes.
+    "stride": Factor(("1", "overlap", "tile", "gap", "uneven"), "s-"),
+    "dilation": Factor(("1", "even", "uneven"), "d-", "1"),
+    # None; the same everywhere; the same at both ends of an axis, different over the axes; at one end only; different
+    # at both ends; above half of the kernel on some axis, below the kernel on all; negative: cells of X are left out.
+    "pads": Factor(
+        ("0", "same", "axes", "begin", "end", "uneven", "large", "crop-begin", "crop-end", "crop"), "p-", "0"
+    ),
+    "auto_pad": Factor(("explicit", "same-upper", "same-lower", "valid"), usual="explicit"),
+    # Nothing to round; with a remainder; the last window is dropped, since it would start behind X.
+    "rounding": Factor(
+        tuple(
+            rounding.value + rest
+            for rounding in _ROUNDINGS
+            for rest in ("", "-rest", "-drop")
+            if rounding.value + rest != "floor-drop"
+        )
+    ),
+    "storage_order": Factor(("row", "column"), usual="row"),
+    "index_type": Factor(("int64", "int32"), "i-", "int64"),
+    # Indices count the cells of the whole tensor, of each image, or of each plane.
+    "index_axis": Factor(("whole", "image", "plane"), "i-", "whole"),
+    "activation": Factor(("none", *(function.value.lower() for function in Function)), "a-", "none"),
+    "dtype": Factor(dtypes.NAMES),
+    "values": Factor(_VALUE_BINS),
+    OUTPUTS: Factor(("y-and-indices", "y-alone")),
 }
-"""Every factor, in the order of ids and reports. Where several bins of one apply, the functions below say which wins."""
+"""Every factor, in the order of ids and reports. Where several bins apply, the functions below decide which wins."""
 
 
 def bins(case: Case) -> Bins:
@@ -165,16 +103,17 @@ def bins(case: Case) -> Bins:
     if not isinstance(case.resolved, Pooling):
         return {}
     pooling, document = case.resolved, case.specification
-    core = pooling.layout.to_core(case.X)
+    core, numbering = pooling.layout.to_core(case.X), pooling.numbering
+    batch, channels = core.shape[:2]
     auto_pad = meaning_of(document, case.attributes, Role.AUTO_PAD)
     rounding = meaning_of(document, case.attributes, Role.ROUNDING)
     names = {
-        "batch": _batch(core.shape[0]),
-        "channels": _channels(core.shape[1]),
+        "batch": "1" if batch == 1 else "many" if batch else "",
+        "channels": "1" if channels == 1 else "many" if channels % 16 else "16" if channels else "",
         **geometric(pooling.geometry, auto_pad, rounding),
-        "storage_order": "column" if pooling.numbering.storage_order is StorageOrder.COLUMN_MAJOR else "row",
-        "index_type": pooling.numbering.dtype,
-        "index_axis": ("whole", "image", "plane")[pooling.numbering.axis] if pooling.numbering.axis < 3 else "",
+        "storage_order": "column" if numbering.storage_order is StorageOrder.COLUMN_MAJOR else "row",
+        "index_type": numbering.dtype,
+        "index_axis": ("whole", "image", "plane")[numbering.axis] if numbering.axis < 3 else "",
         "activation": pooling.activation.function.value.lower() if pooling.activation else "none",
         "dtype": case.X.dtype.name,
         "values": values(core) if core.size else "",
@@ -189,52 +128,27 @@ def outputs_bin(variant: Variant) -> str:
 
 def geometric(axes: Geometry, auto_pad: AutoPad, rounding: RoundingType) -> Bins:
     """The bins of the spatial axes alone, and of how the document came to them."""
+    kernel = _evenness({axis.kernel for axis in axes})
+    if kernel != "1" and all(axis.kernel == axis.size for axis in axes):
+        kernel = "whole"
+    stride = _evenness({axis.stride for axis in axes})
+    if stride == "even":
+        gap, tile = (any(axis.stride > axis.kernel for axis in axes), all(axis.stride == axis.kernel for axis in axes))
+        stride = "gap" if gap else "tile" if tile else "overlap"
     return {
         "rank": f"{len(axes)}d",
-        "kernel": _kernel(axes),
-        "stride": _stride(axes),
-        "dilation": _dilation(axes),
+        "kernel": kernel,
+        "stride": stride,
+        "dilation": _evenness({axis.dilation for axis in axes}),
         "pads": _pads(axes),
         "auto_pad": auto_pad.value,
         "rounding": rounding.value + _rest(axes, auto_pad, rounding),
     }
 
 
-def _batch(size: int) -> str:
-    return "" if size < 1 else "1" if size == 1 else "many"
-
-
-def _channels(size: int) -> str:
-    if size % 16 == 0:
-        return "16" if size else ""
-    return "1" if size == 1 else "many"
-
-
-def _kernel(axes: Geometry) -> str:
-    kernels = {axis.kernel for axis in axes}
-    if kernels == {1}:
-        return "1"
-    if all(axis.kernel == axis.size for axis in axes):
-        return "whole"
-    return "even" if len(kernels) == 1 else "uneven"
-
-
-def _stride(axes: Geometry) -> str:
-    strides = {axis.stride for axis in axes}
-    if strides == {1}:
-        return "1"
-    if len(strides) > 1:
-        return "uneven"
-    if any(axis.stride > axis.kernel for axis in axes):
-        return "gap"
-    return "tile" if all(axis.stride == axis.kernel for axis in axes) else "overlap"
-
-
-def _dilation(axes: Geometry) -> str:
-    dilations = {axis.dilation for axis in axes}
-    if dilations == {1}:
-        return "1"
-    return "even" if len(dilations) == 1 else "uneven"
+def _evenness(sizes: set[int]) -> str:
+    """``1`` if all sizes are 1, ``even`` if they are equal, else ``uneven``."""
+    return "uneven" if len(sizes) > 1 else "1" if sizes == {1} else "even"
 
 
 def _pads(axes: Geometry) -> str:
@@ -256,17 +170,64 @@ def _pads(axes: Geometry) -> str:
 
 def _rest(axes: Geometry, auto_pad: AutoPad, rounding: RoundingType) -> str:
     """What rounding has to do. SAME_* has a size of its own."""
+
+    def span(axis: Axis) -> int:
+        return axis.size + axis.begin + axis.end - effective_kernel(axis.kernel, axis.dilation)
+
     if auto_pad in (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER):
         return ""
-    rest = [axis for axis in axes if _span(axis) % axis.stride]
-    if rounding is not RoundingType.FLOOR and any(_dropped(axis) for axis in rest):
+    rest = [axis for axis in axes if span(axis) % axis.stride]
+    if rounding is not RoundingType.FLOOR and any(
+        axis.output == span(axis) // axis.stride + 1 and axis.start(axis.output) >= axis.size for axis in rest
+    ):
         return "-drop"
     return "-rest" if rest else ""
 
 
-def _span(axis: Axis) -> int:
-    return axis.size + axis.begin + axis.end - effective_kernel(axis.kernel, axis.dilation)
+_WIDE = ("int16", "uint16", "int32", "uint32", "int64", "uint64")
+_FLOATS_ONLY = frozenset({"nan-planes", "nan", "all-neg-inf", "neg-inf", "inf", "zeros", "subnormal", "fraction"})
 
 
-def _dropped(axis: Axis) -> bool:
-    return axis.output == _span(axis) // axis.stride + 1 and axis.start(axis.output) >= axis.size
+def values(X: np.ndarray) -> str:
+    """The bin of the values of X, N x C x D1 x ... x Dn; the first that applies, special values before the others."""
+    planes = X.reshape(X.shape[0] * X.shape[1], -1)
+    with np.errstate(invalid="ignore"):  # of signalling NaN
+        numbers = planes.astype(np.float64) if is_float(X.dtype) else planes
+    return next((name for name, applies in _APPLIES.items() if applies(numbers, X.dtype)), "ties")
+
+
+def _zeros(planes: np.ndarray, _: np.dtype) -> bool | np.bool_:
+    negative = np.signbit(planes[planes == 0])
+    return negative.any() and not negative.all()
+
+
+def _subnormal(planes: np.ndarray, dtype: np.dtype) -> bool | np.bool_:
+    return is_float(dtype) and ((planes != 0) & (np.abs(planes) < float(ml_dtypes.finfo(dtype).tiny))).any()
+
+
+_APPLIES: Mapping[str, Callable[[np.ndarray, np.dtype], bool | np.bool_]] = {
+    "nan-planes": lambda planes, _: np.isnan(planes).all(axis=1).any(),
+    "nan": lambda planes, _: np.isnan(planes).any(),
+    "all-neg-inf": lambda planes, _: (planes == -math.inf).all(),
+    "neg-inf": lambda planes, _: (planes == -math.inf).any(),
+    "inf": lambda planes, _: (planes == math.inf).any(),
+    "lowest": lambda planes, dtype: (planes == lowest(dtype)).all(),
+    "extremes": lambda planes, dtype: (planes == lowest(dtype)).any() and (planes == highest(dtype)).any(),
+    "zeros": _zeros,
+    "subnormal": _subnormal,
+    "constant": lambda planes, _: (planes == planes[0, 0]).all(),
+    "negative": lambda planes, _: (planes < 0).all(),
+    "fraction": lambda planes, _: (planes != np.floor(planes)).any(),
+    "wide": lambda planes, dtype: dtype.name in _WIDE and (planes > int(highest(dtype)) // 2).any(),
+    "distinct": lambda planes, _: all(len(np.unique(plane)) == plane.size for plane in planes),
+}
+"""Whether a bin applies to the planes of X, a row each, in float64 if X is of floats."""
+
+
+def has(dtype: str, name: str) -> bool:
+    """Whether a tensor of the dtype can be in this bin of ``values``."""
+    if name == "wide":
+        return dtype in _WIDE
+    if name == "negative":
+        return not dtype.startswith("uint")
+    return name not in _FLOATS_ONLY or dtype in dtypes.FLOATS

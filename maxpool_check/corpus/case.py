@@ -62,7 +62,7 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A document, attributes, an input, the requested outputs, and what is said about them.
+    """A document, attributes, an input, the requested outputs, and what is expected of them.
 
     ``id`` is the full id, e.g. ``sonnx/float:float-example-3``. ``spec`` is the document's name. ``X`` has the document's
     layout. ``policies`` are the document's, with the overrides of the case. ``provenance`` names the suite, version and
@@ -93,12 +93,6 @@ class Case:
         return self.id.rpartition(":")[2]
 
     @property
-    def changed_policies(self) -> dict[str, str]:
-        """The policies that differ from the document's, by name."""
-        usual = self.specification.policies.names()
-        return {point: choice for point, choice in self.policies.names().items() if choice != usual[point]}
-
-    @property
     def specification(self) -> Specification:
         """The document that defines the result."""
         return specification(self.spec)
@@ -106,10 +100,7 @@ class Case:
     @cached_property
     def resolved(self) -> Pooling | Refused:
         """The pooling that the document defines, or its refusal."""
-        return self.resolved_by(self.specification)
-
-    def resolved_by(self, document: Specification) -> Pooling | Refused:
-        """The pooling that another document defines for the same attributes and input, or its refusal."""
+        document = self.specification
         try:
             return document.pooling(self.attributes, name_of(self.X.dtype), self.X.shape, self.policies)
         except Refused as refusal:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,11 @@ from maxpool_check.corpus import literals
 from maxpool_check.corpus.case import Case, Expectation, Origin, Refusal, Shape, Undefined, Values
 from maxpool_check.corpus.document import Document, Steps, read
 from maxpool_check.corpus.expectations import contradictions
-from maxpool_check.corpus.literals import BadLiteral
-from maxpool_check.corpus.matrix import BadMatrix, expand
-from maxpool_check.corpus.problems import CorpusError, Problem
+from maxpool_check.corpus.matrix import expand
+from maxpool_check.corpus.problems import BadValue, CorpusError, Problem
 from maxpool_check.corpus.schema import CASE, CASE_FILE
 from maxpool_check.corpus.structure import Structure, describe
-from maxpool_check.corpus.tensors import BadInput, SizeLimits, npy, tensor
+from maxpool_check.corpus.tensors import SizeLimits, npy, tensor
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import DEFAULT, specification
@@ -36,7 +36,7 @@ def read_cases(path: Path, root: Path, limits: SizeLimits) -> list[Case]:
 
     Their ids begin with the file's path relative to ``root``, without the suffix.
     """
-    document = read(path, str(path))
+    document = read(path)
     mistakes = list(_FILE_STRUCTURE.mistakes(document.data))
     problems = [document.problem(at, message, key=key) for at, key, message in mistakes]
     # The cases can still be read if the only mistakes are unknown keys.
@@ -57,15 +57,13 @@ def read_cases(path: Path, root: Path, limits: SizeLimits) -> list[Case]:
 class _Reader:
     """Converts the entries of one file to cases, and collects their problems."""
 
-    def __init__(
-        self, document: Document, path: Path, root: Path, limits: SizeLimits, specified: Specification
-    ) -> None:
+    def __init__(self, document: Document, path: Path, root: Path, limits: SizeLimits, spec: Specification) -> None:
         self.problems: list[Problem] = []
         self._document = document
         self._folder, self._root, self._limits = path.parent, root, limits
         # Links are not resolved: a link inside the corpus keeps its name.
         self._prefix = Path(os.path.relpath(path.absolute(), root.absolute())).with_suffix("").as_posix()
-        self._specification = specified
+        self._specification = spec
         self._defaults = document.data.get("defaults", {})
         self._lines: dict[str, int] = {}
         for key in ("id", "matrix"):
@@ -79,13 +77,20 @@ class _Reader:
     def read_entry(self, number: int) -> list[Case]:
         """The cases of one entry; a problem that several of them share is collected once."""
         entry = merge(self._defaults, self._document.data["cases"][number])
-        try:
+        expanded: list[dict[str, Any]] = []
+        with self._mistakes(number):
             expanded = list(expand(entry))
-        except BadMatrix as error:
-            self._problem(number, error.path, str(error))
-            return []
         cases = [self._case(number, fields) for fields in expanded]
         return [case for case in cases if case is not None]
+
+    @contextmanager
+    def _mistakes(self, number: int, *path: str) -> Iterator[None]:
+        """Collect the mistakes in the value at ``path`` of an entry."""
+        try:
+            yield
+        except BadValue as error:
+            for mistake in error.all:
+                self._problem(number, (*path, *mistake.path), str(mistake))
 
     def _problem(self, number: int, path: Steps, message: str, key: str | None = None) -> None:
         # The value comes from the case itself or from the defaults.
@@ -101,59 +106,45 @@ class _Reader:
         for path, key, message in _CASE_STRUCTURE.mistakes(fields):
             self._problem(number, path, message, key)
             broken.add(path[0] if path else None)
+        usable = {key: value for key, value in fields.items() if key not in broken}
         document = self._specification
-        if "id" in fields and "id" not in broken:
-            self._check_id(number, fields["id"])
-        X = self._tensor(number, fields["input"]) if "input" in fields and "input" not in broken else None
-        expect = None
-        if "expect" not in broken and "expect" in fields:
-            expect = self._expectation(number, fields["expect"], X)
-        if "attributes" not in broken:
-            self._check_attributes(number, fields.get("attributes", {}), fields.get("expect"))
-        if "outputs" not in broken and "Indices" in fields.get("outputs", ()) and not document.indices:
+        X = expect = None
+        if "id" in usable:
+            self._check_id(number, usable["id"])
+        if "input" in usable:
+            with self._mistakes(number, "input"):
+                X = tensor(usable["input"], self._folder, self._root, self._limits)
+        if "expect" in usable:
+            expect = self._expectation(number, usable["expect"], X)
+        self._check_attributes(number, usable.get("attributes", {}), fields.get("expect"))
+        if "Indices" in usable.get("outputs", ()) and not document.indices:
             self._problem(number, ("outputs",), f"{document.title} has no Indices; write outputs: [Y]")
         policies = document.policies
-        if "policies" not in broken:
-            try:
-                policies = override(policies, fields.get("policies", {}))
-            except ValueError as error:
-                self._problem(number, ("policies",), str(error))
+        try:
+            policies = override(policies, usable.get("policies", {}))
+        except ValueError as error:
+            self._problem(number, ("policies",), str(error))
         if len(self.problems) > before or X is None:
             return None
         mark = self._document.mark_of(("cases", number))
         case = Case(
-            id=f"{self._prefix}:{fields['id']}",
-            spec=document.name,
-            X=X,
-            attributes=fields.get("attributes", {}),
-            outputs=tuple(fields.get("outputs", ["Y", "Indices"] if document.indices else ["Y"])),
-            policies=policies,
-            title=fields.get("title", fields["id"]),
-            covers=tuple(fields.get("covers", ())),
-            tags=tuple(fields.get("tags", ())),
-            expect=expect,
-            erratum=fields.get("erratum"),
-            origin=Origin(self._document.path, mark.line, mark.column),
-            provenance=fields.get("provenance", {}),
-        )
+            id=f"{self._prefix}:{fields['id']}", spec=document.name, X=X, attributes=fields.get("attributes", {}),
+            outputs=tuple(fields.get("outputs", ["Y", "Indices"] if document.indices else ["Y"])), policies=policies,
+            title=fields.get("title", fields["id"]), covers=tuple(fields.get("covers", ())),
+            tags=tuple(fields.get("tags", ())), expect=expect, erratum=fields.get("erratum"),
+            origin=Origin(self._document.path, mark.line, mark.column), provenance=fields.get("provenance", {}),
+        )  # fmt: skip
         excess = output_excess(case, self._limits)
-        if excess is not None:
-            self._problem(number, ("attributes",), excess)
-        return case if excess is None else None
+        if excess is None:
+            return case
+        self._problem(number, ("attributes",), excess)
+        return None
 
     def _check_id(self, number: int, name: str) -> None:
         line = self._document.mark_of(("cases", number, "id")).line
         if name in self._lines:
             self._problem(number, ("id",), f"duplicate id '{name}', first on line {self._lines[name]}")
         self._lines.setdefault(name, line)
-
-    def _tensor(self, number: int, fields: Mapping[str, Any]) -> np.ndarray | None:
-        try:
-            return tensor(fields, self._folder, self._root, self._limits)
-        except BadInput as error:
-            for mistake in error.all:
-                self._problem(number, ("input", *mistake.path), str(mistake))
-            return None
 
     def _check_attributes(self, number: int, attributes: Mapping[str, Any], expect: Any) -> None:
         """Wrong names and types are mistakes, unless the case expects that refusal."""
@@ -164,10 +155,9 @@ class _Reader:
                 typed({name: value}, document.attributes, document.title)
             except IllTyped as error:
                 if not intended:
-                    hint = "if that is intended, write expect: {refuse: invalid-attribute}"
-                    known = name in document.attributes
-                    path = ("attributes", name) if known else ("attributes",)
-                    self._problem(number, path, f"{error}; {hint}", None if known else name)
+                    message = f"{error}; if that is intended, write expect: {{refuse: invalid-attribute}}"
+                    path, key = (("attributes", name), None) if name in document.attributes else (("attributes",), name)
+                    self._problem(number, path, message, key)
                 elif not _has_onnx_type(value):
                     self._problem(number, ("attributes", name), "ONNX has no attribute type for this value")
 
@@ -182,52 +172,43 @@ class _Reader:
             return Refusal(Reason(expect["refuse"]))
         if "undefined" in expect:
             return Undefined(expect["undefined"])
-        return self._values(number, expect, X)
-
-    def _values(self, number: int, expect: Mapping[str, Any], X: np.ndarray | None) -> Values:
         if "Indices" in expect and not self._specification.indices:
             self._problem(number, ("expect", "Indices"), f"{self._specification.title} has no Indices")
-        arrays: dict[str, np.ndarray | None] = {"Y": None, "Indices": None}
+        arrays: dict[str, np.ndarray] = {}
         for name, dtype in (("Y", None if X is None else X.dtype), ("Indices", NUMPY["int64"])):
             if name in expect and dtype is not None:
-                try:
+                with self._mistakes(number, "expect", name):
                     arrays[name] = self._printed(expect[name], dtype)
-                except BadInput as error:
-                    self._problem(number, ("expect", name, *error.path), str(error))
-                except BadLiteral as error:
-                    for mistake in error.all:
-                        self._problem(number, ("expect", name, *mistake.at), str(mistake))
-        return Values(arrays["Y"], arrays["Indices"])
+        return Values(arrays.get("Y"), arrays.get("Indices"))
 
     def _printed(self, printed: Any, dtype: np.dtype) -> np.ndarray:
         if not isinstance(printed, Mapping):
             return literals.array(printed, dtype)
         values = npy(printed["npy"], self._folder, self._root, self._limits)
         if values.dtype != dtype:
-            raise BadInput(f"the file contains {values.dtype.name}, expected {dtype.name}", "npy")
+            raise BadValue(f"the file contains {values.dtype.name}, expected {dtype.name}")
         return values
 
 
-def merge(defaults: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+def merge(defaults: Any, fields: Any) -> Any:
     """The defaults, overridden by the fields: maps are merged, other values replaced."""
-    result = dict(defaults)
-    for key, value in fields.items():
-        inner = result.get(key)
-        both_maps = isinstance(inner, Mapping) and isinstance(value, Mapping)
-        result[key] = merge(inner, value) if both_maps else value  # type: ignore[arg-type]
-    return result
+    if not isinstance(defaults, Mapping) or not isinstance(fields, Mapping):
+        return fields
+    common = {key: merge(defaults[key], fields[key]) for key in defaults.keys() & fields.keys()}
+    return {**defaults, **fields, **common}
 
 
 def output_excess(case: Case, limits: SizeLimits) -> str | None:
     """A message if Y would have more cells than the limit, else None."""
-    pooling = case.resolved
-    if not isinstance(pooling, Pooling):
+    if not isinstance(case.resolved, Pooling):
         return None
-    plane = math.prod(pooling.output_sizes)
+    plane = math.prod(case.resolved.output_sizes)
     cells = max(plane, plane * math.prod(case.X.shape[:2]))
-    if cells <= limits.cells:
-        return None
-    return f"Y would have {cells} cells; the limit is {limits.cells} (raise it with --max-cells)"
+    return (
+        f"Y would have {cells} cells; the limit is {limits.cells} (raise it with --max-cells)"
+        if cells > limits.cells
+        else None
+    )
 
 
 def _has_onnx_type(value: Any) -> bool:

@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from maxpool_check.corpus import importers
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.case_file import read_cases
-from maxpool_check.corpus.importers.suite import Suite
+from maxpool_check.corpus.importers import onnx_testdata, testgenonnx
+from maxpool_check.corpus.importers.suite import Suite, read_files
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.tensors import SizeLimits
 
 KNOWN_NAME = "known-divergences.yaml"
 SUFFIXES = (".yaml", ".yml")
+
+FORMATS = {".onnx": onnx_testdata, ".json": testgenonnx}
+"""The formats of other suites whose files can be read directly, by suffix."""
 
 
 @dataclass(frozen=True)
@@ -66,20 +69,15 @@ def collect(paths: Sequence[Path], limits: SizeLimits | None = None) -> Corpus:
                 problems.append(Problem(str(file), 1, 1, f"the link leads out of the corpus ({root})"))
             else:
                 files.setdefault(file.resolve(), (file, root))
-    cases: list[Case] = []
-    left_out: list[Problem] = []
-    for file, root in files.values():
-        read = _read(file, root, limits or SizeLimits())
-        cases.extend(read.cases)
-        left_out.extend(read.left_out)
-        problems.extend(read.broken)
-    problems.extend(duplicates(cases))
-    if not cases:
-        problems.extend(left_out)
-    if problems:
-        raise CorpusError(problems)
+    suites = [_read(file, root, limits or SizeLimits()) for file, root in files.values()]
+    cases = tuple(case for suite in suites for case in suite.cases)
+    left_out = tuple(problem for suite in suites for problem in suite.left_out)
+    problems += [problem for suite in suites for problem in suite.broken]
+    problems += duplicates(cases)
+    if problems or not cases:
+        raise CorpusError([*problems, *(() if cases else left_out)])
     everything = {file.resolve() for root in roots.values() for file in _files(root)}
-    return Corpus(tuple(cases), tuple(roots.values()), everything <= files.keys(), tuple(left_out))
+    return Corpus(cases, tuple(roots.values()), everything <= files.keys(), left_out)
 
 
 def root_of(path: Path) -> Path:
@@ -95,15 +93,13 @@ def root_of(path: Path) -> Path:
 
 def select(cases: Iterable[Case], expressions: Sequence[str]) -> tuple[Case, ...]:
     """The cases that match any expression: ``tag:NAME``, or a glob for the full id or its part after the colon."""
-    return tuple(
-        case for case in cases if not expressions or any(_matches(expression, case) for expression in expressions)
-    )
 
+    def matches(expression: str, case: Case) -> bool:
+        if expression.startswith("tag:"):
+            return expression.removeprefix("tag:") in case.tags
+        return fnmatchcase(case.id, expression) or fnmatchcase(case.name, expression)
 
-def _matches(expression: str, case: Case) -> bool:
-    if expression.startswith("tag:"):
-        return expression.removeprefix("tag:") in case.tags
-    return fnmatchcase(case.id, expression) or fnmatchcase(case.name, expression)
+    return tuple(case for case in cases if not expressions or any(matches(each, case) for each in expressions))
 
 
 def _files(path: Path) -> list[Path]:
@@ -113,12 +109,13 @@ def _files(path: Path) -> list[Path]:
         file for file in path.rglob("*") if file.suffix in SUFFIXES and file.name != KNOWN_NAME and file.is_file()
     )
     # Models and JSON files next to case files are data, records and reports.
-    return case_files or importers.find_files(path)
+    return case_files or sorted(file for suite in FORMATS.values() for file in path.rglob(suite.PATTERN))
 
 
 def _read(file: Path, root: Path, limits: SizeLimits) -> Suite:
-    if importers.is_supported(file):
-        return importers.read([file], root, limits)
+    # A JSON file may be a case file.
+    if file.suffix in FORMATS and not (file.suffix == ".json" and testgenonnx.is_case_file(file)):
+        return read_files([file], lambda file: FORMATS[file.suffix].read(file, root, limits))
     try:
         return Suite(tuple(read_cases(file, root, limits)))
     except CorpusError as error:

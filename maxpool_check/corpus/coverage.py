@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations, groupby
 
 from maxpool_check.corpus.bins import OUTPUTS, Bins, bins, outputs_bin
@@ -52,8 +53,8 @@ class ExecutedBins:
     def coverage_of(self, name: str, strength: int) -> DocumentCoverage:
         """What they cover of a document, up to so many factors at a time."""
         pairs = [(case, values) for case, values in self.executions if case.spec == name]
-        allowed = space(name)
-        groups = {size: coverage(allowed, [values for _, values in pairs], size) for size in range(1, strength + 1)}
+        executed = [values for _, values in pairs]
+        groups = {size: _coverage(space(name), executed, size) for size in range(1, strength + 1)}
         return DocumentCoverage(name, len({case.id for case, _ in pairs}), len(pairs), groups)
 
 
@@ -63,7 +64,7 @@ def executed_bins(executions: Iterable[Execution], cases: Iterable[Case], target
     A case that its document excludes has none: nothing is executed. Cases that have changed since do not count.
     """
     by_id = {case.id: case for case in cases}
-    own_bins: dict[str, Bins] = {}
+    bins_of = cache(lambda name: bins(by_id[name]))
     pairs: list[tuple[Case, Bins]] = []
     changed: dict[str, None] = {}
     for execution in executions:
@@ -72,22 +73,17 @@ def executed_bins(executions: Iterable[Execution], cases: Iterable[Case], target
             continue
         if case.sha256 != execution.case_sha256:
             changed[case.id] = None
-            continue
-        if case.id not in own_bins:
-            own_bins[case.id] = bins(case)
-        if own_bins[case.id]:
-            pairs.append((case, {**own_bins[case.id], OUTPUTS: outputs_bin(variant_named(execution.variant))}))
+        elif bins_of(case.id):
+            pairs.append((case, {**bins_of(case.id), OUTPUTS: outputs_bin(variant_named(execution.variant))}))
     return ExecutedBins(pairs, list(changed))
 
 
-def coverage(allowed: Space, executed: Iterable[Bins], strength: int) -> list[FactorCoverage]:
-    """What bins cover of the possible combinations, ``strength`` factors at a time; every group of factors.
-
-    What is impossible in the document is not counted.
-    """
+def _coverage(allowed: Space, executed: Iterable[Bins], strength: int) -> list[FactorCoverage]:
+    """What bins cover of the possible combinations, ``strength`` factors at a time; every group of factors."""
     covered: set[Together] = set()
-    for own in executed:
-        covered.update(combinations([(factor, own[factor]) for factor in allowed.factors if factor in own], strength))
+    for values in executed:
+        pairs = [(factor, values[factor]) for factor in allowed.factors if factor in values]
+        covered.update(combinations(pairs, strength))
     groups = []
     for factors, grouped in groupby(allowed.combinations(strength), lambda pairs: tuple(factor for factor, _ in pairs)):
         possible = list(grouped)

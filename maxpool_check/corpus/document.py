@@ -6,6 +6,7 @@ numbers are text, since they may be bit patterns. Tags, duplicate keys and exces
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Hashable, Sequence
@@ -22,13 +23,12 @@ MAX_DEPTH = 64
 MAX_FROM_ALIASES = 100_000
 
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_ZERO_PADDED = re.compile(r"[-+]?0[0-9]")
-_INFINITY = re.compile(r"([-+]?)\.(inf|Inf|INF)")
-_NAN = re.compile(r"\.(nan|NaN|NAN)")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None,
     "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
+    **{f"{sign}.{word}": float(f"{sign}inf") for sign in ("", "+", "-") for word in ("inf", "Inf", "INF")},
+    ".nan": math.nan, ".NaN": math.nan, ".NAN": math.nan,
 }  # fmt: skip
 _NUMERIC = frozenset("+-.0123456789")
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -88,13 +88,24 @@ class Document:
         return True
 
 
-def read(path: Path, name: str) -> Document:
-    """Read one file; ``name`` is its name in messages. Raises :class:`CorpusError`."""
-    return parse(_text(path, name), name)
+def read(path: Path) -> Document:
+    """Read one file. Raises :class:`CorpusError`."""
+    name = str(path)
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise CorpusError([Problem(name, 1, 1, f"the file is larger than {MAX_BYTES // 2**20} MiB; split it")])
+        raw = path.read_bytes()
+    except OSError as error:
+        raise CorpusError([Problem(name, 1, 1, f"cannot be read: {error.strerror}")]) from error
+    try:
+        return parse(raw.decode("utf-8-sig"), name)
+    except UnicodeDecodeError as error:
+        before = raw[: error.start].decode("utf-8-sig")
+        raise CorpusError([_problem_at(before, len(before), name, "not UTF-8 text; is this a YAML file?")]) from error
 
 
 def parse(text: str, name: str) -> Document:
-    """Parse the text of one file. Raises :class:`CorpusError`."""
+    """Parse the text of one file; ``name`` is its name in messages. Raises :class:`CorpusError`."""
     unprintable = _UNPRINTABLE.search(text)
     if unprintable:
         message = f"the character {unprintable[0]!r} is not allowed in YAML"
@@ -112,26 +123,9 @@ def parse(text: str, name: str) -> Document:
             if "\t" in "".join(text.splitlines()[line - 1 : line]):
                 message += "; indent YAML with spaces, not tabs"
         raise CorpusError([*builder.problems, Problem(name, line, column, message)]) from error
-    if builder.problems:
-        raise CorpusError(builder.problems)
-    if not builder.roots:
-        raise CorpusError([Problem(name, 1, 1, "the file is empty")])
-    data, mark, _ = builder.roots[0]
-    return Document(name, data, mark)
-
-
-def _text(path: Path, name: str) -> str:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise CorpusError([Problem(name, 1, 1, f"the file is larger than {MAX_BYTES // 2**20} MiB; split it")])
-        raw = path.read_bytes()
-    except OSError as error:
-        raise CorpusError([Problem(name, 1, 1, f"cannot be read: {error.strerror}")]) from error
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = raw[: error.start].decode("utf-8-sig")
-        raise CorpusError([_problem_at(before, len(before), name, "not UTF-8 text; is this a YAML file?")]) from error
+    if builder.problems or builder.root is None:
+        raise CorpusError(builder.problems or [Problem(name, 1, 1, "the file is empty")])
+    return Document(name, builder.root.data, builder.root.mark)
 
 
 def _problem_at(text: str, offset: int, name: str, message: str) -> Problem:
@@ -147,11 +141,10 @@ class _Stop(yaml.MarkedYAMLError):
 
 
 @dataclass(slots=True)
-class _Open:
-    """A list or map that has not ended yet."""
+class _Node:
+    """A value: its data, its place, and how many values it consists of; ``key`` is that of a map's next value."""
 
     data: Any
-    inside: Any
     mark: Mark
     anchor: str | None
     size: int = 1
@@ -164,78 +157,71 @@ class _Builder:
     def __init__(self, name: str) -> None:
         self.name = name
         self.problems: list[Problem] = []
-        self.roots: list[tuple[Any, Mark, int]] = []
-        self._open: list[_Open] = []
-        self._anchors: dict[str, tuple[Any, Mark, int]] = {}
+        self.root: _Node | None = None
+        self._open: list[_Node] = []
+        self._anchors: dict[str, _Node] = {}
         self._from_aliases = 0
 
     def take(self, event: Any) -> None:
         """Add one event of the parser."""
-        if isinstance(event, yaml.ScalarEvent):
-            self._check_tag(event, "tag:yaml.org,2002:str")
-            plain = event.style is None or event.style == ""
-            value = scalar_value(event.value) if plain and event.tag is None else event.value
-            self._add(value, self._mark(event), event.anchor, 1, event)
-        elif isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
-            self._check_tag(event, None)
+        if isinstance(event, yaml.AliasEvent):
+            self._add(self._alias(event), event)
+        elif isinstance(event, (yaml.ScalarEvent, yaml.CollectionStartEvent)):
+            allowed = "tag:yaml.org,2002:str" if isinstance(event, yaml.ScalarEvent) else None
+            if event.tag not in (None, "!", allowed):
+                raise _Stop(f"the tag {event.tag} is not allowed", event)
+            start: Any = event.start_mark
+            mark = Mark(start.line + 1, start.column + 1)
+            if isinstance(event, yaml.ScalarEvent):
+                plain = not event.style and event.tag is None
+                self._add(_Node(scalar_value(event.value) if plain else event.value, mark, event.anchor), event)
+                return
             if len(self._open) == MAX_DEPTH:
                 raise _Stop(f"nested deeper than {MAX_DEPTH} levels", event)
-            data: Any = [] if isinstance(event, yaml.SequenceStartEvent) else {}
-            inside: Any = type(data)()
-            self._open.append(_Open(data, inside, self._mark(event, inside), event.anchor))
-        elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
-            closed = self._open.pop()
-            self._add(closed.data, closed.mark, closed.anchor, closed.size, event)
-        elif isinstance(event, yaml.AliasEvent):
-            self._alias(event)
-        elif isinstance(event, yaml.DocumentStartEvent) and self.roots:
+            kind = list if isinstance(event, yaml.SequenceStartEvent) else dict
+            mark.inside = kind()
+            self._open.append(_Node(kind(), mark, event.anchor))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            self._add(self._open.pop(), event)
+        elif isinstance(event, yaml.DocumentStartEvent) and self.root:
             raise _Stop("a second document starts here; one file is one document", event)
 
-    def _alias(self, event: Any) -> None:
+    def _alias(self, event: Any) -> _Node:
         if event.anchor not in self._anchors:
             raise _Stop(f"alias *{event.anchor} without an anchor before it", event)
-        data, mark, size = self._anchors[event.anchor]
-        self._from_aliases += size
+        node = self._anchors[event.anchor]
+        self._from_aliases += node.size
         if self._from_aliases > MAX_FROM_ALIASES:
             raise _Stop(f"aliases add more than {MAX_FROM_ALIASES} values to the file", event)
-        self._add(data, mark, None, size, event)
+        return node
 
-    def _add(self, data: Any, mark: Mark, anchor: str | None, size: int, event: Any) -> None:
-        if anchor is not None:
-            self._anchors[anchor] = (data, mark, size)
+    def _add(self, node: _Node, event: Any) -> None:
+        if node.anchor is not None:
+            self._anchors[node.anchor] = node
         if not self._open:
-            self.roots.append((data, mark, size))
+            self.root = node
             return
         parent = self._open[-1]
-        parent.size += size
+        parent.size += node.size
+        inside: Any = parent.mark.inside
         if isinstance(parent.data, list):
-            parent.data.append(data)
-            parent.inside.append(mark)
+            parent.data.append(node.data)
+            inside.append(node.mark)
         elif parent.key is None:
-            if isinstance(data, (list, dict)):
+            if isinstance(node.data, (list, dict)):
                 raise _Stop("a key must be plain text", event)
             # Every case has the same few keys: share their memory.
-            key = sys.intern(str(data))
+            key = sys.intern(str(node.data))
             if key in parent.data:
-                first, _ = parent.inside[key]
-                self.problems.append(
-                    Problem(self.name, mark.line, mark.column, f"duplicate key '{key}', first on line {first.line}")
-                )
-            parent.key = (key, mark)
+                message = f"duplicate key '{key}', first on line {inside[key][0].line}"
+                self.problems.append(Problem(self.name, node.mark.line, node.mark.column, message))
+            parent.key = (key, node.mark)
         else:
             key, key_mark = parent.key
             parent.key = None
             if key not in parent.data:
-                parent.data[key] = data
-                parent.inside[key] = (key_mark, mark)
-
-    def _check_tag(self, event: Any, allowed: str | None) -> None:
-        if event.tag not in (None, "!", allowed):
-            raise _Stop(f"the tag {event.tag} is not allowed", event)
-
-    @staticmethod
-    def _mark(event: Any, inside: Any = None) -> Mark:
-        return Mark(event.start_mark.line + 1, event.start_mark.column + 1, inside)
+                parent.data[key] = node.data
+                inside[key] = (key_mark, node.mark)
 
 
 def scalar_value(text: str) -> Any:
@@ -247,11 +233,4 @@ def scalar_value(text: str) -> Any:
     if _INTEGER.fullmatch(text):
         # Python does not convert thousands of digits; a later check has a better message.
         return int(text) if len(text) < 400 else text
-    infinity = _INFINITY.fullmatch(text)
-    if infinity:
-        return float(f"{infinity[1]}inf")
-    if _NAN.fullmatch(text):
-        return float("nan")
-    if _FLOAT.fullmatch(text) and not _ZERO_PADDED.match(text):
-        return float(text)
-    return text
+    return float(text) if _FLOAT.fullmatch(text) else text

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from maxpool_check.corpus.case import Case, Refusal, Shape, Undefined, Values
+from dataclasses import astuple
+
+from maxpool_check.corpus.case import Case, Refusal, Undefined, Values
 from maxpool_check.corpus.problems import Problem
 from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.evidence import wrong_cells
@@ -18,24 +20,21 @@ def disagreements(case: Case) -> list[str]:
     expect, resolved = case.expect, case.resolved
     if expect is None:
         return []
-    if isinstance(expect, Refusal):
-        if isinstance(resolved, Pooling):
-            return [f"expects a refusal ({expect.reason.value}), but {case.specification.title} allows the graph"]
-        if resolved.reason is not expect.reason:
-            return [
-                f"expects the refusal {expect.reason.value}, but it is refused as {resolved.reason.value}: {resolved}"
-            ]
-        return []
     if not isinstance(resolved, Pooling):
-        return [f"expects outputs, but the graph is refused as {resolved.reason.value}: {resolved}"]
+        actual = f"refused as {resolved.reason.value}: {resolved}"
+        if not isinstance(expect, Refusal):
+            return [f"expects outputs, but the graph is {actual}"]
+        same = resolved.reason is expect.reason
+        return [] if same else [f"expects the refusal {expect.reason.value}, but it is {actual}"]
+    if isinstance(expect, Refusal):
+        return [f"expects a refusal ({expect.reason.value}), but {case.specification.title} allows the graph"]
     oracle = Oracle(case.X, resolved)
     if isinstance(expect, Undefined):
         return [] if oracle.pooled.empty.any() else ["expects empty windows, but every window holds a cell of X"]
-    if isinstance(expect, Shape):
-        if expect.shape == oracle.shape:
-            return []
-        return [f"expects the shape {list(expect.shape)}, the reference has {list(oracle.shape)}"]
-    return _value_differences(oracle, expect)
+    if isinstance(expect, Values):
+        return _value_differences(oracle, expect)
+    same = expect.shape == oracle.shape
+    return [] if same else [f"expects the shape {list(expect.shape)}, the reference has {list(oracle.shape)}"]
 
 
 def _value_differences(oracle: Oracle, expect: Values) -> list[str]:
@@ -61,12 +60,7 @@ def contradictions(case: Case) -> list[Problem]:
     """The :func:`disagreements` of a case without an erratum, as problems of its file."""
     if case.erratum is not None:
         return []
-    origin = case.origin
-    remedy = (
-        "import it, which adds an erratum"
-        if origin.path.endswith(_FOREIGN_SUFFIXES)
-        else "correct it, or explain it in 'erratum'"
-    )
-    return [
-        Problem(origin.path, origin.line, origin.column, f"{case.id} {text}; {remedy}") for text in disagreements(case)
-    ]
+    path, line, column = astuple(case.origin)
+    is_foreign = path.endswith(_FOREIGN_SUFFIXES)
+    remedy = "import it, which adds an erratum" if is_foreign else "correct it, or explain it in 'erratum'"
+    return [Problem(path, line, column, f"{case.id} {text}; {remedy}") for text in disagreements(case)]

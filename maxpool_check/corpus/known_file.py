@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fnmatch import fnmatchcase
@@ -29,27 +29,27 @@ _STRUCTURE = Structure(KNOWN_FILE)
 
 def read_known(path: Path) -> list[KnownDivergence]:
     """The entries of one file. Raises :class:`CorpusError` with every problem."""
-    document = read(path, str(path))
+    document = read(path)
     mistakes = list(_STRUCTURE.mistakes(document.data))
     problems = [document.problem(at, message, key=key) for at, key, message in mistakes]
+    wrong = {tuple(at[:3]) for at, _, _ in mistakes}
     entries: list[KnownDivergence] = []
     lines: dict[str, int] = {}
     known = document.data.get("known") if isinstance(document.data, dict) else None
     for number, fields in enumerate(known if isinstance(known, list) else []):
-        at = ("known", number)
         if not isinstance(fields, dict):
             continue
-        name = fields.get("id")
+        name, at_id = fields.get("id"), ("known", number, "id")
         if name in lines:
-            problems.append(document.problem((*at, "id"), f"duplicate id '{name}', first on line {lines[name]}"))
-        lines.setdefault(str(name), document.mark_of((*at, "id")).line)
+            problems.append(document.problem(at_id, f"duplicate id '{name}', first on line {lines[name]}"))
+        lines.setdefault(str(name), document.mark_of(at_id).line)
         parsed: dict[str, Any] = {}
         for key, parse in _PARSERS.items():
-            if key in fields and not any(list(path[:3]) == [*at, key] for path, _, _ in mistakes):
+            if key in fields and ("known", number, key) not in wrong:
                 try:
                     parsed[key] = parse(fields[key])
                 except ValueError as error:
-                    problems.append(document.problem((*at, key), str(error)))
+                    problems.append(document.problem(("known", number, key), str(error)))
         if not problems:
             entries.append(KnownDivergence(**{**fields, **parsed}))
     if problems:
@@ -59,25 +59,22 @@ def read_known(path: Path) -> list[KnownDivergence]:
 
 def read_all_known(paths: Sequence[Path]) -> list[KnownDivergence]:
     """The entries of several files, with unique ids. Raises :class:`CorpusError`."""
-    entries: list[KnownDivergence] = []
+    entries: dict[str, KnownDivergence] = {}
     problems: list[Problem] = []
-    homes: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for path in paths:
         try:
-            new = read_known(path)
+            new = {entry.id: entry for entry in read_known(path)}
         except CorpusError as error:
-            problems.extend(error.problems)
+            problems += error.problems
             continue
-        problems += [
-            Problem(str(path), 1, 1, f"the id '{entry.id}' is also used in {homes[entry.id]}")
-            for entry in new
-            if entry.id in homes
-        ]
-        homes.update((entry.id, path) for entry in new)
-        entries += new
+        twice = [name for name in new if name in files]
+        problems += [Problem(str(path), 1, 1, f"the id '{name}' is also used in {files[name]}") for name in twice]
+        files |= dict.fromkeys(new, path)
+        entries |= new
     if problems:
         raise CorpusError(problems)
-    return entries
+    return list(entries.values())
 
 
 def _kinds(words: list[str]) -> frozenset[DivergenceKind]:
@@ -107,7 +104,7 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
 
 def unmatched(entries: list[KnownDivergence], cases: list[str], path: Path) -> list[Problem]:
     """The patterns that match no case of a whole corpus: misspelt, or outdated."""
-    document = read(path, str(path))
+    document = read(path)
     return [
         document.problem(("known", number, "cases", i), f"'{pattern}' names no case")
         for number, entry in enumerate(entries)
@@ -162,31 +159,25 @@ def narrow(path: Path, known: KnownRange) -> list[str]:
         changes[number] = when
         warning = " (the entry covers other cases too: run them)" if entry.cases != (known.case,) else ""
         messages.append(f"{entry.id}: when: {entry.when} is now {when} in {path}{warning}")
-    if changes and not _rewrite(path, text, entries, nodes, changes):
+    for number in sorted(changes, reverse=True):
+        node = nodes[number]
+        text = text[: node.start_mark.index] + json.dumps(str(changes[number])) + text[node.end_mark.index :]
+    expected = [replace(entry, when=changes.get(number, entry.when)) for number, entry in enumerate(entries)]
+    if changes and not _replace(path, text, expected):
         return [f"{path} cannot be changed safely; narrow by hand: {'; '.join(messages)}"]
     return messages
 
 
-def _rewrite(
-    path: Path,
-    text: str,
-    entries: Sequence[KnownDivergence],
-    nodes: Sequence[Any],
-    changes: Mapping[int, TargetSelector],
-) -> bool:
-    """Replace the ``when`` of some entries; False, and no change, if that would change anything else."""
-    for number in sorted(changes, reverse=True):
-        node = nodes[number]
-        text = text[: node.start_mark.index] + json.dumps(str(changes[number])) + text[node.end_mark.index :]
+def _replace(path: Path, text: str, expected: Sequence[KnownDivergence]) -> bool:
+    """Replace a file by a text that is read as these entries; False, and no change, if it is not."""
     descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
     new = Path(name)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(text)
-        expected = [replace(entry, when=changes.get(number, entry.when)) for number, entry in enumerate(entries)]
         if read_known(new) != expected:
             return False
-        new.chmod(path.stat().st_mode)
+        new.chmod(path.stat().st_mode if path.exists() else 0o644)
         new.replace(path)
     except CorpusError:
         return False
@@ -210,24 +201,14 @@ def append(path: Path, entries: Sequence[KnownDivergence]) -> None:
     before = path.read_text(encoding="utf-8") if path.exists() else "known:\n"
     existing = read_known(path) if path.exists() else []
     text = before.rstrip() + "\n" + "".join(f"\n{_entry_text(entry)}" for entry in entries)
-    descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".yaml", dir=path.parent)
-    new = Path(name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        if read_known(new) != [*existing, *entries]:
-            message = "entries cannot be added safely to this file; end it with a block list under 'known:'"
-            raise CorpusError([Problem(str(path), 1, 1, message)])
-        new.chmod(path.stat().st_mode if path.exists() else 0o644)
-        new.replace(path)
-    finally:
-        new.unlink(missing_ok=True)
+    if not _replace(path, text, [*existing, *entries]):
+        message = "entries cannot be added safely to this file; end it with a block list under 'known:'"
+        raise CorpusError([Problem(str(path), 1, 1, message)])
 
 
 def _entry_text(entry: KnownDivergence) -> str:
-    quoted = {"id": entry.id, "when": str(entry.when)}
-    lines = [f"  {'-' if key == 'id' else ' '} {key}: {json.dumps(value)}" for key, value in quoted.items()]
-    lines += ["    cases:", *(f"      - {json.dumps(case)}" for case in entry.cases)]
+    lines = [f"  - id: {json.dumps(entry.id)}", f"    when: {json.dumps(str(entry.when))}", "    cases:"]
+    lines += [f"      - {json.dumps(case)}" for case in entry.cases]
     lines.append(f"    kinds: [{', '.join(sorted(kind.value for kind in entry.kinds))}]")
     if entry.variants is not None:
         names = [variant.name for variant in ALL_VARIANTS if variant in entry.variants]

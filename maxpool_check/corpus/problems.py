@@ -25,3 +25,22 @@ class CorpusError(Exception):
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = sorted(set(problems))
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class BadValue(ValueError):
+    """A value that cannot be used. ``path`` leads to its wrong part, ``all`` are all mistakes in it."""
+
+    def __init__(self, message: str, *path: str | int) -> None:
+        super().__init__(message)
+        self.path = path
+        self.all: list[BadValue] = [self]
+
+    def inside(self, *path: str | int) -> BadValue:
+        """The same mistakes, of the value around this one, in which ``path`` leads to it."""
+        return first_of([BadValue(str(mistake), *path, *mistake.path) for mistake in self.all])
+
+
+def first_of(mistakes: list[BadValue]) -> BadValue:
+    """The first of several mistakes in a value, to be raised for all of them."""
+    mistakes[0].all = mistakes
+    return mistakes[0]

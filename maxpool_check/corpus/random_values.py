@@ -11,7 +11,7 @@ import math
 import ml_dtypes
 import numpy as np
 
-from maxpool_check.corpus.literals import BadLiteral
+from maxpool_check.corpus.problems import BadValue
 from maxpool_check.reference.dtypes import highest, is_float, lowest, rounded
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -22,13 +22,12 @@ def draw(values: str, seed: int, shape: tuple[int, ...], dtype: np.dtype, nan: b
     """A tensor of ``distinct``, ``normal``, ``ties`` or ``special`` values; ``nan`` adds NaN to the special ones."""
     size = math.prod(shape)
     if values == "distinct":
-        drawn = _distinct(seed, size, dtype)
-    elif values == "normal":
-        drawn = _normal(seed, size, dtype)
-    else:
-        pool = _ties(dtype) if values == "ties" else _special(dtype, nan)
-        drawn = pool[(stream(seed, size) % np.uint64(len(pool))).astype(np.int64)]
-    return drawn.reshape(shape)
+        return _distinct(seed, size, dtype).reshape(shape)
+    if values == "normal":
+        return _normal(seed, size, dtype).reshape(shape)
+    ties = np.array([0, 1, 2, 3] if dtype.kind == "u" else [-1, 0, 1, 2]).astype(dtype)
+    pool = ties if values == "ties" else _special(dtype, nan)
+    return pool[(stream(seed, size) % np.uint64(len(pool))).astype(np.int64)].reshape(shape)
 
 
 def stream(seed: int, size: int) -> np.ndarray:
@@ -45,7 +44,7 @@ def _distinct(seed: int, size: int, dtype: np.dtype) -> np.ndarray:
     # A float holds every integer up to 2 ** (fraction bits + 1) exactly.
     span = 2 * 2 ** (ml_dtypes.finfo(dtype).nmant + 1) if is_float(dtype) else int(highest(dtype)) - int(lowest(dtype))
     if size > span + 1:
-        raise BadLiteral(f"{dtype.name} has no {size} distinct consecutive integers, only {span + 1}")
+        raise BadValue(f"{dtype.name} has no {size} distinct consecutive integers, only {span + 1}")
     order = np.argsort(stream(seed, size), kind="stable")
     first = 0 if dtype.kind == "u" else -(size // 2)
     return (order + first).astype(dtype)
@@ -63,14 +62,10 @@ def _normal(seed: int, size: int, dtype: np.dtype) -> np.ndarray:
     return np.clip(scaled, low, np.nextafter(high + 1, 0) if high > 2**53 else high).astype(dtype)
 
 
-def _ties(dtype: np.dtype) -> np.ndarray:
-    return np.array([0, 1, 2, 3] if dtype.kind == "u" else [-1, 0, 1, 2]).astype(dtype)
-
-
 def _special(dtype: np.dtype, nan: bool) -> np.ndarray:
     if not is_float(dtype):
         return np.array(sorted({int(lowest(dtype)), int(lowest(dtype)) + 1, 0, 1, int(highest(dtype))}), dtype)
     limits = ml_dtypes.finfo(dtype)
-    magnitudes = [0.0, 1.0, math.inf, *(float(v) for v in (limits.smallest_subnormal, limits.tiny, limits.max))]
+    magnitudes = [0.0, 1.0, math.inf, *map(float, (limits.smallest_subnormal, limits.tiny, limits.max))]
     pool = [sign * magnitude for magnitude in magnitudes for sign in (1, -1)] + ([math.nan] if nan else [])
     return rounded(np.array(pool, np.float64), dtype)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
 from itertools import combinations, product
+from operator import and_
 from typing import Any
 
-from maxpool_check.corpus.bins import FACTORS, OUTPUTS
+from maxpool_check.corpus.bins import FACTORS, OUTPUTS, has
 from maxpool_check.corpus.geometries import GEOMETRIC, Catalogue, Drawn, catalogue, pooling, smallest_geometry
-from maxpool_check.corpus.value_bins import has
 from maxpool_check.reference import dtypes
 from maxpool_check.reference.activation import Function
 from maxpool_check.reference.numbering import StorageOrder
@@ -61,11 +61,9 @@ class Space:
             return False
         if "dtype" in together and "values" in together and not has(together["dtype"], together["values"]):
             return False
-        left = -1
-        for name in GEOMETRIC:
-            if name in together:
-                left &= self._having.get((name, together[name]), 0)
-        return left != 0
+        # Is there an entry of the catalogue that has all the bins of a geometry?
+        candidates = [self._having.get((name, together[name]), 0) for name in GEOMETRIC if name in together]
+        return reduce(and_, candidates, -1) != 0
 
     def combinations(self, strength: int) -> Iterator[Together]:
         """Every possible combination of bins of so many factors."""
@@ -99,38 +97,27 @@ def space(name: str) -> Space:
     """The space of a document: every bin is tried, and what the document excludes is left out."""
     document = specification(name)
     smallest = smallest_geometry(document)
-    accepted = [dtype for dtype in dtypes.NAMES if dtype in document.dtypes]
-    dtype = accepted[0]
-    geometries = catalogue(document, dtype)
-    sizes = {
-        (factor, bin_): size
-        for factor, choices in SIZES.items()
-        for bin_, candidates in choices.items()
-        for size in _first(document, smallest, dtype, factor, candidates)
-    }
-    allowed: dict[str, list[str]] = {"dtype": accepted}
-    for factor in SIZES:
-        allowed[factor] = [bin_ for name, bin_ in sizes if name == factor]
-    for number, factor in enumerate(GEOMETRIC):
-        present = {bins[number] for bins in geometries}
-        allowed[factor] = [bin_ for bin_ in FACTORS[factor].bins if bin_ in present]
-    for factor, choices_of in BESIDE_GEOMETRY.items():
-        allowed[factor] = [
-            bin_ for bin_, more in choices_of.items() if pooling(document, smallest, dtype, more=more) is not None
-        ]
-    allowed["values"] = [bin_ for bin_ in FACTORS["values"].bins if any(has(name, bin_) for name in accepted)]
-    allowed[OUTPUTS] = list(FACTORS[OUTPUTS].bins) if document.indices else []
-    factors = {factor: tuple(allowed[factor]) for factor in FACTORS if len(allowed[factor]) > 1}
-    return Space(document, factors, tuple(accepted), sizes, geometries)
+    accepted = tuple(dtype for dtype in dtypes.NAMES if dtype in document.dtypes)
 
-
-def _first(document: Specification, drawn: Drawn, dtype: str, factor: str, candidates: tuple[int, ...]) -> list[int]:
-    """The first of some sizes that the document allows, as a list; an empty one if it allows none."""
-    for size in candidates:
-        sizes = {"batch": 1, "channels": document.channel_multiple, factor: size}
-        shape = (sizes["batch"], sizes["channels"], *drawn.sizes)
+    def is_allowed(more: Mapping[Role, Any], batch: int = 1, channels: int = document.channel_multiple) -> bool:
+        shape = (batch, channels, *smallest.sizes)
         # A document of single images has no other batch.
         is_kept = document.layout.sizes(document.layout.arranged(shape)) == shape
-        if is_kept and pooling(document, drawn, dtype, batch=shape[0], channels=shape[1]) is not None:
-            return [size]
-    return []
+        return is_kept and pooling(document, smallest, accepted[0], (batch, channels), more) is not None
+
+    geometries = catalogue(document, accepted[0])
+    sizes: dict[tuple[str, str], int] = {}
+    allowed = {"dtype": accepted, OUTPUTS: FACTORS[OUTPUTS].bins if document.indices else ()}
+    for factor, choices in SIZES.items():
+        for bin_, candidates in choices.items():
+            fitting = [size for size in candidates if is_allowed({}, **{factor: size})]
+            sizes |= {(factor, bin_): fitting[0]} if fitting else {}
+        allowed[factor] = tuple(bin_ for bin_ in choices if (factor, bin_) in sizes)
+    for number, factor in enumerate(GEOMETRIC):
+        present = {bins[number] for bins in geometries}
+        allowed[factor] = tuple(bin_ for bin_ in FACTORS[factor].bins if bin_ in present)
+    for factor, meanings in BESIDE_GEOMETRY.items():
+        allowed[factor] = tuple(bin_ for bin_, more in meanings.items() if is_allowed(more))
+    allowed["values"] = tuple(bin_ for bin_ in FACTORS["values"].bins if any(has(dtype, bin_) for dtype in accepted))
+    factors = {factor: allowed[factor] for factor in FACTORS if len(allowed[factor]) > 1}
+    return Space(document, factors, accepted, sizes, geometries)

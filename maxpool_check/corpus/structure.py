@@ -12,13 +12,9 @@ from jsonschema_rs import Draft202012Validator, ValidationError, ValidationError
 from maxpool_check.specifications.attributes import nearest
 
 _TYPES = {
-    "object": "a map",
-    "array": "a list",
-    "string": "text",
-    "integer": "an integer",
-    "number": "a number",
+    "object": "a map", "array": "a list", "string": "text", "integer": "an integer", "number": "a number",
     "boolean": "true or false",
-}
+}  # fmt: skip
 
 
 class Structure:
@@ -51,14 +47,15 @@ class Structure:
 
 def describe(value: Any) -> str:
     """A value as a message names it."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return f"the text '{value if len(value) <= 60 else value[:57] + '...'}'"
-    if isinstance(value, (int, float)):
-        return f"the number {value}"
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return str(value).lower()
+        case str():
+            return f"the text '{value if len(value) <= 60 else value[:57] + '...'}'"
+        case int() | float():
+            return f"the number {value}"
     return "a list" if isinstance(value, list) else "a map"
 
 
@@ -69,20 +66,21 @@ def _at(data: Any, path: Iterable[str | int]) -> Any:
 def _message(error: ValidationError, value: Any, schema: Mapping[str, Any]) -> str:
     match error.kind:
         case ValidationErrorKind.Type(types=types):
-            return f"expected {' or '.join(_TYPES[name] for name in types)}, found {describe(value)}"
+            expected = " or ".join(_TYPES[name] for name in types)
         case ValidationErrorKind.Required():
-            missing = [key for key in schema["required"] if key not in value]
-            return f"missing {', '.join(repr(key) for key in missing)}"
+            return f"missing {', '.join(repr(key) for key in schema['required'] if key not in value)}"
         case ValidationErrorKind.Enum(options=allowed):
             options = [", ".join(map(str, option)) if isinstance(option, list) else str(option) for option in allowed]
             guess = nearest(value, options) if isinstance(value, str) else ""
             return f"expected one of {' | '.join(options)}, found {describe(value)}{guess}"
         case ValidationErrorKind.Pattern(pattern=pattern):
-            return f"expected {schema.get('description', f'text like {pattern}')}, found {describe(value)}"
+            expected = schema.get("description", f"text like {pattern}")
         case ValidationErrorKind.MinItems(limit=limit):
             return f"expected at least {limit} {'entry' if limit == 1 else 'entries'}, found {len(value)}"
         case ValidationErrorKind.MaxItems(limit=limit):
             return f"expected at most {limit} entries, found {len(value)}"
         case ValidationErrorKind.Minimum(limit=limit):
-            return f"expected {limit} or more, found {describe(value)}"
-    return error.message
+            expected = f"{limit} or more"
+        case _:
+            return error.message
+    return f"expected {expected}, found {describe(value)}"

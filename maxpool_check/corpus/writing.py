@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,6 @@ class ForeignFile(Exception):
 class _Plain(str):
     """Text that needs no quotes."""
 
-    __slots__ = ()
-
 
 def case_file(case: Case, about: str) -> str:
     """The text of a file with one case. It expects nothing but the refusal, where the case's document excludes it."""
@@ -50,7 +49,7 @@ def case_file(case: Case, about: str) -> str:
 def write_suite(
     cases: Sequence[Case], folder: Path, about: str, written_by: str, limits: SizeLimits
 ) -> dict[Path, int]:
-    """Write cases below a folder, one file per prefix of their ids; the files, with the number of cases in each.
+    """Write cases below a folder, a file for each prefix of their ids; the files, with the number of cases in each.
 
     ``written_by`` becomes the first line. Raises :class:`ForeignFile`, before anything is written, for a file that
     exists with another first line.
@@ -64,7 +63,14 @@ def write_suite(
             raise ForeignFile(f"{path} exists and was not written by '{written_by}'")
     for path, group in groups.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        data = _suite_file(group, about, path)
+        shared = {
+            key: value
+            for key, value in group[0].provenance.items()
+            if key != "file" and all(case.provenance.get(key) == value for case in group)
+        }
+        defaults = {"defaults": {"provenance": shared}} if shared else {}
+        entries = [_suite_entry(case, shared, path) for case in group]
+        data = {"spec": group[0].spec, "about": about, **defaults, "cases": entries}
         text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=118)
         path.write_text(first_line + text, encoding="utf-8", newline="\n")
         read = read_cases(path, folder, limits)
@@ -74,25 +80,17 @@ def write_suite(
 
 
 def _fields(
-    case: Case,
-    provenance: Mapping[str, str],
-    tensor: Mapping[str, Any],
-    outputs: Sequence[str],
+    case: Case, provenance: Mapping[str, str], tensor: Mapping[str, Any], outputs: Sequence[str],
     expect: Mapping[str, Any],
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """The fields of a case in a case file, in their usual order, without empty ones."""
+    usual = case.specification.policies.names()
+    policies = {point: choice for point, choice in case.policies.names().items() if choice != usual[point]}
     fields = {
-        "id": _Plain(case.name),
-        "title": case.title,
-        "provenance": dict(provenance),
-        "covers": list(case.covers),
-        "tags": list(case.tags),
-        "input": tensor,
-        "attributes": dict(case.attributes),
-        "outputs": [_Plain(name) for name in outputs],
-        "policies": case.changed_policies,
-        "expect": expect,
-    }
+        "id": _Plain(case.name), "title": case.title, "provenance": dict(provenance), "covers": list(case.covers),
+        "tags": list(case.tags), "input": tensor, "attributes": dict(case.attributes),
+        "outputs": [_Plain(name) for name in outputs], "policies": policies, "expect": expect,
+    }  # fmt: skip
     return {key: value for key, value in fields.items() if value not in ([], {})}
 
 
@@ -102,18 +100,18 @@ def _input(X: np.ndarray, data: Any) -> dict[str, Any]:
     if X.size == 0:
         # Nested lists end at the first empty one.
         return {"dtype": dtype, "shape": list(X.shape), "fill": 0}
-    if data is None:
-        patterns = [f"{pattern:0{X.dtype.itemsize * 2}x}" for pattern in bits(X).reshape(-1).tolist()]
-        return {"dtype": dtype, "bits": np.array(patterns).reshape(X.shape).tolist()}
-    return {"dtype": dtype, "data": data}
+    if X.ndim == 0:
+        return {"dtype": dtype, "shape": [], "fill": data}
+    if data is not None:
+        return {"dtype": dtype, "data": data}
+    patterns = [f"{pattern:0{X.dtype.itemsize * 2}x}" for pattern in bits(X).reshape(-1).tolist()]
+    return {"dtype": dtype, "bits": np.array(patterns).reshape(X.shape).tolist()}
 
 
 def _literal_input(X: np.ndarray) -> dict[str, Any]:
     literals = [_literal(value) for value in X.reshape(-1)]
-    if X.ndim == 0:
-        return {"dtype": _Plain(X.dtype.name), "shape": [], "fill": literals[0]}
     # No number has the payload of a NaN.
-    is_exact = X.size and (bits(array(literals, X.dtype)) == bits(X.reshape(-1))).all()
+    is_exact = X.ndim == 0 or (bits(array(literals, X.dtype)) == bits(X.reshape(-1))).all()
     return _input(X, np.array(literals, object).reshape(X.shape).tolist() if is_exact else None)
 
 
@@ -125,9 +123,8 @@ def _literal(value: np.generic) -> float | int | str:
     if np.isnan(value):
         # Without its payload, which a conversion would keep.
         return math.nan
-    limits = ml_dtypes.finfo(dtype)
-    names = {"lowest": lowest(dtype), "highest": highest(dtype), "smallest_subnormal": limits.smallest_subnormal}
-    for name, limit in names.items():
+    subnormal = ml_dtypes.finfo(dtype).smallest_subnormal
+    for name, limit in (("lowest", lowest(dtype)), ("highest", highest(dtype)), ("smallest_subnormal", subnormal)):
         if value == limit:
             return _Plain(name)
     number = float(value)
@@ -138,16 +135,13 @@ def _literal(value: np.generic) -> float | int | str:
 def _flow(value: Any) -> str:
     """Plain data as YAML on one line."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(str(key))}: {_flow(entry)}" for key, entry in value.items()) + "}"
+        names = {key: key if re.fullmatch(r"[A-Za-z0-9_]+", key) else json.dumps(key) for key in map(str, value)}
+        return "{" + ", ".join(f"{names[str(key)]}: {_flow(entry)}" for key, entry in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_flow, value))}]"
     if isinstance(value, float) and not math.isfinite(value):
         return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
     return value if isinstance(value, _Plain) else json.dumps(value, ensure_ascii=False)
-
-
-def _key(text: str) -> str:
-    return text if text.replace("_", "a").isalnum() and text.isascii() else json.dumps(text)
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
@@ -167,30 +161,14 @@ _Dumper.add_representer(str, _represent_text)
 _Dumper.add_representer(_Plain, _represent_text)
 
 
-def _suite_file(cases: Sequence[Case], about: str, path: Path) -> dict[str, Any]:
-    shared = {
-        key: value
-        for key, value in cases[0].provenance.items()
-        if key != "file" and all(case.provenance.get(key) == value for case in cases)
-    }
-    defaults = {"defaults": {"provenance": shared}} if shared else {}
-    return {
-        "spec": cases[0].spec,
-        "about": about,
-        **defaults,
-        "cases": [_suite_entry(case, shared, path) for case in cases],
-    }
-
-
 def _suite_entry(case: Case, shared: Mapping[str, str], path: Path) -> dict[str, Any]:
     provenance = {key: value for key, value in case.provenance.items() if key not in shared}
     outputs = case.outputs if len(case.outputs) == 1 and case.specification.indices else ()
     assert case.expect is None or isinstance(case.expect, Values), "only printed values are written"
-    X = case.X
-    if _is_large(X):
-        tensor = {"npy": _write_npy(X, path, f"{case.name}.X")}
+    if _is_large(case.X):
+        tensor = {"npy": _write_npy(case.X, path, f"{case.name}.X")}
     else:
-        tensor = _input(X, None if is_float(X.dtype) and np.isnan(X).any() else _numbers(X))
+        tensor = _input(case.X, None if is_float(case.X.dtype) and np.isnan(case.X).any() else _numbers(case.X))
     expect = _printed(case.expect, path, case.name) if case.expect else {}
     erratum = {} if case.erratum is None else {"erratum": case.erratum}
     return {**_fields(case, provenance, tensor, outputs, expect), **erratum}

@@ -32,7 +32,7 @@ def tiny(tmp_path):
 
 
 def counts(groups):
-    return {tuple(one["factors"]): (one["covered"], one["possible"]) for one in groups}
+    return {tuple(group["factors"]): (group["covered"], group["possible"]) for group in groups}
 
 
 def test_the_counts_of_a_tiny_corpus(cli, tiny, subject):
@@ -42,8 +42,8 @@ def test_the_counts_of_a_tiny_corpus(cli, tiny, subject):
     # What the document excludes executes nothing.
     assert (document["spec"], document["cases"], document["executions"]) == ("xmos-maxpool2d", 2, 2)
     # even: channels many, kernel even, stride tile, pads 0, constant; uneven: channels 16, overlap, 0, lowest.
-    found = counts(document["bins"])
-    assert found == {
+    bins = counts(document["bins"])
+    assert bins == {
         ("channels",): (2, 2), ("kernel",): (2, 4), ("stride",): (2, 5), ("pads",): (1, 4), ("values",): (2, 6),
     }  # fmt: skip
     pairs = counts(document["pairs"])
@@ -53,12 +53,12 @@ def test_the_counts_of_a_tiny_corpus(cli, tiny, subject):
     assert pairs["pads", "values"] == (2, 24)
     # A kernel of one cell has no stride below it, an uneven one no stride that is equal to it everywhere; none as large as
     # the image leaves room for anything but itself.
-    (stride,) = [one for one in document["pairs"] if one["factors"] == ["kernel", "stride"]]
+    (stride,) = [group for group in document["pairs"] if group["factors"] == ["kernel", "stride"]]
     assert {"kernel": "1", "stride": "overlap"} not in stride["uncovered"]
     assert {"kernel": "uneven", "stride": "tile"} not in stride["uncovered"]
     assert {"kernel": "even", "stride": "overlap"} in stride["uncovered"]
     assert {"kernel": "even", "stride": "tile"} not in stride["uncovered"]
-    (channels,) = [one for one in document["pairs"] if one["factors"] == ["channels", "kernel"]]
+    (channels,) = [group for group in document["pairs"] if group["factors"] == ["channels", "kernel"]]
     assert {"channels": "16", "kernel": "even"} in channels["uncovered"]
     assert {"channels": "many", "kernel": "even"} not in channels["uncovered"]
 
@@ -67,9 +67,13 @@ def test_nothing_but_what_was_compared_counts(cli, tiny, subject, small):
     dead = cli("coverage", small, "-t", subject("refuses_everything"), "--format", "json").json
     alive = cli("coverage", small, "-t", subject("right"), "--format", "json").json
     # A refusal is compared; the case whose window misses X is undefined, and that with a stride of 0 is excluded.
-    assert [one["cases"] for one in dead["documents"]] == [one["cases"] for one in alive["documents"]] == [4]
+    assert (
+        [document["cases"] for document in dead["documents"]]
+        == [document["cases"] for document in alive["documents"]]
+        == [4]
+    )
     alone = cli("coverage", small, "-t", subject("y_alone"), "--format", "json").json
-    (outputs,) = [one for one in alone["documents"][0]["bins"] if one["factors"] == ["outputs"]]
+    (outputs,) = [group for group in alone["documents"][0]["bins"] if group["factors"] == ["outputs"]]
     assert outputs["uncovered"] == [{"outputs": "y-and-indices"}]
 
 

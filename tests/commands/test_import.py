@@ -35,8 +35,8 @@ def test_the_samples(cli, tmp_path):
         assert (done.code, done.err, last(done.out)) == (0, "", "3 written, 0 left out, 0 disagree")
     assert tree(tmp_path / "a") == tree(tmp_path / "b")
     listed = [cli("list", folder, "--format", "json").json["cases"] for folder in (tmp_path / "a", SAMPLES)]
-    assert all(one["provenance"]["suite"] == "testgenonnx" for cases in listed for one in cases)
-    imported, direct = ([(one["id"], one["sha256"]) for one in cases] for cases in listed)
+    assert all(case["provenance"]["suite"] == "testgenonnx" for cases in listed for case in cases)
+    imported, direct = ([(case["id"], case["sha256"]) for case in cases] for cases in listed)
     assert imported == direct
 
 
@@ -48,9 +48,9 @@ def test_folders_are_run_as_they_are(cli, tmp_path, subject, folder):
     assert cli("run", tmp_path / folder).code == 0
     wrong = cli("run", tmp_path / folder, "-t", subject("refuses_everything"))
     assert wrong.code == 1
-    (shown,) = [line for line in wrong.out.splitlines() if line.startswith("Next: maxpool-check explain ")]
-    # What is shown to be typed next works as it stands.
-    explained = cli(*shlex.split(shown)[2:])
+    (command,) = [line for line in wrong.out.splitlines() if line.startswith("Next: maxpool-check explain ")]
+    # The printed command works as it stands.
+    explained = cli(*shlex.split(command)[2:])
     assert explained.code == 0, explained.err
     assert "refuses  refuses-valid" in explained.out
 

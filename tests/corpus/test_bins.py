@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 
-from maxpool_check.corpus.bins import FACTORS, bins
+from maxpool_check.corpus.bins import FACTORS, bins, has, values
 from maxpool_check.corpus.collection import collect
-from maxpool_check.corpus.value_bins import has, values
 from maxpool_check.reference.dtypes import FLOATS, NAMES, NUMPY, highest, lowest
 
 INF, NAN = float("inf"), float("nan")
 
 
 def case_of(tmp_path, text, spec="onnx-22"):
-    (tmp_path / "one.yaml").write_text(f"spec: {spec}\ncases:\n  - id: a\n    title: t\n{text}")
+    (tmp_path / "x.yaml").write_text(f"spec: {spec}\ncases:\n  - id: a\n    title: t\n{text}")
     (case,) = collect([tmp_path]).cases
     return case
 
@@ -30,7 +29,7 @@ def test_the_bins_of_a_case(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("attributes", "found"),
+    ("attributes", "expected"),
     [
         ("kernel_shape: [6]", {"kernel": "whole", "rounding": "floor"}),
         ("kernel_shape: [1], strides: [2]", {"kernel": "1", "stride": "gap", "rounding": "floor-rest"}),
@@ -45,25 +44,25 @@ def test_the_bins_of_a_case(tmp_path):
         ("kernel_shape: [2], auto_pad: VALID", {"pads": "0", "auto_pad": "valid"}),
     ],
 )
-def test_bins_of_a_geometry(tmp_path, attributes, found):
+def test_bins_of_a_geometry(tmp_path, attributes, expected):
     text = f"    input: {{dtype: float32, shape: [1, 3, 6], fill: 0}}\n    attributes: {{{attributes}}}\n"
-    own = bins(case_of(tmp_path, text))
-    assert {factor: own[factor] for factor in found} == found
+    actual = bins(case_of(tmp_path, text))
+    assert {factor: actual[factor] for factor in expected} == expected
 
 
 def test_what_no_bin_describes_is_left_out(tmp_path):
     four = (
         "    input: {dtype: int8, shape: [0, 1, 2, 2, 2, 2], fill: 0}\n    attributes: {kernel_shape: [2, 2, 2, 2]}\n"
     )
-    own = bins(case_of(tmp_path, four))
-    assert not {"rank", "batch", "values"} & set(own)
-    assert own["kernel"] == "whole"
+    actual = bins(case_of(tmp_path, four))
+    assert not {"rank", "batch", "values"} & set(actual)
+    assert actual["kernel"] == "whole"
     refused = "    input: {dtype: int8, shape: [1, 1, 2], fill: 0}\n    attributes: {kernel_shape: [0]}\n"
     assert bins(case_of(tmp_path, refused)) == {}
 
 
 @pytest.mark.parametrize(
-    ("cells", "found"),
+    ("cells", "expected"),
     [
         ([[1, 2, 3]], "distinct"),
         ([[1, 2], [1, 2]], "distinct"),
@@ -81,8 +80,8 @@ def test_what_no_bin_describes_is_left_out(tmp_path):
         ([[NAN, NAN], [2, -INF]], "nan-planes"),
     ],
 )
-def test_bins_of_values(cells, found):
-    assert values(np.array([cells], np.float32)) == found
+def test_bins_of_values(cells, expected):
+    assert values(np.array([cells], np.float32)) == expected
 
 
 @pytest.mark.parametrize("name", NAMES)

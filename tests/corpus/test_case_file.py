@@ -64,18 +64,18 @@ cases:
 """,
         "sub/x.yaml",
     )
-    one, two = collect([folder]).cases
-    assert one.id == "sub/x:one"
-    assert (one.title, one.covers, one.tags, one.erratum) == ("Why", ("C1",), ("t",), "none really")
-    assert one.attributes["pads"] == [1, 0, 0, 0]
-    assert one.attributes["strides"] == [1, 1]
-    assert one.outputs == ("Y", "Indices")
-    assert (one.policies.nan, one.policies.tie, one.policies.zero_sign) == ("propagates", "any", "chosen")
-    assert isinstance(one.expect, Values)
-    assert one.expect.Y.dtype == np.int8
-    assert (one.origin.line, one.origin.column) == (8, 5)
-    assert disagreements(one) == []
-    assert (two.title, two.tags, two.outputs, two.expect) == ("two", (), ("Y",), None)
+    first, second = collect([folder]).cases
+    assert first.id == "sub/x:one"
+    assert (first.title, first.covers, first.tags, first.erratum) == ("Why", ("C1",), ("t",), "none really")
+    assert first.attributes["pads"] == [1, 0, 0, 0]
+    assert first.attributes["strides"] == [1, 1]
+    assert first.outputs == ("Y", "Indices")
+    assert (first.policies.nan, first.policies.tie, first.policies.zero_sign) == ("propagates", "any", "chosen")
+    assert isinstance(first.expect, Values)
+    assert first.expect.Y.dtype == np.int8
+    assert (first.origin.line, first.origin.column) == (8, 5)
+    assert disagreements(first) == []
+    assert (second.title, second.tags, second.outputs, second.expect) == ("two", (), ("Y",), None)
 
 
 def test_the_matrix_is_a_product_whose_values_keep_their_type(corpus):

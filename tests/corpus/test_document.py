@@ -94,9 +94,9 @@ def test_bytes_that_are_not_text_are_refused_with_their_place(tmp_path):
     path = tmp_path / "x.yaml"
     path.write_bytes(b"a: 1\nb: \xff\xfe")
     with pytest.raises(CorpusError, match=r"x\.yaml:2:4: not UTF-8"):
-        read(path, "x.yaml")
+        read(path)
     with pytest.raises(CorpusError, match="cannot be read"):
-        read(tmp_path, "folder")
+        read(tmp_path)
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch):
@@ -104,10 +104,10 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch):
     path = tmp_path / "x.yaml"
     path.write_text("a: 1234567890")
     with pytest.raises(CorpusError, match="larger than"):
-        read(path, "x.yaml")
+        read(path)
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_fine(tmp_path):
     path = tmp_path / "x.yaml"
     path.write_bytes(b"\xef\xbb\xbfa: 1\r\nb: 2\r\n")
-    assert read(path, "x.yaml").data == {"a": 1, "b": 2}
+    assert read(path).data == {"a": 1, "b": 2}

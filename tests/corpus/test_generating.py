@@ -40,11 +40,11 @@ def short(case):
 
 def test_a_case_has_the_bins_it_was_drawn_for(generated):
     name, cases = generated
-    drawn = {one.id: one.bins for one in generate(name, 2, 0)}
+    drawn = {entry.id: entry.bins for entry in generate(name, 2, 0)}
     assert len(drawn) == len(cases)
     for case in cases:
-        own = bins(case)
-        assert {factor: own.get(factor) for factor in drawn[short(case)]} == drawn[short(case)], case.id
+        actual = bins(case)
+        assert {factor: actual.get(factor) for factor in drawn[short(case)]} == drawn[short(case)], case.id
 
 
 def test_every_possible_pair_is_in_some_case(generated):
@@ -54,11 +54,13 @@ def test_every_possible_pair_is_in_some_case(generated):
     factors = sorted(set(allowed.factors) - {OUTPUTS})
     missing = [
         pair
-        for one, other in combinations(factors, 2)
-        for pair in product([(one, a) for a in allowed.factors[one]], [(other, b) for b in allowed.factors[other]])
+        for first, second in combinations(factors, 2)
+        for pair in product(
+            [(first, a) for a in allowed.factors[first]], [(second, b) for b in allowed.factors[second]]
+        )
         if pair not in seen
     ]
-    # What no case has is impossible; the document is asked by chance elsewhere in this file.
+    # What no case has is impossible; random geometries are tried elsewhere in this file.
     assert [pair for pair in missing if allowed.possible(dict(pair))] == []
     assert len(missing) < len(seen)
 
@@ -69,16 +71,16 @@ def test_every_case_is_valid_and_both_references_agree(generated):
     for case in cases:
         assert isinstance(case.resolved, Pooling), case.id
         X = case.resolved.layout.to_core(case.X)
-        for one in (case.resolved, *case.resolved.alternatives):
-            answer = evaluate(X, one)
-            assert not answer.empty.any(), case.id
-            assert_same(answer, definition.evaluate(X, one))
+        for pooling_of_case in (case.resolved, *case.resolved.alternatives):
+            outputs = evaluate(X, pooling_of_case)
+            assert not outputs.empty.any(), case.id
+            assert_same(outputs, definition.evaluate(X, pooling_of_case))
 
 
 def test_ids_and_titles_are_the_bins_alone(generated):
     name, cases = generated
     assert len({case.sha256 for case in cases}) == len(cases)
-    drawn = {one.id: one.bins for one in generate(name, 2, 0)}
+    drawn = {entry.id: entry.bins for entry in generate(name, 2, 0)}
     # Another seed draws other cases; one with the same bins has the same name.
     for other in generate(name, 2, 1):
         if other.id in drawn:
@@ -86,13 +88,13 @@ def test_ids_and_titles_are_the_bins_alone(generated):
 
 
 def test_another_seed_is_another_set():
-    assert {one.id for one in generate("sonnx", 2, 0)} != {one.id for one in generate("sonnx", 2, 1)}
+    assert {entry.id for entry in generate("sonnx", 2, 0)} != {entry.id for entry in generate("sonnx", 2, 1)}
 
 
 def test_three_at_a_time():
     allowed = space("xmos-maxpool2d")
-    found = [one.bins for one in generate("xmos-maxpool2d", 3, 0)]
-    seen = {triple for one in found for triple in combinations(one.items(), 3)}
+    rows = [entry.bins for entry in generate("xmos-maxpool2d", 3, 0)]
+    seen = {triple for row in rows for triple in combinations(row.items(), 3)}
     assert set(allowed.combinations(3)) == seen
 
 
@@ -156,8 +158,8 @@ def test_nothing_that_the_corpus_has_is_called_impossible():
             continue
         if evaluate(case.resolved.layout.to_core(case.X), case.resolved).empty.any():
             continue
-        own = {factor: one for factor, one in bins(case).items() if factor in allowed.factors}
-        wrong += [(case.id, pair) for pair in combinations(own.items(), 2) if not allowed.possible(dict(pair))]
+        described = {factor: bin_ for factor, bin_ in bins(case).items() if factor in allowed.factors}
+        wrong += [(case.id, pair) for pair in combinations(described.items(), 2) if not allowed.possible(dict(pair))]
     assert wrong == []
 
 

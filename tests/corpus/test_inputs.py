@@ -8,9 +8,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from maxpool_check.corpus.literals import BadLiteral, array, array_of_bits
+from maxpool_check.corpus.literals import array, array_of_bits
+from maxpool_check.corpus.problems import BadValue
 from maxpool_check.corpus.random_values import draw, stream
-from maxpool_check.corpus.tensors import BadInput, SizeLimits, tensor
+from maxpool_check.corpus.tensors import SizeLimits, tensor
 from maxpool_check.reference.dtypes import NAMES, NUMPY, bits, rounded
 
 
@@ -19,7 +20,7 @@ def build(folder=None, **fields):
 
 
 def mistake(folder=None, **fields):
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadValue) as error:
         build(folder, **fields)
     return error.value
 
@@ -79,14 +80,14 @@ def test_literals(literal, dtype, value):
     ],
 )
 def test_bad_literals(literal, dtype, words):
-    with pytest.raises(BadLiteral, match=words.replace(".", r"\.")):
+    with pytest.raises(BadValue, match=words.replace(".", r"\.")):
         array([1, literal], NUMPY[dtype])
 
 
 def test_a_bad_literal_says_where():
-    with pytest.raises(BadLiteral) as error:
+    with pytest.raises(BadValue) as error:
         array([[1, 2], [3, 300]], NUMPY["int8"])
-    assert error.value.at == (1, 1)
+    assert error.value.path == (1, 1)
 
 
 @pytest.mark.parametrize("data", [[[1, 2], [3]], [[1], 2], [1, [2]], [[], [1]]])
@@ -118,7 +119,7 @@ def test_bits_are_exact():
 
 @pytest.mark.parametrize("pattern", ["1ff", "xyz", "-1", "1_0", "+1", " 1", 10, 1.5, None])
 def test_bad_bits(pattern):
-    with pytest.raises(BadLiteral, match="hexadecimal digits"):
+    with pytest.raises(BadValue, match="hexadecimal digits"):
         array_of_bits([pattern], NUMPY["int8"])
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.importers import onnx_node, onnx_testdata
+from maxpool_check.corpus.importers import onnx_testdata
 from maxpool_check.corpus.importers.suite import Suite, read_files
 from maxpool_check.corpus.tensors import SizeLimits
 
@@ -22,14 +22,15 @@ def read(limits: SizeLimits) -> Suite:
     import onnx
 
     version = f"onnx {onnx.__version__}"
+    provenance = {"suite": NAME, "version": version}
     folder = Path(onnx.__file__).parent / "backend/test/data/node"
     files = sorted(folder.glob(f"test_maxpool*/{onnx_testdata.PATTERN}"))
     if files:
         return read_files(
-            files, lambda file: [_with_provenance(case, version) for case in onnx_testdata.read(file, folder, limits)]
+            files, lambda file: onnx_testdata.read(file, folder, limits, {**provenance, "file": file.parent.name})
         )
     tests = {f"{version}: {test.name}": test for test in _collect_tests()}
-    return read_files(map(Path, tests), lambda name: _cases(tests[str(name)], version, limits))
+    return read_files(map(Path, tests), lambda path: _cases(tests[str(path)], path, provenance, limits))
 
 
 def _collect_tests() -> list[Any]:
@@ -43,17 +44,11 @@ def _collect_tests() -> list[Any]:
     return [test for test in tests if any(node.op_type == "MaxPool" for node in test.model.graph.node)]
 
 
-def _cases(test: Any, version: str, limits: SizeLimits) -> list[Case]:
-    outputs = onnx_node.outputs_of(test.model)
+def _cases(test: Any, path: Path, provenance: Mapping[str, str], limits: SizeLimits) -> list[Case]:
+    outputs = onnx_testdata.outputs_of(test.model)
     data_sets = {
         number: (np.ascontiguousarray(X), dict(zip(outputs, map(np.ascontiguousarray, values), strict=True)))
         for number, ((X, *_), values) in enumerate(test.data_sets)
     }
-    path = Path(f"{version}: {test.name}")
-    cases = onnx_testdata.build_cases(test.model, test.name, "", data_sets, path, {}, limits)
-    return [_with_provenance(case, version) for case in cases]
-
-
-def _with_provenance(case: Case, version: str) -> Case:
-    name = case.name.partition("/")[0]
-    return replace(case, provenance={"suite": NAME, "version": version, "file": name})
+    provenance = {**provenance, "file": test.name}
+    return onnx_testdata.build_cases(test.model, test.name, "", data_sets, path, provenance, limits)

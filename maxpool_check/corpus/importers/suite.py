@@ -85,7 +85,7 @@ def dtype_of(name: str) -> str:
 def build_case(
     *, group: str, name: str, title: str, spec: str, X: np.ndarray, attributes: Mapping[str, Any],
     outputs: Sequence[str], expect: Values, path: Path | str, provenance: Mapping[str, str], limits: SizeLimits,
-    covers: Sequence[str] = (), tags: Sequence[str] = (),
+    covers: Iterable[str] = (), tags: Iterable[str] = (),
 ) -> Case:  # fmt: skip
     """Build and check a case. Raises :class:`LeftOut` for attributes that the document lacks, and :class:`Broken`."""
     document = specification(spec)

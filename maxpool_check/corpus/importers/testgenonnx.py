@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ import numpy as np
 
 from maxpool_check.corpus.case import Case, Values
 from maxpool_check.corpus.importers.suite import Broken, LeftOut, build_case, dtype_of, group_of, read_bytes
-from maxpool_check.corpus.literals import BadLiteral, array
+from maxpool_check.corpus.literals import array
+from maxpool_check.corpus.problems import BadValue
 from maxpool_check.corpus.structure import Structure
 from maxpool_check.corpus.tensors import MOST_AXES, SizeLimits
 from maxpool_check.reference.dtypes import NUMPY
@@ -27,26 +28,17 @@ MAX_BYTES = 64 * 2**20
 _KEYS = ("operator", "dtype", "attributes", "input", "expected")
 _SHAPE = {"type": "array", "maxItems": MOST_AXES, "items": {"type": "integer", "minimum": 0}}
 _TEXT = {"type": "string"}
+_LIST = {"type": "array"}
+_EXPECTED = {"shape": _SHAPE, "Y": _LIST, "Indices": _LIST}
 _TEST = {
     "type": "object",
     "properties": {
         "dtype": _TEXT,
         "attributes": {"type": "object"},
-        "input": {
-            "type": "object",
-            "required": ["shape", "values"],
-            "properties": {"shape": _SHAPE, "values": {"type": "array"}},
-        },
-        "expected": {
-            "type": "object",
-            "required": ["shape", "Y"],
-            "properties": {"shape": _SHAPE, "Y": {"type": "array"}, "Indices": {"type": "array"}},
-        },
-        "spec_ref": _TEXT,
-        "kind": _TEXT,
-        "class_id": _TEXT,
-        "class": _TEXT,
-        "class_predicates": {"type": "array", "items": _TEXT},
+        "input": {"type": "object", "required": ["shape", "values"], "properties": {"shape": _SHAPE, "values": _LIST}},
+        "expected": {"type": "object", "required": ["shape", "Y"], "properties": _EXPECTED},
+        **dict.fromkeys(("spec_ref", "kind", "class_id", "class"), _TEXT),
+        "class_predicates": {**_LIST, "items": _TEXT},
         "value_template": {"type": "object", "properties": {"id": _TEXT, "name": _TEXT}},
     },
 }
@@ -54,13 +46,13 @@ _STRUCTURE = Structure(_TEST)
 _SPECIAL = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
-def is_supported(file: Path) -> bool:
-    """Whether a JSON file is not a case file: those are YAML, and so may be JSON."""
+def is_case_file(file: Path) -> bool:
+    """Whether a JSON file is a case file: those are YAML, and so may be JSON."""
     try:
         data = json.loads(read_bytes(file, MAX_BYTES))
     except (Broken, ValueError, RecursionError):
-        return True
-    return not (isinstance(data, dict) and "cases" in data)
+        return False
+    return isinstance(data, dict) and "cases" in data
 
 
 def read(file: Path, root: Path, limits: SizeLimits) -> list[Case]:
@@ -76,21 +68,23 @@ def read(file: Path, root: Path, limits: SizeLimits) -> list[Case]:
         for name, element in (("Y", dtype), ("Indices", "int64"))
         if name in test["expected"]
     }
-    group = group_of(file.parent, root)
+    group, attributes = group_of(file.parent, root), test["attributes"]
     template = test.get("value_template", {})
-    description = "; ".join(filter(None, (test.get("class"), template.get("name"))))
-    provenance = {
-        "suite": NAME,
-        "version": test.get("spec_ref", "not said"),
-        "file": f"{group}/{file.name}" if group else file.name,
-    }
+    name = f"{group}/{file.name}" if group else file.name
+    provenance = {"suite": NAME, "version": test.get("spec_ref", "not said"), "file": name}
+    title = "; ".join(filter(None, (test.get("class"), template.get("name"))))
+    try:
+        SONNX.pooling(attributes, X.dtype.name, X.shape, SONNX.policies)
+        spec = SONNX.name
+    except Refused:
+        spec = DEFAULT
     return [
         build_case(
-            group=group, name=file.stem, title=description or file.stem, spec=_document(test["attributes"], X), X=X,
-            attributes=test["attributes"], outputs=("Y", "Indices") if "Indices" in printed else ("Y",),
+            group=group, name=file.stem, title=title or file.stem,
+            spec=spec, X=X, attributes=attributes, outputs=("Y", "Indices") if "Indices" in printed else ("Y",),
             expect=Values(printed["Y"], printed.get("Indices")), path=file, provenance=provenance, limits=limits,
             covers=test.get("class_predicates", ()),
-            tags=[tag for tag in (test.get("kind"), test.get("class_id"), template.get("id")) if tag],
+            tags=filter(None, (test.get("kind"), test.get("class_id"), template.get("id"))),
         )
     ]  # fmt: skip
 
@@ -108,22 +102,19 @@ def _test(file: Path) -> dict[str, Any]:
     if test["operator"] != "MaxPool":
         raise LeftOut(f"a test of {test['operator']}, not of MaxPool")
     try:
-        mistakes = [
-            f"{'.'.join(map(str, [*path, *([key] if key else [])]))}: {message}"
-            for path, key, message in _STRUCTURE.mistakes(test)
-        ]
+        mistakes = [(*path, *filter(None, [key]), message) for path, key, message in _STRUCTURE.mistakes(test)]
     except ValueError as error:
         raise Broken("not a generated test of SONNX: it is nested too deeply") from error
     if mistakes:
-        raise Broken("; ".join(mistakes))
+        raise Broken("; ".join(f"{'.'.join(map(str, place))}: {message}" for *place, message in mistakes))
     return test
 
 
 def _tensor(name: str, values: Any, shape: list[int], dtype: str) -> np.ndarray:
     try:
         flat = array(list(_leaves(values)), NUMPY[dtype])
-    except BadLiteral as error:
-        raise Broken(f"{name}, value {error.at[0]}: {error}") from error
+    except BadValue as error:
+        raise Broken(f"{name}, value {error.path[0]}: {error}") from error
     except RecursionError as error:
         raise Broken(f"{name} is nested too deeply") from error
     if flat.size != math.prod(shape):
@@ -138,11 +129,3 @@ def _leaves(values: Any) -> Iterator[Any]:
             yield from _leaves(value)
     else:
         yield _SPECIAL.get(values.lower(), values) if isinstance(values, str) else values
-
-
-def _document(attributes: Mapping[str, Any], X: np.ndarray) -> str:
-    try:
-        SONNX.pooling(attributes, X.dtype.name, X.shape, SONNX.policies)
-    except Refused:
-        return DEFAULT
-    return SONNX.name
