@@ -1,4 +1,4 @@
-"""What a target did when it was asked: a closed list."""
+"""The outcome of a request to a target: a closed list."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Returned:
-    """It gave outputs, by name. ``provider`` is the one that ran the node, where the runtime says."""
+    """Outputs, by name. ``provider`` is the one that executed the node, if the runtime reports it."""
 
     outputs: Mapping[str, np.ndarray]
     provider: str | None = None
@@ -18,7 +18,7 @@ class Returned:
 
 @dataclass(frozen=True)
 class RefusedByTarget:
-    """It refused the graph, with its own status class (``NOT_IMPLEMENTED``, ``INVALID_GRAPH`` ...) and words."""
+    """An error message, with the runtime's own status (``NOT_IMPLEMENTED``, ``INVALID_GRAPH`` ...)."""
 
     status: str
     message: str
@@ -26,7 +26,7 @@ class RefusedByTarget:
 
 @dataclass(frozen=True)
 class Crashed:
-    """Its process died: the signal's name, or the exit status, and the last it wrote to stderr."""
+    """The target's process died: the signal's name or the exit status, and the end of its stderr."""
 
     how: str
     stderr: str
@@ -34,23 +34,23 @@ class Crashed:
 
 @dataclass(frozen=True)
 class TimedOut:
-    """It did not answer within the time, in seconds, and was killed."""
+    """The target returned nothing in this time, in seconds, and was killed."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class NotExecuted:
-    """It could not be asked: nothing it speaks says the same as the case."""
+    """The target cannot execute the case: nothing it accepts means the same."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class Failed:
-    """The asking went wrong in a way that says nothing about the target's MaxPool.
+    """The execution failed in a way that says nothing about the target's MaxPool.
 
-    ``final``: nothing more can be asked of the target.
+    ``final``: the target can execute nothing more.
     """
 
     why: str
