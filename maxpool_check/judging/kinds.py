@@ -96,12 +96,10 @@ class DivergenceKind(str, Enum):
     _ignore_ = "variation"
 
     Y_LOWEST_FOR_NEG_INF = _y(
-        "y-lowest-for-neg-inf",
-        "Y is the lowest finite value of the dtype, but every cell of the window is -inf, or a NaN that counts as -inf.",
-        _MAXIMUM,
+        "y-lowest-for-neg-inf", "Y is the lowest finite value of the dtype instead of -inf.", _MAXIMUM
     )
     Y_ALL_NAN_TO_LOWEST = _y(
-        "y-all-nan-to-lowest", "Y is the lowest finite value of the dtype, but every cell of the window is NaN.", _NAN
+        "y-all-nan-to-lowest", "Y is the lowest finite value of the dtype in a window of NaN.", _NAN
     )
     Y_NAN_DROPPED = _y("y-nan-dropped", "Y is a number where NaN is expected.", _NAN)
     Y_NAN_INTRODUCED = _y("y-nan-introduced", "Y is NaN where a number is expected.", _NAN)
@@ -114,7 +112,7 @@ class DivergenceKind(str, Enum):
     Y_SIGNED_ZERO = _y("y-signed-zero", "Y is a zero whose sign differs from that of the chosen cell.", _COPIED)
     Y_PAD_VALUE_LEAK = _y(
         "y-pad-value-leak",
-        "Y is the value of the padding: a constant greater than the maximum of a window that reaches into the padding.",
+        "Y is the value of the padding, which is greater than the maximum.",
         _MAXIMUM,
         "a MaxPool whose padding has a value",
     )
@@ -122,16 +120,13 @@ class DivergenceKind(str, Enum):
     Y_ROUNDED_TO_FLOAT16 = _rounded("float16")
     Y_ROUNDED_TO_BFLOAT16 = _rounded("bfloat16")
     Y_FLUSHED_SUBNORMAL = _y(
-        "y-flushed-subnormal",
-        "Y is zero, but the maximum is subnormal.",
-        _COPIED,
-        "a MaxPool of X with its subnormal values set to zero",
+        "y-flushed-subnormal", "Y is zero instead of subnormal.", _COPIED, "a MaxPool of X with subnormals set to zero"
     )
     Y_SATURATED_INFINITY = _y(
         "y-saturated-infinity",
-        "Y is the largest finite value of the dtype, but the maximum is infinite.",
+        "Y is the largest finite value of the dtype instead of infinity.",
         _COPIED,
-        "a MaxPool of X with its infinities made finite",
+        "a MaxPool of X with infinities made finite",
     )
     Y_IN_WINDOW_NOT_MAXIMUM = _y(
         "y-in-window-not-maximum", "Y is the value of a cell of the window, but not the maximum.", _MAXIMUM
@@ -149,7 +144,7 @@ class DivergenceKind(str, Enum):
     )
     INDICES_PLANE_ORIGIN = _index(
         "indices-plane-origin",
-        "Index refers to the first cell of the plane, as if the scan had found no maximum.",
+        "Index refers to the first cell of the plane, as if the scan had found nothing.",
         _IN_WINDOW,
     )
     INDICES_OUT_OF_RANGE = _index(
@@ -180,7 +175,7 @@ class DivergenceKind(str, Enum):
     )
     INDICES_DISAGREES_WITH_Y = _index(
         "indices-disagrees-with-y",
-        "Index refers to a cell that is the maximum under another interpretation of NaN than that of Y.",
+        "Index refers to a maximum under an interpretation of NaN that is not that of Y.",
         _TAKEN_FROM,
     )
 
@@ -194,10 +189,7 @@ class DivergenceKind(str, Enum):
     INDICES_MODULO_AXIS = _numbering("indices-modulo-axis", "restart at 0 from another axis on than they should")
 
     PADS_BEGIN_END_EXCHANGED = _geometry(
-        "pads-begin-end-exchanged",
-        "The begin and end pads of each axis are exchanged.",
-        _PADS,
-        "with begin and end pads exchanged",
+        "pads-begin-end-exchanged", "The begin and end pads are exchanged.", _PADS, "with begin and end pads exchanged"
     )
     PADS_INTERLEAVED = _geometry(
         "pads-interleaved",
@@ -219,17 +211,14 @@ class DivergenceKind(str, Enum):
         "whose SAME_* padding ignores dilations",
     )
     SAME_UNCLAMPED = _geometry(
-        "same-unclamped",
-        "auto_pad=SAME_* crops X where the computed padding is negative; it must be 0.",
-        _SAME,
-        "whose SAME_* padding may be negative",
+        "same-unclamped", "auto_pad=SAME_* crops X instead of not padding it.", _SAME, "with negative SAME_* padding"
     )
     CEIL_FLOOR_EXCHANGED = _geometry(
         "ceil-floor-exchanged", "The output size is rounded in the wrong direction.", _SIZE, "with the other ceil_mode"
     )
     CEIL_CLIP_EXCHANGED = _geometry(
         "ceil-clip-exchanged",
-        "With ceil_mode, a last window that starts in the end padding is wrongly kept or wrongly dropped.",
+        "With ceil_mode, a last window that starts in the end padding is wrongly kept or dropped.",
         "ONNX-22, OpenVINO ceil_torch: such a window is dropped; ONNX before 22, OpenVINO ceil: it is kept",
         "with the other treatment of a last window in the end padding",
     )
@@ -254,9 +243,7 @@ class DivergenceKind(str, Enum):
         "shape", "The shape of an output is wrong.", "The output shape follows from the input shape and the attributes"
     )
     DTYPE = _execution(
-        "dtype",
-        "The dtype of an output is wrong: Y must have that of X, Indices must be int64.",
-        "Y has the type of X, Indices are int64",
+        "dtype", "The dtype of an output is wrong.", "Y has the type of X; Indices are int64, or as an attribute says"
     )
     MISSING_OUTPUT = _execution(
         "missing-output", "A requested output is missing.", "The operator has the outputs Y and, if requested, Indices"

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from maxpool_check.judging.windows import first_in_columns, holds, in_window
+from maxpool_check.judging.windows import holds, in_window
 from maxpool_check.reference.dtypes import is_float, lowest, same
 from maxpool_check.reference.evaluator import chosen, evaluate
 from maxpool_check.reference.numbering import Numbering
@@ -125,7 +125,11 @@ class Oracle:
     @cached_property
     def column_first(self) -> np.ndarray:
         """As ``last``, but of several equal maxima the first in column-major order."""
-        return first_in_columns(self.core, self.pooling)
+        X = self.core
+        # With the axes in reverse order, row-major order is column-major.
+        order = (0, 1, *range(X.ndim - 1, 1, -1))
+        cells = chosen(X.transpose(order), replace(self.pooling, geometry=self.pooling.geometry[::-1]))
+        return np.arange(X.size, dtype=np.int64).reshape(X.shape).transpose(order).reshape(-1)[cells].transpose(order)
 
     @cached_property
     def has_ties(self) -> bool:

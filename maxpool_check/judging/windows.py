@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from maxpool_check.reference.evaluator import chosen, evaluate
+from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.geometry import Geometry
 from maxpool_check.reference.pooling import Pooling
 
@@ -40,11 +40,3 @@ def reaches_padding(geometry: Geometry) -> np.ndarray:
         _, count = axis.taps()
         reaches |= (count < axis.kernel).reshape(-1, *[1] * (reaches.ndim - 1 - dimension))
     return reaches
-
-
-def first_in_columns(X: np.ndarray, pooling: Pooling) -> np.ndarray:
-    """As :func:`~maxpool_check.reference.evaluator.chosen`, but of equal maxima the first in column-major order."""
-    # With the axes in reverse order, row-major order is column-major.
-    order = (0, 1, *range(X.ndim - 1, 1, -1))
-    cells = chosen(X.transpose(order), replace(pooling, geometry=pooling.geometry[::-1]))
-    return np.arange(X.size, dtype=np.int64).reshape(X.shape).transpose(order).reshape(-1)[cells].transpose(order)
