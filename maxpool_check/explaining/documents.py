@@ -73,7 +73,7 @@ def _rows(case: Case, point: str) -> Iterator[tuple[str, str, str, str, str]]:
         yield title, "", "refused", escaped(f"{pooling.reason.value}: {pooling}"), ""
         return
     results: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    oracles = Oracle(case.X, pooling).meanings
+    oracles = Oracle(case.X, pooling).alternatives
     for oracle in oracles:
         for nan, outputs in _outputs(oracle):
             results[outputs].append(nan or policies_in_which_differ(oracle, oracles))

@@ -11,13 +11,14 @@ from rich.text import Text
 
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import Judged, Judgement
+from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reference.geometry import Axis
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reporting.findings import explained
 from maxpool_check.reporting.tensors import coordinates, window_text
 from maxpool_check.results.record import Cell, Verdict
 from maxpool_check.results.variants import Variant
+from maxpool_check.specifications.refused import Refused
 from maxpool_check.words import plural
 
 WHOLE = 12
@@ -154,7 +155,7 @@ def reference_cell(oracle: Oracle, at: Sequence[int]) -> Iterator[Text]:
 
 
 def draw_judgement(
-    oracle: Judged, variant: Variant, translation: Sequence[str], judgement: Judgement
+    oracle: Oracle | Refused, variant: Variant, translation: Sequence[str], judgement: Judgement
 ) -> Iterator[Text]:
     """The verdict on one variant, with its wrong cells."""
     kinds = ", ".join(kind.value for kind in judgement.kinds)
@@ -181,7 +182,7 @@ def _wrong_cells(oracle: Oracle, judgement: Judgement) -> Iterator[Text]:
     for cell in judgement.cells:
         by_place.setdefault(cell.at, []).append(cell)
     for at, cells in by_place.items():
-        other = next((each for each in oracle.meanings if _window(each, at) == cells[0].window), oracle)
+        other = next((each for each in oracle.alternatives if _window(each, at) == cells[0].window), oracle)
         named = next((cell for cell in cells if cell.got_cell is not None), cells[0])
         yield Text("")
         yield Text(f"  {coordinates(at)}  {window_text(cells[0].window)}", style="bold")

@@ -5,20 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from maxpool_check.judging.examples import EXAMPLES, Example
-from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reporting.tensors import planes
 from maxpool_check.results.outcomes import Crashed, RefusedByTarget, Returned, TimedOut
-
-_GROUPS = (
-    ("Cells of Y", DivergenceKind.Y_LOWEST_FOR_NEG_INF),
-    ("Cells of Indices", DivergenceKind.INDICES_SENTINEL),
-    ("All Indices", DivergenceKind.INDICES_PLANE_RELATIVE),
-    ("All outputs", DivergenceKind.PADS_BEGIN_END_EXCHANGED),
-    ("Shapes, refusals and crashes", DivergenceKind.SHAPE),
-    ("Results that are not always the same", DivergenceKind.Y_DEPENDS_ON_INDICES),
-)
-"""The headings, each with the first kind of its group."""
 
 
 def listed() -> str:
@@ -60,11 +50,9 @@ def page() -> str:
 
 
 def _grouped() -> list[tuple[str, list[DivergenceKind]]]:
-    every = list(DivergenceKind)
-    starts = [every.index(first) for _, first in _GROUPS]
     return [
-        (heading, every[start:end])
-        for (heading, _), start, end in zip(_GROUPS, starts, [*starts[1:], len(every)], strict=True)
+        (group.value, [kind for kind, description in DESCRIPTIONS.items() if description.group is group])
+        for group in KindGroup
     ]
 
 
@@ -80,7 +68,7 @@ def _example(example: Example) -> list[str]:
         for name in variant.outputs:
             values = np.array(example.base[name])
             tensors.append(_tensor(f"{name} of {base}", values.reshape((1,) * (4 - values.ndim) + values.shape)))
-    match example.came:
+    match example.actual:
         case Returned(outputs):
             tensors += [_tensor(f"Actual {name}", value) for name, value in outputs.items()]
             tensors += [[f"{name} missing"] for name in variant.outputs if name not in outputs]

@@ -32,7 +32,7 @@ class ReferenceReport:
     def oracles(self) -> tuple[Oracle, ...]:
         """An oracle for each interpretation of the document; none if the document excludes the case."""
         pooling = self.case.resolved
-        return Oracle(self.case.X, pooling).meanings if isinstance(pooling, Pooling) else ()
+        return Oracle(self.case.X, pooling).alternatives if isinstance(pooling, Pooling) else ()
 
 
 def write_text(report: ReferenceReport, file: TextIO) -> None:

@@ -1,1 +1,1 @@
-"""What is right or wrong: comparison by bits, kinds of divergence, verdicts, known divergences."""
+"""Judges results: comparison by bits, kinds of divergence, verdicts, known divergences."""

@@ -1,4 +1,4 @@
-"""An example of each kind, as small as it can be: a case and an answer of which the judge says exactly that."""
+"""A minimal example of each kind: a case, and outputs in which the judge finds exactly that kind."""
 
 from __future__ import annotations
 
@@ -13,16 +13,7 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import Judgement, judge
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.results.outcomes import Crashed, Outcome, RefusedByTarget, Returned, TimedOut
-from maxpool_check.results.variants import (
-    TWICE,
-    VARIATIONS,
-    WITH_INDICES,
-    Y_ALONE,
-    Y_AND_INDICES,
-    Y_ONLY,
-    Variant,
-    Variation,
-)
+from maxpool_check.results.variants import TWICE, VARIATIONS, WITH_INDICES, Y_ALONE, Y_AND_INDICES, Y_ONLY, Variant
 from maxpool_check.specifications import DEFAULT, specification
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import override
@@ -32,16 +23,20 @@ _PLANE = ((1, 2, 3), (4, 5, 6), (7, 8, 9))
 _TWO = {"kernel_shape": [2, 2]}
 _THREE = {"kernel_shape": [3, 3]}
 _LOWEST = float(np.finfo(np.float32).min)
+_NEGATIVE = ((-1, -2, -3), (-4, -5, -6), (-7, -8, -9))
+_FIRST_NAN = ((_NAN, 2, 3), (4, 5, 6), (7, 8, 9))
+_FIRST_TENTH = ((0.1, 0, 0), (0, 0, 0), (0, 0, 0))
+_PADDED = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
 _SONNX = {"nan": "as-neg-inf", "tie": "first", "zero_sign": "chosen"}
 
 
 @dataclass(frozen=True)
 class Example:
-    """A case and what some runtime did.
+    """A case and the result of some runtime.
 
-    ``X``, ``Y`` and ``Indices`` are nested lists, N x C x D1 x ... x Dn without their leading axes of length 1; an output
-    that is None is the reference's. ``outcome`` stands instead of an answer. ``base`` holds the outputs of the variant
-    that this one is held against. ``kinds`` are the other kinds that show as well.
+    ``X``, ``Y`` and ``Indices`` are nested lists, N x C x D1 x ... x Dn without their leading axes of length 1; None stands
+    for the reference's output. ``outcome`` is set if the runtime returned no outputs. ``base`` holds the outputs of the
+    variant that this variant is compared with. ``kinds`` are the other kinds that the judge finds.
     """
 
     X: Any = _PLANE
@@ -60,11 +55,11 @@ class Example:
     @property
     def tensor(self) -> np.ndarray:
         """X, N x C x D1 x ... x Dn."""
-        return _with_axes(self.X, self.dtype)
+        return _tensor(self.X, self.dtype)
 
     @property
     def oracle(self) -> Oracle | Refused:
-        """What the document makes of the case."""
+        """What the result is compared with: expected outputs, or a refusal."""
         document, X = specification(self.spec), self.tensor
         try:
             policies = override(document.policies, self.policies)
@@ -73,38 +68,40 @@ class Example:
             return refused
 
     @property
-    def came(self) -> Outcome:
-        """What the runtime did."""
+    def actual(self) -> Outcome:
+        """The result of the runtime."""
         if self.outcome is not None:
             return self.outcome
         oracle = self.oracle
-        outputs: dict[str, np.ndarray] = {}
-        for name, given, dtype in (("Y", self.Y, self.dtype), ("Indices", self.Indices, self.index_dtype)):
-            if given is not None:
-                outputs[name] = _with_axes(given, dtype)
-            elif isinstance(oracle, Oracle) and name in self.variant.outputs:
-                pooled = oracle.pooled.Y if name == "Y" else oracle.pooled.Indices
-                assert pooled is not None
-                outputs[name] = pooled.astype(NUMPY[dtype])
+        expected = oracle.outputs if isinstance(oracle, Oracle) else {}
+        outputs = {}
+        for name, values in (("Y", self.Y), ("Indices", self.Indices)):
+            if values is not None:
+                outputs[name] = _tensor(values, self._dtype(name))
+            elif name in expected and name in self.variant.outputs:
+                outputs[name] = expected[name].astype(NUMPY[self._dtype(name)])
         return Returned(outputs)
 
-    def judged(self) -> Judgement:
-        """What the judge says of it."""
-        outcomes = {self.variant: self.came}
+    def _dtype(self, output: str) -> str:
+        return self.dtype if output == "Y" else self.index_dtype
+
+    @property
+    def judgement(self) -> Judgement:
+        """The verdict on it."""
+        outcomes = {self.variant: self.actual}
         if self.base is not None:
             base = self.variant.base if self.variant.variation else WITH_INDICES
-            dtypes = {"Y": self.dtype, "Indices": self.index_dtype}
-            outputs = {name: _with_axes(values, dtypes[name]) for name, values in self.base.items()}
+            outputs = {name: _tensor(values, self._dtype(name)) for name, values in self.base.items()}
             outcomes = {base: Returned(outputs), **outcomes}
         return judge(self.oracle, outcomes)[self.variant]
 
 
-def _with_axes(values: Any, dtype: str) -> np.ndarray:
+def _tensor(values: Any, dtype: str) -> np.ndarray:
     tensor = np.array(values, NUMPY[dtype])
     return tensor.reshape((1,) * (4 - tensor.ndim) + tensor.shape)
 
 
-def _alone(**fields: Any) -> Example:
+def _y_only(**fields: Any) -> Example:
     return Example(variant=Y_ONLY, **fields)
 
 
@@ -112,130 +109,80 @@ def _filled(value: float) -> tuple[tuple[float, ...], ...]:
     return ((value,) * 3,) * 3
 
 
-def _varied(variation: Variation) -> dict[DivergenceKind, Example]:
-    """Y and Indices that depend on a variation, though each is right or wrong by itself."""
-    return {
-        DivergenceKind(f"y-depends-on-{variation.subject}"): Example(
-            _filled(-_INF), _THREE, variant=Variant(Y_ALONE, variation), base={"Y": [[_LOWEST]]}
-        ),
-        DivergenceKind(f"indices-depend-on-{variation.subject}"): Example(
-            _filled(5),
-            _THREE,
-            Indices=[[8]],
-            variant=Variant(Y_AND_INDICES, variation),
-            base={"Y": [[5]], "Indices": [[0]]},
-        ),
-    }
-
-
-_NEGATIVE = ((-1, -2, -3), (-4, -5, -6), (-7, -8, -9))
-_FIRST_NAN = ((_NAN, 2, 3), (4, 5, 6), (7, 8, 9))
-_PADDED = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
-
-EXAMPLES: dict[DivergenceKind, Example] = {
-    DivergenceKind.Y_LOWEST_FOR_NEG_INF: _alone(X=_filled(-_INF), attributes=_THREE, Y=[[_LOWEST]]),
-    DivergenceKind.Y_ALL_NAN_TO_LOWEST: _alone(X=_filled(_NAN), attributes=_THREE, Y=[[_LOWEST]], policies=_SONNX),
-    DivergenceKind.Y_NAN_DROPPED: _alone(X=_FIRST_NAN, attributes=_THREE, Y=[[9]], policies={"nan": "propagates"}),
-    DivergenceKind.Y_NAN_INTRODUCED: _alone(X=_FIRST_NAN, attributes=_THREE, Y=[[_NAN]], policies=_SONNX),
-    DivergenceKind.Y_NAN_ORDER_DEPENDENT: _alone(X=((9, 2, 3), (4, _NAN, 6), (7, 8, 5)), attributes=_THREE, Y=[[8]]),
-    DivergenceKind.Y_SIGNED_ZERO: _alone(
+_EXAMPLES: dict[str, Example] = {
+    "y-lowest-for-neg-inf": _y_only(X=_filled(-_INF), attributes=_THREE, Y=[[_LOWEST]]),
+    "y-all-nan-to-lowest": _y_only(X=_filled(_NAN), attributes=_THREE, Y=[[_LOWEST]], policies=_SONNX),
+    "y-nan-dropped": _y_only(X=_FIRST_NAN, attributes=_THREE, Y=[[9]], policies={"nan": "propagates"}),
+    "y-nan-introduced": _y_only(X=_FIRST_NAN, attributes=_THREE, Y=[[_NAN]], policies=_SONNX),
+    "y-nan-order-dependent": _y_only(X=((9, 2, 3), (4, _NAN, 6), (7, 8, 5)), attributes=_THREE, Y=[[8]]),
+    "y-signed-zero": _y_only(
         X=((-0.0, 0.0, -1), (-1, -1, -1), (-1, -1, -1)), attributes=_THREE, Y=[[0.0]], policies=_SONNX
     ),
-    DivergenceKind.Y_PAD_VALUE_LEAK: _alone(X=_NEGATIVE, attributes=_PADDED, Y=[[0, 0, 0], [0, -1, 0], [0, 0, 0]]),
-    DivergenceKind.Y_ROUNDED_TO_FLOAT32: _alone(
-        X=((0.1, 0, 0), (0, 0, 0), (0, 0, 0)), attributes=_THREE, Y=[[0.10000000149011612]], dtype="float64"
-    ),
-    DivergenceKind.Y_ROUNDED_TO_FLOAT16: _alone(
-        X=((0.1, 0, 0), (0, 0, 0), (0, 0, 0)), attributes=_THREE, Y=[[0.0999755859375]]
-    ),
-    DivergenceKind.Y_ROUNDED_TO_BFLOAT16: _alone(
-        X=((0.1, 0, 0), (0, 0, 0), (0, 0, 0)), attributes=_THREE, Y=[[0.10009765625]]
-    ),
-    DivergenceKind.Y_FLUSHED_SUBNORMAL: _alone(
-        X=((1e-40, -1, -1), (-1, -1, -1), (-1, -1, -1)), attributes=_THREE, Y=[[0]]
-    ),
-    DivergenceKind.Y_SATURATED_INFINITY: _alone(
-        X=((_INF, 2, 3), (4, 5, 6), (7, 8, 9)), attributes=_THREE, Y=[[-_LOWEST]]
-    ),
-    DivergenceKind.Y_IN_WINDOW_NOT_MAXIMUM: _alone(attributes=_THREE, Y=[[8]]),
-    DivergenceKind.Y_FROM_OUTSIDE_WINDOW: _alone(Y=[[5, 6], [8, 3]]),
-    DivergenceKind.Y_NOT_IN_INPUT: _alone(Y=[[5, 6], [8, 10]]),
-    DivergenceKind.INDICES_SENTINEL: Example(_filled(-_INF), _THREE, Indices=[[-4]]),
-    DivergenceKind.INDICES_PLANE_ORIGIN: Example(Indices=[[4, 5], [7, 0]]),
-    DivergenceKind.INDICES_OUT_OF_RANGE: Example(Indices=[[4, 5], [7, 9]]),
-    DivergenceKind.INDICES_OUTSIDE_WINDOW: Example(Indices=[[4, 5], [7, 1]]),
-    DivergenceKind.INDICES_AT_PADDING: Example(_filled(0), _PADDED, Indices=[[-4, -3, -2], [-1, 0, 3], [2, 9, 6]]),
-    DivergenceKind.INDICES_AT_NAN: Example(_FIRST_NAN, _THREE, Indices=[[0]], policies=_SONNX),
-    DivergenceKind.INDICES_IN_WINDOW_NOT_MAXIMUM: Example(attributes=_THREE, Indices=[[7]]),
-    DivergenceKind.INDICES_TIE_LAST: Example(_filled(5), _THREE, Indices=[[8]], policies=_SONNX),
-    DivergenceKind.INDICES_TIE_COLUMN_FIRST: Example(
-        ((1, 5, 1), (5, 1, 1), (1, 1, 5)), _THREE, Indices=[[3]], policies=_SONNX
-    ),
-    DivergenceKind.INDICES_TIE_OTHER: Example(_filled(5), _THREE, Indices=[[4]], policies=_SONNX),
-    DivergenceKind.INDICES_DISAGREES_WITH_Y: Example(_FIRST_NAN, _THREE, Y=[[9]], Indices=[[0]]),
-    DivergenceKind.INDICES_PLANE_RELATIVE: Example((_PLANE, _PLANE), _THREE, Indices=[[[8]], [[8]]]),
-    DivergenceKind.INDICES_STORAGE_ORDER: Example(Indices=[[4, 7], [5, 8]]),
-    DivergenceKind.INDICES_AXES_SWAPPED: Example(((1, 2, 3), (4, 5, 6)), Indices=[[3, 4]]),
-    DivergenceKind.INDICES_NHWC_FLAT: Example((_PLANE, _PLANE), _THREE, Indices=[[[16]], [[17]]]),
-    DivergenceKind.INDICES_IN_PADDED_TENSOR: Example(
-        attributes={**_PADDED, "strides": [2, 2]}, Indices=[[12, 13], [17, 18]]
-    ),
-    DivergenceKind.INDICES_MODULO_AXIS: Example(
+    "y-pad-value-leak": _y_only(X=_NEGATIVE, attributes=_PADDED, Y=[[0, 0, 0], [0, -1, 0], [0, 0, 0]]),
+    "y-rounded-to-float32": _y_only(X=_FIRST_TENTH, attributes=_THREE, Y=[[0.10000000149011612]], dtype="float64"),
+    "y-rounded-to-float16": _y_only(X=_FIRST_TENTH, attributes=_THREE, Y=[[0.0999755859375]]),
+    "y-rounded-to-bfloat16": _y_only(X=_FIRST_TENTH, attributes=_THREE, Y=[[0.10009765625]]),
+    "y-flushed-subnormal": _y_only(X=((1e-40, -1, -1), (-1, -1, -1), (-1, -1, -1)), attributes=_THREE, Y=[[0]]),
+    "y-saturated-infinity": _y_only(X=((_INF, 2, 3), (4, 5, 6), (7, 8, 9)), attributes=_THREE, Y=[[-_LOWEST]]),
+    "y-in-window-not-maximum": _y_only(attributes=_THREE, Y=[[8]]),
+    "y-from-outside-window": _y_only(Y=[[5, 6], [8, 3]]),
+    "y-not-in-input": _y_only(Y=[[5, 6], [8, 10]]),
+    "indices-sentinel": Example(_filled(-_INF), _THREE, Indices=[[-4]]),
+    "indices-plane-origin": Example(Indices=[[4, 5], [7, 0]]),
+    "indices-out-of-range": Example(Indices=[[4, 5], [7, 9]]),
+    "indices-outside-window": Example(Indices=[[4, 5], [7, 1]]),
+    "indices-at-padding": Example(_filled(0), _PADDED, Indices=[[-4, -3, -2], [-1, 0, 3], [2, 9, 6]]),
+    "indices-at-nan": Example(_FIRST_NAN, _THREE, Indices=[[0]], policies=_SONNX),
+    "indices-in-window-not-maximum": Example(attributes=_THREE, Indices=[[7]]),
+    "indices-tie-last": Example(_filled(5), _THREE, Indices=[[8]], policies=_SONNX),
+    "indices-tie-column-first": Example(((1, 5, 1), (5, 1, 1), (1, 1, 5)), _THREE, Indices=[[3]], policies=_SONNX),
+    "indices-tie-other": Example(_filled(5), _THREE, Indices=[[4]], policies=_SONNX),
+    "indices-disagrees-with-y": Example(_FIRST_NAN, _THREE, Y=[[9]], Indices=[[0]]),
+    "indices-plane-relative": Example((_PLANE, _PLANE), _THREE, Indices=[[[8]], [[8]]]),
+    "indices-storage-order": Example(Indices=[[4, 7], [5, 8]]),
+    "indices-axes-swapped": Example(((1, 2, 3), (4, 5, 6)), Indices=[[3, 4]]),
+    "indices-nhwc-flat": Example((_PLANE, _PLANE), _THREE, Indices=[[[16]], [[17]]]),
+    "indices-in-padded-tensor": Example(attributes={**_PADDED, "strides": [2, 2]}, Indices=[[12, 13], [17, 18]]),
+    "indices-modulo-axis": Example(
         (_PLANE, _PLANE),
         {"kernel": [3, 3], "strides": [1, 1], "pads_begin": [0, 0], "pads_end": [0, 0], "axis": 2},
         Indices=[[[8]], [[17]]],
         spec="openvino-8",
     ),
-    DivergenceKind.PADS_BEGIN_END_EXCHANGED: _alone(
-        attributes={**_TWO, "pads": [1, 1, 0, 0]}, Y=[[5, 6, 6], [8, 9, 9], [8, 9, 9]]
-    ),
-    DivergenceKind.PADS_INTERLEAVED: _alone(
-        attributes={**_TWO, "pads": [1, 0, 1, 0]}, Y=[[1, 2, 3], [4, 5, 6], [7, 8, 9]]
-    ),
-    DivergenceKind.PADS_AXES_EXCHANGED: _alone(
-        attributes={**_TWO, "pads": [1, 0, 1, 0]}, Y=[[4, 5, 6, 6], [7, 8, 9, 9]]
-    ),
-    DivergenceKind.SAME_UPPER_LOWER_EXCHANGED: _alone(attributes={**_TWO, "auto_pad": "SAME_UPPER"}, Y=_PLANE),
-    DivergenceKind.SAME_IGNORES_DILATION: _alone(
+    "pads-begin-end-exchanged": _y_only(attributes={**_TWO, "pads": [1, 1, 0, 0]}, Y=[[5, 6, 6], [8, 9, 9], [8, 9, 9]]),
+    "pads-interleaved": _y_only(attributes={**_TWO, "pads": [1, 0, 1, 0]}, Y=[[1, 2, 3], [4, 5, 6], [7, 8, 9]]),
+    "pads-axes-exchanged": _y_only(attributes={**_TWO, "pads": [1, 0, 1, 0]}, Y=[[4, 5, 6, 6], [7, 8, 9, 9]]),
+    "same-upper-lower-exchanged": _y_only(attributes={**_TWO, "auto_pad": "SAME_UPPER"}, Y=_PLANE),
+    "same-ignores-dilation": _y_only(
         attributes={**_TWO, "dilations": [2, 2], "auto_pad": "SAME_UPPER"}, Y=[[9, 8], [6, 5]]
     ),
-    DivergenceKind.SAME_UNCLAMPED: _alone(
+    "same-unclamped": _y_only(
         attributes={"kernel_shape": [1, 1], "strides": [3, 3], "auto_pad": "SAME_UPPER"}, Y=[[5]]
     ),
-    DivergenceKind.CEIL_FLOOR_EXCHANGED: _alone(attributes={**_TWO, "strides": [2, 2], "ceil_mode": 1}, Y=[[5]]),
-    DivergenceKind.CEIL_CLIP_EXCHANGED: _alone(
+    "ceil-floor-exchanged": _y_only(attributes={**_TWO, "strides": [2, 2], "ceil_mode": 1}, Y=[[5]]),
+    "ceil-clip-exchanged": _y_only(
         attributes={"kernel_shape": [1, 1], "strides": [2, 2], "pads": [0, 0, 1, 1], "ceil_mode": 1},
         Y=[[1, 3, _LOWEST], [7, 9, _LOWEST], [_LOWEST, _LOWEST, _LOWEST]],
     ),
-    DivergenceKind.DILATION_IGNORED: _alone(attributes={**_TWO, "dilations": [2, 2]}, Y=[[5, 6], [8, 9]]),
-    DivergenceKind.DILATION_AXES_EXCHANGED: _alone(attributes={**_TWO, "dilations": [1, 2]}, Y=[[8, 9]]),
-    DivergenceKind.DILATION_PHASE_LOST: _alone(
+    "dilation-ignored": _y_only(attributes={**_TWO, "dilations": [2, 2]}, Y=[[5, 6], [8, 9]]),
+    "dilation-axes-exchanged": _y_only(attributes={**_TWO, "dilations": [1, 2]}, Y=[[8, 9]]),
+    "dilation-phase-lost": _y_only(
         attributes={**_TWO, "dilations": [2, 2], "pads": [1, 1, 1, 1]}, Y=[[1, 3, 2], [7, 9, 8], [4, 6, 5]]
     ),
-    DivergenceKind.STRIDES_AXES_EXCHANGED: _alone(
-        attributes={"kernel_shape": [1, 1], "strides": [1, 2]}, Y=[[1, 2, 3], [7, 8, 9]]
-    ),
-    DivergenceKind.KERNEL_AXES_EXCHANGED: _alone(attributes={"kernel_shape": [1, 2]}, Y=[[4, 5, 6], [7, 8, 9]]),
-    DivergenceKind.TRUNCATED_DIVISION: _alone(
+    "strides-axes-exchanged": _y_only(attributes={"kernel_shape": [1, 1], "strides": [1, 2]}, Y=[[1, 2, 3], [7, 8, 9]]),
+    "kernel-axes-exchanged": _y_only(attributes={"kernel_shape": [1, 2]}, Y=[[4, 5, 6], [7, 8, 9]]),
+    "truncated-division": _y_only(
         attributes={"kernel_shape": [4, 4], "strides": [2, 2]}, Y=[[9]], kinds=(DivergenceKind.ACCEPTS_INVALID,)
     ),
-    DivergenceKind.SHAPE: _alone(Y=[[5, 6, 9]]),
-    DivergenceKind.DTYPE: Example(index_dtype="int32"),
-    DivergenceKind.MISSING_OUTPUT: Example(outcome=Returned({"Y": _with_axes([[5, 6], [8, 9]], "float32")})),
-    DivergenceKind.ACCEPTS_INVALID: _alone(attributes={**_TWO, "strides": [0, 0]}, Y=[[5]]),
-    DivergenceKind.REFUSES_VALID: Example(outcome=RefusedByTarget("NOT_IMPLEMENTED", "no kernel for this MaxPool")),
-    DivergenceKind.CRASH: Example(outcome=Crashed("killed by SIGFPE", "")),
-    DivergenceKind.TIMEOUT: Example(outcome=TimedOut(10)),
-    DivergenceKind.Y_DEPENDS_ON_INDICES: _alone(
-        X=_FIRST_NAN, attributes=_THREE, Y=[[_NAN]], base={"Y": [[9]], "Indices": [[8]]}
-    ),
-    **{
-        kind: example
-        for variation in VARIATIONS
-        if variation.subject is not None
-        for kind, example in _varied(variation).items()
-    },
-    DivergenceKind.UNSTABLE: Example(
+    "shape": _y_only(Y=[[5, 6, 9]]),
+    "dtype": Example(index_dtype="int32"),
+    "missing-output": Example(outcome=Returned({"Y": _tensor([[5, 6], [8, 9]], "float32")})),
+    "accepts-invalid": _y_only(attributes={**_TWO, "strides": [0, 0]}, Y=[[5]]),
+    "refuses-valid": Example(outcome=RefusedByTarget("NOT_IMPLEMENTED", "no kernel for this MaxPool")),
+    "crash": Example(outcome=Crashed("killed by SIGFPE", "")),
+    "timeout": Example(outcome=TimedOut(10)),
+    "y-depends-on-indices": _y_only(X=_FIRST_NAN, attributes=_THREE, Y=[[_NAN]], base={"Y": [[9]], "Indices": [[8]]}),
+    "unstable": Example(
         _FIRST_NAN,
         _THREE,
         Y=[[_NAN]],
@@ -244,4 +191,19 @@ EXAMPLES: dict[DivergenceKind, Example] = {
         base={"Y": [[9]], "Indices": [[8]]},
     ),
 }
-"""One for every kind; the outputs that came are worked out by hand."""
+for _variation in VARIATIONS:
+    # Y and Indices that depend on a variation, whether each is right or wrong by itself.
+    if _variation.subject is not None:
+        _EXAMPLES[f"y-depends-on-{_variation.subject}"] = Example(
+            _filled(-_INF), _THREE, variant=Variant(Y_ALONE, _variation), base={"Y": [[_LOWEST]]}
+        )
+        _EXAMPLES[f"indices-depend-on-{_variation.subject}"] = Example(
+            _filled(5),
+            _THREE,
+            Indices=[[8]],
+            variant=Variant(Y_AND_INDICES, _variation),
+            base={"Y": [[5]], "Indices": [[0]]},
+        )
+
+EXAMPLES = {kind: _EXAMPLES[kind.value] for kind in DivergenceKind}
+"""One for every kind; the actual outputs are computed by hand."""

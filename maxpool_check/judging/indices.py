@@ -1,4 +1,4 @@
-"""What is wrong with single cells of Indices, each decided from X, the window, what came, and the Y beside it."""
+"""The kinds of single wrong cells of Indices, decided from X, the window, the index, and Y."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.oracle import Named, Oracle
+from maxpool_check.judging.oracle import IndexMatch, Oracle
 from maxpool_check.judging.values import first_that_fits
 from maxpool_check.reference.dtypes import is_float
 from maxpool_check.reference.layout import Layout
@@ -18,45 +18,42 @@ _MOST_TAPS = 4096
 
 
 def index_kinds(
-    expected: Oracle, numbers: np.ndarray, named: Named, wrong: np.ndarray, leaks: np.ndarray
+    oracle: Oracle, numbers: np.ndarray, match: IndexMatch, leaks: np.ndarray
 ) -> dict[DivergenceKind, np.ndarray]:
-    """The wrong cells of Indices (boolean, N x C x D1 x ... x Dn), each under the first kind that fits it.
+    """The wrong cells of Indices (boolean, N x C x D1 x ... x Dn), each under the first kind that fits.
 
     ``leaks`` marks the cells whose Y is the padding's value.
     """
-    X, numbering = expected.core, expected.pooling.numbering
-    column = (*X.shape[:2], *[1] * len(expected.pooling.geometry))
-    seed = numbering.before_planes(X.shape).reshape(column)
-    origin = numbering.number(np.arange(0, X.size, X[0, 0].size, dtype=np.int64), X.shape).reshape(column)
-    keeps_seed = expected.keeps_seed
-    at_padding = _at_padding(expected, numbers, wrong & ~named.inside)
-    negative, kept = numbers < 0, (numbers == seed) & keeps_seed
-    # Where the padding cannot have won, only an answer that names nothing but taps in the padding proves that it did.
-    lost = wrong & ~named.inside & ~leaks
-    could_win = keeps_seed | (expected.pooled.maxima == 0)
-    won = (at_padding | ~lost).all() and len(np.unique(numbers[lost])) > 1
+    X, numbering = oracle.core, oracle.pooling.numbering
+    planes = (*X.shape[:2], *[1] * len(oracle.pooling.geometry))
+    seed = numbering.before_planes(X.shape).reshape(planes)
+    origin = numbering.number(np.arange(0, X.size, X[0, 0].size, dtype=np.int64), X.shape).reshape(planes)
+    wrong, keeps_seed = ~match.right, oracle.keeps_seed
+    at_padding = _at_padding(oracle, numbers, wrong & ~match.inside)
+    seed_kept = (numbers == seed) & keeps_seed
+    # If the padding cannot have won, only indices that all refer to the padding prove that it did.
+    outside = wrong & ~match.inside & ~leaks
+    could_win = keeps_seed | (oracle.pooled.maxima == 0)
+    won = (at_padding | ~outside).all() and len(np.unique(numbers[outside])) > 1
     kinds = {
-        DivergenceKind.INDICES_AT_PADDING: at_padding & (leaks | (won & could_win & ~kept)),
-        DivergenceKind.INDICES_AT_NAN: named.inside & ~named.maximum & _at_nan(expected, numbers),
-        DivergenceKind.INDICES_PLANE_ORIGIN: (numbers == origin) & (~named.inside | (keeps_seed & ~named.ties)),
-        DivergenceKind.INDICES_SENTINEL: negative | kept,
+        DivergenceKind.INDICES_AT_PADDING: at_padding & (leaks | (won & could_win & ~seed_kept)),
+        DivergenceKind.INDICES_AT_NAN: match.inside & ~match.maximum & _at_nan(oracle, numbers),
+        DivergenceKind.INDICES_PLANE_ORIGIN: (numbers == origin) & (~match.inside | (keeps_seed & ~match.ties)),
+        DivergenceKind.INDICES_SENTINEL: (numbers < 0) | seed_kept,
         DivergenceKind.INDICES_OUT_OF_RANGE: numbers >= numbering.bound(X.shape),
-        DivergenceKind.INDICES_OUTSIDE_WINDOW: ~named.inside,
+        DivergenceKind.INDICES_OUTSIDE_WINDOW: ~match.inside,
+        **tie_kinds(oracle, numbers, wrong & match.ties),
+        DivergenceKind.INDICES_DISAGREES_WITH_Y: match.maximum,
     }
-    kinds.update(tie_kinds(expected, numbers, wrong & named.ties))
-    kinds[DivergenceKind.INDICES_DISAGREES_WITH_Y] = named.maximum
     return first_that_fits(wrong, kinds, DivergenceKind.INDICES_IN_WINDOW_NOT_MAXIMUM)
 
 
-def tie_kinds(expected: Oracle, numbers: np.ndarray, ties: np.ndarray) -> dict[DivergenceKind, np.ndarray]:
-    """Which of several equal maxima are named, where another is than the first: by one rule for all, if there is one."""
+def tie_kinds(oracle: Oracle, numbers: np.ndarray, ties: np.ndarray) -> dict[DivergenceKind, np.ndarray]:
+    """The rule by which another of several equal maxima than the first is chosen; one rule for all cells, if it exists."""
     if not ties.any():
         return {}
-    rules = {
-        DivergenceKind.INDICES_TIE_LAST: expected.last,
-        DivergenceKind.INDICES_TIE_COLUMN_FIRST: expected.column_first,
-    }
-    numbering, shape = expected.pooling.numbering, expected.core.shape
+    rules = {DivergenceKind.INDICES_TIE_LAST: oracle.last, DivergenceKind.INDICES_TIE_COLUMN_FIRST: oracle.column_first}
+    numbering, shape = oracle.pooling.numbering, oracle.core.shape
     by_rule = {kind: ties & (numbers == numbering.number(cells, shape)) for kind, cells in rules.items()}
     for kind, cells in by_rule.items():
         if (cells == ties).all():
@@ -64,21 +61,20 @@ def tie_kinds(expected: Oracle, numbers: np.ndarray, ties: np.ndarray) -> dict[D
     return first_that_fits(ties, by_rule, DivergenceKind.INDICES_TIE_OTHER)
 
 
-def _at_nan(expected: Oracle, numbers: np.ndarray) -> np.ndarray:
-    found = np.zeros(numbers.shape, bool)
-    if not is_float(expected.X.dtype):
-        return found
-    for named, cells in expected.pooling.numbering.cells(numbers, expected.core.shape):
-        found |= named & np.isnan(expected.core.reshape(-1)[cells])
-    return found
+def _at_nan(oracle: Oracle, numbers: np.ndarray) -> np.ndarray:
+    at_nan, X = np.zeros(numbers.shape, bool), oracle.core
+    if is_float(X.dtype):
+        for is_cell, cells in oracle.pooling.numbering.cells(numbers, X.shape):
+            at_nan |= is_cell & np.isnan(X.reshape(-1)[cells])
+    return at_nan
 
 
-def _at_padding(expected: Oracle, numbers: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """Where, of some output cells, the number is that of a tap in the padding, worked out as if it were a cell of X."""
-    found = np.zeros(numbers.shape, bool)
-    geometry, numbering, shape = expected.pooling.geometry, expected.pooling.numbering, expected.core.shape
+def _at_padding(oracle: Oracle, numbers: np.ndarray, where: np.ndarray) -> np.ndarray:
+    """Which of some indices are the number of a tap in the padding, computed as if it were a cell of X."""
+    at_padding = np.zeros(numbers.shape, bool)
+    geometry, numbering, shape = oracle.pooling.geometry, oracle.pooling.numbering, oracle.core.shape
     if not where.any() or math.prod(axis.kernel for axis in geometry) > _MOST_TAPS:
-        return found
+        return at_padding
     by_columns = numbering.storage_order is StorageOrder.COLUMN_MAJOR
     order = list(range(len(geometry)))[:: -1 if by_columns else 1]
     grid: list[np.ndarray] = list(np.indices(numbers.shape, sparse=True))
@@ -97,5 +93,5 @@ def _at_padding(expected: Oracle, numbers: np.ndarray, where: np.ndarray) -> np.
             number = (batch * shape[1] + channel) * plane + offset
         else:
             number = (batch * plane + offset) * shape[1] + channel
-        found |= outside & (numbers == (number % bound if numbering.axis else number))
-    return found & where
+        at_padding |= outside & (numbers == (number % bound if numbering.axis else number))
+    return at_padding & where

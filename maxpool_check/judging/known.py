@@ -1,4 +1,4 @@
-"""Known divergences: what has been seen, reviewed and given a reason; executed, never excused."""
+"""Known divergences: observed, reviewed and explained; executed, never excused."""
 
 from __future__ import annotations
 
@@ -7,21 +7,18 @@ from dataclasses import dataclass, field
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
+from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.record import KnownStatus
 from maxpool_check.results.variants import Variant
-
-if TYPE_CHECKING:
-    from maxpool_check.judging.target_selector import TargetSelector
 
 
 @dataclass(frozen=True)
 class KnownDivergence:
     """One reviewed entry: these cases, on these targets, diverge in exactly these kinds.
 
-    ``variants`` names the ways of asking that it is about, each of which must show it; None: any of them may.
+    ``variants`` are those that must all show it; None: any may.
     """
 
     id: str
@@ -39,10 +36,10 @@ class KnownDivergence:
 
     def binds(self, case: str) -> bool:
         """Whether it is about a case, by its full id."""
-        return bool(self.binding(case))
+        return bool(self.patterns(case))
 
-    def binding(self, case: str) -> list[str]:
-        """The patterns of its that name a case."""
+    def patterns(self, case: str) -> list[str]:
+        """Those of its ``cases`` that match a case."""
         exact = [case] if case in self._exact else []
         return exact + [pattern for pattern in self._globs if pattern != case and fnmatchcase(case, pattern)]
 
@@ -56,57 +53,54 @@ class KnownDivergence:
 
     def expects(self, case: str, variant: Variant, kinds: Iterable[DivergenceKind]) -> bool:
         """Whether these are exactly its kinds, as far as the variant can show them."""
-        # What it says of a variant it says of its variations.
-        asked = self.variants is None or bool({variant, variant.base} & self.variants)
-        return asked and self.binds(case) and frozenset(kinds) == {kind for kind in self.kinds if shows(variant, kind)}
+        # An entry for a variant holds for its variations as well.
+        about = self.variants is None or bool({variant, variant.base} & self.variants)
+        return about and self.binds(case) and frozenset(kinds) == {kind for kind in self.kinds if shows(variant, kind)}
 
 
 def is_glob(pattern: str) -> bool:
-    """Whether a pattern can name other cases than the one with this id."""
+    """Whether a pattern has wildcards."""
     return bool(set("*?[") & set(pattern))
 
 
-_OF_VARIATIONS = ("y-depends-on-", "indices-depend-on-", "unstable")
-
-
 def shows(variant: Variant, kind: DivergenceKind) -> bool:
-    """Whether a kind can come of a variant at all.
+    """Whether executions of a variant can have a kind of divergence.
 
-    Y alone has no Indices, only it is held to the other Y, and only a variation to the variant that it varies.
+    Y alone has no Indices, but is compared with the Y of the variant with Indices; variations are compared with their base.
     """
     if kind is DivergenceKind.Y_DEPENDS_ON_INDICES:
-        return variant.variation is None and "Indices" not in variant.outputs
-    if kind.value.startswith(_OF_VARIATIONS):
-        return variant.variation is not None and ("Indices" in variant.outputs or not kind.value.startswith("indices"))
-    return "Indices" in variant.outputs or not kind.value.startswith("indices-")
+        return variant.variation is None and not variant.has_indices
+    description = DESCRIPTIONS[kind]
+    compared = description.group is not KindGroup.DEPENDENCE or variant.variation is not None
+    return compared and (variant.has_indices or description.output != "Indices")
 
 
 @dataclass
 class Ledger:
-    """The entries that are about one target, and what a run saw of them."""
+    """The entries about one target, and what a run observed of them."""
 
     entries: Sequence[KnownDivergence]
     today: date
-    _asked: dict[str, set[Variant]] = field(default_factory=dict)
-    _seen: set[tuple[str, str, Variant]] = field(default_factory=set)
-    _needed: set[str] = field(default_factory=set)
+    _compared: dict[str, set[Variant]] = field(default_factory=dict)
+    _observed: set[tuple[str, str, Variant]] = field(default_factory=set)
+    _expired: set[str] = field(default_factory=set)
 
     def compared(self, case: str, variant: Variant) -> None:
-        """Remember that an execution was held to its document: only then can an entry be said not to occur."""
+        """Remember that an execution was compared with its document: only then can an entry be stale."""
         if self.entries:
-            self._asked.setdefault(case, set()).add(variant)
+            self._compared.setdefault(case, set()).add(variant)
 
     def known(self, case: str, variant: Variant, kinds: Iterable[DivergenceKind]) -> KnownDivergence | None:
         """The first entry that expects exactly these kinds of an execution; remembers all that do."""
-        found = frozenset(kinds)
-        expecting = [entry for entry in self.entries if entry.expects(case, variant, found)]
+        kinds = frozenset(kinds)
+        expecting = [entry for entry in self.entries if entry.expects(case, variant, kinds)]
         valid = [entry for entry in expecting if not entry.expired(self.today)]
-        self._needed.update(entry.id for entry in expecting if entry.expired(self.today))
-        self._seen.update((entry.id, pattern, variant) for entry in valid for pattern in entry.binding(case))
+        self._expired.update(entry.id for entry in expecting if entry.expired(self.today))
+        self._observed.update((entry.id, pattern, variant) for entry in valid for pattern in entry.patterns(case))
         return valid[0] if valid else None
 
     def others(self, case: str, variant: Variant) -> list[KnownDivergence]:
-        """The entries about an execution, whatever their kinds: it was known to diverge otherwise."""
+        """The entries about an execution, whatever their kinds: those that expect another divergence."""
         return [
             entry
             for entry in self.entries
@@ -115,24 +109,25 @@ class Ledger:
             and not entry.expired(self.today)
         ]
 
-    def audit(self, whole: Mapping[str, bool]) -> list[tuple[KnownDivergence, KnownStatus, str]]:
-        """How each entry fared, with a word on why. ``whole`` tells for each pattern whether all its cases were run."""
-        return [(entry, *self._status(entry, whole)) for entry in self.entries]
+    def audit(self, complete: Mapping[str, bool]) -> list[tuple[KnownDivergence, KnownStatus, str]]:
+        """The status of each entry, and why. ``complete`` says for each pattern whether all its cases were executed."""
+        return [(entry, *self._status(entry, complete)) for entry in self.entries]
 
-    def _status(self, entry: KnownDivergence, whole: Mapping[str, bool]) -> tuple[KnownStatus, str]:
-        stale = [words for pattern in entry.cases if whole[pattern] for words in self._unseen(entry, pattern)]
-        if entry.id in self._needed or (entry.expired(self.today) and stale):
+    def _status(self, entry: KnownDivergence, complete: Mapping[str, bool]) -> tuple[KnownStatus, str]:
+        stale = [text for pattern in entry.cases if complete[pattern] for text in self._unobserved(entry, pattern)]
+        if entry.id in self._expired or (entry.expired(self.today) and stale):
             return KnownStatus.EXPIRED, f"since {entry.expires}; review it, then remove it or set a new date"
         if stale:
-            return KnownStatus.STALE, f"{', '.join(stale)} no longer diverges so; remove it from the entry"
-        seen = any(name == entry.id for name, _, _ in self._seen)
-        return (KnownStatus.EXPECTED, "") if seen else (KnownStatus.NOT_EXECUTED, "none of its cases was compared")
+            return KnownStatus.STALE, f"{', '.join(stale)} no longer diverges; remove it from the entry"
+        if any(name == entry.id for name, _, _ in self._observed):
+            return KnownStatus.EXPECTED, ""
+        return KnownStatus.NOT_EXECUTED, "none of its cases was compared"
 
-    def _unseen(self, entry: KnownDivergence, pattern: str) -> list[str]:
+    def _unobserved(self, entry: KnownDivergence, pattern: str) -> list[str]:
         """The pattern, or the variants of it, that were compared and did not show the entry's kinds."""
-        named = [case for case in self._asked if fnmatchcase(case, pattern)] if is_glob(pattern) else [pattern]
-        asked = {variant for case in named for variant in self._asked.get(case, ())}
-        seen = {variant for name, one, variant in self._seen if (name, one) == (entry.id, pattern)}
+        cases = [case for case in self._compared if fnmatchcase(case, pattern)] if is_glob(pattern) else [pattern]
+        compared = {variant for case in cases for variant in self._compared.get(case, ())}
+        observed = {variant for name, glob, variant in self._observed if (name, glob) == (entry.id, pattern)}
         if entry.variants is None:
-            return [pattern] if asked and not seen else []
-        return [f"{pattern} ({variant.name})" for variant in sorted((entry.variants & asked) - seen)]
+            return [pattern] if compared and not observed else []
+        return [f"{pattern} ({variant.name})" for variant in sorted((entry.variants & compared) - observed)]

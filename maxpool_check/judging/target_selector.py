@@ -1,4 +1,4 @@
-"""Which targets a known divergence is about, in the words of a requirement."""
+"""Which targets a known divergence is about, as a requirement."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 DEFAULT_PROVIDERS = ("CPUExecutionProvider", "CPU")
-"""What an entry without a provider is about: ONNX Runtime's on the CPU, and what runtimes without providers say."""
+"""The providers of an entry without one: ONNX Runtime's on the CPU, and the name for runtimes without providers."""
 
 
 @dataclass(frozen=True)
 class TargetSelector:
-    """Which targets an entry is about: a distribution, its versions, a provider (None: the CPU's)."""
+    """A distribution, its versions, and a provider; None: ``DEFAULT_PROVIDERS``."""
 
     distribution: str
     versions: SpecifierSet
@@ -37,25 +37,23 @@ class TargetSelector:
         return cls(canonicalize_name(parsed.name), parsed.specifier, provider.strip() or None)
 
     def __str__(self) -> str:
-        versions = ", ".join(sorted(str(one) for one in self.versions))
+        versions = ", ".join(sorted(map(str, self.versions)))
         return f"{self.distribution} {versions}".strip() + (f" @{self.provider}" if self.provider else "")
 
     def narrowed(self, bound: str, releases: Sequence[str]) -> TargetSelector:
-        """The same for fewer versions: those within a bound, ``<1.29.0`` or ``>=1.29.0``.
+        """The same for the versions within a bound as well, ``<1.29.0`` or ``>=1.29.0``.
 
-        A bound it has in the same direction is dropped where, for all these releases, that makes no difference.
+        Its own bound in that direction is dropped if it makes no difference for any of the releases.
         """
         both = replace(self, versions=SpecifierSet(",".join([*map(str, self.versions), bound])))
-        kept = [str(one) for one in self.versions if one.operator[0] != bound[0]]
-        shorter = replace(self, versions=SpecifierSet(",".join([*kept, bound])))
-
-        def meant(when: TargetSelector) -> list[bool]:
-            return [when.versions.contains(Version(release), prereleases=True) for release in releases]
-
-        return shorter if meant(shorter) == meant(both) else both
+        others = [str(specifier) for specifier in self.versions if specifier.operator[0] != bound[0]]
+        shorter = replace(self, versions=SpecifierSet(",".join([*others, bound])))
+        versions = [Version(release) for release in releases]
+        same = list(shorter.versions.filter(versions, True)) == list(both.versions.filter(versions, True))
+        return shorter if same else both
 
     def covers(self, distribution: str, version: str, provider: str) -> bool:
-        """Whether a target is meant."""
+        """Whether it selects a target."""
         if canonicalize_name(distribution) != self.distribution or provider not in (
             (self.provider,) if self.provider else DEFAULT_PROVIDERS
         ):

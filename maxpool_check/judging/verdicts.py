@@ -1,4 +1,4 @@
-"""From what a target did to a verdict: the one place where it is decided."""
+"""From outcomes to verdicts: the only place that decides."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from maxpool_check.judging.comparison import Comparison, Wrong, compare
-from maxpool_check.judging.evidence import MOST, allowed_differences, wrong_cells
+from maxpool_check.judging.comparison import WrongOutput, compare
+from maxpool_check.judging.evidence import MOST_CELLS, allowed_differences, wrong_cells
 from maxpool_check.judging.hypotheses import is_truncated_division
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
@@ -24,10 +24,10 @@ class Judgement:
     """The verdict on one execution, with its proof.
 
     ``counts`` holds the number of cells of each kind that is about cells, ``cells`` the evidence on some of them.
-    ``information`` names differences that the document allows. ``limit``: the refusal is one of a kind that runtimes
-    declare or commonly have. ``interpretations`` gives, by point that the document leaves open, the interpretations that the answer agrees
-    with; ``differences`` are cells in which a conforming answer is not the reference's. ``causes`` are the mistakes that
-    explain the whole answer, or one output.
+    ``information`` names differences that the document allows. ``limit``: the refusal is one that runtimes declare or
+    commonly have. ``interpretations`` gives, by point that the document leaves open, the interpretations that the outputs
+    agree with; ``differences`` are cells in which conforming outputs differ from the reference's. ``causes`` are the
+    mistakes that explain all outputs, or one.
     """
 
     verdict: Verdict
@@ -42,189 +42,175 @@ class Judgement:
     causes: tuple[Cause, ...] = ()
 
 
-Judged = Oracle | Refused
-"""What a document makes of a case: an answer, or a refusal."""
-
-
-def judge(oracle: Judged, outcomes: Mapping[Variant, Outcome]) -> dict[Variant, Judgement]:
-    """Judge one case on one target, however often it was asked."""
-    judgements = {variant: _judged(oracle, variant, outcome) for variant, outcome in outcomes.items()}
+def judge(oracle: Oracle | Refused, outcomes: Mapping[Variant, Outcome]) -> dict[Variant, Judgement]:
+    """Judge the outcomes of one case on one target; ``Refused``: the document excludes the graph."""
+    judgements = {variant: _judge_outcome(oracle, variant, outcome) for variant, outcome in outcomes.items()}
     if not isinstance(oracle, Oracle):
         return judgements
-    for variant, other in PAIRS:
-        with_indices, alone = outcomes.get(variant), outcomes.get(other)
-        if isinstance(with_indices, Returned) and isinstance(alone, Returned):
-            dependent = _dependent(oracle, with_indices.outputs.get("Y"), alone.outputs.get("Y"))
-            if dependent is not None:
-                judgements[other] = _with(oracle, judgements[other], (dependent,), with_indices, alone)
-    for variant in outcomes:
-        base, varied = outcomes.get(variant.base), outcomes[variant]
-        if variant.variation is not None and isinstance(base, Returned) and isinstance(varied, Returned):
-            differences = _varying(oracle, variant, base.outputs, varied.outputs)
-            if differences:
-                judgements[variant] = _with(oracle, judgements[variant], differences, base, varied)
+    for base, varied in [*PAIRS, *((variant.base, variant) for variant in outcomes if variant.variation is not None)]:
+        expected, actual = outcomes.get(base), outcomes.get(varied)
+        if isinstance(expected, Returned) and isinstance(actual, Returned):
+            compare_outputs = _variation_differences if varied.variation else _defensible_differences
+            if differences := compare_outputs(oracle, varied, expected.outputs, actual.outputs):
+                judgements[varied] = _with_differences(
+                    oracle, judgements[varied], differences, expected.outputs, actual.outputs
+                )
     return judgements
 
 
-def _judged(oracle: Judged, variant: Variant, outcome: Outcome) -> Judgement:
+def _judge_outcome(oracle: Oracle | Refused, variant: Variant, outcome: Outcome) -> Judgement:
     match outcome:
         case Crashed(how, stderr):
             return Judgement(Verdict.CRASHES, (DivergenceKind.CRASH,), f"{how}{': ' if stderr else ''}{stderr}")
         case TimedOut(seconds):
-            return Judgement(Verdict.TIMES_OUT, (DivergenceKind.TIMEOUT,), f"no answer within {seconds:g} s")
+            return Judgement(Verdict.TIMES_OUT, (DivergenceKind.TIMEOUT,), f"no result within {seconds:g} s")
         case NotExecuted(why):
             return Judgement(Verdict.NOT_EXPRESSIBLE, message=why)
         case Failed(why, _):
             return Judgement(Verdict.ERROR, message=why)
         case RefusedByTarget(status, message):
-            return _refused(oracle, variant, status, message)
+            return _judge_refusal(oracle, variant, status, f"{status}: {message}")
         case Returned(outputs):
-            return _answered(oracle, variant, outputs)
+            return _judge_outputs(oracle, variant, outputs)
 
 
-def _refused(oracle: Judged, variant: Variant, status: str, message: str) -> Judgement:
-    said = f"{status}: {message}"
+def _judge_refusal(oracle: Oracle | Refused, variant: Variant, status: str, message: str) -> Judgement:
     if isinstance(oracle, Refused):
-        return Judgement(Verdict.CONFORMS, message=said)
+        return Judgement(Verdict.CONFORMS, message=message)
     if oracle.pooling.refusable:
-        return Judgement(Verdict.CONFORMS, message=f"{said} (allowed by {oracle.pooling.refusable})")
+        return Judgement(Verdict.CONFORMS, message=f"{message} (allowed by {oracle.pooling.refusable})")
     if oracle.has_empty:
-        return Judgement(Verdict.UNDEFINED, message=said)
-    # The domain is a matter of the runtime's own; nobody is promised it.
+        return Judgement(Verdict.UNDEFINED, message=message)
+    # No runtime has to offer another runtime's operator domain.
     limit = status == "NOT_IMPLEMENTED" or oracle.pooling.has_large_pads or variant.in_domain
-    return Judgement(Verdict.REFUSES, (DivergenceKind.REFUSES_VALID,), said, limit=limit)
+    return Judgement(Verdict.REFUSES, (DivergenceKind.REFUSES_VALID,), message, limit=limit)
 
 
-def _answered(oracle: Judged, variant: Variant, outputs: Mapping[str, np.ndarray]) -> Judgement:
+def _judge_outputs(oracle: Oracle | Refused, variant: Variant, outputs: Mapping[str, np.ndarray]) -> Judgement:
     if isinstance(oracle, Refused):
         shapes = ", ".join(f"{name} {list(value.shape)}" for name, value in outputs.items())
-        divided = "Y" in outputs and is_truncated_division(oracle, outputs["Y"].shape)
+        truncated = "Y" in outputs and is_truncated_division(oracle, outputs["Y"].shape)
         return Judgement(
             Verdict.DIVERGES,
-            (DivergenceKind.ACCEPTS_INVALID, *((DivergenceKind.TRUNCATED_DIVISION,) if divided else ())),
-            f"answered {shapes}; the document excludes the graph ({oracle.reason.value}): {oracle}",
+            (DivergenceKind.ACCEPTS_INVALID, *((DivergenceKind.TRUNCATED_DIVISION,) if truncated else ())),
+            f"returned {shapes}; the document excludes the graph ({oracle.reason.value}): {oracle}",
         )
-    compared = compare(oracle, outputs, variant.outputs)
+    comparison = compare(oracle, outputs, variant.outputs)
+    # The alternative that agrees, or the nearest.
+    oracle = comparison.oracle
     judgement = Judgement(
-        Verdict.CONFORMS, information=_kinds(compared.information), interpretations=compared.interpretations
+        Verdict.CONFORMS, information=_kinds(comparison.information), interpretations=comparison.interpretations
     )
-    if compared.own:
+    if comparison.identical:
         return judgement
-    if compared.wrong:
-        return _diverges(judgement, compared, outputs)
-    asked = {name: outputs[name] for name in variant.outputs}
-    judgement = replace(judgement, differences=allowed_differences(compared.oracle, asked))
-    if compared.oracle.has_empty:
-        empty = compared.oracle.pooled.empty
-        count, size = int(empty.sum()), empty.size
+    if comparison.wrong:
+        evidence = wrong_cells(oracle, comparison.wrong, outputs)
+        whole = [wrong.output for wrong in comparison.wrong if wrong.cells is None]
+        messages = [_whole_message(oracle, output, outputs.get(output)) for output in whole]
+        return replace(
+            judgement,
+            verdict=Verdict.DIVERGES,
+            kinds=_kinds(comparison.wrong),
+            message="; ".join(messages) or str(evidence[0]),
+            counts=_counts(comparison.wrong),
+            cells=evidence,
+            causes=comparison.causes,
+        )
+    requested = {name: outputs[name] for name in variant.outputs}
+    judgement = replace(judgement, differences=allowed_differences(oracle, requested))
+    if oracle.has_empty:
+        count, size = int(oracle.pooled.empty.sum()), oracle.pooled.empty.size
         message = f"{count} of {size} windows hold no cell of X" + ("; the rest is right" if count < size else "")
         return replace(judgement, verdict=Verdict.UNDEFINED, message=message)
     return judgement
 
 
-def _diverges(judgement: Judgement, compared: Comparison, outputs: Mapping[str, np.ndarray]) -> Judgement:
-    oracle = compared.oracle
-    whole = [
-        _whole_message(oracle, wrong, outputs.get(wrong.output)) for wrong in compared.wrong if wrong.cells is None
-    ]
-    evidence = wrong_cells(oracle, compared.wrong, outputs)
-    message = "; ".join(whole) or str(evidence[0])
+def _whole_message(oracle: Oracle, output: str, tensor: np.ndarray | None) -> str:
+    if tensor is None:
+        return f"{output} is missing"
+    if tensor.dtype != oracle.dtype(output):
+        return f"{output} is {tensor.dtype.name}, expected {oracle.dtype(output).name}"
+    return f"{output} has the shape {list(tensor.shape)}, expected {list(oracle.shape)}"
+
+
+def _defensible_differences(
+    oracle: Oracle, _: Variant, with_indices: Mapping[str, np.ndarray], y_only: Mapping[str, np.ndarray]
+) -> tuple[WrongOutput, ...]:
+    """Where two Y differ that both conform: in their shape, or in some cells."""
+    a, b = with_indices.get("Y"), y_only.get("Y")
+    if a is None or b is None or identical(a, b) or {a.dtype, b.dtype} != {oracle.X.dtype}:
+        return ()
+    oracles = {alternative.shape: alternative for alternative in reversed(oracle.alternatives)}
+    if a.shape not in oracles or b.shape not in oracles:
+        return ()
+    if a.shape != b.shape:
+        return (WrongOutput("Y", DivergenceKind.Y_DEPENDS_ON_INDICES, None),)
+    oracle = oracles[a.shape]
+    a, b = oracle.pooling.layout.to_core(a), oracle.pooling.layout.to_core(b)
+    # Also in empty windows: no document gives their result, but there must be only one.
+    differ = ~same(a, b)
+    if differ.any():
+        differ &= oracle.acceptable(a) & oracle.acceptable(b)
+    return (WrongOutput("Y", DivergenceKind.Y_DEPENDS_ON_INDICES, differ),) if differ.any() else ()
+
+
+def _variation_differences(
+    oracle: Oracle, variant: Variant, base: Mapping[str, np.ndarray], varied: Mapping[str, np.ndarray]
+) -> tuple[WrongOutput, ...]:
+    """Where the outputs of a variation differ from those of its base, whether either is right or not."""
+    differences = []
+    for name in variant.outputs:
+        a, b = base.get(name), varied.get(name)
+        if a is None or b is None or identical(a, b):
+            continue
+        kind = DivergenceKind.UNSTABLE
+        if variant.variation and variant.variation.subject:
+            prefix = "y-depends-on" if name == "Y" else "indices-depend-on"
+            kind = DivergenceKind(f"{prefix}-{variant.variation.subject}")
+        if a.shape != b.shape or a.dtype != b.dtype or a.ndim != len(oracle.shape):
+            differences.append(WrongOutput(name, kind, None))
+            continue
+        differ = ~same(oracle.pooling.layout.to_core(a), oracle.pooling.layout.to_core(b))
+        if differ.any():
+            # Cells are shown only if the windows are known.
+            differences.append(WrongOutput(name, kind, differ if a.shape == oracle.shape else None))
+    return tuple(differences)
+
+
+def _with_differences(
+    oracle: Oracle,
+    judgement: Judgement,
+    differences: tuple[WrongOutput, ...],
+    base: Mapping[str, np.ndarray],
+    varied: Mapping[str, np.ndarray],
+) -> Judgement:
+    """The judgement on a variant with its differences from the variant that it is compared with."""
+    shape = base[differences[0].output].shape
+    oracle = next((alternative for alternative in oracle.alternatives if alternative.shape == shape), oracle)
+    evidence = wrong_cells(oracle, differences, varied, instead=base)
+    shapes = "; ".join(
+        f"{name} is {_shape(varied[name])}, and otherwise {_shape(base[name])}"
+        for name in (difference.output for difference in differences)
+    )
+    unstable = any(difference.kind is DivergenceKind.UNSTABLE for difference in differences)
     return replace(
         judgement,
-        verdict=Verdict.DIVERGES,
-        kinds=_kinds(compared.wrong),
-        message=message,
-        counts=_counts(compared.wrong),
-        cells=evidence,
-        causes=compared.causes,
-    )
-
-
-def _whole_message(oracle: Oracle, wrong: Wrong, got: np.ndarray | None) -> str:
-    if got is None:
-        return f"{wrong.output} did not come"
-    if wrong.kind is DivergenceKind.DTYPE:
-        return f"{wrong.output} is {got.dtype.name}, expected {oracle.dtype(wrong.output).name}"
-    return f"{wrong.output} has the shape {list(got.shape)}, expected {list(oracle.shape)}"
-
-
-def _dependent(oracle: Oracle, asked: np.ndarray | None, alone: np.ndarray | None) -> Wrong | None:
-    """How two answers differ that can both be defended: in their shape, or in some cells."""
-    if asked is None or alone is None or identical(asked, alone):
-        return None
-    if asked.dtype != oracle.X.dtype or alone.dtype != oracle.X.dtype:
-        return None
-    shapes = {one.shape: one for one in reversed(oracle.meanings)}
-    if asked.shape not in shapes or alone.shape not in shapes:
-        return None
-    if asked.shape != alone.shape:
-        return Wrong("Y", DivergenceKind.Y_DEPENDS_ON_INDICES, None)
-    one = shapes[asked.shape]
-    asked, alone = one.pooling.layout.to_core(asked), one.pooling.layout.to_core(alone)
-    # Also in windows without a cell, for which the document gives no result: it is to be one.
-    differ = ~same(asked, alone)
-    if differ.any():
-        differ &= one.acceptable(asked) & one.acceptable(alone)
-    return Wrong("Y", DivergenceKind.Y_DEPENDS_ON_INDICES, differ) if differ.any() else None
-
-
-def _varying(
-    oracle: Oracle, variant: Variant, base: Mapping[str, np.ndarray], varied: Mapping[str, np.ndarray]
-) -> tuple[Wrong, ...]:
-    """In what an answer differs from the one to the variant that is varied, whether either is right or not."""
-    found = []
-    for name in variant.outputs:
-        one, other = base.get(name), varied.get(name)
-        if one is None or other is None or identical(one, other):
-            continue
-        kind = _kind_of_difference(name, variant)
-        if one.shape != other.shape or one.dtype != other.dtype or one.ndim != len(oracle.shape):
-            found.append(Wrong(name, kind, None))
-            continue
-        differ = ~same(*(oracle.pooling.layout.to_core(tensor) for tensor in (one, other)))
-        if differ.any():
-            # Cells are shown where the windows are known.
-            found.append(Wrong(name, kind, differ if one.shape == oracle.shape else None))
-    return tuple(found)
-
-
-def _kind_of_difference(output: str, variant: Variant) -> DivergenceKind:
-    subject = variant.variation.subject if variant.variation else None
-    if subject is None:
-        return DivergenceKind.UNSTABLE
-    return DivergenceKind(f"{'y-depends-on' if output == 'Y' else 'indices-depend-on'}-{subject}")
-
-
-def _with(
-    oracle: Oracle, before: Judgement, differences: tuple[Wrong, ...], base: Returned, varied: Returned
-) -> Judgement:
-    """A judgement with the differences from another answer of the same target."""
-    one = next((one for one in oracle.meanings if one.shape == base.outputs["Y"].shape), oracle)
-    evidence = wrong_cells(one, differences, varied.outputs, instead=base.outputs)
-    shapes = "; ".join(
-        f"{wrong.output} is {_shown(varied, wrong.output)}, and otherwise {_shown(base, wrong.output)}"
-        for wrong in differences
-    )
-    unstable = any(wrong.kind is DivergenceKind.UNSTABLE for wrong in differences)
-    return replace(
-        before,
         verdict=Verdict.UNSTABLE if unstable else Verdict.DIVERGES,
-        kinds=tuple(sorted({*before.kinds, *_kinds(differences)})),
-        message=before.message or (str(evidence[0]) if evidence else shapes),
-        counts={**(before.counts or {}), **_counts(differences)},
+        kinds=tuple(sorted({*judgement.kinds, *_kinds(differences)})),
+        message=judgement.message or (str(evidence[0]) if evidence else shapes),
+        counts={**(judgement.counts or {}), **_counts(differences)},
         # At least one cell of the new kind is shown.
-        cells=(*(before.cells[: MOST - 1] if evidence else before.cells), *evidence)[:MOST],
+        cells=(*(judgement.cells[: MOST_CELLS - 1] if evidence else judgement.cells), *evidence)[:MOST_CELLS],
     )
 
 
-def _shown(answer: Returned, output: str) -> str:
-    tensor = answer.outputs[output]
+def _shape(tensor: np.ndarray) -> str:
     return f"{tensor.dtype.name}{list(tensor.shape)}"
 
 
-def _kinds(wrong: Sequence[Wrong]) -> tuple[DivergenceKind, ...]:
-    return tuple(sorted({found.kind for found in wrong}))
+def _kinds(wrong: Sequence[WrongOutput]) -> tuple[DivergenceKind, ...]:
+    return tuple(sorted({output.kind for output in wrong}))
 
 
-def _counts(wrong: Sequence[Wrong]) -> dict[DivergenceKind, int]:
-    return {found.kind: int(found.cells.sum()) for found in wrong if found.cells is not None}
+def _counts(wrong: Sequence[WrongOutput]) -> dict[DivergenceKind, int]:
+    return {output.kind: int(output.cells.sum()) for output in wrong if output.cells is not None}

@@ -1,4 +1,4 @@
-"""Which cells the windows of a pooling hold, for all output cells at once."""
+"""The cells of a pooling's windows, for all output cells at once."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from maxpool_check.reference.evaluator import chosen, evaluate
-from maxpool_check.reference.geometry import Axis, Geometry
+from maxpool_check.reference.evaluator import evaluate
+from maxpool_check.reference.geometry import Geometry
 from maxpool_check.reference.pooling import Pooling
 
 
@@ -28,27 +28,15 @@ def in_window(cells: np.ndarray, shape: tuple[int, ...], geometry: Geometry) -> 
     outputs: tuple[np.ndarray, ...] = np.indices(cells.shape, sparse=True)
     inside = (batch == outputs[0]) & (channel == outputs[1])
     for axis, position, i in zip(geometry, spatial, outputs[2:], strict=True):
-        inside &= _is_tap(axis, position, i)
+        distance = position - (i * axis.stride - axis.begin)
+        inside &= (distance % axis.dilation == 0) & (distance >= 0) & (distance // axis.dilation < axis.kernel)
     return inside
 
 
 def reaches_padding(geometry: Geometry) -> np.ndarray:
     """For each window, whether some of its taps lie outside X (boolean, of the spatial shape of the output)."""
-    found = np.zeros(tuple(axis.output for axis in geometry), bool)
+    reaches = np.zeros(tuple(axis.output for axis in geometry), bool)
     for dimension, axis in enumerate(geometry):
         _, count = axis.taps()
-        found |= (count < axis.kernel).reshape(-1, *[1] * (found.ndim - 1 - dimension))
-    return found
-
-
-def first_in_columns(X: np.ndarray, pooling: Pooling) -> np.ndarray:
-    """As :func:`~maxpool_check.reference.evaluator.chosen`, but of equal maxima the first in column-major order."""
-    # The axes in reverse order: what runs fastest then is what ran slowest.
-    order = (0, 1, *range(X.ndim - 1, 1, -1))
-    found = chosen(X.transpose(order), replace(pooling, geometry=pooling.geometry[::-1]))
-    return np.arange(X.size, dtype=np.int64).reshape(X.shape).transpose(order).reshape(-1)[found].transpose(order)
-
-
-def _is_tap(axis: Axis, position: np.ndarray, i: np.ndarray) -> np.ndarray:
-    distance = position - (i * axis.stride - axis.begin)
-    return (distance % axis.dilation == 0) & (distance >= 0) & (distance // axis.dilation < axis.kernel)
+        reaches |= (count < axis.kernel).reshape(-1, *[1] * (reaches.ndim - 1 - dimension))
+    return reaches

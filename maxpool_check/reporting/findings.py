@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from maxpool_check.judging.kinds import DESCRIPTIONS, MIXED, DivergenceKind
+from maxpool_check.judging.kinds import DESCRIPTIONS, MIXED, KindGroup
 from maxpool_check.results.record import FAULTS, Cause, Execution, Record, Verdict
 
-_OF_CELLS = frozenset(kind.value for kind in DivergenceKind if kind.value.startswith(("y-", "indices-")))
 _DESCRIPTIONS = {kind.value: description for kind, description in DESCRIPTIONS.items()}
+_ABOUT_ONE_OUTPUT = frozenset(kind for kind, description in _DESCRIPTIONS.items() if description.output is not None)
+_DEPENDENT = _ABOUT_ONE_OUTPUT & {kind for kind, about in _DESCRIPTIONS.items() if about.group is KindGroup.DEPENDENCE}
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +106,7 @@ def _main_kinds(execution: Execution, frequency: Mapping[str, int]) -> frozenset
         kinds -= set(causes)
         kinds.add(most_frequent if frequency[most_frequent] >= 2 * frequency[causes[0]] else causes[0])
     # That a wrong Y depends on something is no defect of its own.
-    independent = {kind for kind in kinds if "-depends-on-" not in kind and "-depend-on-" not in kind}
-    return frozenset(independent or kinds)
+    return frozenset((kinds - _DEPENDENT) or kinds)
 
 
 def _merged(groups: Mapping[frozenset[str], list[Execution]]) -> dict[frozenset[str], list[Execution]]:
@@ -116,7 +116,7 @@ def _merged(groups: Mapping[frozenset[str], list[Execution]]) -> dict[frozenset[
     """
 
     def wholes(kinds: frozenset[str]) -> list[frozenset[str]]:
-        return [other for other in groups if kinds < other and _OF_CELLS.issuperset(other)]
+        return [other for other in groups if kinds < other and _ABOUT_ONE_OUTPUT.issuperset(other)]
 
     largest = [kinds for kinds in groups if not wholes(kinds)]
     cases = {
@@ -202,7 +202,7 @@ class _Observations:
 
 
 def explained(cause: Cause) -> str:
-    """``Y equals a SAME computed with k instead of K in 25 of 25 cells``."""
+    """``Y equals a MaxPool with dilation 1 in 25 of 25 cells``."""
     return f"{cause.output or 'The result'} equals {hypothesis(cause.kind)} in {cause.cells} of {cause.cells} cells"
 
 

@@ -30,7 +30,7 @@ class Accepted:
 
 def accepted(meaning: Oracle, variant: Variant, layout: Layout) -> list[dict[str, Accepted]]:
     """The answers that are right, one for each meaning of the document; ``layout`` is what the runtime answers in."""
-    return [_of(one, meaning, variant, layout) for one in meaning.meanings]
+    return [_of(one, meaning, variant, layout) for one in meaning.alternatives]
 
 
 def expected(meaning: Oracle, variant: Variant, layout: Layout) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Mistakes in the whole answer: made by giving the document other attributes, and to be named by the judge."""
+"""Mistakes in the whole result: made with other attributes, and found by the comparison."""
 
 import numpy as np
 import pytest
@@ -17,12 +17,12 @@ BOTH = ("Y", "Indices")
 STRICT = Policies(nan=Nan.AS_NEG_INF, tie=Tie.FIRST, zero_sign=ZeroSign.CHOSEN)
 
 
-def meaning(X, attributes, spec="onnx-22"):
+def oracle_of(X, attributes, spec="onnx-22"):
     return Oracle(X, specification(spec).pooling(attributes, X.dtype.name, X.shape, STRICT))
 
 
-def answer(X, attributes, spec="onnx-22"):
-    pooled = meaning(X, attributes, spec).pooled
+def outputs_of(X, attributes, spec="onnx-22"):
+    pooled = oracle_of(X, attributes, spec).pooled
     return {"Y": pooled.Y, "Indices": pooled.Indices}
 
 
@@ -83,17 +83,17 @@ def cases(draw):
 def test_a_mistake_in_the_windows_is_a_cause(kind, data):
     X, attributes = data.draw(cases())
     try:
-        right, wrong = meaning(X, attributes), answer(X, MISTAKES[kind](attributes))
+        right, wrong = oracle_of(X, attributes), outputs_of(X, MISTAKES[kind](attributes))
         assume(not right.pooled.empty.any())
         # What comes of a window without a cell explains nothing.
-        assume(not meaning(X, MISTAKES[kind](attributes)).pooled.empty.any())
+        assume(not oracle_of(X, MISTAKES[kind](attributes)).pooled.empty.any())
     except Refused:
         assume(False)
     compared = compare(right, wrong, BOTH)
     assume(compared.wrong)
-    found = {cause.kind for cause in compared.causes if cause.output is None}
-    assert kind in found, compared.causes
-    assert {one.kind for one in compared.wrong} == {compared.causes[0].kind}
+    kinds = {cause.kind for cause in compared.causes if cause.output is None}
+    assert kind in kinds, compared.causes
+    assert {wrong.kind for wrong in compared.wrong} == {compared.causes[0].kind}
 
 
 @pytest.mark.parametrize("kind", MISTAKES, ids=lambda kind: kind.value)
@@ -102,13 +102,13 @@ def test_a_mistake_in_the_windows_is_a_cause(kind, data):
 def test_one_more_wrong_cell_and_it_is_none(kind, data):
     X, attributes = data.draw(cases())
     try:
-        right, wrong = meaning(X, attributes), answer(X, MISTAKES[kind](attributes))
+        right, wrong = oracle_of(X, attributes), outputs_of(X, MISTAKES[kind](attributes))
     except Refused:
         assume(False)
     assume(wrong["Y"].size > 1)
     at = tuple(data.draw(st.integers(0, size - 1)) for size in wrong["Y"].shape)
     # What a mistake makes a window without a cell may hold anything.
-    assume(not meaning(X, MISTAKES[kind](attributes)).pooled.empty[at])
+    assume(not oracle_of(X, MISTAKES[kind](attributes)).pooled.empty[at])
     wrong["Y"] = wrong["Y"].copy()
     wrong["Y"][at] = -1000.5
     assert kind not in {cause.kind for cause in compare(right, wrong, BOTH).causes}
@@ -119,11 +119,11 @@ def test_one_more_wrong_cell_and_it_is_none(kind, data):
 def test_no_mistake_is_the_geometry_itself(case):
     X, attributes = case
     try:
-        right = meaning(X, attributes)
+        right = oracle_of(X, attributes)
     except Refused:
         assume(False)
     for kind, geometry in geometries(right.pooling):
-        starts = [[axis.taps() for axis in one] for one in (geometry, right.pooling.geometry)]
+        starts = [[axis.taps() for axis in axes] for axes in (geometry, right.pooling.geometry)]
         same_taps = all(
             mine[0].shape == own[0].shape and (mine[0] == own[0]).all() and (mine[1] == own[1]).all()
             for mine, own in zip(*starts, strict=True)
@@ -144,35 +144,35 @@ def test_no_mistake_is_the_geometry_itself(case):
 def test_the_other_same(auto_pad, other, kind):
     X = np.random.default_rng(3).permutation(30).reshape(1, 1, 5, 6).astype(np.float32)
     attributes = {"kernel_shape": [2, 4], "strides": [1, 2], "auto_pad": auto_pad}
-    compared = compare(meaning(X, attributes), answer(X, {**attributes, "auto_pad": other}), BOTH)
+    compared = compare(oracle_of(X, attributes), outputs_of(X, {**attributes, "auto_pad": other}), BOTH)
     assert [cause.kind for cause in compared.causes] == [kind]
 
 
 def test_a_document_that_keeps_the_last_window_and_one_that_drops_it():
     X = np.arange(7, dtype=np.float32).reshape(1, 1, 7)
     attributes = {"kernel_shape": [2], "strides": [3], "pads": [1, 1], "ceil_mode": 1}
-    kept, dropped = (answer(X, attributes, spec) for spec in ("onnx-12", "onnx-22"))
+    kept, dropped = (outputs_of(X, attributes, spec) for spec in ("onnx-12", "onnx-22"))
     assert kept["Y"].shape != dropped["Y"].shape
     for spec, other in (("onnx-12", dropped), ("onnx-22", kept)):
-        compared = compare(meaning(X, attributes, spec), other, BOTH)
-        assert {one.kind for one in compared.wrong} == {DivergenceKind.CEIL_CLIP_EXCHANGED}
+        compared = compare(oracle_of(X, attributes, spec), other, BOTH)
+        assert {wrong.kind for wrong in compared.wrong} == {DivergenceKind.CEIL_CLIP_EXCHANGED}
 
 
 def test_two_mistakes_one_in_the_windows_and_one_in_the_numbers():
     X = np.random.default_rng(5).permutation(2 * 30).reshape(1, 2, 5, 6).astype(np.float32)
     attributes = {"kernel_shape": [2, 2], "strides": [1, 2]}
-    wrong = answer(X, {**attributes, "strides": [2, 1]})
+    wrong = outputs_of(X, {**attributes, "strides": [2, 1]})
     wrong["Indices"] = wrong["Indices"] % 30
-    compared = compare(meaning(X, attributes), wrong, BOTH)
-    found = [(cause.kind, cause.output) for cause in compared.causes]
-    assert found == [(DivergenceKind.STRIDES_AXES_EXCHANGED, "Y"), (DivergenceKind.INDICES_PLANE_RELATIVE, "Indices")]
+    compared = compare(oracle_of(X, attributes), wrong, BOTH)
+    causes = [(cause.kind, cause.output) for cause in compared.causes]
+    assert causes == [(DivergenceKind.STRIDES_AXES_EXCHANGED, "Y"), (DivergenceKind.INDICES_PLANE_RELATIVE, "Indices")]
 
 
 def test_three_axes_in_any_order():
     X = np.random.default_rng(5).permutation(4 * 5 * 6).reshape(1, 1, 4, 5, 6).astype(np.float32)
     attributes = {"kernel_shape": [1, 2, 3]}
     for order in ([2, 1, 3], [3, 1, 2], [3, 2, 1]):
-        compared = compare(meaning(X, attributes), answer(X, {"kernel_shape": order}), BOTH)
+        compared = compare(oracle_of(X, attributes), outputs_of(X, {"kernel_shape": order}), BOTH)
         assert [cause.kind for cause in compared.causes] == [DivergenceKind.KERNEL_AXES_EXCHANGED]
 
 
@@ -185,26 +185,26 @@ def test_rounding_of_x_explains_the_index_of_another_maximum_as_well(case, name)
     X = (X / 7).astype(np.float32)
     narrow = np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name)
     try:
-        right, wrong = meaning(X, attributes), answer(X.astype(narrow).astype(np.float32), attributes)
+        right, wrong = oracle_of(X, attributes), outputs_of(X.astype(narrow).astype(np.float32), attributes)
     except Refused:
         assume(False)
     compared = compare(right, wrong, BOTH)
-    assume(any(one.output == "Y" for one in compared.wrong))
+    assume(any(wrong.output == "Y" for wrong in compared.wrong))
     assert DivergenceKind(f"y-rounded-to-{name}") in {cause.kind for cause in compared.causes if cause.output is None}
 
 
 def test_a_zero_of_the_wrong_sign_is_no_mistake_in_the_windows():
     X = np.zeros((1, 1, 3, 3), np.float32)
     X[0, 0, 0, 0] = -0.0
-    right = meaning(X, {"kernel_shape": [2, 2], "pads": [1, 0, 0, 0]})
+    right = oracle_of(X, {"kernel_shape": [2, 2], "pads": [1, 0, 0, 0]})
     Y = np.zeros_like(right.pooled.Y)
     compared = compare(right, {"Y": Y}, ("Y",))
     assert compared.causes == ()
-    assert {one.kind for one in compared.wrong} == {DivergenceKind.Y_SIGNED_ZERO}
+    assert {wrong.kind for wrong in compared.wrong} == {DivergenceKind.Y_SIGNED_ZERO}
 
 
 def test_an_answer_of_another_batch_has_a_shape_and_no_cause():
     X = np.arange(18, dtype=np.float32).reshape(2, 1, 3, 3)
-    right = meaning(X, {"kernel_shape": [2, 2]})
+    right = oracle_of(X, {"kernel_shape": [2, 2]})
     compared = compare(right, {"Y": right.pooled.Y[:1], "Indices": right.pooled.Indices[:1]}, BOTH)
-    assert {one.kind for one in compared.wrong} == {DivergenceKind.SHAPE}
+    assert {wrong.kind for wrong in compared.wrong} == {DivergenceKind.SHAPE}

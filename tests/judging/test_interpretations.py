@@ -1,4 +1,4 @@
-"""How an answer reads what its document leaves open."""
+"""Which interpretations of open points agree with some outputs."""
 
 from dataclasses import replace
 
@@ -18,13 +18,13 @@ FAMILY = np.array([[[NAN, 3], [2, 0.5]], [[3, NAN], [2, 0.5]], [[3, 2], [NAN, 0.
 ]
 
 
-def read(X, Y, Indices=None, **attributes):
+def interpretations(X, Y, Indices=None, **attributes):
     attributes = {"kernel_shape": list(X.shape[2:]), **attributes}
-    expected = Oracle(X, specification("onnx-22").pooling(attributes, X.dtype.name, X.shape, Policies()))
-    outputs = {"Y": np.array(Y, X.dtype).reshape(expected.shape)}
+    oracle = Oracle(X, specification("onnx-22").pooling(attributes, X.dtype.name, X.shape, Policies()))
+    outputs = {"Y": np.array(Y, X.dtype).reshape(oracle.shape)}
     if Indices is not None:
-        outputs["Indices"] = np.array(Indices, np.int64).reshape(expected.shape)
-    return compare(expected, outputs, tuple(outputs)).interpretations
+        outputs["Indices"] = np.array(Indices, np.int64).reshape(oracle.shape)
+    return compare(oracle, outputs, tuple(outputs)).interpretations
 
 
 @pytest.mark.parametrize(
@@ -38,21 +38,21 @@ def read(X, Y, Indices=None, **attributes):
     ],
 )
 def test_what_a_nan_does_at_each_place(Y, names):
-    assert read(FAMILY, Y)["nan"] == names
+    assert interpretations(FAMILY, Y)["nan"] == names
 
 
-def test_a_window_of_nan_tells_two_readings_apart():
+def test_a_window_of_nan_distinguishes_two_interpretations():
     X = np.full((1, 1, 1, 2), NAN, np.float32)
-    assert read(X, [-INF])["nan"] == ("as-neg-inf",)
-    assert read(X, [NAN])["nan"] == ("ignored", "propagates", "first-sticks")
+    assert interpretations(X, [-INF])["nan"] == ("as-neg-inf",)
+    assert interpretations(X, [NAN])["nan"] == ("ignored", "propagates", "first-sticks")
 
 
 @pytest.mark.parametrize(
     ("index", "name"), [(1, "first"), (8, "last"), (3, "column-first"), (4, "mixed")], ids=lambda value: str(value)
 )
-def test_which_of_equal_maxima_is_named(index, name):
+def test_which_of_equal_maxima_is_chosen(index, name):
     X = np.array([[1, 5, 1], [5, 5, 1], [1, 1, 5]], np.int8)[np.newaxis, np.newaxis]
-    assert read(X, [5], [index])["tie"] == (name,)
+    assert interpretations(X, [5], [index])["tie"] == (name,)
 
 
 RULES = {"first": min, "last": max, "column-first": lambda cells: min(cells, key=lambda cell: cell[::-1])}
@@ -60,42 +60,44 @@ RULES = {"first": min, "last": max, "column-first": lambda cells: min(cells, key
 
 @pytest.mark.parametrize("axis", [0, 3])
 @pytest.mark.parametrize("pads", [[0, 0, 0, 0], [1, 0, 0, 1]], ids=str)
-def test_every_way_to_tie_reads_as_each_window_says(pads, axis):
+def test_the_rule_for_ties_is_that_of_every_window(pads, axis):
     for pattern in range(2**9):
         X = (pattern >> np.arange(9) & 1).astype(np.float32).reshape(1, 1, 3, 3)
         attributes = {"kernel_shape": [2, 2], "pads": pads}
         pooling = specification("onnx-22").pooling(attributes, X.dtype.name, X.shape, Policies())
         # From the last axis on several cells of a window have the same number.
         numbering = Numbering(axis=axis)
-        expected = Oracle(X, replace(pooling, numbering=numbering))
-        named = {name: np.zeros(expected.shape, np.int64) for name in RULES}
-        tied = np.zeros(expected.shape, bool)
-        for at in np.ndindex(expected.shape):
+        oracle = Oracle(X, replace(pooling, numbering=numbering))
+        choices = {name: np.zeros(oracle.shape, np.int64) for name in RULES}
+        tied = np.zeros(oracle.shape, bool)
+        for at in np.ndindex(oracle.shape):
             window = definition.cells(at, pooling.geometry)
-            maxima = [cell for cell in window if X[cell] == max(X[one] for one in window)]
+            maxima = [cell for cell in window if X[cell] == max(X[other] for other in window)]
             tied[at] = len(maxima) > 1
             for name, rule in RULES.items():
-                named[name][at] = np.ravel_multi_index(rule(maxima), X.shape)
-        numbers = {name: numbering.number(cells, X.shape) for name, cells in named.items()}
-        for answer in numbers.values():
-            fits = tuple(name for name, due in numbers.items() if (due == answer)[tied].all())
-            read = compare(expected, {"Y": expected.pooled.Y, "Indices": answer}, ("Y", "Indices")).interpretations
-            assert read == ({"tie": fits} if tied.any() else {}), (X, answer)
+                choices[name][at] = np.ravel_multi_index(rule(maxima), X.shape)
+        numbers = {name: numbering.number(cells, X.shape) for name, cells in choices.items()}
+        for actual_numbers in numbers.values():
+            fits = tuple(name for name, expected in numbers.items() if (expected == actual_numbers)[tied].all())
+            actual = compare(
+                oracle, {"Y": oracle.pooled.Y, "Indices": actual_numbers}, ("Y", "Indices")
+            ).interpretations
+            assert actual == ({"tie": fits} if tied.any() else {}), (X, actual_numbers)
 
 
 def test_a_tie_shows_in_indices_alone():
     X = np.ones((1, 1, 2, 2), np.float32)
-    assert read(X, [1], [0]) == {"tie": ("first", "column-first")}
-    assert read(X, [1]) == {}
+    assert interpretations(X, [1], [0]) == {"tie": ("first", "column-first")}
+    assert interpretations(X, [1]) == {}
 
 
 def test_the_sign_of_a_zero():
     X = np.array([[-0.0, 0.0, -0.0]], np.float64)[np.newaxis, np.newaxis]
-    assert read(X, [0.0])["zero_sign"] == ("positive",)
-    assert read(X, [-0.0])["zero_sign"] == ("first", "last", "negative")
+    assert interpretations(X, [0.0])["zero_sign"] == ("positive",)
+    assert interpretations(X, [-0.0])["zero_sign"] == ("first", "last", "negative")
 
 
-def test_what_a_case_does_not_touch_is_not_read():
+def test_points_that_a_case_does_not_touch_are_left_out():
     X = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
-    assert read(X, [3], [3]) == {}
-    assert read(np.zeros((1, 1, 2, 2), np.uint8), [0]) == {}
+    assert interpretations(X, [3], [3]) == {}
+    assert interpretations(np.zeros((1, 1, 2, 2), np.uint8), [0]) == {}

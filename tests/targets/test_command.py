@@ -76,7 +76,7 @@ NEIGHBOURS = ROOT / "tests/neighbours.py"
         ("endless_nothing", 3, "cells of no type"),
         ("providers_by_number", 3, "describes itself in a way that cannot be read"),
         ("closes_stdout", 3, "it closed its stdout"),
-        ("deaf", 1, "no answer within 1 s"),
+        ("deaf", 1, "no result within 1 s"),
         ("dies", 1, "exited with status 9"),
     ],
 )

@@ -66,7 +66,7 @@ def test_every_wrong_cell_has_one_kind_and_no_right_one_has_any(drawn):
     if "Indices" in outputs and judged_by.core.size:
         numbers = judged_by.pooling.layout.to_core(outputs["Indices"])
         wrong_cells = np.any(masks["Indices"], axis=0) if masks["Indices"] else np.zeros(Y.shape, bool)
-        assert (wrong_cells == ~judged_by.named(numbers, Y).right).all()
+        assert (wrong_cells == ~judged_by.match_indices(numbers, Y).right).all()
 
 
 @settings(max_examples=300, deadline=None)
