@@ -13,7 +13,7 @@ from maxpool_check.corpus.expectations import disagreements
 from maxpool_check.explaining.reference import policies_in_which_differ
 from maxpool_check.judging.oracle import ALL_INTERPRETATIONS, Oracle
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.reporting.markdown import escaped, table
+from maxpool_check.reporting.markup import bullets, escaped, joined, table
 
 TAG = "documents"
 """The tag of the cases that are compared."""
@@ -37,33 +37,31 @@ _TOPICS = {
 }
 """The headings of the page, in order, by the ids of their cases, each with the open point that it is about."""
 
+_INTRODUCTION = (
+    "Each table compares the documents on one point, each case in the document's own terms. The reference computes every "
+    "cell from the case that is named; a document without the notion refuses it. `-` is the result of a window without a "
+    "cell, which no document defines."
+)
+
 
 def write(cases: Sequence[Case], file: TextIO) -> None:
     """Write the page. The tagged cases with one id ask every document the same; cases with an erratum show a mistake."""
-    lines = [
-        "# The documents side by side",
-        "",
-        (
-            "Each table compares the documents on one point, each case in the document's own terms. The reference computes "
-            "every cell from the case that is named; a document without the notion refuses it. `-` is the result of a "
-            "window without a cell, which no document defines."
-        ),
-    ]
+    blocks = ["# The documents side by side", _INTRODUCTION]
     topics: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         if TAG in case.tags:
             topics[case.id.rpartition(":")[2]].append(case)
+    headings = ["document", "interpretation", "shape", "Y", "Indices", "case"]
     for name in [*(name for name in _TOPICS if name in topics), *(name for name in topics if name not in _TOPICS)]:
         heading, point = _TOPICS.get(name, (name, ""))
         rows = [[*row, f"`{case.id}`"] for case in topics[name] for row in _rows(case, point)]
-        lines += ["", f"## {heading}", ""]
-        lines += table(["document", "interpretation", "shape", "Y", "Indices", "case"], rows)
-    lines += ["", "## Errata", "", "Mistakes in the documents, with the computation that shows each."]
+        blocks += [f"## {heading}", table(headings, rows)]
+    blocks += ["## Errata", "Mistakes in the documents, with the computation that shows each."]
     for case in cases:
         if case.erratum:
-            lines += ["", f"### {case.specification.title}: `{case.id}`", "", " ".join(case.erratum.split()), ""]
-            lines += [f"- {escaped(text)}" for text in _computation(case)]
-    file.write("\n".join(lines) + "\n")
+            blocks += [f"### {case.specification.title}: `{case.id}`", " ".join(case.erratum.split())]
+            blocks.append(bullets(map(escaped, _computation(case))))
+    file.write(joined(blocks) + "\n")
 
 
 def _rows(case: Case, point: str) -> Iterator[tuple[str, str, str, str, str]]:

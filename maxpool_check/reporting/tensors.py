@@ -38,7 +38,7 @@ def planes(
         at = dict(zip(outer, plane, strict=True))
         if len(every) > 1:
             lines.append(f"[{', '.join(str(at.get(axis, ':')) for axis in range(len(shape)))}]")
-        lines += _plane(texts, shape, at, inner, marked)
+        lines += _plane(texts, at, {axis: shape[axis] for axis in inner}, marked)
     rest = len(every) - len(selected)
     return [*lines, f"({rest} more of {len(every)} planes)"] if selected and rest else lines
 
@@ -51,23 +51,17 @@ def _axes(layout: Layout, rank: int) -> list[int]:
 
 
 def _plane(
-    texts: Mapping[Coordinates, str],
-    shape: Sequence[int],
-    at: Mapping[int, int],
-    inner: Sequence[int],
-    marked: Collection[Coordinates],
+    texts: Mapping[Coordinates, str], at: dict[int, int], shape: Mapping[int, int], marked: Collection[Coordinates]
 ) -> list[str]:
-    sizes = [shape[axis] for axis in inner]
-    rows = [[dict(zip(inner, cell, strict=True)) for cell in row] for row in _rows(sizes)]
-    cells = [[tuple({**at, **cell}[axis] for axis in range(len(shape))) for cell in row] for row in rows]
-    marks = [[f"[{texts[cell]}]" if cell in marked else f" {texts[cell]} " for cell in row] for row in cells]
-    widths = [max(len(row[column]) for row in marks) for column in range(sizes[-1])]
+    """The lines of a plane: ``at`` gives its coordinates by axis, ``shape`` the sizes of its own one or two axes."""
+    *rows, columns = (range(size) for size in shape.values())
+    marks = []
+    for row in itertools.product(*rows):
+        places = [at | dict(zip(shape, (*row, column), strict=True)) for column in columns]
+        cells = [tuple(place[axis] for axis in sorted(place)) for place in places]
+        marks.append([f"[{texts[cell]}]" if cell in marked else f" {texts[cell]} " for cell in cells])
+    widths = [max(map(len, column)) for column in zip(*marks, strict=True)]
     return [" ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in marks]
-
-
-def _rows(sizes: Sequence[int]) -> list[list[Coordinates]]:
-    columns = range(sizes[-1])
-    return [[(*row, column) for column in columns] for row in itertools.product(*map(range, sizes[:-1]))]
 
 
 def window_cells(
