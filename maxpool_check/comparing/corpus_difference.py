@@ -14,20 +14,21 @@ MOST_IDS = 10
 
 @dataclass(frozen=True)
 class CorpusDifference:
-    """Ids of cases: ``missing`` are in the corpus alone, ``changed`` have other digests, ``removed`` are in the record alone."""
+    """Ids of cases: those only in the corpus, those with other digests, and those only in the record."""
 
     missing: tuple[str, ...]
     changed: tuple[str, ...]
     removed: tuple[str, ...]
 
     def __str__(self) -> str:
+        groups = {
+            "not in the record": self.missing,
+            "changed since the record": self.changed,
+            "in the record only": self.removed,
+        }
         parts = [
             f"{len(ids)} {words}: {', '.join(ids[:MOST_IDS])}{' ...' if len(ids) > MOST_IDS else ''}"
-            for ids, words in (
-                (self.missing, "not in the record"),
-                (self.changed, "changed since the record"),
-                (self.removed, "in the record only"),
-            )
+            for words, ids in groups.items()
             if ids
         ]
         return "; ".join(parts) or "the record holds every case as it is"

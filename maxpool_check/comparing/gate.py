@@ -30,7 +30,7 @@ class Decision(str, Enum):
 
 @dataclass(frozen=True)
 class GateResult:
-    """The decision and its reason. ``compared`` is the number of executions on both sides."""
+    """The decision and its reason; ``compared`` is the number of executions on both sides."""
 
     decision: Decision
     compared: int
@@ -46,11 +46,9 @@ def decide(changes: Sequence[Transition], blocking: Collection[Change] = BLOCKIN
     total = sum(counts.values()) - counts[Change.NOT_COMPARED]
     # What only one side executed is no comparison.
     compared = total - counts[Change.MISSING] - counts[Change.ADDED]
+    observed = [change for change in Change if counts[change] and change not in UNOBSERVABLE]
     # Changes that block come first.
-    observed = sorted(
-        (change for change in Change if counts[change] and change not in UNOBSERVABLE),
-        key=lambda change: change not in blocking,
-    )
+    observed.sort(key=lambda change: change not in blocking)
     if not observed:
         return GateResult(Decision.SAFE, compared, f"no observable change in {plural(compared, 'execution')}")
     reason = ", ".join(f"{counts[change]} {change.value}" for change in observed)

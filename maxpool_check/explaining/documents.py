@@ -73,11 +73,22 @@ def _rows(case: Case, point: str) -> Iterator[tuple[str, str, str, str, str]]:
     results: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     oracles = Oracle(case.X, pooling).meanings
     for oracle in oracles:
-        for nan, outputs in _outputs(oracle):
-            results[outputs].append(nan or policies_in_which_differ(oracle, oracles))
+        # Without a NaN that matters there is a single result for all interpretations of NaN.
+        several = len(oracle.interpretations) > 1
+        for nan, pooled in zip(ALL_INTERPRETATIONS if several else (None,), oracle.interpretations, strict=True):
+            arranged = pooled.arranged(pooling.layout)
+            indices = arranged.Indices if pooling.indices else None
+            outputs = (str(list(oracle.shape)), _text(arranged.Y, arranged.empty), _text(indices, arranged.empty))
+            label = f"nan: {nan.value}" if nan else policies_in_which_differ(oracle, oracles)
+            results[outputs].append(label)
     fixed = f"`{point}`: {policies[point]}" if point in policies else ""
     for (shape, Y, Indices), labels in results.items():
         yield title, _combined(labels) if len(results) > 1 else fixed, shape, Y, Indices
+
+
+def _text(values: np.ndarray | None, empty: np.ndarray) -> str:
+    pairs = [] if values is None else zip(values.reshape(-1), empty.reshape(-1), strict=True)
+    return " ".join("-" if is_empty else str(value) for value, is_empty in pairs)
 
 
 def _combined(labels: Sequence[str]) -> str:
@@ -88,20 +99,6 @@ def _combined(labels: Sequence[str]) -> str:
         if point:
             interpretations[point][interpretation] = None
     return "; ".join(f"`{point}`: {', '.join(names)}" for point, names in interpretations.items())
-
-
-def _outputs(oracle: Oracle) -> Iterator[tuple[str, tuple[str, str, str]]]:
-    """Shape, Y and Indices as text, for each interpretation of NaN if they differ."""
-    names = [f"nan: {nan.value}" for nan in ALL_INTERPRETATIONS] if len(oracle.interpretations) > 1 else [""]
-    for name, pooled in zip(names, oracle.interpretations, strict=True):
-        arranged = pooled.arranged(oracle.pooling.layout)
-        indices = arranged.Indices if oracle.pooling.indices else None
-        yield name, (str(list(oracle.shape)), _text(arranged.Y, arranged.empty), _text(indices, arranged.empty))
-
-
-def _text(values: np.ndarray | None, empty: np.ndarray) -> str:
-    pairs = [] if values is None else zip(values.reshape(-1), empty.reshape(-1), strict=True)
-    return " ".join("-" if is_empty else str(value) for value, is_empty in pairs)
 
 
 def _computation(case: Case) -> list[str]:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from maxpool_check.judging.examples import EXAMPLES, Example
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.oracle import Oracle
+from maxpool_check.reporting.markup import fenced, joined
 from maxpool_check.reporting.tensors import planes
 from maxpool_check.results.outcomes import Crashed, RefusedByTarget, Returned, TimedOut
 
-_GROUPS = (
-    ("Cells of Y", DivergenceKind.Y_LOWEST_FOR_NEG_INF),
-    ("Cells of Indices", DivergenceKind.INDICES_SENTINEL),
-    ("All Indices", DivergenceKind.INDICES_PLANE_RELATIVE),
-    ("All outputs", DivergenceKind.PADS_BEGIN_END_EXCHANGED),
-    ("Shapes, refusals and crashes", DivergenceKind.SHAPE),
-    ("Results that are not always the same", DivergenceKind.Y_DEPENDS_ON_INDICES),
-)
+_GROUPS = {
+    "Cells of Y": DivergenceKind.Y_LOWEST_FOR_NEG_INF,
+    "Cells of Indices": DivergenceKind.INDICES_SENTINEL,
+    "All Indices": DivergenceKind.INDICES_PLANE_RELATIVE,
+    "All outputs": DivergenceKind.PADS_BEGIN_END_EXCHANGED,
+    "Shapes, refusals and crashes": DivergenceKind.SHAPE,
+    "Results that are not always the same": DivergenceKind.Y_DEPENDS_ON_INDICES,
+}
 """The headings, each with the first kind of its group."""
+
+
+_INTRODUCTION = """\
+Each kind is decided from X, the attributes, the expected and the actual outputs. A mistake in all outputs is found
+by computing with it: it is named only if the result is the actual one in every cell. Tests check that the judge
+finds in each example exactly the kind above it. `maxpool-check explain --format markdown` writes this page."""
 
 
 def listed() -> str:
@@ -41,59 +50,53 @@ def explained(kind: DivergenceKind) -> str:
 
 def page() -> str:
     """All kinds with their examples, in Markdown."""
-    lines = [
-        "# The kinds of divergence",
-        "",
-        "Each kind is decided from X, the attributes, the expected and the actual outputs. A mistake in all outputs is found",
-        "by computing with it: it is named only if the result is the actual one in every cell. Tests check that the judge",
-        "finds in each example exactly the kind above it. `maxpool-check explain --format markdown` writes this page.",
-    ]
+    blocks = ["# The kinds of divergence", _INTRODUCTION]
     for heading, kinds in _grouped():
-        lines += ["", f"## {heading}"]
+        blocks.append(f"## {heading}")
         for kind in kinds:
             about = DESCRIPTIONS[kind]
-            lines += ["", f"### `{kind.value}`", "", about.sentence, "", f"Clause: {about.clause}."]
-            if about.hypothesis:
-                lines += ["", f"Found if the result equals {about.hypothesis}."]
-            lines += ["", "```text", *_example(EXAMPLES[kind]), "```"]
-    return "\n".join(lines) + "\n"
+            blocks += [f"### `{kind.value}`", about.sentence, f"Clause: {about.clause}."]
+            blocks.append(f"Found if the result equals {about.hypothesis}." if about.hypothesis else "")
+            blocks.append(fenced(_example(EXAMPLES[kind])))
+    return joined(blocks) + "\n"
 
 
 def _grouped() -> list[tuple[str, list[DivergenceKind]]]:
     every = list(DivergenceKind)
-    starts = [every.index(first) for _, first in _GROUPS]
+    starts = [*map(every.index, _GROUPS.values()), len(every)]
     return [
-        (heading, every[start:end])
-        for (heading, _), start, end in zip(_GROUPS, starts, [*starts[1:], len(every)], strict=True)
+        (heading, every[start:end]) for heading, (start, end) in zip(_GROUPS, itertools.pairwise(starts), strict=True)
     ]
 
 
 def _example(example: Example) -> list[str]:
-    oracle, variant, tensors = example.oracle, example.variant, [_tensor("X", example.tensor)]
+    oracle, variant = example.oracle, example.variant
+    settings = ", ".join(f"{name}={value}" for name, value in example.attributes.items())
+    interpretations = "".join(f"  {point}: {interpretation}" for point, interpretation in example.policies.items())
+    lines = [f"{example.spec}, {variant.name}: {settings}{interpretations}", *_tensor("X", example.tensor)]
     if isinstance(oracle, Oracle):
         expected = {"Y": oracle.pooled.Y, "Indices": oracle.pooled.Indices}
-        tensors += [_tensor(f"Expected {name}", expected[name]) for name in variant.outputs]
+        for name in variant.outputs:
+            lines += _tensor(f"Expected {name}", expected[name])
     else:
-        tensors.append([f"Expected: a refusal: {oracle.message}"])
+        lines.append(f"Expected: a refusal: {oracle.message}")
     if example.base is not None:
         base = variant.base.name if variant.variation else "indices"
         for name in variant.outputs:
             values = np.array(example.base[name])
-            tensors.append(_tensor(f"{name} of {base}", values.reshape((1,) * (4 - values.ndim) + values.shape)))
+            lines += _tensor(f"{name} of {base}", values.reshape((1,) * (4 - values.ndim) + values.shape))
     match example.came:
         case Returned(outputs):
-            tensors += [_tensor(f"Actual {name}", value) for name, value in outputs.items()]
-            tensors += [[f"{name} missing"] for name in variant.outputs if name not in outputs]
+            for name, value in outputs.items():
+                lines += _tensor(f"Actual {name}", value)
+            lines += [f"{name} missing" for name in variant.outputs if name not in outputs]
         case RefusedByTarget(status, message):
-            tensors.append([f"Actual: refused, {status}: {message}"])
+            lines.append(f"Actual: refused, {status}: {message}")
         case Crashed(how, _):
-            tensors.append([f"Actual: the process was {how}"])
+            lines.append(f"Actual: the process was {how}")
         case TimedOut(seconds):
-            tensors.append([f"Actual: no result within {seconds:g} s"])
-    settings = ", ".join(f"{name}={value}" for name, value in example.attributes.items())
-    interpretations = "".join(f"  {point}: {interpretation}" for point, interpretation in example.policies.items())
-    first = f"{example.spec}, {variant.name}: {settings}{interpretations}"
-    return [first, *(line for tensor in tensors for line in tensor)]
+            lines.append(f"Actual: no result within {seconds:g} s")
+    return lines
 
 
 def _tensor(name: str, tensor: np.ndarray | None) -> list[str]:
