@@ -84,8 +84,5 @@ class Bisection(Generic[_T]):
     def _all(self) -> list[Boundary[_T]]:
         results = [(position, self._result(position)) for position in range(self.size)]
         tested = [(position, result) for position, result in results if result is not None]
-        return [
-            Boundary(last, first, before, after)
-            for (last, before), (first, after) in itertools.pairwise(tested)
-            if before != after
-        ]
+        pairs = itertools.pairwise(tested)
+        return [Boundary(last, first, old, new) for (last, old), (first, new) in pairs if old != new]

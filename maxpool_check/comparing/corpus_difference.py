@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from maxpool_check.corpus.case import Case
 from maxpool_check.results.record import Execution
 
-MOST_IDS = 10
-"""Ids listed in a sentence."""
+_MOST_IDS = 10  # In a sentence.
 
 
 @dataclass(frozen=True)
@@ -21,16 +20,13 @@ class CorpusDifference:
     removed: tuple[str, ...]
 
     def __str__(self) -> str:
-        groups = {
-            "not in the record": self.missing,
-            "changed since the record": self.changed,
-            "in the record only": self.removed,
-        }
-        parts = [
-            f"{len(ids)} {words}: {', '.join(ids[:MOST_IDS])}{' ...' if len(ids) > MOST_IDS else ''}"
-            for words, ids in groups.items()
-            if ids
-        ]
+        groups = (("not in the record", self.missing), ("changed since the record", self.changed))
+        parts = []
+        for words, ids in (*groups, ("in the record only", self.removed)):
+            if ids:
+                parts.append(
+                    f"{len(ids)} {words}: {', '.join(ids[:_MOST_IDS])}{' ...' if len(ids) > _MOST_IDS else ''}"
+                )
         return "; ".join(parts) or "the record holds every case as it is"
 
 

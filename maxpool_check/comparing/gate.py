@@ -100,10 +100,7 @@ _SEVERITY = (ExitCode.AS_EXPECTED, ExitCode.UNEXPECTED, ExitCode.NOTHING_COMPARE
 def worst(comparisons: Sequence[TargetComparison]) -> TargetComparison:
     """The comparison that decides on all of them: incomplete, then empty, then by the decision."""
     decisions = list(Decision)
-    return max(
-        comparisons,
-        key=lambda comparison: (_SEVERITY.index(comparison.exit_code), decisions.index(comparison.gate.decision)),
-    )
+    return max(comparisons, key=lambda each: (_SEVERITY.index(each.exit_code), decisions.index(each.gate.decision)))
 
 
 def compare_targets(

@@ -43,15 +43,9 @@ def write_text(report: CoverageReport, file: TextIO) -> None:
     target = report.target
     file.write(f"{target.name}  {target.distribution} {target.version}, {target.provider}\n")
     for line in _lines(report):
-        first = "  " if line.startswith("  ") else ""
-        wrapped = textwrap.wrap(
-            line.lstrip(),
-            report.width,
-            initial_indent=first,
-            subsequent_indent=first * 2 + "  ",
-            break_on_hyphens=False,
-        )
-        file.write("\n".join(wrapped) + "\n")
+        indent = "  " if line.startswith("  ") else ""
+        wrapper = textwrap.TextWrapper(report.width, indent, indent * 2 + "  ", break_on_hyphens=False)
+        file.write(wrapper.fill(line.lstrip()) + "\n")
 
 
 def _lines(report: CoverageReport) -> Iterator[str]:

@@ -60,7 +60,12 @@ def write(cases: Sequence[Case], file: TextIO) -> None:
     for case in cases:
         if case.erratum:
             blocks += [f"### {case.specification.title}: `{case.id}`", " ".join(case.erratum.split())]
-            blocks.append(bullets(map(escaped, _computation(case))))
+            computed = (
+                [f"D{number}: {axis}" for number, axis in enumerate(case.resolved.geometry, 1)]
+                if isinstance(case.resolved, Pooling)
+                else [f"refused as {case.resolved.reason.value}: {case.resolved}"]
+            )
+            blocks.append(bullets(map(escaped, [*computed, *disagreements(case)])))
     file.write(joined(blocks) + "\n")
 
 
@@ -99,12 +104,3 @@ def _combined(labels: Sequence[str]) -> str:
         if point:
             interpretations[point][interpretation] = None
     return "; ".join(f"`{point}`: {', '.join(names)}" for point, names in interpretations.items())
-
-
-def _computation(case: Case) -> list[str]:
-    """What the reference computes for a case with an erratum."""
-    if isinstance(case.resolved, Pooling):
-        lines = [f"D{number}: {axis}" for number, axis in enumerate(case.resolved.geometry, 1)]
-    else:
-        lines = [f"refused as {case.resolved.reason.value}: {case.resolved}"]
-    return [*lines, *disagreements(case)]

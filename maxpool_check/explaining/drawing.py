@@ -21,14 +21,9 @@ from maxpool_check.results.record import Cell, Verdict
 from maxpool_check.results.variants import Variant
 from maxpool_check.words import plural
 
-WHOLE = 12
-"""An axis of up to so many cells is drawn whole."""
-
-MOST = 17
-"""How many positions of a longer axis are drawn."""
-
-MOST_PLANES = 8
-"""How many planes of a window over three axes or more are drawn."""
+_MOST_WHOLE = 12  # An axis of up to so many cells is drawn whole.
+_MOST_POSITIONS = 17  # Of a longer axis.
+_MOST_PLANES = 8  # Of a window over three axes or more.
 
 LEGEND = "[ ] a tap of the window, ~ padding, = chosen by the reference, ! index of the target"
 
@@ -63,7 +58,7 @@ def draw(view: View) -> Iterator[Text]:
     """The lines of X around the window, plane by plane; the taps stand in brackets."""
     outer = view.oracle.pooling.geometry[:-2]
     planes = list(itertools.product(*(_taps(axis, i) for axis, i in zip(outer, view.at[2:], strict=False))))
-    for plane in planes[:MOST_PLANES]:
+    for plane in planes[:_MOST_PLANES]:
         if outer:
             inside = all(0 <= p < axis.size for p, axis in zip(plane, outer, strict=True))
             where = coordinates([*view.at[:2], *plane]).rstrip("]")
@@ -71,25 +66,23 @@ def draw(view: View) -> Iterator[Text]:
             if not inside:
                 continue
         yield from _plane(view, plane)
-    if len(planes) > MOST_PLANES:
-        yield Text(f"({len(planes) - MOST_PLANES} more of {len(planes)} planes)", style="dim")
+    if len(planes) > _MOST_PLANES:
+        yield Text(f"({len(planes) - _MOST_PLANES} more of {len(planes)} planes)", style="dim")
 
 
 def _plane(view: View, plane: _Position) -> Iterator[Text]:
     geometry, spot = view.oracle.pooling.geometry, view.chosen or view.named
-    *rows, columns = (
-        _range(geometry[axis], view.at[axis], spot[axis] if spot else None) for axis in range(-min(2, len(geometry)), 0)
-    )
+    inner = range(-min(2, len(geometry)), 0)
+    *rows, columns = (_range(geometry[axis], view.at[axis], spot[axis] if spot else None) for axis in inner)
     # A window over one axis has a single row, without a number.
     numbers = list(itertools.product(*rows))
     cells = [[_cell(view, (*plane, *row, column)) for column in columns] for row in numbers]
     labels = ["".join(map(str, row)) for row in numbers]
     margin = max(map(len, labels))
-    widths = [
-        max(len(str(column)) + 1, *(len(line[number].plain) for line in cells)) for number, column in enumerate(columns)
-    ]
-    heads = " ".join(f"{column} ".rjust(width) for column, width in zip(columns, widths, strict=True))
-    yield Text(f"{'':{margin}} {heads}".rstrip(), style="dim")
+    heads = [f"{column} " for column in columns]
+    widths = [max(len(head), *(len(line[number].plain) for line in cells)) for number, head in enumerate(heads)]
+    heading = " ".join(head.rjust(width) for head, width in zip(heads, widths, strict=True))
+    yield Text(f"{'':{margin}} {heading}".rstrip(), style="dim")
     for label, line in zip(labels, cells, strict=True):
         text = Text(label.rjust(margin), style="dim")
         for cell, width in zip(line, widths, strict=True):
@@ -118,12 +111,13 @@ def _range(axis: Axis, i: int, spot: int | None) -> range:
     """The positions to draw: the axis with the padding of the window, or those around the window or the spot."""
     taps = _taps(axis, i)
     first, last = min(0, taps[0]), max(axis.size - 1, taps[-1])
-    if axis.size <= WHOLE and last - first < MOST:
+    if axis.size <= _MOST_WHOLE and last - first < _MOST_POSITIONS:
         return range(first, last + 1)
     low, high = taps[0] - 2, taps[-1] + 2
-    if high - low >= MOST:
-        middle = min(max(taps[0] if spot is None else spot, low + MOST // 2), high - MOST // 2)
-        low, high = middle - MOST // 2, middle + MOST // 2
+    half = _MOST_POSITIONS // 2
+    if high - low >= _MOST_POSITIONS:
+        middle = min(max(taps[0] if spot is None else spot, low + half), high - half)
+        low, high = middle - half, middle + half
     return range(max(low, first), min(high, last) + 1)
 
 
@@ -140,15 +134,13 @@ def reference_cell(oracle: Oracle, at: Sequence[int]) -> Iterator[Text]:
     yield Text(f"Y is {pooled.Y[view.at]}, from X{coordinates(pooling.layout.arranged(view.chosen))}{index}")
 
 
-def draw_judgement(
-    oracle: Judged, variant: Variant, translation: Sequence[str], judgement: Judgement
-) -> Iterator[Text]:
-    """The verdict on one variant, with its wrong cells."""
+def draw_judgement(oracle: Judged, variant: Variant, steps: Sequence[str], judgement: Judgement) -> Iterator[Text]:
+    """The verdict on one variant, with its wrong cells; ``steps`` are those of the translation."""
     kinds = ", ".join(kind.value for kind in judgement.kinds)
     style = "green" if judgement.verdict is Verdict.CONFORMS else "red"
     yield Text.assemble((f"{variant.name}: ", "bold"), (judgement.verdict.value, style), f"  {kinds}" if kinds else "")
-    if translation:
-        yield Text(f"  translation: {'; '.join(translation)}")
+    if steps:
+        yield Text(f"  translation: {'; '.join(steps)}")
     for kind in judgement.kinds:
         yield Text(f"  {kind.value}: {DESCRIPTIONS[kind].sentence}")
     for cause in judgement.causes:
@@ -171,8 +163,9 @@ def _wrong_cells(oracle: Oracle, judgement: Judgement) -> Iterator[Text]:
     for place, cells in by_place.items():
         at = _core(place, layout)
         meaning = next((each for each in oracle.meanings if _window(each, at) == cells[0].window), oracle)
-        named = next((_core(cell.got_cell, layout) for cell in cells if cell.got_cell is not None), None)
-        view = View(meaning, at, named)
+        view = View(
+            meaning, at, next((_core(cell.got_cell, layout) for cell in cells if cell.got_cell is not None), None)
+        )
         yield Text("")
         yield Text(f"  {coordinates(place)}  {window_text(cells[0].window)}", style="bold")
         for line in draw(view):

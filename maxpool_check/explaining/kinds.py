@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 
 from maxpool_check.judging.examples import EXAMPLES, Example
@@ -64,9 +62,7 @@ def page() -> str:
 def _grouped() -> list[tuple[str, list[DivergenceKind]]]:
     every = list(DivergenceKind)
     starts = [*map(every.index, _GROUPS.values()), len(every)]
-    return [
-        (heading, every[start:end]) for heading, (start, end) in zip(_GROUPS, itertools.pairwise(starts), strict=True)
-    ]
+    return [(heading, every[starts[number] : starts[number + 1]]) for number, heading in enumerate(_GROUPS)]
 
 
 def _example(example: Example) -> list[str]:

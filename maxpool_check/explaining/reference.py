@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TextIO
 
 import numpy as np
@@ -16,8 +17,7 @@ from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.reporting.tensors import coordinates, planes, window_text
 
-MOST_WINDOWS = 36
-MOST_CELLS = 1024
+MOST_WINDOWS, MOST_CELLS = 36, 1024
 """Larger results are shown only on request."""
 
 
@@ -58,18 +58,19 @@ def _lines(report: ReferenceReport) -> Iterator[str]:
     yield ", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
     if case.erratum:
         yield f"Erratum: {case.erratum.strip()}"
-    layout, geometry = case.resolved.layout, None
-    yield from _tensor("X", case.X, layout, report.everything)
+    geometry = None
+    tensor = partial(_tensor, layout=case.resolved.layout, everything=report.everything)
+    yield from tensor("X", case.X)
     for oracle in oracles:
         if len(oracles) > 1:
             yield f"interpretation {policies_in_which_differ(oracle, oracles)}:"
-        pooled = oracle.pooled.arranged(layout)
+        pooled = oracle.pooled.arranged(case.resolved.layout)
         if oracle.pooling.geometry != geometry:
             geometry = oracle.pooling.geometry
             yield from (f"  D{number}: {axis}" for number, axis in enumerate(geometry, 1))
-            yield from _tensor("Y", pooled.Y, layout, report.everything)
+            yield from tensor("Y", pooled.Y)
         if oracle.pooling.indices and pooled.Indices is not None:
-            yield from _tensor("Indices", pooled.Indices, layout, report.everything)
+            yield from tensor("Indices", pooled.Indices)
         if pooled.empty.any():
             yield f"{int(pooled.empty.sum())} of {pooled.empty.size} windows are empty; Y and Indices are undefined there"
     same = len({oracle.pooling.geometry for oracle in oracles}) == 1

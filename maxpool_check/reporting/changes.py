@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -22,10 +22,9 @@ from maxpool_check.reporting.text import terminal
 from maxpool_check.results.record import AllowedDifference, Cell, Execution, ExitCode
 from maxpool_check.words import plural
 
-IN_FULL = 6
-"""How many groups are shown in full in the terminal; the others take a line each."""
-
+_IN_FULL = 6  # The other groups take a line each in the terminal.
 _STYLES = {Decision.SAFE: "bold green", Decision.REVIEW: "bold yellow", Decision.BLOCK: "bold red", None: "bold red"}
+_SIDE = ("verdict", "kinds", "message", "opset", "digests", "interpretations", "cells", "differences")
 
 
 @dataclass(frozen=True)
@@ -65,14 +64,14 @@ def _comparison(console: Console, comparison: TargetComparison, verbose: bool) -
         style = "red" if group.change in BLOCKING else "yellow"
         cases = plural(len(group.cases), "case")
         console.print(f"[bold {style}]{group.change.value}[/]  {escape(_kinds(group))}  {cases}")
-        if number < IN_FULL or verbose:
+        if number < _IN_FULL or verbose:
             execution = group.smallest.execution
             about = f"{execution.case} ({execution.variant}): {execution.title}"
             console.print(Padding(escape(about), (0, 0, 0, 2), expand=False))
             for line in _details(group.smallest):
                 console.print(f"    {escape(line)}", soft_wrap=True)
             console.print()
-    if len(changed) > IN_FULL and not verbose:
+    if len(changed) > _IN_FULL and not verbose:
         console.print()
     for change, count in counts(comparison.transitions).items():
         if count:
@@ -131,9 +130,8 @@ def _blocks(comparison: TargetComparison) -> Iterator[str]:
     errors = [escaped(" ".join(error.split())) for error in comparison.errors]
     targets = [f"{label}: `{target.name}`, {described(target)}" for label, target in (("old", old), ("new", new))]
     yield bullets([*targets, *errors, *left_out])
-    yield table(
-        ["change", "executions"], [[change, str(count)] for change, count in counts(changes).items() if count], [1]
-    )
+    rows = [[change, str(count)] for change, count in counts(changes).items() if count]
+    yield table(["change", "executions"], rows, right=[1])
     for group in groups(changes):
         execution, cases = group.smallest.execution, plural(len(group.cases), "case")
         yield f"## {group.change.value}: {escaped(_kinds(group))}"
@@ -160,13 +158,10 @@ def write_json(report: ComparisonReport, file: TextIO) -> None:
                 "summary": counts(comparison.transitions),
                 "transitions": [
                     {
-                        "case": transition.execution.case,
-                        "variant": transition.execution.variant,
+                        **_fields(transition.execution, "case", "variant", "title", "origin"),
                         "change": transition.change,
-                        "title": transition.execution.title,
-                        "origin": transition.execution.origin,
-                        "old": _side(transition.old),
-                        "new": _side(transition.new),
+                        "old": transition.old and _fields(transition.old, *_SIDE),
+                        "new": transition.new and _fields(transition.new, *_SIDE),
                     }
                     for transition in comparison.transitions
                 ],
@@ -178,9 +173,8 @@ def write_json(report: ComparisonReport, file: TextIO) -> None:
     file.write(json.dumps(document, indent=1) + "\n")
 
 
-def _side(execution: Execution | None) -> Mapping[str, Any] | None:
-    names = ("verdict", "kinds", "message", "opset", "digests", "interpretations", "cells", "differences")
-    return None if execution is None else {name: msgspec.to_builtins(getattr(execution, name)) for name in names}
+def _fields(execution: Execution, *names: str) -> dict[str, Any]:
+    return {name: msgspec.to_builtins(getattr(execution, name)) for name in names}
 
 
 FORMATS = {"text": write_text, "markdown": write_markdown, "json": write_json}

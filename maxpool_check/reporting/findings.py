@@ -70,13 +70,9 @@ def findings(record: Record) -> list[Finding]:
     for execution in record.executions:
         if execution.verdict in FAULTS and execution.target in faults:
             faults[execution.target].append(execution)
-    return [
-        finding
-        for target, executions in faults.items()
-        for finding in sorted(
-            _grouped(target, executions), key=lambda finding: (finding.is_expected, -len(finding.cases), finding.kinds)
-        )
-    ]
+    result = [finding for target, executions in faults.items() for finding in _grouped(target, executions)]
+    targets = list(faults)
+    return sorted(result, key=lambda each: (targets.index(each.target), each.is_expected, -len(each.cases), each.kinds))
 
 
 def _grouped(target: str, faults: Sequence[Execution]) -> list[Finding]:

@@ -102,11 +102,13 @@ def _blocks(report: HistoryReport) -> Iterator[str]:
         yield f"### {step.old.version} to {step.new.version}"
         changes = [
             [
-                group.change.value, *map(codes, group.kinds), str(len(group.cases)),
-                f"`{group.smallest.execution.case}`",
+                group.change.value,
+                *map(codes, group.kinds),
+                str(len(group.cases)),
+                codes([group.smallest.execution.case]),
             ]
             for group in step.groups
-        ]  # fmt: skip
+        ]
         headings = ["change", "before", "after", "cases", "smallest"]
         yield table(headings, changes, right=[3]) if changes else "No changes."
     if report.skipped:

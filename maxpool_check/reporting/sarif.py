@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote
@@ -32,11 +32,7 @@ def _run(report: RunReport, target: TargetDescription) -> dict[str, Any]:
     for execution in record.executions:
         if execution.target == target.name and execution.verdict == Verdict.ERROR:
             problems.append(f"{execution.case}: {execution.message}")
-    outdated = [
-        f"{entry.id} is {entry.status.value}: {entry.message}"
-        for entry in report.outdated
-        if entry.target == target.name
-    ]
+    outdated = [entry for entry in report.outdated if entry.target == target.name]
     rules = [
         {"id": kind.value, "shortDescription": {"text": about.sentence}, "help": {"text": about.clause}}
         for kind, about in DESCRIPTIONS.items()
@@ -48,7 +44,9 @@ def _run(report: RunReport, target: TargetDescription) -> dict[str, Any]:
             {
                 "executionSuccessful": not problems,
                 "toolExecutionNotifications": _notifications(problems),
-                "toolConfigurationNotifications": _notifications(outdated),
+                "toolConfigurationNotifications": _notifications(
+                    f"{entry.id} is {entry.status}: {entry.message}" for entry in outdated
+                ),
             }
         ],
         "columnKind": "unicodeCodePoints",
@@ -56,7 +54,7 @@ def _run(report: RunReport, target: TargetDescription) -> dict[str, Any]:
     }
 
 
-def _notifications(texts: Sequence[str]) -> list[dict[str, Any]]:
+def _notifications(texts: Iterable[str]) -> list[dict[str, Any]]:
     return [{"level": "error", "message": {"text": text}} for text in texts]
 
 

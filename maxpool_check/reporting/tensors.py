@@ -68,30 +68,25 @@ def window_cells(
     at: Coordinates, window: Sequence[Sequence[int]], layout: Layout = Layout.CHANNELS_FIRST
 ) -> list[Coordinates]:
     """The cells of X in the window of an output cell: its own batch and channel, and the taps inside X."""
-    positions = itertools.product(*window)
-    if layout is Layout.CHANNELS_FIRST:
-        return [(*at[: len(at) - len(window)], *position) for position in positions]
-    batch = at[:1] if layout is Layout.CHANNELS_LAST else ()
-    return [(*batch, *position, at[-1]) for position in positions]
+    batch, channel = layout.sizes(at)[:2]
+    return [layout.arranged((batch, channel, *position)) for position in itertools.product(*window)]
 
 
 def window_text(window: Sequence[Sequence[int]]) -> str:
-    """The window's positions on each spatial axis, ``rows 0-1, columns 2`` in two dimensions."""
-    names = {1: ["position"], 2: ["row", "column"]}.get(len(window), [f"D{axis + 1}" for axis in range(len(window))])
-    return ", ".join(
-        f"{name}{'s' if len(taps) > 1 and not name.startswith('D') else ''} {_taps(taps)}"
-        for name, taps in zip(names, window, strict=True)
-    )
+    """The window's positions on each spatial axis, ``rows 0-1, column 2`` in two dimensions."""
+    if len(window) > 2:
+        return ", ".join(f"D{number} {_taps(taps)}" for number, taps in enumerate(window, 1))
+    names = ["position"] if len(window) == 1 else ["row", "column"]
+    words = [f"{name}s" if len(taps) > 1 else name for name, taps in zip(names, window, strict=True)]
+    return ", ".join(f"{word} {_taps(taps)}" for word, taps in zip(words, window, strict=True))
+
+
+def _taps(taps: Sequence[int]) -> str:
+    if len(taps) > 1 and list(taps) == list(range(taps[0], taps[-1] + 1)):
+        return f"{taps[0]}-{taps[-1]}"
+    return " ".join(map(str, taps)) or "none"
 
 
 def coordinates(at: Sequence[int]) -> str:
     """``[0, 0, 1, 2]``."""
     return f"[{', '.join(map(str, at))}]"
-
-
-def _taps(taps: Sequence[int]) -> str:
-    if not taps:
-        return "none"
-    if len(taps) > 1 and list(taps) == list(range(taps[0], taps[-1] + 1)):
-        return f"{taps[0]}-{taps[-1]}"
-    return " ".join(map(str, taps))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import itertools
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator
@@ -21,9 +20,7 @@ from maxpool_check.reporting.tensors import coordinates, planes, window_cells, w
 from maxpool_check.results.record import Execution, ExitCode, Record, Verdict
 from maxpool_check.words import plural
 
-IN_FULL = 4
-"""How many findings are shown in full; the others take a line each."""
-
+_IN_FULL = 4  # The other findings take a line each.
 _STYLES = {
     Verdict.CONFORMS: "green",
     Verdict.DIVERGES: "red",
@@ -63,7 +60,7 @@ def _render(console: Console, report: RunReport) -> None:
         listed = ", ".join(f"{point} {interpretation}" for point, interpretation in policies.items())
         console.print(f"[dim]{escape(' '.join(specs))}: {escape(listed or 'nothing left open')}[/]", soft_wrap=True)
     console.print()
-    in_full = report.unexpected if report.verbose else report.unexpected[:IN_FULL]
+    in_full = report.unexpected if report.verbose else report.unexpected[:_IN_FULL]
     for finding in in_full:
         _finding(console, finding, report)
     known = [finding for finding in report.findings if finding.is_expected]
@@ -148,14 +145,12 @@ def _others(console: Console, findings: list[Finding], heading: str) -> None:
 
 
 def _errors(console: Console, record: Record) -> None:
-    errors = (execution for execution in record.executions if execution.verdict == Verdict.ERROR)
-    first = list(itertools.islice(errors, 3))
-    for execution in first:
+    errors = [execution for execution in record.executions if execution.verdict == Verdict.ERROR]
+    for execution in errors[:3]:
         console.print(f"[bold red]ERROR[/]  {escape(f'{execution.case} on {execution.target}: {execution.message}')}")
-    more = sum(1 for _ in errors)
-    if more:
-        console.print(f"  ... {len(first) + more} executions failed in total")
-    if first:
+    if len(errors) > 3:
+        console.print(f"  ... {len(errors)} executions failed in total")
+    if errors:
         console.print()
 
 

@@ -71,11 +71,8 @@ def _cell(meaning: Oracle, oracle: Oracle, variant: Variant, at: tuple[int, ...]
     selected = [candidates[name] for name in variant.outputs]
     if all(len(values) == 1 for values in selected):
         return dict(zip(variant.outputs, map(tuple, selected), strict=True))
-    outputs = {
-        name: value.copy()
-        for name, value in (("Y", meaning.pooled.Y), ("Indices", meaning.pooled.Indices))
-        if value is not None
-    }
+    pooled = {"Y": meaning.pooled.Y, "Indices": meaning.pooled.Indices}
+    outputs = {name: value.copy() for name, value in pooled.items() if value is not None}
     right: dict[str, dict[int, np.generic]] = {name: {} for name in variant.outputs}
     for values in itertools.product(*selected):
         for name, value in zip(variant.outputs, values, strict=True):

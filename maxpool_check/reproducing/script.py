@@ -219,12 +219,11 @@ def _compared(reproduced: Reproduced) -> list[str]:
 
 def _array(X: np.ndarray) -> str:
     shape = ", ".join(map(str, X.shape))
-    flat = X.reshape(-1)
-    name = X.dtype.name
+    flat, name = X.reshape(-1), X.dtype.name
     if not is_float(X.dtype):
         return f'np.array([{_numbers(flat)}], "{name}").reshape({shape})'
-    read = np.array([float(value) for value in flat], np.float64).astype(X.dtype)
-    if (bits(read) == bits(flat)).all():
+    parsed = np.array([float(value) for value in flat], np.float64).astype(X.dtype)
+    if (bits(parsed) == bits(flat)).all():
         return f'np.array([{_numbers(flat)}], "{name}").reshape({shape})'
     # A NaN with a payload.
     return f'np.array({bits(flat).tolist()}, "{bits(flat).dtype.name}").view("{name}").reshape({shape})'

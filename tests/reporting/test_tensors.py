@@ -56,4 +56,4 @@ def test_channels_last_are_shown_plane_by_plane_too():
     ]
     assert planes(list("abcd"), (2, 1, 2), layout=Layout.IMAGE) == ["[:, :, 0]", " a", " c", "[:, :, 1]", " b", " d"]
     assert window_cells((1, 0, 0, 2), [[0, 1], [3]], Layout.CHANNELS_LAST) == [(1, 0, 3, 2), (1, 1, 3, 2)]
-    assert window_cells((0, 0, 2), [[0, 1], [3]], "image") == [(0, 3, 2), (1, 3, 2)]
+    assert window_cells((0, 0, 2), [[0, 1], [3]], Layout.IMAGE) == [(0, 3, 2), (1, 3, 2)]
