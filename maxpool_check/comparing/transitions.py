@@ -73,7 +73,7 @@ def transitions(
     """Every execution of either target, in the order of the records.
 
     Raises :class:`Incomparable` if a case differs between the records or its document is interpreted differently;
-    ``intersection`` leaves out such cases: see :func:`left_out`.
+    ``intersection`` leaves out such executions.
     """
     pairs = _pairs(old, new, old_target, new_target)
     differing = _differences(old, new, pairs)
@@ -81,12 +81,6 @@ def transitions(
         reasons = list(dict.fromkeys(differing.values()))
         raise Incomparable("; ".join([*reasons[:3], *([f"{len(reasons) - 3} more"] if len(reasons) > 3 else [])]))
     return [Transition(change(*pair), *pair) for key, pair in pairs.items() if key not in differing]
-
-
-def left_out(old: Record, new: Record, old_target: str, new_target: str) -> list[str]:
-    """The cases that differ between the records, or whose document is interpreted differently."""
-    differing = _differences(old, new, _pairs(old, new, old_target, new_target))
-    return list(dict.fromkeys(case for case, _ in differing))
 
 
 def _pairs(old: Record, new: Record, old_target: str, new_target: str) -> _Pairs:

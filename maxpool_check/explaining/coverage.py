@@ -17,7 +17,7 @@ _MOST_BINS, _MOST_PAIRS, _MOST_GROUPS = 20, 5, 10
 
 @dataclass(frozen=True)
 class CoverageReport:
-    """The coverage of documents by one target, None if it could not be started; ``strength``: factors at a time."""
+    """The coverage of documents by one target, None if it did not start; ``strength``: factors at a time."""
 
     target: TargetDescription | None
     documents: Sequence[DocumentCoverage]

@@ -73,24 +73,18 @@ def runtime(profile: TargetProfile) -> ScriptRuntime:
     options = {key: value for key, value in profile.name.options.items() if key != "python"}
     session = f"providers={json.dumps([target.provider])}"
     if target.provider != DEFAULT_PROVIDER or options:
-        call += [
-            "options = onnxruntime.SessionOptions()",
-            'options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")',
-        ]
+        call.append("options = onnxruntime.SessionOptions()")
         session = f"options, providers=[({json.dumps(target.provider)}, {json.dumps(options)})], enable_fallback=0"
-    if target.provider == DEFAULT_PROVIDER and options:
-        call = ["options = onnxruntime.SessionOptions()"]
+    if target.provider != DEFAULT_PROVIDER:
+        call.append('options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")')
     if plugged:
         requirements.append(f"onnxruntime=={plugged}")
-        module = target.distribution.replace("-", "_")
+        module, provider = target.distribution.replace("-", "_"), json.dumps(target.provider)
         imports.append(f"import {module}")
         call += [
-            f"if all(device.ep_name != {json.dumps(target.provider)} for device in onnxruntime.get_ep_devices()):",
-            (
-                f"    onnxruntime.register_execution_provider_library({json.dumps(target.provider)}, "
-                f"{module}.get_library_path())"
-            ),
-            f"devices = [d for d in onnxruntime.get_ep_devices() if d.ep_name == {json.dumps(target.provider)}]",
+            f"if all(device.ep_name != {provider} for device in onnxruntime.get_ep_devices()):",
+            f"    onnxruntime.register_execution_provider_library({provider}, {module}.get_library_path())",
+            f"devices = [d for d in onnxruntime.get_ep_devices() if d.ep_name == {provider}]",
             f"options.add_provider_for_devices(devices[:1], {json.dumps(options)})",
         ]
         session = "options"

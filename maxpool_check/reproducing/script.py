@@ -41,10 +41,7 @@ class Reproduced:
     @property
     def request(self) -> Request:
         """The request that the target received."""
-        return self._request_of(self.variant)
-
-    def _request_of(self, variant: Variant) -> Request:
-        request = self.case_run.results[variant].request
+        request = self.case_run.results[self.variant].request
         assert request is not None, "a variant that diverges was executed"
         return request
 
@@ -64,7 +61,7 @@ class Reproduced:
         if DivergenceKind.Y_DEPENDS_ON_INDICES not in self.kinds:
             return None
         (other,) = (each for pair in PAIRS for each in pair if self.variant in pair and each is not self.variant)
-        return self._request_of(other)
+        return Reproduced(self.case_run, other).request
 
 
 def script(reproduced: Reproduced, runtime: ScriptRuntime, python: str, seconds: float) -> str:
@@ -87,6 +84,10 @@ def script(reproduced: Reproduced, runtime: ScriptRuntime, python: str, seconds:
         'Exit codes: 1 if it occurs, 0 if it is fixed, 125 if the script cannot tell."""',
         "import signal, subprocess, sys" if dies else "import sys",
     ]
+    control = []
+    if request.model and not reproduced.variant.in_domain:
+        # Without it a refusal would be no evidence about this MaxPool.
+        control = [f"    run({_smallest(request.model)}, np.zeros((1, 1, 1), 'float32'))"]
     running = [
         "def run(model, X):",
         *(f"    {line}" for line in runtime.call),
@@ -94,14 +95,13 @@ def script(reproduced: Reproduced, runtime: ScriptRuntime, python: str, seconds:
         "try:",
         f"    import numpy as np{', onnxruntime' if 'import onnxruntime' in runtime.imports else ''}",
         *(f"    {line}" for line in runtime.imports if line != "import onnxruntime"),
-        *([f"    run({_smallest(request.model)}, np.zeros((1, 1, 1), 'float32'))"] if _has_control(reproduced) else []),
+        *control,
         "except Exception as error:",
         '    sys.exit(print("cannot be run:", error) or 125)',
         *(_child(seconds) if dies else []),
     ]
     data = _data(reproduced)
-    names = json.dumps(request.outputs)
-    got = f"dict(zip({names}, run(MODEL, X)))"
+    got = f"dict(zip({json.dumps(request.outputs)}, run(MODEL, X)))"
     judging = [
         "try:",
         f"    got, other = {got}, run(OTHER, X)[0]" if other else f"    got = {got}",
@@ -126,17 +126,12 @@ def _models(reproduced: Reproduced, runtime: ScriptRuntime) -> list[str]:
 
 def _smallest(model: bytes) -> str:
     """The smallest MaxPool in the operator set of a model."""
-    read = onnx.load_from_string(model)
-    version = read.opset_import[0].version
+    loaded = onnx.load_from_string(model)
+    version = loaded.opset_import[0].version
     return (
-        f"""'<ir_version: {read.ir_version}, opset_import: ["" : {version}]> smallest (float[1,1,1] X) => """
+        f"""'<ir_version: {loaded.ir_version}, opset_import: ["" : {version}]> smallest (float[1,1,1] X) => """
         """(float[A,B,C] Y) {Y = MaxPool <kernel_shape = [1]> (X)}'"""
     )
-
-
-def _has_control(reproduced: Reproduced) -> bool:
-    """Whether the smallest MaxPool runs first: without it a refusal would be no evidence about this one."""
-    return bool(reproduced.request.model) and not reproduced.variant.in_domain
 
 
 def _text(model: bytes) -> str:
@@ -173,13 +168,12 @@ def _data(reproduced: Reproduced) -> list[str]:
     right = list({outputs["Y"].shape: outputs for outputs in reversed(results)}.values())
     forms = [{name: (output.dtype, output.shape) for name, output in outputs.items()} for outputs in right]
     cells = [
-        f"{{{', '.join(f'{json.dumps(name)}: {_cells(output)}' for name, output in outputs.items())}}}"
-        for outputs in right
+        ", ".join(f"{json.dumps(name)}: {_cells(output)}" for name, output in outputs.items()) for outputs in right
     ]
     return [
         *lines,
         f"FORMS = {forms}",
-        f"RIGHT = [{', '.join(cells)}]  # the values that are right in each cell",
+        f"RIGHT = [{', '.join(f'{{{text}}}' for text in cells)}]  # the values that are right in each cell",
         f"WINDOWS = {json.dumps(windows(oracle, reproduced.layout))}  # of the cells, on X without its padding",
     ]
 

@@ -132,7 +132,7 @@ def backend(folder, tmp_path, *, passes):
         ("hangs", "small:one-column", "got -14"),
         ("forgets_its_shape", "small:ordinary", "int32"),
         ("gives_nothing", "small:ordinary", "object"),
-        ("gives_three", "small:ordinary", "3 values came back"),
+        ("gives_three", "small:ordinary", "3 values returned"),
         ("talks", "small:ordinary", None),
         ("right", "small:ordinary", None),
         ("right", "small:empty", None),
