@@ -45,7 +45,7 @@ _INTRODUCTION = (
 
 
 def write(cases: Sequence[Case], file: TextIO) -> None:
-    """Write the page. The tagged cases with one id ask every document the same; cases with an erratum show a mistake."""
+    """Write the page. Tagged cases with the same id test the same point; cases with an erratum show a mistake."""
     blocks = ["# The documents side by side", _INTRODUCTION]
     topics: dict[str, list[Case]] = defaultdict(list)
     for case in cases:

@@ -100,7 +100,7 @@ def _main_kinds(execution: Execution, frequency: Mapping[str, int]) -> frozenset
         most_frequent = max(causes, key=lambda kind: frequency[kind])
         kinds -= set(causes)
         kinds.add(most_frequent if frequency[most_frequent] >= 2 * frequency[causes[0]] else causes[0])
-    # That a wrong Y depends on something is no defect of its own.
+    # That a wrong Y depends on something is no separate defect.
     independent = {kind for kind in kinds if "-depends-on-" not in kind and "-depend-on-" not in kind}
     return frozenset(independent or kinds)
 

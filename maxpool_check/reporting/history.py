@@ -101,12 +101,7 @@ def _blocks(report: HistoryReport) -> Iterator[str]:
     for step in report.steps:
         yield f"### {step.old.version} to {step.new.version}"
         changes = [
-            [
-                group.change.value,
-                *map(codes, group.kinds),
-                str(len(group.cases)),
-                codes([group.smallest.execution.case]),
-            ]
+            [group.change.value, *map(codes, group.kinds), str(len(group.cases)), f"`{group.smallest.execution.case}`"]
             for group in step.groups
         ]
         headings = ["change", "before", "after", "cases", "smallest"]

@@ -48,9 +48,7 @@ def state(report: RunReport) -> list[str]:
     if label == "INCOMPLETE":
         result = "incomplete: some executions failed"
     strong = "" if label == "AS EXPECTED" else "**"
-    outdated = [
-        f"**{entry.status.value}** on {entry.target}: `{entry.id}`, {entry.message}" for entry in report.outdated
-    ]
+    outdated = [f"**{entry.status}** on {entry.target}: `{entry.id}`, {entry.message}" for entry in report.outdated]
     return [
         f"{plural(cases, 'case')}, {plural(executions, 'execution')}. {strong}{result[0].upper()}{result[1:]}.{strong}",
         bullets([*report.problems, *outdated]),
@@ -144,7 +142,6 @@ def _overview(findings: Sequence[Finding]) -> str:
 
 
 def _known(report: RunReport, target: str) -> list[str]:
-    """The reasons of the known divergences."""
     reasons: dict[str, list[str]] = defaultdict(list)
     for entry in report.known:
         if entry.target == target and entry.status is not KnownStatus.NOT_EXECUTED:
@@ -208,8 +205,8 @@ def _input(execution: Execution) -> list[str]:
         cells = execution.cells[:1]
         marked = [at for cell in cells for at in window_cells(cell.at, cell.window, execution.layout)]
         name = f"{cells[0].output}{coordinates(cells[0].at)}" if cells else ""
-        blocks.append(f"X, with the window of {name} in brackets:" if marked else "X:")
-        blocks.append(fenced(planes(data.values, data.shape, marked, execution.layout)))
+        heading = f"X, with the window of {name} in brackets:" if marked else "X:"
+        blocks += [heading, fenced(planes(data.values, data.shape, marked, execution.layout))]
     if execution.clauses:
         blocks.append(f"Clauses: {codes(execution.clauses)}.")
     if execution.erratum:

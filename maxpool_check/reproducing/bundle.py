@@ -14,7 +14,6 @@ from pathlib import Path
 from onnx import numpy_helper
 
 from maxpool_check.corpus.writing import case_file
-from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reproducing.accepted import expected
 from maxpool_check.reproducing.issue import issue
@@ -26,7 +25,7 @@ from maxpool_check.targets.session import TargetSession
 SECONDS = 300.0
 """How long a script may take, in seconds, besides the time limit of the target."""
 
-_FILES = {"repro.py", "model.onnx", "test_data_set_0", "case.yaml", "ISSUE.md"}
+_FILES = {"repro.py", "model.onnx", "test_data_set_0", "case.yaml", "ISSUE.md", "__pycache__"}
 
 
 class NotReproduced(RuntimeError):
@@ -49,9 +48,7 @@ def is_free(folder: Path) -> bool:
     names = {path.name for path in folder.iterdir()}
     script_path = folder / "repro.py"
     text = script_path.read_text(encoding="utf-8", errors="replace") if script_path.is_file() else ""
-    others = [
-        name for name in names - _FILES - {"__pycache__"} if f"from {name.removesuffix('.py')} import" not in text
-    ]
+    others = [name for name in names - _FILES if f"from {name.removesuffix('.py')} import" not in text]
     return not names or (MARK in text and not others)
 
 
@@ -107,9 +104,7 @@ def _try(reproduced: Reproduced, seconds_of_target: float, runtime: ScriptRuntim
     else:
         # Only the author of a kernel knows its requirements, so the script runs where the kernel ran.
         python, tried_with = sys.executable, "the environment of maxpool-check"
-    seconds = SECONDS + (
-        seconds_of_target if {DivergenceKind.CRASH, DivergenceKind.TIMEOUT} & {*reproduced.kinds} else 0
-    )
+    seconds = SECONDS + (seconds_of_target if reproduced.dies else 0)
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, folder / "environment", ignore_errors=True)
         try:

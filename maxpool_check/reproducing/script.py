@@ -28,8 +28,6 @@ MOST_CELLS = 1024
 MOST_LINES = 40
 """The most lines of a script, without those of its provider."""
 
-_DIES = {DivergenceKind.CRASH, DivergenceKind.TIMEOUT}
-
 
 @dataclass(frozen=True, eq=False)
 class Reproduced:
@@ -49,6 +47,11 @@ class Reproduced:
     def kinds(self) -> tuple[DivergenceKind, ...]:
         """The kinds of divergence that it shows."""
         return self.case_run.judgements[self.variant].kinds
+
+    @property
+    def dies(self) -> bool:
+        """Whether the target's process dies."""
+        return DivergenceKind.CRASH in self.kinds or DivergenceKind.TIMEOUT in self.kinds
 
     @property
     def layout(self) -> Layout:
@@ -74,7 +77,7 @@ def script(reproduced: Reproduced, runtime: ScriptRuntime, python: str, seconds:
     if cells > MOST_CELLS:
         raise CannotWrite(f"a script would have to list {cells} cells; the most is {MOST_CELLS}")
     kinds = ", ".join(kind.value for kind in reproduced.kinds)
-    dies = bool(_DIES & {*reproduced.kinds})
+    dies = reproduced.dies
     head = [
         "# /// script",
         f'# requires-python = "{python}"',
