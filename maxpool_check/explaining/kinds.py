@@ -8,7 +8,7 @@ from maxpool_check.judging.examples import EXAMPLES, Example
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reporting.markup import fenced, joined
-from maxpool_check.reporting.tensors import planes
+from maxpool_check.reporting.tensors import described
 from maxpool_check.results.outcomes import Crashed, RefusedByTarget, Returned, TimedOut
 
 _GROUPS = {
@@ -31,10 +31,11 @@ finds in each example exactly the kind above it. `maxpool-check explain --format
 def listed() -> str:
     """All kinds, a line each."""
     width = max(len(kind.value) for kind in DivergenceKind)
-    lines = []
-    for heading, kinds in _grouped():
-        lines += ["", heading, *[f"  {kind.value:{width}}  {DESCRIPTIONS[kind].sentence}" for kind in kinds]]
-    return "\n".join([*lines[1:], "", "maxpool-check explain KIND shows an example."]) + "\n"
+    blocks = [
+        "\n".join([heading, *(f"  {kind.value:{width}}  {DESCRIPTIONS[kind].sentence}" for kind in kinds)])
+        for heading, kinds in _grouped()
+    ]
+    return joined([*blocks, "maxpool-check explain KIND shows an example."]) + "\n"
 
 
 def explained(kind: DivergenceKind) -> str:
@@ -69,22 +70,24 @@ def _example(example: Example) -> list[str]:
     oracle, variant = example.oracle, example.variant
     settings = ", ".join(f"{name}={value}" for name, value in example.attributes.items())
     interpretations = "".join(f"  {point}: {interpretation}" for point, interpretation in example.policies.items())
-    lines = [f"{example.spec}, {variant.name}: {settings}{interpretations}", *_tensor("X", example.tensor)]
+    lines = [f"{example.spec}, {variant.name}: {settings}{interpretations}", *described("X", example.tensor)]
     if isinstance(oracle, Oracle):
         expected = {"Y": oracle.pooled.Y, "Indices": oracle.pooled.Indices}
         for name in variant.outputs:
-            lines += _tensor(f"Expected {name}", expected[name])
+            tensor = expected[name]
+            assert tensor is not None
+            lines += described(f"Expected {name}", tensor)
     else:
         lines.append(f"Expected: a refusal: {oracle.message}")
     if example.base is not None:
         base = variant.base.name if variant.variation else "indices"
         for name in variant.outputs:
             values = np.array(example.base[name])
-            lines += _tensor(f"{name} of {base}", values.reshape((1,) * (4 - values.ndim) + values.shape))
+            lines += described(f"{name} of {base}", values.reshape((1,) * (4 - values.ndim) + values.shape))
     match example.came:
         case Returned(outputs):
             for name, value in outputs.items():
-                lines += _tensor(f"Actual {name}", value)
+                lines += described(f"Actual {name}", value)
             lines += [f"{name} missing" for name in variant.outputs if name not in outputs]
         case RefusedByTarget(status, message):
             lines.append(f"Actual: refused, {status}: {message}")
@@ -93,9 +96,3 @@ def _example(example: Example) -> list[str]:
         case TimedOut(seconds):
             lines.append(f"Actual: no result within {seconds:g} s")
     return lines
-
-
-def _tensor(name: str, tensor: np.ndarray | None) -> list[str]:
-    assert tensor is not None
-    cells = planes([str(value) for value in tensor.reshape(-1)], tensor.shape)
-    return [f"{name} {tensor.dtype.name}{list(tensor.shape)}", *(f"  {line}".rstrip() for line in cells)]

@@ -15,7 +15,7 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference import definition
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.reporting.tensors import coordinates, planes, window_text
+from maxpool_check.reporting.tensors import coordinates, described, window_text
 
 MOST_WINDOWS, MOST_CELLS = 36, 1024
 """Larger results are shown only on request."""
@@ -94,13 +94,10 @@ def _windows(oracle: Oracle, everything: bool) -> Iterator[str]:
             yield f"  {where}  {window_text(window)}: {values or 'no cell of X'}"
 
 
-def _tensor(name: str, tensor: np.ndarray, layout: Layout, everything: bool) -> Iterator[str]:
-    yield f"{name} {tensor.dtype.name}{list(tensor.shape)}"
+def _tensor(name: str, tensor: np.ndarray, layout: Layout, everything: bool) -> list[str]:
     if tensor.size > MOST_CELLS and not everything:
-        yield f"  {tensor.size} cells; --all shows them"
-    else:
-        cells = [str(value) for value in tensor.reshape(-1)]
-        yield from (f"  {line}" for line in planes(cells, tensor.shape, layout=layout))
+        return [f"{name} {tensor.dtype.name}{list(tensor.shape)}", f"  {tensor.size} cells; --all shows them"]
+    return described(name, tensor, layout)
 
 
 def write_json(report: ReferenceReport, file: TextIO) -> None:

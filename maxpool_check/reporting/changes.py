@@ -15,7 +15,7 @@ from rich.padding import Padding
 
 from maxpool_check.comparing.gate import BLOCKING, Decision, TargetComparison, worst
 from maxpool_check.comparing.transitions import Change, Transition, TransitionGroup, counts, groups
-from maxpool_check.reporting.markdown import described
+from maxpool_check.reporting.markdown import software
 from maxpool_check.reporting.markup import bullets, codes, escaped, fenced, folded, joined, table
 from maxpool_check.reporting.tensors import coordinates
 from maxpool_check.reporting.text import terminal
@@ -128,7 +128,7 @@ def _blocks(comparison: TargetComparison) -> Iterator[str]:
     yield f"**{escaped(str(comparison))}**"
     left_out = [f"left out: {codes(comparison.left_out)}"] if comparison.left_out else []
     errors = [escaped(" ".join(error.split())) for error in comparison.errors]
-    targets = [f"{label}: `{target.name}`, {described(target)}" for label, target in (("old", old), ("new", new))]
+    targets = [f"{label}: `{target.name}`, {software(target)}" for label, target in (("old", old), ("new", new))]
     yield bullets([*targets, *errors, *left_out])
     rows = [[change, str(count)] for change, count in counts(changes).items() if count]
     yield table(["change", "executions"], rows, right=[1])

@@ -119,13 +119,12 @@ def _setting(record: Record) -> str:
 def _target(target: TargetDescription) -> str:
     options = ", ".join(f"{key}={value}" for key, value in target.session_options.items())
     opsets = f", loads operator sets up to {target.newest_opset}" if target.newest_opset is not None else ""
-    return f"`{target.name}`: {described(target)}{opsets}" + (f"; {options}" if options else "")
+    return f"`{target.name}`: {software(target)}{opsets}" + (f"; {options}" if options else "")
 
 
-def described(target: TargetDescription) -> str:
+def software(target: TargetDescription) -> str:
     """The distribution, version, provider, Python and numpy of a target."""
-    software = f"{target.distribution} {target.version}, {target.provider}"
-    return f"{software}, Python {target.python}, numpy {target.numpy}"
+    return f"{target.distribution} {target.version}, {target.provider}, Python {target.python}, numpy {target.numpy}"
 
 
 def _overview(findings: Sequence[Finding]) -> str:

@@ -6,6 +6,8 @@ import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 
+import numpy as np
+
 from maxpool_check.reference.layout import Layout
 
 Coordinates = tuple[int, ...]
@@ -41,6 +43,12 @@ def planes(
         lines += _plane(texts, at, {axis: shape[axis] for axis in inner}, marked)
     rest = len(every) - len(selected)
     return [*lines, f"({rest} more of {len(every)} planes)"] if selected and rest else lines
+
+
+def described(name: str, tensor: np.ndarray, layout: Layout = Layout.CHANNELS_FIRST) -> list[str]:
+    """The lines of a tensor, with its name, dtype and shape."""
+    cells = planes([str(value) for value in tensor.reshape(-1)], tensor.shape, layout=layout)
+    return [f"{name} {tensor.dtype.name}{list(tensor.shape)}", *(f"  {line}" for line in cells)]
 
 
 def _axes(layout: Layout, rank: int) -> list[int]:
