@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from maxpool_check.reporting.markdown import escaped, table
+from maxpool_check.reporting.markup import escaped, table
 from maxpool_check.results.record import Execution, Record, Verdict
 from maxpool_check.results.storage import read
 from tests.conftest import ROOT
@@ -52,8 +52,8 @@ def theme(execution: Execution) -> str:
     return file.removesuffix("-sonnx") if folder == "edge" or not folder else folder
 
 
-def render(records: Mapping[str, Record]) -> list[str]:
-    """The lines of two tables: the targets, and the targets by theme. ``records`` by the file name of their report."""
+def render(records: Mapping[str, Record]) -> str:
+    """Two tables: the targets, and the targets by theme. ``records`` by the file name of their report."""
     rows: list[list[str]] = []
     columns: list[dict[str, list[Execution]]] = []
     for report, record in records.items():
@@ -75,10 +75,8 @@ def render(records: Mapping[str, Record]) -> list[str]:
     themes = sorted({name for by_theme in columns for name in by_theme})
     body = [[f"`{name}`", *[cell(by_theme.get(name, ())) for by_theme in columns]] for name in themes]
     numbers = [str(number) for number in range(1, len(columns) + 1)]
-    return [
-        *table(heads, rows, right=[0, *range(6, len(heads))]), "",
-        *table(["theme", *numbers], body, right=range(1, len(columns) + 1)),
-    ]  # fmt: skip
+    targets = table(heads, rows, right=[0, *range(6, len(heads))])
+    return f"{targets}\n\n{table(['theme', *numbers], body, right=range(1, len(columns) + 1))}"
 
 
 def counts(executions: Collection[Execution]) -> list[str]:
@@ -94,8 +92,8 @@ def cell(executions: Collection[Execution]) -> str:
 
 def with_matrix(text: str) -> str:
     """A page with its matrix made again from the committed records."""
-    lines = "\n".join(render({f"{name_of(path)}.md": record_at(path) for path in RECORDS}))
-    return SECTION.sub(lambda match: f"{match[1]}\n{lines}\n\n{match[2]}", text)
+    tables = render({f"{name_of(path)}.md": record_at(path) for path in RECORDS})
+    return SECTION.sub(lambda match: f"{match[1]}\n{tables}\n\n{match[2]}", text)
 
 
 if __name__ == "__main__":

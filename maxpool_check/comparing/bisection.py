@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -23,15 +24,14 @@ class Boundary(Generic[_T]):
 class Bisection(Generic[_T]):
     """A search over releases in ascending order.
 
-    ``test`` gives the result of the release at a position, or None if it cannot be tested: such a position is skipped.
-    Every position is tested once.
+    ``test`` gives the result of the release at a position, None to skip it; it is called once for a position.
     """
 
     size: int
     test: Callable[[int], _T | None]
     results: dict[int, _T | None] = field(default_factory=dict)
     linear: bool = False
-    """Whether all of them had to be tested."""
+    """Whether every position had to be tested."""
 
     def boundaries(self) -> list[Boundary[_T]]:
         """The positions where the result changes. Usually one; none if nothing changes.
@@ -47,7 +47,7 @@ class Bisection(Generic[_T]):
             if self._is_only(boundary, low, high):
                 return [boundary]
         self.linear = True
-        return list(self._all())
+        return self._all()
 
     def _result(self, position: int) -> _T | None:
         if position not in self.results:
@@ -81,12 +81,8 @@ class Bisection(Generic[_T]):
         same_right = right is None or self.results[right] == boundary.after
         return same_left and same_right and self.results[high] == boundary.after
 
-    def _all(self) -> Iterator[Boundary[_T]]:
-        last: tuple[int, _T] | None = None
-        for position in range(self.size):
-            result = self._result(position)
-            if result is None:
-                continue
-            if last is not None and last[1] != result:
-                yield Boundary(last[0], position, last[1], result)
-            last = position, result
+    def _all(self) -> list[Boundary[_T]]:
+        results = [(position, self._result(position)) for position in range(self.size)]
+        tested = [(position, result) for position, result in results if result is not None]
+        pairs = itertools.pairwise(tested)
+        return [Boundary(last, first, old, new) for (last, old), (first, new) in pairs if old != new]

@@ -8,28 +8,25 @@ from dataclasses import dataclass
 from maxpool_check.corpus.case import Case
 from maxpool_check.results.record import Execution
 
-MOST_IDS = 10
-"""Ids listed in a sentence."""
+_MOST_IDS = 10  # In a sentence.
 
 
 @dataclass(frozen=True)
 class CorpusDifference:
-    """Ids of cases: ``missing`` are in the corpus alone, ``changed`` have other digests, ``removed`` are in the record alone."""
+    """Ids of cases: those only in the corpus, those with other digests, and those only in the record."""
 
     missing: tuple[str, ...]
     changed: tuple[str, ...]
     removed: tuple[str, ...]
 
     def __str__(self) -> str:
-        parts = [
-            f"{len(ids)} {words}: {', '.join(ids[:MOST_IDS])}{' ...' if len(ids) > MOST_IDS else ''}"
-            for ids, words in (
-                (self.missing, "not in the record"),
-                (self.changed, "changed since the record"),
-                (self.removed, "in the record only"),
-            )
-            if ids
-        ]
+        groups = (("not in the record", self.missing), ("changed since the record", self.changed))
+        parts = []
+        for words, ids in (*groups, ("in the record only", self.removed)):
+            if ids:
+                parts.append(
+                    f"{len(ids)} {words}: {', '.join(ids[:_MOST_IDS])}{' ...' if len(ids) > _MOST_IDS else ''}"
+                )
         return "; ".join(parts) or "the record holds every case as it is"
 
 

@@ -21,61 +21,50 @@ def entries_for(
 ) -> list[KnownDivergence]:
     """An entry for every group of cases that diverge alike on a target and that no entry expects.
 
-    Each binds exact cases, exact kinds, the variants that show them, and the version that was tested. ``kind``: only
-    those that show it.
+    Each binds exact cases, exact kinds, the variants that show them, and the version that was tested. ``kind`` selects
+    the groups that show it.
     """
     ids = {entry.id for entry in known}
     entries: list[KnownDivergence] = []
     for target in record.header.targets:
-        selector = _selector(target)
+        selector, covering = _selector(target), _covering(known, target)
+        unexpected: dict[str, dict[Variant, _Kinds]] = {}
+        for execution in _faults(record, target):
+            if not any(_expects(entry, execution) for entry in covering):
+                by_variant = unexpected.setdefault(execution.case, {})
+                by_variant[variant_named(execution.variant)] = frozenset(map(DivergenceKind, execution.kinds))
         groups: dict[tuple[_Kinds, tuple[Variant, ...]], list[str]] = {}
-        for case, by_variant in _unexpected(record, target, known).items():
+        for case, by_variant in unexpected.items():
             for kinds, variants in _alike(by_variant):
                 if kind is None or DivergenceKind(kind) in kinds:
                     groups.setdefault((kinds, variants), []).append(case)
         for (kinds, variants), cases in groups.items():
             name = _unused("-".join([selector.distribution, *sorted(each.value for each in kinds)]), ids)
             ids.add(name)
-            entries.append(
-                KnownDivergence(
-                    id=name, when=selector, cases=tuple(cases), kinds=kinds, reason=reason, variants=frozenset(variants)
-                )
-            )
+            entry = KnownDivergence(name, selector, tuple(cases), kinds, reason, variants=frozenset(variants))
+            entries.append(entry)
     return entries
 
 
 def never_matching(known: Sequence[KnownDivergence], records: Iterable[Record]) -> list[KnownDivergence]:
-    """The entries about some target of the records that no execution of theirs shows."""
-    matched: dict[str, bool] = {}
+    """The entries about some target of the records that no execution on it shows."""
+    covering, matching = set(), set()
     for record in records:
         for target in record.header.targets:
-            faults = [
-                execution
-                for execution in record.executions
-                if execution.target == target.name and execution.verdict in FAULTS
-            ]
+            faults = _faults(record, target)
             for entry in _covering(known, target):
-                matches = any(_expects(entry, execution) for execution in faults)
-                matched[entry.id] = matched.get(entry.id, False) or matches
-    return [entry for entry in known if matched.get(entry.id) is False]
+                covering.add(entry.id)
+                if any(_expects(entry, execution) for execution in faults):
+                    matching.add(entry.id)
+    return [entry for entry in known if entry.id in covering - matching]
 
 
 def _covering(known: Iterable[KnownDivergence], target: TargetDescription) -> list[KnownDivergence]:
     return [entry for entry in known if entry.when.covers(target.distribution, target.version, target.provider)]
 
 
-def _unexpected(
-    record: Record, target: TargetDescription, known: Sequence[KnownDivergence]
-) -> dict[str, dict[Variant, _Kinds]]:
-    """The kinds of the faults on a target that no entry expects, by case and variant."""
-    entries = _covering(known, target)
-    faults: dict[str, dict[Variant, _Kinds]] = {}
-    for execution in record.executions:
-        is_fault = execution.target == target.name and execution.verdict in FAULTS
-        if is_fault and not any(_expects(entry, execution) for entry in entries):
-            by_variant = faults.setdefault(execution.case, {})
-            by_variant[variant_named(execution.variant)] = frozenset(map(DivergenceKind, execution.kinds))
-    return faults
+def _faults(record: Record, target: TargetDescription) -> list[Execution]:
+    return [each for each in record.executions if each.target == target.name and each.verdict in FAULTS]
 
 
 def _expects(entry: KnownDivergence, execution: Execution) -> bool:
@@ -94,9 +83,10 @@ def _selector(target: TargetDescription) -> TargetSelector:
     provider = "" if target.provider in DEFAULT_PROVIDERS else f" @{target.provider}"
     try:
         Version(target.version)
+        version = f" =={target.version}"
     except InvalidVersion:
-        return TargetSelector.parse(f"{canonicalize_name(target.distribution)}{provider}")
-    return TargetSelector.parse(f"{canonicalize_name(target.distribution)} =={target.version}{provider}")
+        version = ""
+    return TargetSelector.parse(f"{canonicalize_name(target.distribution)}{version}{provider}")
 
 
 def _unused(base: str, ids: set[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from maxpool_check.comparing.transitions import Change, Transition, left_out, transitions
+from maxpool_check.comparing.transitions import Change, Transition, transitions
 from maxpool_check.results.record import ExitCode, Record, TargetDescription, Verdict
 from maxpool_check.words import plural
 
@@ -30,7 +30,7 @@ class Decision(str, Enum):
 
 @dataclass(frozen=True)
 class GateResult:
-    """The decision and its reason. ``compared`` is the number of executions on both sides."""
+    """The decision and its reason; ``compared`` is the number of executions on both sides."""
 
     decision: Decision
     compared: int
@@ -46,11 +46,9 @@ def decide(changes: Sequence[Transition], blocking: Collection[Change] = BLOCKIN
     total = sum(counts.values()) - counts[Change.NOT_COMPARED]
     # What only one side executed is no comparison.
     compared = total - counts[Change.MISSING] - counts[Change.ADDED]
+    observed = [change for change in Change if counts[change] and change not in UNOBSERVABLE]
     # Changes that block come first.
-    observed = sorted(
-        (change for change in Change if counts[change] and change not in UNOBSERVABLE),
-        key=lambda change: change not in blocking,
-    )
+    observed.sort(key=lambda change: change not in blocking)
     if not observed:
         return GateResult(Decision.SAFE, compared, f"no observable change in {plural(compared, 'execution')}")
     reason = ", ".join(f"{counts[change]} {change.value}" for change in observed)
@@ -92,8 +90,7 @@ class TargetComparison:
             return f"INCOMPLETE {self.errors[0].splitlines()[0]}"
         if not self.gate.compared:
             return "NOTHING COMPARED no execution was judged on both sides"
-        omitted = f"; {plural(len(self.left_out), 'case')} left out" if self.left_out else ""
-        return f"{self.gate}{omitted}"
+        return f"{self.gate}" + (f"; {plural(len(self.left_out), 'case')} left out" if self.left_out else "")
 
 
 _SEVERITY = (ExitCode.AS_EXPECTED, ExitCode.UNEXPECTED, ExitCode.NOTHING_COMPARED, ExitCode.INCOMPLETE)
@@ -102,10 +99,7 @@ _SEVERITY = (ExitCode.AS_EXPECTED, ExitCode.UNEXPECTED, ExitCode.NOTHING_COMPARE
 def worst(comparisons: Sequence[TargetComparison]) -> TargetComparison:
     """The comparison that decides on all of them: incomplete, then empty, then by the decision."""
     decisions = list(Decision)
-    return max(
-        comparisons,
-        key=lambda comparison: (_SEVERITY.index(comparison.exit_code), decisions.index(comparison.gate.decision)),
-    )
+    return max(comparisons, key=lambda each: (_SEVERITY.index(each.exit_code), decisions.index(each.gate.decision)))
 
 
 def compare_targets(
@@ -125,6 +119,8 @@ def compare_targets(
             errors.append(f"the {label} record is incomplete: its run did not end")
         elif any(execution.target == name and execution.verdict == Verdict.ERROR for execution in record.executions):
             errors.append(f"some executions failed on {name}; the {label} record has the errors")
-    omitted = left_out(old, new, *names) if intersection else []
+    compared = {(each.execution.case, each.execution.variant) for each in changes}
+    executions = (execution for execution in new.executions if execution.target == names[1])
+    left_out = dict.fromkeys(each.case for each in executions if (each.case, each.variant) not in compared)
     before, after = descriptions
-    return TargetComparison(before, after, changes, decide(changes, blocking), errors, omitted)
+    return TargetComparison(before, after, changes, decide(changes, blocking), errors, list(left_out))

@@ -28,7 +28,6 @@ class Release:
     def kinds(self) -> Counter[str]:
         """The number of cases that show each kind in any variant, in the order of the record."""
         executions = self.record.executions if self.record else ()
-        # A dict, for a set would be in another order in every process.
         pairs = dict.fromkeys((kind, execution.case) for execution in executions for kind in execution.kinds)
         return Counter(kind for kind, _ in pairs)
 

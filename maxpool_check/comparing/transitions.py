@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -39,7 +39,7 @@ class Change(str, Enum):
     """Neither was judged: there is nothing to compare."""
 
 
-_Executions = dict[tuple[str, str], Execution]
+_Pairs = dict[tuple[str, str], tuple[Execution | None, Execution | None]]
 
 
 class Incomparable(ValueError):
@@ -73,52 +73,44 @@ def transitions(
     """Every execution of either target, in the order of the records.
 
     Raises :class:`Incomparable` if a case differs between the records or its document is interpreted differently;
-    ``intersection`` leaves out such cases: see :func:`left_out`.
+    ``intersection`` leaves out such executions.
     """
-    before, after = _executions(old, old_target), _executions(new, new_target)
-    differing = _differences(old, new, before, after)
+    pairs = _pairs(old, new, old_target, new_target)
+    differing = _differences(old, new, pairs)
     if differing and not intersection:
         reasons = list(dict.fromkeys(differing.values()))
         raise Incomparable("; ".join([*reasons[:3], *([f"{len(reasons) - 3} more"] if len(reasons) > 3 else [])]))
-    keys = [key for key in dict.fromkeys([*before, *after]) if key not in differing]
-    return [Transition(change(before.get(key), after.get(key)), before.get(key), after.get(key)) for key in keys]
+    return [Transition(change(*pair), *pair) for key, pair in pairs.items() if key not in differing]
 
 
-def left_out(old: Record, new: Record, old_target: str, new_target: str) -> list[str]:
-    """The cases that differ between the records, or whose document is interpreted differently."""
-    differing = _differences(old, new, _executions(old, old_target), _executions(new, new_target))
-    return list(dict.fromkeys(case for case, _ in differing))
+def _pairs(old: Record, new: Record, old_target: str, new_target: str) -> _Pairs:
+    """The executions in both records, by case and variant."""
+    before, after = (
+        {(execution.case, execution.variant): execution for execution in record.executions if execution.target == name}
+        for record, name in ((old, old_target), (new, new_target))
+    )
+    return {key: (before.get(key), after.get(key)) for key in [*before, *after]}
 
 
-def _executions(record: Record, target: str) -> _Executions:
-    return {
-        (execution.case, execution.variant): execution for execution in record.executions if execution.target == target
-    }
-
-
-def _differences(old: Record, new: Record, before: _Executions, after: _Executions) -> dict[tuple[str, str], str]:
+def _differences(old: Record, new: Record, pairs: _Pairs) -> dict[tuple[str, str], str]:
     """The executions that cannot be compared, each with the reason."""
     differences = {}
-    for key, execution in after.items():
-        if key not in before:
+    for key, (before, after) in pairs.items():
+        if before is None or after is None:
             continue
-        profiles = [record.header.profile.get(execution.spec) for record in (old, new)]
-        if before[key].case_sha256 != execution.case_sha256:
-            differences[key] = f"{execution.case} is not the same case in both"
+        profiles = [record.header.profile.get(after.spec) for record in (old, new)]
+        if before.case_sha256 != after.case_sha256:
+            differences[key] = f"{after.case} is not the same case in both"
         elif profiles[0] != profiles[1]:
-            differences[key] = f"{execution.spec} is interpreted differently: {profiles[0]}, {profiles[1]}"
+            differences[key] = f"{after.spec} is interpreted differently: {profiles[0]}, {profiles[1]}"
     return differences
 
 
 def change(old: Execution | None, new: Execution | None) -> Change:
     """The change of one execution."""
     was, now = _state(old), _state(new)
-    if was is None or now is None:
-        if was is None and now is None:
-            return Change.NOT_COMPARED
-        return Change.ADDED if was is None else Change.MISSING
-    assert old is not None
-    assert new is not None
+    if old is None or new is None or was is None or now is None:
+        return Change.NOT_COMPARED if was == now else Change.ADDED if was is None else Change.MISSING
     if was == now:
         return _alike(was, old, new)
     if now == "died":
@@ -176,7 +168,7 @@ class TransitionGroup:
 
     change: Change
     kinds: tuple[tuple[str, ...], tuple[str, ...]]
-    transitions: tuple[Transition, ...]
+    transitions: Sequence[Transition]
 
     @property
     def smallest(self) -> Transition:
@@ -192,17 +184,14 @@ class TransitionGroup:
 def groups(changes: Iterable[Transition]) -> list[TransitionGroup]:
     """The observable changes, grouped by kinds before and after: the worst first, then those of most cases."""
     by_kinds: dict[tuple[Change, tuple[tuple[str, ...], tuple[str, ...]]], list[Transition]] = {}
-    for transition in changes:
+    for transition in sorted(changes, key=lambda each: (each.execution.size, each.execution.case)):
         if transition.change not in (Change.SAME, Change.NOT_COMPARED):
             by_kinds.setdefault((transition.change, transition.kinds), []).append(transition)
-    result = [
-        TransitionGroup(
-            change, kinds, tuple(sorted(group, key=lambda each: (each.execution.size, each.execution.case)))
-        )
-        for (change, kinds), group in by_kinds.items()
-    ]
     order = list(Change)
-    return sorted(result, key=lambda group: (order.index(group.change), -len(group.cases), group.kinds))
+    return sorted(
+        (TransitionGroup(change, kinds, group) for (change, kinds), group in by_kinds.items()),
+        key=lambda group: (order.index(group.change), -len(group.cases), group.kinds),
+    )
 
 
 def counts(changes: Iterable[Transition]) -> dict[str, int]:

@@ -6,7 +6,7 @@ import json
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Any, TextIO
 
 from maxpool_check.corpus.coverage import DocumentCoverage, FactorCoverage
 from maxpool_check.results.record import ExitCode, TargetDescription
@@ -17,7 +17,7 @@ _MOST_BINS, _MOST_PAIRS, _MOST_GROUPS = 20, 5, 10
 
 @dataclass(frozen=True)
 class CoverageReport:
-    """The coverage of documents by one target, None if it could not be started; ``strength``: factors at a time."""
+    """The coverage of documents by one target, None if it did not start; ``strength``: factors at a time."""
 
     target: TargetDescription | None
     documents: Sequence[DocumentCoverage]
@@ -42,46 +42,40 @@ def write_text(report: CoverageReport, file: TextIO) -> None:
         return
     target = report.target
     file.write(f"{target.name}  {target.distribution} {target.version}, {target.provider}\n")
-    for text, indent in _paragraphs(report):
-        start = text[: len(text) - len(text.lstrip())]
-        # One paragraph within the terminal, hung from its first line.
-        lines = textwrap.wrap(
-            text.lstrip(), report.width, initial_indent=start, subsequent_indent=" " * indent, break_on_hyphens=False
-        )
-        file.write("\n".join(lines) + "\n")
+    for line in _lines(report):
+        indent = "  " if line.startswith("  ") else ""
+        wrapper = textwrap.TextWrapper(report.width, indent, indent * 2 + "  ", break_on_hyphens=False)
+        file.write(wrapper.fill(line.lstrip()) + "\n")
 
 
-def _paragraphs(report: CoverageReport) -> Iterator[tuple[str, int]]:
-    """Each paragraph with the indentation of its lines but the first."""
+def _lines(report: CoverageReport) -> Iterator[str]:
     for document in report.documents:
         covered = f"{document.total(1)} bins" + (f", {document.total(2)} pairs" if report.strength > 1 else "")
         executions, cases = plural(document.executions, "execution"), plural(document.cases, "case")
-        yield f"{document.name}  {covered}; {executions} of {cases}", 2
+        yield f"{document.name}  {covered}; {executions} of {cases}"
+    yield ""
     if len(report.documents) > 1:
-        yield "", 0
-        yield "--spec NAME shows what is not covered", 0
+        yield "--spec NAME shows what is not covered"
         return
     bins = report.documents[0].groups[1]
-    yield "", 0
-    yield "bins", 0
+    yield "bins"
     widest = max(len(group.factors[0]) for group in bins)
-    for group in bins:
-        yield f"  {group.factors[0].ljust(widest)}  {_covered(group, _MOST_BINS)}", 6
+    yield from (f"  {group.factors[0].ljust(widest)}  {_covered(group, _MOST_BINS)}" for group in bins)
     if report.strength > 1:
         yield from _pairs(report.documents[0].groups[2])
 
 
-def _pairs(groups: Sequence[FactorCoverage]) -> Iterator[tuple[str, int]]:
+def _pairs(groups: Sequence[FactorCoverage]) -> Iterator[str]:
     incomplete = sorted((group for group in groups if group.uncovered), key=lambda group: -len(group.uncovered))
-    yield "", 0
-    yield "pairs of bins" + (", the most uncovered first" if incomplete else ""), 0
+    yield ""
+    yield "pairs of bins" + (", the most uncovered first" if incomplete else "")
     for group in incomplete[:_MOST_GROUPS]:
-        yield f"  {' x '.join(group.factors)}  {_covered(group, _MOST_PAIRS)}", 6
-    rest = incomplete[_MOST_GROUPS:]
-    if rest:
-        count, pairs = sum(len(group.uncovered) for group in rest), plural(len(rest), "other pair")
-        yield f"  {count} more in {pairs} of factors; --format json has them all", 6
-    yield f"  {len(groups) - len(incomplete)} of {len(groups)} pairs of factors are covered", 6
+        yield f"  {' x '.join(group.factors)}  {_covered(group, _MOST_PAIRS)}"
+    others = incomplete[_MOST_GROUPS:]
+    if others:
+        count, pairs = sum(len(group.uncovered) for group in others), plural(len(others), "other pair")
+        yield f"  {count} more in {pairs} of factors; --format json has them all"
+    yield f"  {len(groups) - len(incomplete)} of {len(groups)} pairs of factors are covered"
 
 
 def _covered(group: FactorCoverage, most: int) -> str:
@@ -99,30 +93,25 @@ def write_json(report: CoverageReport, file: TextIO) -> None:
         "exit_code": report.exit_code,
         "target": None if target is None else {name: getattr(target, name) for name in names},
         "strength": report.strength,
-        "documents": [
-            {
-                "spec": coverage.name,
-                "cases": coverage.cases,
-                "executions": coverage.executions,
-                **{
-                    name: [
-                        {
-                            "factors": group.factors,
-                            "possible": group.possible,
-                            "covered": group.covered,
-                            "uncovered": [dict(combination) for combination in group.uncovered],
-                        }
-                        for group in coverage.groups[size]
-                    ]
-                    for name, size in (("bins", 1), ("pairs", 2))
-                    if size in coverage.groups
-                },
-            }
-            for coverage in report.documents
-        ],
+        "documents": [_document(document) for document in report.documents],
         "errors": [{"message": error} for error in report.errors],
     }
     file.write(json.dumps(document, indent=1) + "\n")
+
+
+def _document(coverage: DocumentCoverage) -> dict[str, Any]:
+    document: dict[str, Any] = {"spec": coverage.name, "cases": coverage.cases, "executions": coverage.executions}
+    for size, groups in coverage.groups.items():
+        document[{1: "bins", 2: "pairs"}[size]] = [
+            {
+                "factors": group.factors,
+                "possible": group.possible,
+                "covered": group.covered,
+                "uncovered": [dict(combination) for combination in group.uncovered],
+            }
+            for group in groups
+        ]
+    return document
 
 
 FORMATS = {"text": write_text, "json": write_json}

@@ -13,7 +13,7 @@ from maxpool_check.corpus.expectations import disagreements
 from maxpool_check.explaining.reference import policies_in_which_differ
 from maxpool_check.judging.oracle import ALL_INTERPRETATIONS, Oracle
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.reporting.markdown import escaped, table
+from maxpool_check.reporting.markup import bullets, escaped, joined, table
 
 TAG = "documents"
 """The tag of the cases that are compared."""
@@ -37,33 +37,36 @@ _TOPICS = {
 }
 """The headings of the page, in order, by the ids of their cases, each with the open point that it is about."""
 
+_INTRODUCTION = (
+    "Each table compares the documents on one point, each case in the document's own terms. The reference computes every "
+    "cell from the case that is named; a document without the notion refuses it. `-` is the result of a window without a "
+    "cell, which no document defines."
+)
+
 
 def write(cases: Sequence[Case], file: TextIO) -> None:
-    """Write the page. The tagged cases with one id ask every document the same; cases with an erratum show a mistake."""
-    lines = [
-        "# The documents side by side",
-        "",
-        (
-            "Each table compares the documents on one point, each case in the document's own terms. The reference computes "
-            "every cell from the case that is named; a document without the notion refuses it. `-` is the result of a "
-            "window without a cell, which no document defines."
-        ),
-    ]
+    """Write the page. Tagged cases with the same id test the same point; cases with an erratum show a mistake."""
+    blocks = ["# The documents side by side", _INTRODUCTION]
     topics: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         if TAG in case.tags:
             topics[case.id.rpartition(":")[2]].append(case)
+    headings = ["document", "interpretation", "shape", "Y", "Indices", "case"]
     for name in [*(name for name in _TOPICS if name in topics), *(name for name in topics if name not in _TOPICS)]:
         heading, point = _TOPICS.get(name, (name, ""))
         rows = [[*row, f"`{case.id}`"] for case in topics[name] for row in _rows(case, point)]
-        lines += ["", f"## {heading}", ""]
-        lines += table(["document", "interpretation", "shape", "Y", "Indices", "case"], rows)
-    lines += ["", "## Errata", "", "Mistakes in the documents, with the computation that shows each."]
+        blocks += [f"## {heading}", table(headings, rows)]
+    blocks += ["## Errata", "Mistakes in the documents, with the computation that shows each."]
     for case in cases:
         if case.erratum:
-            lines += ["", f"### {case.specification.title}: `{case.id}`", "", " ".join(case.erratum.split()), ""]
-            lines += [f"- {escaped(text)}" for text in _computation(case)]
-    file.write("\n".join(lines) + "\n")
+            blocks += [f"### {case.specification.title}: `{case.id}`", " ".join(case.erratum.split())]
+            computed = (
+                [f"D{number}: {axis}" for number, axis in enumerate(case.resolved.geometry, 1)]
+                if isinstance(case.resolved, Pooling)
+                else [f"refused as {case.resolved.reason.value}: {case.resolved}"]
+            )
+            blocks.append(bullets(map(escaped, [*computed, *disagreements(case)])))
+    file.write(joined(blocks) + "\n")
 
 
 def _rows(case: Case, point: str) -> Iterator[tuple[str, str, str, str, str]]:
@@ -75,11 +78,22 @@ def _rows(case: Case, point: str) -> Iterator[tuple[str, str, str, str, str]]:
     results: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     oracles = Oracle(case.X, pooling).alternatives
     for oracle in oracles:
-        for nan, outputs in _outputs(oracle):
-            results[outputs].append(nan or policies_in_which_differ(oracle, oracles))
+        # Without a NaN that matters there is a single result for all interpretations of NaN.
+        several = len(oracle.interpretations) > 1
+        for nan, pooled in zip(ALL_INTERPRETATIONS if several else (None,), oracle.interpretations, strict=True):
+            arranged = pooled.arranged(pooling.layout)
+            indices = arranged.Indices if pooling.indices else None
+            outputs = (str(list(oracle.shape)), _text(arranged.Y, arranged.empty), _text(indices, arranged.empty))
+            label = f"nan: {nan.value}" if nan else policies_in_which_differ(oracle, oracles)
+            results[outputs].append(label)
     fixed = f"`{point}`: {policies[point]}" if point in policies else ""
     for (shape, Y, Indices), labels in results.items():
         yield title, _combined(labels) if len(results) > 1 else fixed, shape, Y, Indices
+
+
+def _text(values: np.ndarray | None, empty: np.ndarray) -> str:
+    pairs = [] if values is None else zip(values.reshape(-1), empty.reshape(-1), strict=True)
+    return " ".join("-" if is_empty else str(value) for value, is_empty in pairs)
 
 
 def _combined(labels: Sequence[str]) -> str:
@@ -90,26 +104,3 @@ def _combined(labels: Sequence[str]) -> str:
         if point:
             interpretations[point][interpretation] = None
     return "; ".join(f"`{point}`: {', '.join(names)}" for point, names in interpretations.items())
-
-
-def _outputs(oracle: Oracle) -> Iterator[tuple[str, tuple[str, str, str]]]:
-    """Shape, Y and Indices as text, for each interpretation of NaN if they differ."""
-    names = [f"nan: {nan.value}" for nan in ALL_INTERPRETATIONS] if len(oracle.interpretations) > 1 else [""]
-    for name, pooled in zip(names, oracle.interpretations, strict=True):
-        arranged = pooled.arranged(oracle.pooling.layout)
-        indices = arranged.Indices if oracle.pooling.indices else None
-        yield name, (str(list(oracle.shape)), _text(arranged.Y, arranged.empty), _text(indices, arranged.empty))
-
-
-def _text(values: np.ndarray | None, empty: np.ndarray) -> str:
-    pairs = [] if values is None else zip(values.reshape(-1), empty.reshape(-1), strict=True)
-    return " ".join("-" if is_empty else str(value) for value, is_empty in pairs)
-
-
-def _computation(case: Case) -> list[str]:
-    """What the reference computes for a case with an erratum."""
-    if isinstance(case.resolved, Pooling):
-        lines = [f"D{number}: {axis}" for number, axis in enumerate(case.resolved.geometry, 1)]
-    else:
-        lines = [f"refused as {case.resolved.reason.value}: {case.resolved}"]
-    return [*lines, *disagreements(case)]

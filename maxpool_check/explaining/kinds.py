@@ -7,17 +7,24 @@ import numpy as np
 from maxpool_check.judging.examples import EXAMPLES, Example
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.reporting.tensors import planes
+from maxpool_check.reporting.markup import fenced, joined
+from maxpool_check.reporting.tensors import described
 from maxpool_check.results.outcomes import Crashed, RefusedByTarget, Returned, TimedOut
+
+_INTRODUCTION = """\
+Each kind is decided from X, the attributes, the expected and the actual outputs. A mistake in all outputs is found
+by computing with it: it is named only if the result is the actual one in every cell. Tests check that the judge
+finds in each example exactly the kind above it. `maxpool-check explain --format markdown` writes this page."""
 
 
 def listed() -> str:
     """All kinds, a line each."""
     width = max(len(kind.value) for kind in DivergenceKind)
-    lines = []
-    for heading, kinds in _grouped():
-        lines += ["", heading, *[f"  {kind.value:{width}}  {DESCRIPTIONS[kind].sentence}" for kind in kinds]]
-    return "\n".join([*lines[1:], "", "maxpool-check explain KIND shows an example."]) + "\n"
+    blocks = [
+        "\n".join([heading, *(f"  {kind.value:{width}}  {DESCRIPTIONS[kind].sentence}" for kind in kinds)])
+        for heading, kinds in _grouped()
+    ]
+    return joined([*blocks, "maxpool-check explain KIND shows an example."]) + "\n"
 
 
 def explained(kind: DivergenceKind) -> str:
@@ -31,22 +38,15 @@ def explained(kind: DivergenceKind) -> str:
 
 def page() -> str:
     """All kinds with their examples, in Markdown."""
-    lines = [
-        "# The kinds of divergence",
-        "",
-        "Each kind is decided from X, the attributes, the expected and the actual outputs. A mistake in all outputs is found",
-        "by computing with it: it is named only if the result is the actual one in every cell. Tests check that the judge",
-        "finds in each example exactly the kind above it. `maxpool-check explain --format markdown` writes this page.",
-    ]
+    blocks = ["# The kinds of divergence", _INTRODUCTION]
     for heading, kinds in _grouped():
-        lines += ["", f"## {heading}"]
+        blocks.append(f"## {heading}")
         for kind in kinds:
             about = DESCRIPTIONS[kind]
-            lines += ["", f"### `{kind.value}`", "", about.sentence, "", f"Clause: {about.clause}."]
-            if about.hypothesis:
-                lines += ["", f"Found if the result equals {about.hypothesis}."]
-            lines += ["", "```text", *_example(EXAMPLES[kind]), "```"]
-    return "\n".join(lines) + "\n"
+            blocks += [f"### `{kind.value}`", about.sentence, f"Clause: {about.clause}."]
+            blocks.append(f"Found if the result equals {about.hypothesis}." if about.hypothesis else "")
+            blocks.append(fenced(_example(EXAMPLES[kind])))
+    return joined(blocks) + "\n"
 
 
 def _grouped() -> list[tuple[str, list[DivergenceKind]]]:
@@ -57,34 +57,32 @@ def _grouped() -> list[tuple[str, list[DivergenceKind]]]:
 
 
 def _example(example: Example) -> list[str]:
-    oracle, variant, tensors = example.oracle, example.variant, [_tensor("X", example.tensor)]
+    oracle, variant = example.oracle, example.variant
+    settings = ", ".join(f"{name}={value}" for name, value in example.attributes.items())
+    interpretations = "".join(f"  {point}: {interpretation}" for point, interpretation in example.policies.items())
+    lines = [f"{example.spec}, {variant.name}: {settings}{interpretations}", *described("X", example.tensor)]
     if isinstance(oracle, Oracle):
         expected = {"Y": oracle.pooled.Y, "Indices": oracle.pooled.Indices}
-        tensors += [_tensor(f"Expected {name}", expected[name]) for name in variant.outputs]
+        for name in variant.outputs:
+            tensor = expected[name]
+            assert tensor is not None
+            lines += described(f"Expected {name}", tensor)
     else:
-        tensors.append([f"Expected: a refusal: {oracle.message}"])
+        lines.append(f"Expected: a refusal: {oracle.message}")
     if example.base is not None:
         base = variant.base.name if variant.variation else "indices"
         for name in variant.outputs:
             values = np.array(example.base[name])
-            tensors.append(_tensor(f"{name} of {base}", values.reshape((1,) * (4 - values.ndim) + values.shape)))
+            lines += described(f"{name} of {base}", values.reshape((1,) * (4 - values.ndim) + values.shape))
     match example.actual:
         case Returned(outputs):
-            tensors += [_tensor(f"Actual {name}", value) for name, value in outputs.items()]
-            tensors += [[f"{name} missing"] for name in variant.outputs if name not in outputs]
+            for name, value in outputs.items():
+                lines += described(f"Actual {name}", value)
+            lines += [f"{name} missing" for name in variant.outputs if name not in outputs]
         case RefusedByTarget(status, message):
-            tensors.append([f"Actual: refused, {status}: {message}"])
+            lines.append(f"Actual: refused, {status}: {message}")
         case Crashed(how, _):
-            tensors.append([f"Actual: the process was {how}"])
+            lines.append(f"Actual: the process was {how}")
         case TimedOut(seconds):
-            tensors.append([f"Actual: no result within {seconds:g} s"])
-    settings = ", ".join(f"{name}={value}" for name, value in example.attributes.items())
-    interpretations = "".join(f"  {point}: {interpretation}" for point, interpretation in example.policies.items())
-    first = f"{example.spec}, {variant.name}: {settings}{interpretations}"
-    return [first, *(line for tensor in tensors for line in tensor)]
-
-
-def _tensor(name: str, tensor: np.ndarray | None) -> list[str]:
-    assert tensor is not None
-    cells = planes([str(value) for value in tensor.reshape(-1)], tensor.shape)
-    return [f"{name} {tensor.dtype.name}{list(tensor.shape)}", *(f"  {line}".rstrip() for line in cells)]
+            lines.append(f"Actual: no result within {seconds:g} s")
+    return lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TextIO
 
 import numpy as np
@@ -14,10 +15,9 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference import definition
 from maxpool_check.reference.layout import Layout
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.reporting.tensors import coordinates, planes, window_text
+from maxpool_check.reporting.tensors import coordinates, described, window_text
 
-MOST_WINDOWS = 36
-MOST_CELLS = 1024
+MOST_WINDOWS, MOST_CELLS = 36, 1024
 """Larger results are shown only on request."""
 
 
@@ -58,18 +58,19 @@ def _lines(report: ReferenceReport) -> Iterator[str]:
     yield ", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
     if case.erratum:
         yield f"Erratum: {case.erratum.strip()}"
-    layout, geometry = case.resolved.layout, None
-    yield from _tensor("X", case.X, layout, report.everything)
+    geometry = None
+    tensor = partial(_tensor, layout=case.resolved.layout, everything=report.everything)
+    yield from tensor("X", case.X)
     for oracle in oracles:
         if len(oracles) > 1:
             yield f"interpretation {policies_in_which_differ(oracle, oracles)}:"
-        pooled = oracle.pooled.arranged(layout)
+        pooled = oracle.pooled.arranged(case.resolved.layout)
         if oracle.pooling.geometry != geometry:
             geometry = oracle.pooling.geometry
             yield from (f"  D{number}: {axis}" for number, axis in enumerate(geometry, 1))
-            yield from _tensor("Y", pooled.Y, layout, report.everything)
+            yield from tensor("Y", pooled.Y)
         if oracle.pooling.indices and pooled.Indices is not None:
-            yield from _tensor("Indices", pooled.Indices, layout, report.everything)
+            yield from tensor("Indices", pooled.Indices)
         if pooled.empty.any():
             yield f"{int(pooled.empty.sum())} of {pooled.empty.size} windows are empty; Y and Indices are undefined there"
     same = len({oracle.pooling.geometry for oracle in oracles}) == 1
@@ -93,13 +94,10 @@ def _windows(oracle: Oracle, everything: bool) -> Iterator[str]:
             yield f"  {where}  {window_text(window)}: {values or 'no cell of X'}"
 
 
-def _tensor(name: str, tensor: np.ndarray, layout: Layout, everything: bool) -> Iterator[str]:
-    yield f"{name} {tensor.dtype.name}{list(tensor.shape)}"
+def _tensor(name: str, tensor: np.ndarray, layout: Layout, everything: bool) -> list[str]:
     if tensor.size > MOST_CELLS and not everything:
-        yield f"  {tensor.size} cells; --all shows them"
-    else:
-        cells = [str(value) for value in tensor.reshape(-1)]
-        yield from (f"  {line}" for line in planes(cells, tensor.shape, layout=layout))
+        return [f"{name} {tensor.dtype.name}{list(tensor.shape)}", f"  {tensor.size} cells; --all shows them"]
+    return described(name, tensor, layout)
 
 
 def write_json(report: ReferenceReport, file: TextIO) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -15,16 +15,16 @@ from rich.padding import Padding
 
 from maxpool_check.comparing.gate import BLOCKING, Decision, TargetComparison, worst
 from maxpool_check.comparing.transitions import Change, Transition, TransitionGroup, counts, groups
-from maxpool_check.reporting.markdown import escaped, table
+from maxpool_check.reporting.markdown import software
+from maxpool_check.reporting.markup import bullets, codes, escaped, fenced, folded, joined, table
 from maxpool_check.reporting.tensors import coordinates
 from maxpool_check.reporting.text import terminal
-from maxpool_check.results.record import Execution, ExitCode
+from maxpool_check.results.record import AllowedDifference, Cell, Execution, ExitCode
 from maxpool_check.words import plural
 
-IN_FULL = 6
-"""How many groups are shown in full in the terminal; the others take a line each."""
-
+_IN_FULL = 6  # The other groups take a line each in the terminal.
 _STYLES = {Decision.SAFE: "bold green", Decision.REVIEW: "bold yellow", Decision.BLOCK: "bold red", None: "bold red"}
+_SIDE = ("verdict", "kinds", "message", "opset", "digests", "interpretations", "cells", "differences")
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,13 @@ class ComparisonReport:
 
 def write_text(report: ComparisonReport, file: TextIO) -> None:
     """Write the report for a terminal; its last line is the decision on all comparisons."""
-    console = terminal(report.width, report.color)
-    with console.capture() as captured:
+    with terminal(file, report.width, report.color) as console:
         for comparison in report.comparisons:
             _comparison(console, comparison, report.verbose)
         if len(report.comparisons) > 1:
             decisive = worst(report.comparisons)
             word, _, rest = str(decisive).partition(" ")
             console.print(f"\n[bold]{word}[/] {escape(rest)} ({escape(decisive.new.name)})", soft_wrap=True)
-    file.write("\n".join(line.rstrip() for line in captured.get().split("\n")))
 
 
 def _comparison(console: Console, comparison: TargetComparison, verbose: bool) -> None:
@@ -66,14 +64,14 @@ def _comparison(console: Console, comparison: TargetComparison, verbose: bool) -
         style = "red" if group.change in BLOCKING else "yellow"
         cases = plural(len(group.cases), "case")
         console.print(f"[bold {style}]{group.change.value}[/]  {escape(_kinds(group))}  {cases}")
-        if number < IN_FULL or verbose:
+        if number < _IN_FULL or verbose:
             execution = group.smallest.execution
             about = f"{execution.case} ({execution.variant}): {execution.title}"
             console.print(Padding(escape(about), (0, 0, 0, 2), expand=False))
             for line in _details(group.smallest):
                 console.print(f"    {escape(line)}", soft_wrap=True)
             console.print()
-    if len(changed) > IN_FULL and not verbose:
+    if len(changed) > _IN_FULL and not verbose:
         console.print()
     for change, count in counts(comparison.transitions).items():
         if count:
@@ -81,16 +79,16 @@ def _comparison(console: Console, comparison: TargetComparison, verbose: bool) -
     console.print()
     if changed:
         execution = changed[0].smallest.execution
-        names = dict.fromkeys([comparison.old.name, comparison.new.name])
         command = ["maxpool-check", "run", execution.origin.rpartition(":")[0], "-k", execution.case, "--no-known"]
-        command += [word for name in names for word in ("-t", name)]
+        for name in dict.fromkeys([comparison.old.name, comparison.new.name]):
+            command += ["-t", name]
         console.print(f"[dim]{escape(shlex.join(command))}[/]", soft_wrap=True)
     word, _, rest = str(comparison).partition(" ")
     console.print(f"[{_STYLES[comparison.decision]}]{word}[/] {escape(rest)}", soft_wrap=True)
 
 
 def _details(transition: Transition) -> list[str]:
-    """Both results, with the cells that show them."""
+    """Both results, with their first wrong or differing cells."""
     lines = []
     for label, execution in (("old", transition.old), ("new", transition.new)):
         if execution is None:
@@ -98,14 +96,10 @@ def _details(transition: Transition) -> list[str]:
             continue
         kinds = f" ({', '.join(execution.kinds)})" if execution.kinds else ""
         lines.append(f"{label}: {execution.verdict.value}{kinds}{_message(execution)}")
-        lines += [
-            f"  {cell.output}{coordinates(cell.at)}: expected {cell.expected}, got {cell.got}"
-            for cell in execution.cells
-        ]
-        lines += [
-            f"  {cell.output}{coordinates(cell.at)}: reference {cell.reference}, got {cell.got}"
-            for cell in execution.differences
-        ]
+        cells: tuple[Cell | AllowedDifference, ...] = (*execution.cells, *execution.differences)
+        for cell in cells:
+            right = f"expected {cell.expected}" if isinstance(cell, Cell) else f"reference {cell.reference}"
+            lines.append(f"  {cell.output}{coordinates(cell.at)}: {right}, got {cell.got}")
     return lines
 
 
@@ -125,31 +119,27 @@ def _kinds(group: TransitionGroup) -> str:
 
 def write_markdown(report: ComparisonReport, file: TextIO) -> None:
     """Write the report in Markdown."""
-    file.write("\n\n".join("\n".join(_markdown(comparison)) for comparison in report.comparisons) + "\n")
+    file.write(joined(block for comparison in report.comparisons for block in _blocks(comparison)) + "\n")
 
 
-def _markdown(comparison: TargetComparison) -> list[str]:
+def _blocks(comparison: TargetComparison) -> Iterator[str]:
     old, new, changes = comparison.old, comparison.new, comparison.transitions
-    lines = [f"# {escaped(old.name)} to {escaped(new.name)}", "", f"**{escaped(str(comparison))}**", ""]
-    lines += [
-        f"- {label}: `{target.name}`, {target.distribution} {target.version}, {target.provider}, "
-        f"Python {target.python}, numpy {target.numpy}"
-        for label, target in (("old", old), ("new", new))
-    ]
-    lines += [f"- {escaped(' '.join(error.split()))}" for error in comparison.errors]
-    if comparison.left_out:
-        lines.append(f"- left out: {', '.join(f'`{case}`' for case in comparison.left_out)}")
+    yield f"# {escaped(old.name)} to {escaped(new.name)}"
+    yield f"**{escaped(str(comparison))}**"
+    left_out = [f"left out: {codes(comparison.left_out)}"] if comparison.left_out else []
+    errors = [escaped(" ".join(error.split())) for error in comparison.errors]
+    targets = [f"{label}: `{target.name}`, {software(target)}" for label, target in (("old", old), ("new", new))]
+    yield bullets([*targets, *errors, *left_out])
     rows = [[change, str(count)] for change, count in counts(changes).items() if count]
-    lines += ["", *table(["change", "executions"], rows, right=[1])]
+    yield table(["change", "executions"], rows, right=[1])
     for group in groups(changes):
         execution, cases = group.smallest.execution, plural(len(group.cases), "case")
-        lines += ["", f"## {group.change.value}: {escaped(_kinds(group))}", "", f"{cases}. The smallest:"]
-        lines += ["", f"`{execution.case}` ({execution.variant}): {escaped(execution.title)}", ""]
-        lines += ["```text", *(line.replace("```", "'''") for line in _details(group.smallest)), "```"]
+        yield f"## {group.change.value}: {escaped(_kinds(group))}"
+        yield f"{cases}. The smallest:"
+        yield f"`{execution.case}` ({execution.variant}): {escaped(execution.title)}"
+        yield fenced(_details(group.smallest))
         if len(group.cases) > 1:
-            names = ", ".join(f"`{case}`" for case in group.cases)
-            lines += ["", f"<details><summary>All {cases}</summary>", "", names, "", "</details>"]
-    return lines
+            yield folded(f"All {cases}", codes(group.cases))
 
 
 def write_json(report: ComparisonReport, file: TextIO) -> None:
@@ -166,7 +156,15 @@ def write_json(report: ComparisonReport, file: TextIO) -> None:
                 "compared": comparison.gate.compared,
                 "left_out": comparison.left_out,
                 "summary": counts(comparison.transitions),
-                "transitions": [_transition(transition) for transition in comparison.transitions],
+                "transitions": [
+                    {
+                        **_fields(transition.execution, "case", "variant", "title", "origin"),
+                        "change": transition.change,
+                        "old": transition.old and _fields(transition.old, *_SIDE),
+                        "new": transition.new and _fields(transition.new, *_SIDE),
+                    }
+                    for transition in comparison.transitions
+                ],
             }
             for comparison in report.comparisons
         ],
@@ -175,22 +173,8 @@ def write_json(report: ComparisonReport, file: TextIO) -> None:
     file.write(json.dumps(document, indent=1) + "\n")
 
 
-def _transition(transition: Transition) -> dict[str, Any]:
-    execution = transition.execution
-    return {
-        "case": execution.case,
-        "variant": execution.variant,
-        "change": transition.change,
-        "title": execution.title,
-        "origin": execution.origin,
-        "old": _side(transition.old),
-        "new": _side(transition.new),
-    }
-
-
-def _side(execution: Execution | None) -> Mapping[str, Any] | None:
-    names = ("verdict", "kinds", "message", "opset", "digests", "interpretations", "cells", "differences")
-    return None if execution is None else {name: msgspec.to_builtins(getattr(execution, name)) for name in names}
+def _fields(execution: Execution, *names: str) -> dict[str, Any]:
+    return {name: msgspec.to_builtins(getattr(execution, name)) for name in names}
 
 
 FORMATS = {"text": write_text, "markdown": write_markdown, "json": write_json}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from maxpool_check.judging.kinds import DESCRIPTIONS, MIXED, KindGroup
-from maxpool_check.results.record import FAULTS, Cause, Execution, Record, Verdict
+from maxpool_check.results.record import FAULTS, Cause, Execution, Record
 
 _DESCRIPTIONS = {kind.value: description for kind, description in DESCRIPTIONS.items()}
 _ABOUT_ONE_OUTPUT = frozenset(kind for kind, description in _DESCRIPTIONS.items() if description.output is not None)
@@ -20,8 +20,7 @@ _DEPENDENT = _ABOUT_ONE_OUTPUT & {kind for kind, about in _DESCRIPTIONS.items() 
 class Finding:
     """Executions of one target that are wrong for the same cause, the smallest case first.
 
-    ``kinds`` are all that they show; an execution may show fewer: without Indices there is nothing wrong with those.
-    ``known`` are the entries that expect them.
+    ``kinds`` are those of the whole group: an execution without Indices shows only the kinds of Y.
     """
 
     target: str
@@ -40,9 +39,9 @@ class Finding:
         return list(dict.fromkeys(execution.case for execution in self.executions))
 
     @property
-    def known(self) -> tuple[str, ...]:
-        """The known divergences that expect these executions."""
-        return tuple(dict.fromkeys(execution.known for execution in self.executions if execution.known))
+    def known(self) -> list[str]:
+        """The ids of the known divergences that expect these executions."""
+        return list(dict.fromkeys(execution.known for execution in self.executions if execution.known))
 
     @property
     def is_expected(self) -> bool:
@@ -67,17 +66,14 @@ class Finding:
 
 
 def findings(record: Record) -> list[Finding]:
-    """The faults of the targets in the header: unexpected ones first, then those in most cases."""
+    """The faults of the targets in the header: by target, unexpected ones first, then those in most cases."""
     faults: dict[str, list[Execution]] = {target.name: [] for target in record.header.targets}
     for execution in record.executions:
         if execution.verdict in FAULTS and execution.target in faults:
             faults[execution.target].append(execution)
     result = [finding for target, executions in faults.items() for finding in _grouped(target, executions)]
     targets = list(faults)
-    return sorted(
-        result,
-        key=lambda finding: (targets.index(finding.target), finding.is_expected, -len(finding.cases), finding.kinds),
-    )
+    return sorted(result, key=lambda each: (targets.index(each.target), each.is_expected, -len(each.cases), each.kinds))
 
 
 def _grouped(target: str, faults: Sequence[Execution]) -> list[Finding]:
@@ -110,28 +106,23 @@ def _main_kinds(execution: Execution, frequency: Mapping[str, int]) -> frozenset
 
 
 def _merged(groups: Mapping[frozenset[str], list[Execution]]) -> dict[frozenset[str], list[Execution]]:
-    """Puts each group whose kinds are a part of another group's to that group.
+    """Puts each group whose kinds are a part of another group's into that group.
 
     If there are several, the defect is most likely the one that shows in the same cases, then the most frequent one.
     """
-
-    def wholes(kinds: frozenset[str]) -> list[frozenset[str]]:
-        return [other for other in groups if kinds < other and _ABOUT_ONE_OUTPUT.issuperset(other)]
-
-    largest = [kinds for kinds in groups if not wholes(kinds)]
-    cases = {
-        kinds: Counter(
-            execution.case for part, executions in groups.items() if part <= kinds for execution in executions
-        )
-        for kinds in largest
+    wholes = {
+        kinds: [other for other in groups if kinds < other and _ABOUT_ONE_OUTPUT.issuperset(other)] for kinds in groups
     }
-    merged: dict[frozenset[str], list[Execution]] = {kinds: [] for kinds in largest}
+    merged: dict[frozenset[str], list[Execution]] = {kinds: [] for kinds in groups if not wholes[kinds]}
+    cases = {
+        whole: Counter(execution.case for kinds in groups if kinds <= whole for execution in groups[kinds])
+        for whole in merged
+    }
     for kinds, executions in groups.items():
         own_cases = {execution.case for execution in executions}
-        candidates = [other for other in wholes(kinds) if other in merged] or [kinds]
         best = max(
-            candidates,
-            key=lambda other: (sum(cases[other][case] for case in own_cases), len(groups[other]), sorted(other)),
+            [whole for whole in wholes[kinds] if whole in merged] or [kinds],
+            key=lambda whole: (sum(cases[whole][case] for case in own_cases), len(groups[whole]), sorted(whole)),
         )
         merged[best] += executions
     return merged
@@ -141,64 +132,43 @@ def _merged(groups: Mapping[frozenset[str], list[Execution]]) -> dict[frozenset[
 class Interpretation:
     """How a target interprets a point that documents leave open, in one variant.
 
-    ``names`` are the interpretations with which all its results agree. If there is none, ``witnesses`` are two cases whose
-    results agree with different ones, or a case whose cells do.
+    ``text`` names the interpretations with which all results agree. If there is none, it names two cases whose results
+    agree with different ones, or a case whose cells do.
     """
 
     target: str
     point: str
     variant: str
     translated: bool
-    names: tuple[str, ...]
     executions: int
-    witnesses: tuple[tuple[str, tuple[str, ...]], ...]
-
-    def __str__(self) -> str:
-        if self.names:
-            return " or ".join(self.names)
-        return f"inconsistent ({'; '.join(_witness(case, names) for case, names in self.witnesses)})"
-
-
-def _witness(case: str, names: tuple[str, ...]) -> str:
-    return f"differs between elements in {case}" if names == (MIXED,) else f"{' or '.join(names)} in {case}"
+    text: str
 
 
 def interpretations(record: Record) -> list[Interpretation]:
     """What the results of a record show of open points, by target, point and variant."""
-    groups: dict[tuple[str, str, str, bool], _Observations] = {}
+    # An execution for each result that occurs, so that the size does not grow with their number.
+    groups: dict[tuple[str, str, str, bool], dict[tuple[str, ...], Execution]] = defaultdict(dict)
+    numbers: Counter[tuple[str, str, str, bool]] = Counter()
     for execution in record.executions:
         for point, names in execution.interpretations.items():
             key = (execution.target, point, execution.variant, bool(execution.translation))
-            groups.setdefault(key, _Observations(execution.case, names)).add(execution, names)
-    return [groups[key].interpretation(*key) for key in sorted(groups)]
+            numbers[key] += 1
+            first = groups[key].setdefault(names, execution)
+            if names == (MIXED,):
+                groups[key][names] = min(first, execution, key=_size)
+    return [Interpretation(*key, numbers[key], _agreement(groups[key])) for key in sorted(groups)]
 
 
-class _Observations:
-    """What some executions show of one open point. Its size does not grow with their number."""
-
-    def __init__(self, case: str, names: tuple[str, ...]) -> None:
-        self._first = case, names
-        self._different: tuple[str, tuple[str, ...]] | None = None
-        self._mixed: Execution | None = None
-        self._common = set(names) - {MIXED}
-        self._executions = 0
-
-    def add(self, execution: Execution, names: tuple[str, ...]) -> None:
-        self._executions += 1
-        self._common &= set(names)
-        if names == (MIXED,) and (self._mixed is None or _size(execution) < _size(self._mixed)):
-            self._mixed = execution
-        if self._different is None and not set(names) & set(self._first[1]):
-            self._different = execution.case, names
-
-    def interpretation(self, target: str, point: str, variant: str, translated: bool) -> Interpretation:
-        names = tuple(name for name in self._first[1] if name in self._common)
-        witnesses: list[tuple[str, tuple[str, ...]]] = [self._first]
-        if self._mixed:
-            witnesses = [(self._mixed.case, (MIXED,))]
-        elif self._different:
-            witnesses.append(self._different)
-        return Interpretation(target, point, variant, translated, names, self._executions, tuple(witnesses))
+def _agreement(results: Mapping[tuple[str, ...], Execution]) -> str:
+    first, *others = results
+    common = [name for name in first if name != MIXED and all(name in names for names in others)]
+    if common:
+        return " or ".join(common)
+    if (MIXED,) in results:
+        return f"inconsistent (differs between elements in {results[MIXED,].case})"
+    different = [names for names in others if not set(names) & set(first)]
+    witnesses = [f"{' or '.join(names)} in {results[names].case}" for names in (first, *different[:1])]
+    return f"inconsistent ({'; '.join(witnesses)})"
 
 
 def explained(cause: Cause) -> str:
@@ -219,18 +189,7 @@ def sentence(kind: str) -> str:
 def profiles(record: Record) -> list[tuple[list[str], dict[str, str]]]:
     """The policies by which results were judged, each with the documents that have them."""
     result: list[tuple[list[str], dict[str, str]]] = []
-    for spec, policies in record.header.profile.items():
-        documents = next((specs for specs, others in result if others == policies), None)
-        if documents is None:
-            result.append(([spec], policies))
-        else:
-            documents.append(spec)
+    for policies in record.header.profile.values():
+        if policies not in [others for _, others in result]:
+            result.append(([name for name, others in record.header.profile.items() if others == policies], policies))
     return result
-
-
-def summary(record: Record) -> dict[str, dict[Verdict, int]]:
-    """The number of executions by target and verdict, every target of the header and every verdict included."""
-    counts = {target.name: dict.fromkeys(Verdict, 0) for target in record.header.targets}
-    for execution in record.executions:
-        counts.setdefault(execution.target, dict.fromkeys(Verdict, 0))[execution.verdict] += 1
-    return counts

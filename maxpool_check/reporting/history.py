@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -12,7 +12,7 @@ from rich.table import Table
 from maxpool_check.comparing.timeline import Release, Step
 from maxpool_check.comparing.transitions import counts
 from maxpool_check.reporting.findings import sentence
-from maxpool_check.reporting.markdown import escaped, table
+from maxpool_check.reporting.markup import bullets, codes, escaped, joined, table
 from maxpool_check.reporting.text import terminal
 from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.words import plural
@@ -45,25 +45,20 @@ class HistoryReport:
     @property
     def rows(self) -> list[tuple[str, list[int]]]:
         """The kinds, then the verdicts, each with its numbers by release."""
-        kinds, verdicts = (
-            [release.kinds for release in self.executed],
-            [release.verdicts for release in self.executed],
-        )
-        occurring = [verdict for verdict in Verdict if any(counter[verdict] for counter in verdicts)]
-        return [
-            *((kind, [counter[kind] for counter in kinds]) for kind in sorted(set().union(*kinds))),
-            *((verdict.value, [counter[verdict] for counter in verdicts]) for verdict in occurring),
-        ]
+        kinds = [release.kinds for release in self.executed]
+        verdicts = [release.verdicts for release in self.executed]
+        rows = [(kind, [counter[kind] for counter in kinds]) for kind in sorted(set().union(*kinds))]
+        rows += [(verdict.value, [counter[verdict] for counter in verdicts]) for verdict in Verdict]
+        return [(label, numbers) for label, numbers in rows if any(numbers)]
 
 
 def write_text(report: HistoryReport, file: TextIO) -> None:
-    """Write a line a kind or verdict and a column a release, in as many blocks as the width demands."""
+    """Write a line for each kind or verdict and a column for each release, in as many blocks as the width needs."""
     rows, executed = report.rows, report.executed
     first = max((len(label) for label, _ in rows), default=0)
     column = max((len(release.version) for release in executed), default=0) + 2
     columns = max(1, (report.width - first) // column)
-    console = terminal(report.width, False)
-    with console.capture() as captured:
+    with terminal(file, report.width) as console:
         console.print(f"{report.target}: cases by kind, executions by verdict\n")
         for start in range(0, len(executed), columns):
             block = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -81,41 +76,39 @@ def write_text(report: HistoryReport, file: TextIO) -> None:
             numbers = [f"{count} {change}" for change, count in counts(step.transitions).items() if change in changes]
             if numbers:
                 console.print(f"{step.old.version} -> {step.new.version}: {', '.join(numbers)}", soft_wrap=True)
-    file.write("\n".join(line.rstrip() for line in captured.get().split("\n")))
 
 
 def write_markdown(report: HistoryReport, file: TextIO) -> None:
     """Write the whole report in Markdown."""
-    rows, executed = report.rows, report.executed
-    lines = [f"# {report.target}: a history", ""]
+    file.write(joined(_blocks(report)) + "\n")
+
+
+def _blocks(report: HistoryReport) -> Iterator[str]:
+    executed = report.executed
+    yield f"# {report.target}: a history"
     if executed and executed[0].record is not None:
         header, executions = executed[0].record.header, len(executed[0].record.executions)
         size = f"{plural(header.cases, 'case')}, {plural(executions, 'execution')} of each release"
         machine = f"{header.system}, {header.cpu}; {header.started.partition('T')[0]}"
-        lines += [f"{size}. Cases: SHA-256 `{header.cases_sha256}`. {machine}.", ""]
-    lines += ["The number of cases that show each kind, and of executions by verdict:", ""]
-    body = [[f"`{label}`", *[str(value or "") for value in values]] for label, values in rows]
-    headings = ["", *[release.version for release in executed]]
-    lines += table(headings, body, right=range(1, len(headings)))
+        yield f"{size}. Cases: SHA-256 `{header.cases_sha256}`. {machine}."
+    yield "The number of cases that show each kind, and of executions by verdict:"
+    body = [[f"`{label}`", *[str(value or "") for value in values]] for label, values in report.rows]
+    yield table(["", *[release.version for release in executed]], body, right=range(1, len(executed) + 1))
+    yield "The kinds:"
     kinds = sorted({kind for release in executed for kind in release.kinds})
-    lines += ["", "The kinds:", "", *[f"- `{kind}`: {sentence(kind)}" for kind in kinds], "", "## Changes"]
+    yield bullets(f"`{kind}`: {sentence(kind)}" for kind in kinds)
+    yield "## Changes"
     for step in report.steps:
+        yield f"### {step.old.version} to {step.new.version}"
         changes = [
-            [
-                group.change.value,
-                *(", ".join(f"`{kind}`" for kind in kinds) for kinds in group.kinds),
-                str(len(group.cases)),
-                f"`{group.smallest.execution.case}`",
-            ]
+            [group.change.value, *map(codes, group.kinds), str(len(group.cases)), f"`{group.smallest.execution.case}`"]
             for group in step.groups
         ]
-        lines += ["", f"### {step.old.version} to {step.new.version}", ""]
         headings = ["change", "before", "after", "cases", "smallest"]
-        lines += table(headings, changes, right=[3]) if changes else ["No changes."]
+        yield table(headings, changes, right=[3]) if changes else "No changes."
     if report.skipped:
-        lines += ["", "## Skipped releases", ""]
-        lines += [f"- {release.version}: {escaped(release.skipped)}" for release in report.skipped]
-    file.write("\n".join(lines) + "\n")
+        yield "## Skipped releases"
+        yield bullets(f"{release.version}: {escaped(release.skipped)}" for release in report.skipped)
 
 
 def write_json(report: HistoryReport, file: TextIO) -> None:

@@ -15,26 +15,38 @@ from maxpool_check.results.record import Execution, Verdict
 SCHEMA = "maxpool-check/run/1"
 
 
+_FIELDS = (
+    "case", "target", "variant", "verdict", "kinds", "known", "unexpected", "status", "limit", "information", "counts",
+    "cells", "causes", "message", "spec", "opset", "translation", "layout", "interpretations", "title", "origin",
+)  # fmt: skip
+_CELL_FIELDS = ("at", "output", "expected", "got", "kind", "window")
+
+
 def write(report: RunReport, file: TextIO) -> None:
     """Write one JSON document for a whole run, each result on a line of its own."""
     record = report.record
-    totals = {verdict.value: sum(counts[verdict] for counts in report.counts.values()) for verdict in Verdict}
-    targets = [
-        {**msgspec.to_builtins(target), "summary": report.counts[target.name]} for target in record.header.targets
-    ]
     document = {
         "schema": SCHEMA,
         "exit_code": report.exit_code,
         "complete": record.footer is not None,
-        "summary": {"cases": record.header.cases, "executions": len(record.executions), **totals},
+        "summary": {"cases": record.header.cases, "executions": len(record.executions)} | report.totals,
         "profile": record.header.profile,
-        "targets": targets,
+        "targets": [
+            {**msgspec.to_builtins(target), "summary": report.counts[target.name]} for target in record.header.targets
+        ],
         "results": map(_result, record.executions),
         "known": msgspec.to_builtins(report.known),
         "errors": [{"message": message} for message in report.problems] if record.footer else [],
     }
     write_object(file, document)
     file.write("\n")
+
+
+def _result(execution: Execution) -> dict[str, Any]:
+    return {name: getattr(execution, name) for name in _FIELDS} | {
+        "cells": [{name: getattr(cell, name) for name in _CELL_FIELDS} for cell in execution.cells],
+        "causes": [{**msgspec.to_builtins(cause), "message": explained(cause)} for cause in execution.causes],
+    }
 
 
 def write_object(file: TextIO, members: Mapping[str, Any]) -> None:
@@ -59,7 +71,7 @@ def failure(exit_code: int, errors: Sequence[dict[str, Any]]) -> str:
         "schema": SCHEMA,
         "exit_code": exit_code,
         "complete": False,
-        "summary": {"cases": 0, "executions": 0, **{verdict.value: 0 for verdict in Verdict}},
+        "summary": {"cases": 0, "executions": 0} | dict.fromkeys(Verdict, 0),
         "profile": {},
         "targets": [],
         "results": [],
@@ -67,32 +79,3 @@ def failure(exit_code: int, errors: Sequence[dict[str, Any]]) -> str:
         "errors": list(errors),
     }
     return json.dumps(document, indent=1)
-
-
-def _result(execution: Execution) -> dict[str, Any]:
-    return {
-        "case": execution.case,
-        "target": execution.target,
-        "variant": execution.variant,
-        "verdict": execution.verdict,
-        "kinds": execution.kinds,
-        "known": execution.known,
-        "unexpected": execution.unexpected,
-        "status": execution.status,
-        "limit": execution.limit,
-        "information": execution.information,
-        "counts": execution.counts,
-        "cells": [
-            {name: getattr(cell, name) for name in ("at", "output", "expected", "got", "kind", "window")}
-            for cell in execution.cells
-        ],
-        "causes": [{**msgspec.to_builtins(cause), "message": explained(cause)} for cause in execution.causes],
-        "message": execution.message,
-        "spec": execution.spec,
-        "opset": execution.opset,
-        "translation": execution.translation,
-        "layout": execution.layout,
-        "interpretations": execution.interpretations,
-        "title": execution.title,
-        "origin": execution.origin,
-    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
+from collections.abc import Iterator
 from typing import TextIO
 
 from maxpool_check.reporting.run_report import RunReport
@@ -29,7 +30,7 @@ def write(report: RunReport, file: TextIO) -> None:
     file.write(_start("testsuites", "maxpool-check", sum(counts.values(), run)))
     for target in record.header.targets:
         file.write(_start("testsuite", target.name, counts[target.name]))
-        _write_suite(report, target, file)
+        file.writelines(ET.tostring(element, "unicode") for element in _elements(report, target))
         file.write("</testsuite>")
     if report.problems:
         file.write(_start("testsuite", "run", run))
@@ -39,21 +40,22 @@ def write(report: RunReport, file: TextIO) -> None:
     file.write("</testsuites>\n")
 
 
-def _write_suite(report: RunReport, target: TargetDescription, file: TextIO) -> None:
-    properties = _element("properties")
-    for name in ("distribution", "version", "provider"):
-        properties.append(_element("property", name=name, value=getattr(target, name)))
-    properties.append(_element("property", name="cases_sha256", value=report.record.header.cases_sha256))
-    file.write(ET.tostring(properties, "unicode"))
-    reasons = {entry.id: entry.reason for entry in report.known if entry.target == target.name}
+def _elements(report: RunReport, target: TargetDescription) -> Iterator[ET.Element]:
+    """What the suite of a target holds."""
+    properties = {name: getattr(target, name) for name in ("distribution", "version", "provider")}
+    properties["cases_sha256"] = report.record.header.cases_sha256
+    element = _element("properties")
+    element.extend(_element("property", name=name, value=value) for name, value in properties.items())
+    yield element
+    reasons = report.reasons(target.name)
     for execution in report.record.executions:
         if execution.target == target.name:
-            file.write(ET.tostring(_test(execution, reasons.get(execution.known or "", "")), "unicode"))
+            yield _test(execution, reasons.get(execution.known or "", ""))
     for entry in report.outdated:
         if entry.target == target.name:
             test = _element("testcase", name=entry.id, classname="known-divergences")
             test.append(_element("failure", message=entry.message, type=entry.status.value))
-            file.write(ET.tostring(test, "unicode"))
+            yield test
 
 
 def _result(execution: Execution) -> str:
@@ -70,15 +72,14 @@ def _test(execution: Execution, reason: str) -> ET.Element:
     path, _, line = execution.origin.rpartition(":")
     classname = file.replace("/", ".")
     test = _element("testcase", name=f"{name} [{execution.variant}]", classname=classname, file=path, line=line)
-    message, result = " ".join(execution.message.split()), _result(execution)
+    message, result, text = " ".join(execution.message.split()), _result(execution), None
+    kind = execution.verdict.value
     if execution.status == "expected" and result == "skipped":
-        message = f"known as {execution.known}: {' '.join(reason.split())}"
-        test.append(_element(result, message=message, type="known"))
+        message, kind = f"known as {execution.known}: {reason}", "known"
     elif result == "failure":
-        text = "\n".join([execution.title, *details(execution)])
-        test.append(_element(result, text, message=message, type=",".join(execution.kinds)))
-    elif result != "passed":
-        test.append(_element(result, message=message, type=execution.verdict.value))
+        text, kind = "\n".join([execution.title, *details(execution)]), ",".join(execution.kinds)
+    if result != "passed":
+        test.append(_element(result, text, message=message, type=kind))
     return test
 
 

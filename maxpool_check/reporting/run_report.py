@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from maxpool_check.reporting.findings import Finding, findings, summary
+from maxpool_check.reporting.findings import Finding, findings
 from maxpool_check.results.record import ExitCode, KnownEntry, KnownStatus, Record, Verdict
 from maxpool_check.words import plural
 
@@ -26,10 +26,7 @@ _EXPECTED = {
 
 @dataclass(frozen=True)
 class RunReport:
-    """A record and how to show it. The exit code may differ from the record's.
-
-    ``width`` (in columns) and ``color`` are for terminals; ``verbose`` shows known divergences in full.
-    """
+    """A record and how to show it; ``width`` is in columns, ``verbose`` shows known divergences in full."""
 
     record: Record
     exit_code: int
@@ -49,13 +46,21 @@ class RunReport:
 
     @cached_property
     def counts(self) -> Mapping[str, Mapping[Verdict, int]]:
-        """The number of executions by target and verdict."""
-        return summary(self.record)
+        """The number of executions by target and verdict, every target of the header and every verdict included."""
+        counts = {target.name: dict.fromkeys(Verdict, 0) for target in self.record.header.targets}
+        for execution in self.record.executions:
+            counts.setdefault(execution.target, dict.fromkeys(Verdict, 0))[execution.verdict] += 1
+        return counts
+
+    @property
+    def totals(self) -> dict[Verdict, int]:
+        """The number of executions by verdict."""
+        return {verdict: sum(counts[verdict] for counts in self.counts.values()) for verdict in Verdict}
 
     @property
     def verdicts(self) -> list[Verdict]:
         """The verdicts that occur, in order."""
-        return [verdict for verdict in Verdict if any(counts[verdict] for counts in self.counts.values())]
+        return [verdict for verdict, count in self.totals.items() if count]
 
     @property
     def known(self) -> tuple[KnownEntry, ...]:
@@ -67,15 +72,14 @@ class RunReport:
         """The known divergences that are stale or expired."""
         return [entry for entry in self.known if entry.status in (KnownStatus.STALE, KnownStatus.EXPIRED)]
 
+    def reasons(self, target: str) -> Mapping[str, str]:
+        """The reason of each known divergence on a target, on one line."""
+        return {entry.id: " ".join(entry.reason.split()) for entry in self.known if entry.target == target}
+
     @property
     def problems(self) -> tuple[str, ...]:
         """What is wrong with the run itself."""
         return self.record.footer.errors if self.record.footer else ("the run did not end",)
-
-    @property
-    def size(self) -> str:
-        """``36 executions of 9 cases``."""
-        return f"{plural(len(self.record.executions), 'execution')} of {plural(self.record.header.cases, 'case')}"
 
     @cached_property
     def result(self) -> tuple[str, str]:
@@ -85,23 +89,18 @@ class RunReport:
         if self.exit_code == ExitCode.NOTHING_COMPARED:
             return "NOTHING COMPARED", "no execution could be compared with a document"
         if self.exit_code == ExitCode.INCOMPLETE:
-            first = next(iter(self.problems), "some executions failed")
-            return "INCOMPLETE", first.splitlines()[0]
+            return "INCOMPLETE", next(iter(self.problems), "some executions failed").splitlines()[0]
         if self.exit_code == ExitCode.UNEXPECTED:
             return "UNEXPECTED", self._unexpected()
-        totals = {verdict: sum(counts[verdict] for counts in self.counts.values()) for verdict in Verdict}
-        parts = [plural(count, *_EXPECTED[verdict]) for verdict, count in totals.items() if count]
+        parts = [plural(count, *_EXPECTED[verdict]) for verdict, count in self.totals.items() if count]
         return "AS EXPECTED", f"no unexpected results: {', '.join(parts)}"
 
     def _unexpected(self) -> str:
-        executions = self.record.executions
-        unexpected = [execution.case for execution in executions if execution.unexpected]
-        allowed = sum(bool(execution.information) for execution in executions)
-        parts = []
-        if unexpected:
-            parts.append(f"{plural(len(unexpected), 'unexpected result')} in {plural(len(set(unexpected)), 'case')}")
-        if self.outdated:
-            parts.append(f"{plural(len(self.outdated), 'known divergence')} to remove or review")
-        if allowed:
-            parts.append(f"{plural(allowed, 'difference')} that the documents allow")
-        return "; ".join(parts)
+        unexpected = [execution.case for execution in self.record.executions if execution.unexpected]
+        allowed = sum(bool(execution.information) for execution in self.record.executions)
+        parts = (
+            (unexpected, f"{plural(len(unexpected), 'unexpected result')} in {plural(len(set(unexpected)), 'case')}"),
+            (self.outdated, f"{plural(len(self.outdated), 'known divergence')} to remove or review"),
+            (allowed, f"{plural(allowed, 'difference')} that the documents allow"),
+        )
+        return "; ".join(text for occurs, text in parts if occurs)

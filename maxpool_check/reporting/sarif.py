@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote
@@ -28,19 +28,11 @@ def write(report: RunReport, file: TextIO) -> None:
 
 def _run(report: RunReport, target: TargetDescription) -> dict[str, Any]:
     record = report.record
-    problems = [
-        *report.problems,
-        *(
-            f"{execution.case}: {execution.message}"
-            for execution in record.executions
-            if execution.target == target.name and execution.verdict == Verdict.ERROR
-        ),
-    ]
-    outdated = [
-        f"{entry.id} is {entry.status.value}: {entry.message}"
-        for entry in report.outdated
-        if entry.target == target.name
-    ]
+    problems = [*report.problems]
+    for execution in record.executions:
+        if execution.target == target.name and execution.verdict == Verdict.ERROR:
+            problems.append(f"{execution.case}: {execution.message}")
+    outdated = [entry for entry in report.outdated if entry.target == target.name]
     rules = [
         {"id": kind.value, "shortDescription": {"text": about.sentence}, "help": {"text": about.clause}}
         for kind, about in DESCRIPTIONS.items()
@@ -51,8 +43,10 @@ def _run(report: RunReport, target: TargetDescription) -> dict[str, Any]:
         "invocations": [
             {
                 "executionSuccessful": not problems,
-                "toolExecutionNotifications": [_notification(text) for text in problems],
-                "toolConfigurationNotifications": [_notification(text) for text in outdated],
+                "toolExecutionNotifications": _notifications(problems),
+                "toolConfigurationNotifications": _notifications(
+                    f"{entry.id} is {entry.status}: {entry.message}" for entry in outdated
+                ),
             }
         ],
         "columnKind": "unicodeCodePoints",
@@ -60,12 +54,12 @@ def _run(report: RunReport, target: TargetDescription) -> dict[str, Any]:
     }
 
 
-def _notification(text: str) -> dict[str, Any]:
-    return {"level": "error", "message": {"text": text}}
+def _notifications(texts: Iterable[str]) -> list[dict[str, Any]]:
+    return [{"level": "error", "message": {"text": text}} for text in texts]
 
 
 def _results(report: RunReport, target: TargetDescription) -> Iterator[dict[str, Any]]:
-    reasons = {entry.id: entry.reason for entry in report.known if entry.target == target.name}
+    reasons = report.reasons(target.name)
     for execution in report.record.executions:
         if execution.target == target.name and execution.status:
             yield from (_result(execution, kind, reasons) for kind in execution.kinds)
@@ -86,6 +80,6 @@ def _result(execution: Execution, kind: str, reasons: Mapping[str, str]) -> dict
         "properties": {"verdict": execution.verdict, "variant": execution.variant, "case": execution.case},
     }
     if execution.status == "expected":
-        reason = f"{execution.known}: {' '.join(reasons.get(execution.known or '', '').split())}"
+        reason = f"{execution.known}: {reasons.get(execution.known or '', '')}"
         result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": reason}]
     return result

@@ -6,6 +6,8 @@ import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 
+import numpy as np
+
 from maxpool_check.reference.layout import Layout
 
 Coordinates = tuple[int, ...]
@@ -38,9 +40,15 @@ def planes(
         at = dict(zip(outer, plane, strict=True))
         if len(every) > 1:
             lines.append(f"[{', '.join(str(at.get(axis, ':')) for axis in range(len(shape)))}]")
-        lines += _plane(texts, shape, at, inner, marked)
+        lines += _plane(texts, at, {axis: shape[axis] for axis in inner}, marked)
     rest = len(every) - len(selected)
     return [*lines, f"({rest} more of {len(every)} planes)"] if selected and rest else lines
+
+
+def described(name: str, tensor: np.ndarray, layout: Layout = Layout.CHANNELS_FIRST) -> list[str]:
+    """The lines of a tensor, with its name, dtype and shape."""
+    cells = planes([str(value) for value in tensor.reshape(-1)], tensor.shape, layout=layout)
+    return [f"{name} {tensor.dtype.name}{list(tensor.shape)}", *(f"  {line}" for line in cells)]
 
 
 def _axes(layout: Layout, rank: int) -> list[int]:
@@ -51,53 +59,42 @@ def _axes(layout: Layout, rank: int) -> list[int]:
 
 
 def _plane(
-    texts: Mapping[Coordinates, str],
-    shape: Sequence[int],
-    at: Mapping[int, int],
-    inner: Sequence[int],
-    marked: Collection[Coordinates],
+    texts: Mapping[Coordinates, str], at: dict[int, int], shape: Mapping[int, int], marked: Collection[Coordinates]
 ) -> list[str]:
-    sizes = [shape[axis] for axis in inner]
-    rows = [[dict(zip(inner, cell, strict=True)) for cell in row] for row in _rows(sizes)]
-    cells = [[tuple({**at, **cell}[axis] for axis in range(len(shape))) for cell in row] for row in rows]
-    marks = [[f"[{texts[cell]}]" if cell in marked else f" {texts[cell]} " for cell in row] for row in cells]
-    widths = [max(len(row[column]) for row in marks) for column in range(sizes[-1])]
+    """The lines of a plane: ``at`` gives its coordinates by axis, ``shape`` the sizes of its own one or two axes."""
+    *rows, columns = (range(size) for size in shape.values())
+    marks = []
+    for row in itertools.product(*rows):
+        places = [at | dict(zip(shape, (*row, column), strict=True)) for column in columns]
+        cells = [tuple(place[axis] for axis in sorted(place)) for place in places]
+        marks.append([f"[{texts[cell]}]" if cell in marked else f" {texts[cell]} " for cell in cells])
+    widths = [max(map(len, column)) for column in zip(*marks, strict=True)]
     return [" ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in marks]
-
-
-def _rows(sizes: Sequence[int]) -> list[list[Coordinates]]:
-    columns = range(sizes[-1])
-    return [[(*row, column) for column in columns] for row in itertools.product(*map(range, sizes[:-1]))]
 
 
 def window_cells(
     at: Coordinates, window: Sequence[Sequence[int]], layout: Layout = Layout.CHANNELS_FIRST
 ) -> list[Coordinates]:
     """The cells of X in the window of an output cell: its own batch and channel, and the taps inside X."""
-    positions = itertools.product(*window)
-    if layout is Layout.CHANNELS_FIRST:
-        return [(*at[: len(at) - len(window)], *position) for position in positions]
-    batch = at[:1] if layout is Layout.CHANNELS_LAST else ()
-    return [(*batch, *position, at[-1]) for position in positions]
+    batch, channel = layout.sizes(at)[:2]
+    return [layout.arranged((batch, channel, *position)) for position in itertools.product(*window)]
 
 
 def window_text(window: Sequence[Sequence[int]]) -> str:
-    """The window's positions on each spatial axis, ``rows 0-1, columns 2`` in two dimensions."""
-    names = {1: ["position"], 2: ["row", "column"]}.get(len(window), [f"D{axis + 1}" for axis in range(len(window))])
-    return ", ".join(
-        f"{name}{'s' if len(taps) > 1 and not name.startswith('D') else ''} {_taps(taps)}"
-        for name, taps in zip(names, window, strict=True)
-    )
+    """The window's positions on each spatial axis, ``rows 0-1, column 2`` in two dimensions."""
+    if len(window) > 2:
+        return ", ".join(f"D{number} {_taps(taps)}" for number, taps in enumerate(window, 1))
+    names = ["position"] if len(window) == 1 else ["row", "column"]
+    words = [f"{name}s" if len(taps) > 1 else name for name, taps in zip(names, window, strict=True)]
+    return ", ".join(f"{word} {_taps(taps)}" for word, taps in zip(words, window, strict=True))
+
+
+def _taps(taps: Sequence[int]) -> str:
+    if len(taps) > 1 and list(taps) == list(range(taps[0], taps[-1] + 1)):
+        return f"{taps[0]}-{taps[-1]}"
+    return " ".join(map(str, taps)) or "none"
 
 
 def coordinates(at: Sequence[int]) -> str:
     """``[0, 0, 1, 2]``."""
     return f"[{', '.join(map(str, at))}]"
-
-
-def _taps(taps: Sequence[int]) -> str:
-    if not taps:
-        return "none"
-    if len(taps) > 1 and list(taps) == list(range(taps[0], taps[-1] + 1)):
-        return f"{taps[0]}-{taps[-1]}"
-    return " ".join(map(str, taps))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
-import itertools
 import shlex
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import TextIO
 
 from rich.console import Console
@@ -19,9 +20,7 @@ from maxpool_check.reporting.tensors import coordinates, planes, window_cells, w
 from maxpool_check.results.record import Execution, ExitCode, Record, Verdict
 from maxpool_check.words import plural
 
-IN_FULL = 4
-"""How many findings are shown in full; the others take a line each."""
-
+_IN_FULL = 4  # The other findings take a line each.
 _STYLES = {
     Verdict.CONFORMS: "green",
     Verdict.DIVERGES: "red",
@@ -29,19 +28,25 @@ _STYLES = {
     Verdict.CRASHES: "bold red",
     Verdict.TIMES_OUT: "bold red",
 }
+_NEXT: dict[int, str] = {
+    ExitCode.UNEXPECTED: "correct known-divergences.yaml and run again",
+    ExitCode.INCOMPLETE: "maxpool-check targets --check TARGET shows whether a target starts",
+    ExitCode.NOTHING_COMPARED: "maxpool-check list PATH lists the cases",
+}
+
+
+@contextlib.contextmanager
+def terminal(file: TextIO, width: int, color: bool = False) -> Iterator[Console]:
+    """A console whose output is written to a file at the end, without blanks at the ends of lines."""
+    buffer = io.StringIO()
+    yield Console(file=buffer, width=width, force_terminal=color, no_color=not color, highlight=False)
+    file.write("\n".join(line.rstrip() for line in buffer.getvalue().split("\n")))
 
 
 def write(report: RunReport, file: TextIO) -> None:
     """Write the whole report."""
-    console = terminal(report.width, report.color)
-    with console.capture() as captured:
+    with terminal(file, report.width, report.color) as console:
         _render(console, report)
-    file.write("\n".join(line.rstrip() for line in captured.get().split("\n")))
-
-
-def terminal(width: int, color: bool) -> Console:
-    """A console of a width whose output can be captured."""
-    return Console(file=io.StringIO(), width=width, force_terminal=color, no_color=not color, highlight=False)
 
 
 def _render(console: Console, report: RunReport) -> None:
@@ -55,7 +60,7 @@ def _render(console: Console, report: RunReport) -> None:
         listed = ", ".join(f"{point} {interpretation}" for point, interpretation in policies.items())
         console.print(f"[dim]{escape(' '.join(specs))}: {escape(listed or 'nothing left open')}[/]", soft_wrap=True)
     console.print()
-    in_full = report.unexpected if report.verbose else report.unexpected[:IN_FULL]
+    in_full = report.unexpected if report.verbose else report.unexpected[:_IN_FULL]
     for finding in in_full:
         _finding(console, finding, report)
     known = [finding for finding in report.findings if finding.is_expected]
@@ -64,14 +69,15 @@ def _render(console: Console, report: RunReport) -> None:
     for finding in known if report.verbose else []:
         _finding(console, finding, report)
     for entry in report.outdated:
-        label, name = entry.status.value.upper(), escape(f"{entry.id} on {entry.target}: {entry.message}")
-        console.print(f"[bold red]{label}[/]  {name}\n")
+        text = escape(f"{entry.id} on {entry.target}: {entry.message}")
+        console.print(f"[bold red]{entry.status.value.upper()}[/]  {text}\n")
     _errors(console, record)
     console.print(_table(report))
     console.print()
     _interpretations(console, record)
     _result(console, report)
-    _next(console, report)
+    if following := _next(report):
+        console.print(f"Next: {escape(following)}", soft_wrap=True)
 
 
 def _finding(console: Console, finding: Finding, report: RunReport) -> None:
@@ -130,31 +136,26 @@ def _others(console: Console, findings: list[Finding], heading: str) -> None:
     table.add_column(overflow="fold", ratio=2)
     table.add_column(overflow="fold", ratio=3)
     table.add_column(justify="right", no_wrap=True)
-    for (_, _, limit), group in rows.items():
-        entries = group[0].known
-        name = entries[0] if entries else group[0].smallest.case
-        more = f" and {len(entries) - 1} more" if len(entries) > 1 else ""
-        cases = {case for finding in group for case in finding.cases}
-        text = ", ".join(group[0].kinds) + (" (a limit)" if limit else "")
-        table.add_row(escape(name + more), text, plural(len(cases), "case"))
+    for first, *others in rows.values():
+        more = f" and {len(first.known) - 1} more" if len(first.known) > 1 else ""
+        name = escape((first.known or [first.smallest.case])[0] + more)
+        cases = {case for finding in (first, *others) for case in finding.cases}
+        table.add_row(name, ", ".join(first.kinds) + (" (a limit)" if first.limit else ""), plural(len(cases), "case"))
     console.print(Padding(table, (0, 0, 1, 2), expand=False))
 
 
 def _errors(console: Console, record: Record) -> None:
-    errors = (execution for execution in record.executions if execution.verdict == Verdict.ERROR)
-    first = list(itertools.islice(errors, 3))
-    for execution in first:
-        text = escape(f"{execution.case} on {execution.target}: {execution.message}")
-        console.print(f"[bold red]ERROR[/]  {text}")
-    more = sum(1 for _ in errors)
-    if more:
-        console.print(f"  ... {len(first) + more} executions failed in total")
-    if first:
+    errors = [execution for execution in record.executions if execution.verdict == Verdict.ERROR]
+    for execution in errors[:3]:
+        console.print(f"[bold red]ERROR[/]  {escape(f'{execution.case} on {execution.target}: {execution.message}')}")
+    if len(errors) > 3:
+        console.print(f"  ... {len(errors)} executions failed in total")
+    if errors:
         console.print()
 
 
 def _table(report: RunReport) -> Table:
-    verdicts = list(dict.fromkeys([Verdict.CONFORMS, *report.verdicts]))
+    verdicts = [verdict for verdict in Verdict if verdict is Verdict.CONFORMS or report.totals[verdict]]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("target", overflow="fold")
     for verdict in verdicts:
@@ -169,7 +170,7 @@ def _interpretations(console: Console, record: Record) -> None:
     lines: dict[tuple[str, str], list[str]] = defaultdict(list)
     for observed in interpretations(record):
         if not observed.translated:
-            lines[observed.target, observed.point].append(f"{observed} ({observed.variant})")
+            lines[observed.target, observed.point].append(f"{observed.text} ({observed.variant})")
     for (target, point), observations in lines.items():
         text = f"Unspecified behaviour of {target}: {point}: {', '.join(observations)}"
         console.print(f"[dim]{escape(text)}[/]")
@@ -182,28 +183,24 @@ def _result(console: Console, report: RunReport) -> None:
     if report.record.footer is not None and label == "INCOMPLETE":
         for problem in report.problems:
             console.print(f"[bold red]{label}[/]  {escape(problem.splitlines()[0])}")
-    else:
-        style = "green" if label == "AS EXPECTED" else "red"
-        console.print(f"[bold {style}]{label}[/]  {escape(text)} ({report.size})")
-
-
-def _next(console: Console, report: RunReport) -> None:
-    code, footer = report.exit_code, report.record.footer
-    if footer is None:
         return
-    if code == ExitCode.UNEXPECTED and report.unexpected:
+    style = "green" if label == "AS EXPECTED" else "red"
+    cases = plural(report.record.header.cases, "case")
+    size = f"{plural(len(report.record.executions), 'execution')} of {cases}"
+    console.print(f"[bold {style}]{label}[/]  {escape(text)} ({size})")
+
+
+def _next(report: RunReport) -> str:
+    """What the user can do next; empty if there is nothing."""
+    if report.record.footer is None:
+        return ""
+    if report.exit_code == ExitCode.UNEXPECTED and report.unexpected:
         finding = report.unexpected[0]
         case = f"{_file(finding.smallest)}:{finding.smallest.case.rpartition(':')[2]}"
-        command = shlex.join(["maxpool-check", "explain", case, "-t", finding.target])
-        console.print(f"Next: {escape(command)}", soft_wrap=True)
-    elif code == ExitCode.UNEXPECTED:
-        console.print("Next: correct known-divergences.yaml and run again")
-    elif code == ExitCode.INCOMPLETE:
-        console.print("Next: maxpool-check targets --check TARGET shows whether a target starts")
-    elif code == ExitCode.NOTHING_COMPARED:
-        console.print("Next: maxpool-check list PATH lists the cases")
-    elif code == ExitCode.AS_EXPECTED and report.findings:
-        console.print("Next: -v shows the known divergences, --report markdown=PATH writes them to a file")
+        return shlex.join(["maxpool-check", "explain", case, "-t", finding.target])
+    if report.exit_code == ExitCode.AS_EXPECTED and report.findings:
+        return "-v shows the known divergences, --report markdown=PATH writes them to a file"
+    return _NEXT.get(report.exit_code, "")
 
 
 def _file(execution: Execution) -> str:

@@ -1,4 +1,4 @@
-"""Writes a reproduction: all of it beside its place, the script tried there, and moved when it has shown the fault."""
+"""Writes a reproduction: runs the script in a temporary folder and moves it into place if it shows the fault."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from onnx import numpy_helper
 
 from maxpool_check.corpus.writing import case_file
-from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reproducing.accepted import expected
 from maxpool_check.reproducing.issue import issue
@@ -25,9 +23,9 @@ from maxpool_check.targets import environments, onnx_model
 from maxpool_check.targets.session import TargetSession
 
 SECONDS = 300.0
-"""How long a script may take, beside the time that it gives an answer."""
+"""How long a script may take, in seconds, besides the time limit of the target."""
 
-_FILES = {"repro.py", "model.onnx", "test_data_set_0", "case.yaml", "ISSUE.md"}
+_FILES = {"repro.py", "model.onnx", "test_data_set_0", "case.yaml", "ISSUE.md", "__pycache__"}
 
 
 class NotReproduced(RuntimeError):
@@ -36,7 +34,7 @@ class NotReproduced(RuntimeError):
 
 @dataclass(frozen=True)
 class Written:
-    """What was written: the files, by their names in the folder, what the script said, and what it was tried with."""
+    """The files, by their names in the folder, what the script printed, and the environment in which it ran."""
 
     files: tuple[str, ...]
     printed: str
@@ -44,24 +42,17 @@ class Written:
 
 
 def is_free(folder: Path) -> bool:
-    """Whether a reproduction may be written there: nothing is, or another reproduction and nothing else."""
-    if not folder.exists():
-        return True
+    """Whether a reproduction may be written there: the folder is new, empty, or holds a reproduction and nothing else."""
     if not folder.is_dir():
-        return False
+        return not folder.exists()
     names = {path.name for path in folder.iterdir()}
-    marked = folder / "repro.py"
-    if not names:
-        return True
-    if not marked.is_file() or MARK not in marked.read_text(encoding="utf-8", errors="replace"):
-        return False
-    kernels = {
-        name for name in names - _FILES if f"from {name.removesuffix('.py')} import" in marked.read_text("utf-8")
-    }
-    return names - {"__pycache__"} <= _FILES | kernels
+    script_path = folder / "repro.py"
+    text = script_path.read_text(encoding="utf-8", errors="replace") if script_path.is_file() else ""
+    others = [name for name in names - _FILES if f"from {name.removesuffix('.py')} import" not in text]
+    return not names or (MARK in text and not others)
 
 
-def write(one: Reproduced, session: TargetSession, runtime: ScriptRuntime, folder: Path, about: str) -> Written:
+def write(reproduced: Reproduced, session: TargetSession, runtime: ScriptRuntime, folder: Path, about: str) -> Written:
     """Write a reproduction into ``folder``, all of it or nothing.
 
     Raises :class:`NotReproduced`, ``CannotWrite``, ``environments.CannotMake`` or ``OSError``.
@@ -71,39 +62,38 @@ def write(one: Reproduced, session: TargetSession, runtime: ScriptRuntime, folde
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as partial:
         new, tried = Path(partial) / "new", Path(partial) / "tried"
         new.mkdir()
-        text = script(one, runtime, requires_python(session.profile), session.target.seconds)
+        text = script(reproduced, runtime, requires_python(session.profile), session.target.seconds)
         (new / "repro.py").write_text(text, encoding="utf-8")
         if runtime.kernel is not None:
             shutil.copyfile(runtime.kernel, new / runtime.kernel_name)
-        _test_data(one, new)
-        (new / "case.yaml").write_text(case_file(one.case_run.case, about), encoding="utf-8")
+        _test_data(reproduced, new)
+        (new / "case.yaml").write_text(case_file(reproduced.case_run.case, about), encoding="utf-8")
         shutil.copytree(new, tried)
-        printed, environment = _try(one, session.target.seconds, runtime, tried)
-        (new / "ISSUE.md").write_text(issue(one, runtime, session.profile.description, text, printed), encoding="utf-8")
+        printed, environment = _try(reproduced, session.target.seconds, runtime, tried)
+        issue_text = issue(reproduced, runtime, session.profile.description, text, printed)
+        (new / "ISSUE.md").write_text(issue_text, encoding="utf-8")
         _move(new, folder, Path(partial) / "old")
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return Written(tuple(files), printed, environment)
 
 
-def _test_data(one: Reproduced, folder: Path) -> None:
-    """What ONNX's backend test runner takes. A graph that must be refused has no outputs to compare."""
-    request, meaning = one.request, one.case_run.oracle
+def _test_data(reproduced: Reproduced, folder: Path) -> None:
+    """Write a test for ONNX's backend test runner. A graph that must be refused has no outputs to compare."""
+    request, oracle = reproduced.request, reproduced.case_run.oracle
     model = request.model or onnx_model.build(
         onnx_model.NEWEST_OPSET, request.attributes, request.X.dtype.name, request.X.shape, request.outputs
     )
     (folder / "model.onnx").write_bytes(model)
     data = folder / "test_data_set_0"
     data.mkdir()
-    values: dict[str, np.ndarray] = {}
-    if isinstance(meaning, Oracle):
-        values = expected(meaning, one.variant, one.layout)
+    values = expected(oracle, reproduced.variant, reproduced.layout) if isinstance(oracle, Oracle) else {}
     (data / "input_0.pb").write_bytes(numpy_helper.from_array(request.X, "X").SerializeToString())
     for number, name in enumerate(request.outputs if values else ()):
         (data / f"output_{number}.pb").write_bytes(numpy_helper.from_array(values[name], name).SerializeToString())
 
 
-def _try(one: Reproduced, seconds_of_target: float, runtime: ScriptRuntime, folder: Path) -> tuple[str, str]:
-    """Run the script as its reader would: with its requirements and nothing else; what it printed, and with what."""
+def _try(reproduced: Reproduced, seconds_of_target: float, runtime: ScriptRuntime, folder: Path) -> tuple[str, str]:
+    """Run the script with its requirements and nothing else; what it printed, and the environment in words."""
     environment = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     if runtime.kernel is None:
         python = str(environments.fresh(folder / "environment", runtime.requirements))
@@ -112,9 +102,9 @@ def _try(one: Reproduced, seconds_of_target: float, runtime: ScriptRuntime, fold
         environment["PYTHONNOUSERSITE"] = "1"
         tried_with = f"a clean environment with {', '.join(runtime.requirements)}"
     else:
-        # What a kernel needs only its owner knows: it is tried where it was asked.
+        # Only the author of a kernel knows its requirements, so the script runs where the kernel ran.
         python, tried_with = sys.executable, "the environment of maxpool-check"
-    seconds = SECONDS + (seconds_of_target if {DivergenceKind.CRASH, DivergenceKind.TIMEOUT} & {*one.kinds} else 0)
+    seconds = SECONDS + (seconds_of_target if reproduced.dies else 0)
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, folder / "environment", ignore_errors=True)
         try:
@@ -125,13 +115,13 @@ def _try(one: Reproduced, seconds_of_target: float, runtime: ScriptRuntime, fold
         except subprocess.TimeoutExpired as error:
             raise NotReproduced(f"the script did not end within {seconds:g} s in {tried_with}") from error
     if done.returncode != 1 or not done.stdout.strip():
-        said = (done.stdout.strip() or done.stderr.strip())[-1000:]
-        raise NotReproduced(f"the script exited with {done.returncode} in {tried_with}, not with 1: {said}")
+        printed = (done.stdout.strip() or done.stderr.strip())[-1000:]
+        raise NotReproduced(f"the script exited with {done.returncode} in {tried_with}, not with 1: {printed}")
     return done.stdout, tried_with
 
 
 def _move(new: Path, folder: Path, old: Path) -> None:
-    """Put a folder in the place of another, which is there until it is."""
+    """Put a folder in the place of another, which stays if that fails."""
     if folder.exists():
         folder.rename(old)
     try:

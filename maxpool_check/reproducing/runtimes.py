@@ -1,4 +1,4 @@
-"""What the script of a reproduction says of each runtime: what it imports, and how it asks."""
+"""What the script of a reproduction needs for each runtime: its imports, and how it runs a model."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class CannotWrite(ValueError):
 
 @dataclass(frozen=True)
 class ScriptRuntime:
-    """How a script asks one runtime.
+    """How a script runs a model on one runtime.
 
-    ``title`` and ``version`` name it for people; somebody's own kernel has no version. ``requirements`` are exact, ``imports`` the lines that bring it in,
-    ``call`` the lines of a function that give the outputs for X, in order; ``model`` is the text of an ONNX model, or
-    the attributes where there is none.
-    ``kernel`` is somebody's own file, to be put beside the script as ``kernel_name``.
+    ``title`` and ``version`` name it for people; a Python function has no version. ``requirements`` are exact,
+    ``imports`` are lines; ``call`` holds the lines of a function that returns the outputs for X, in order. Its ``model``
+    is the text of an ONNX model, for a Python function the attributes. ``kernel`` is the file of a Python function, to
+    be copied beside the script as ``kernel_name``.
     """
 
     title: str
@@ -46,51 +46,45 @@ class ScriptRuntime:
         return f"{self.title} {self.version}".rstrip()
 
 
-def check_writable(name: TargetName) -> None:
-    """Refuse a target that no script is written for. Raises :class:`CannotWrite`."""
-    writable = [one for one, runtime in RUNTIMES.items() if runtime.adapter in ("onnxruntime", "onnx_reference")]
-    if name.program is not None or (name.is_released and name.runtime not in writable):
+def check_writable(target: TargetName) -> None:
+    """Refuse a target that no script can be written for. Raises :class:`CannotWrite`."""
+    writable = [name for name, runtime in RUNTIMES.items() if runtime.adapter in ("onnxruntime", "onnx_reference")]
+    if target.program is not None or (target.is_released and target.runtime not in writable):
         raise CannotWrite(
-            f"no reproduction can be written for {name}; it can for {', '.join(writable)} and python:PATH.py:FUNCTION"
+            f"no reproduction can be written for {target}; it can for {', '.join(writable)} and python:PATH.py:FUNCTION"
         )
 
 
 def runtime(profile: TargetProfile) -> ScriptRuntime:
-    """How to ask the runtime of a target."""
+    """How a script runs a model on the runtime of a target."""
     if profile.name.function is not None:
         return _function(profile.name.function)
-    said = profile.description
-    of_target = f"{said.distribution}=={said.version}"
+    target = profile.description
+    requirement = f"{target.distribution}=={target.version}"
     if RUNTIMES[profile.name.runtime].adapter == "onnx_reference":
         return ScriptRuntime(
-            "onnx's ReferenceEvaluator", said.version, (f"numpy=={said.numpy}", of_target),
+            "onnx's ReferenceEvaluator", target.version, (f"numpy=={target.numpy}", requirement),
             (_PARSER, "from onnx.reference import ReferenceEvaluator"),
             ('return ReferenceEvaluator(parse_model(model)).run(None, {"X": X})',),
         )  # fmt: skip
-    plugged = said.session_options.get("onnxruntime")
-    requirements = [f"numpy=={said.numpy}", f"onnx=={version('onnx')}", of_target]
+    plugged = target.session_options.get("onnxruntime")
+    requirements = [f"numpy=={target.numpy}", f"onnx=={version('onnx')}", requirement]
     imports, call = ["import onnxruntime", _PARSER], []
     options = {key: value for key, value in profile.name.options.items() if key != "python"}
-    session = f"providers={json.dumps([said.provider])}"
-    if said.provider != DEFAULT_PROVIDER or options:
-        call += [
-            "options = onnxruntime.SessionOptions()",
-            'options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")',
-        ]
-        session = f"options, providers=[({json.dumps(said.provider)}, {json.dumps(options)})], enable_fallback=0"
-    if said.provider == DEFAULT_PROVIDER and options:
-        call = ["options = onnxruntime.SessionOptions()"]
+    session = f"providers={json.dumps([target.provider])}"
+    if target.provider != DEFAULT_PROVIDER or options:
+        call.append("options = onnxruntime.SessionOptions()")
+        session = f"options, providers=[({json.dumps(target.provider)}, {json.dumps(options)})], enable_fallback=0"
+    if target.provider != DEFAULT_PROVIDER:
+        call.append('options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")')
     if plugged:
         requirements.append(f"onnxruntime=={plugged}")
-        module = said.distribution.replace("-", "_")
+        module, provider = target.distribution.replace("-", "_"), json.dumps(target.provider)
         imports.append(f"import {module}")
         call += [
-            f"if all(device.ep_name != {json.dumps(said.provider)} for device in onnxruntime.get_ep_devices()):",
-            (
-                f"    onnxruntime.register_execution_provider_library({json.dumps(said.provider)}, "
-                f"{module}.get_library_path())"
-            ),
-            f"devices = [d for d in onnxruntime.get_ep_devices() if d.ep_name == {json.dumps(said.provider)}]",
+            f"if all(device.ep_name != {provider} for device in onnxruntime.get_ep_devices()):",
+            f"    onnxruntime.register_execution_provider_library({provider}, {module}.get_library_path())",
+            f"devices = [d for d in onnxruntime.get_ep_devices() if d.ep_name == {provider}]",
             f"options.add_provider_for_devices(devices[:1], {json.dumps(options)})",
         ]
         session = "options"
@@ -98,8 +92,8 @@ def runtime(profile: TargetProfile) -> ScriptRuntime:
         f"session = onnxruntime.InferenceSession(parse_model(model).SerializeToString(), {session})",
         'return session.run(None, {"X": X})',
     ]
-    title = "ONNX Runtime" if said.distribution == "onnxruntime" else f"ONNX Runtime ({said.distribution})"
-    return ScriptRuntime(title, said.version, tuple(requirements), tuple(imports), tuple(call))
+    title = "ONNX Runtime" if target.distribution == "onnxruntime" else f"ONNX Runtime ({target.distribution})"
+    return ScriptRuntime(title, target.version, tuple(requirements), tuple(imports), tuple(call))
 
 
 def _function(function: Sequence[str]) -> ScriptRuntime:
@@ -109,18 +103,18 @@ def _function(function: Sequence[str]) -> ScriptRuntime:
         f"{path.name}:{name}", "", (f"numpy=={version('numpy')}",),
         (f"from {beside.removesuffix('.py')} import {name} as maxpool",),
         (
-            "answer = maxpool(X.copy(), dict(model))",
-            "answer = answer if isinstance(answer, tuple) else (answer,)",
-            "if len(answer) not in (1, 2):",
-            '    raise ValueError(f"{len(answer)} values came back")',
-            "return [np.asarray(value) for value in answer]",
+            "outputs = maxpool(X.copy(), dict(model))",
+            "outputs = outputs if isinstance(outputs, tuple) else (outputs,)",
+            "if len(outputs) not in (1, 2):",
+            '    raise ValueError(f"{len(outputs)} values returned")',
+            "return [np.asarray(value) for value in outputs]",
         ),
         path, beside,
     )  # fmt: skip
 
 
 def requires_python(profile: TargetProfile) -> str:
-    """The least Python of the script: the one that was asked."""
+    """The oldest Python for the script: that of the target."""
     text: Any = profile.description.python
     major, minor, *_ = (text if text[:1].isdigit() else platform.python_version()).split(".")
     return f">={major}.{minor}"

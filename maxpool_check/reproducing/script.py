@@ -1,4 +1,4 @@
-"""The text of ``repro.py``: a script that stands alone, and exits as ``git bisect run`` wants it."""
+"""The text of ``repro.py``: a script that needs only its requirements, with the exit codes of ``git bisect run``."""
 
 from __future__ import annotations
 
@@ -20,105 +20,108 @@ from maxpool_check.running.case_run import CaseRun
 from maxpool_check.targets.protocol import Request
 
 MARK = "Written by maxpool-check repro."
-"""By this a folder is known for one that a reproduction was written to."""
+"""Marks the script of a reproduction."""
 
 MOST_CELLS = 1024
-"""The largest X or Y that a script spells out."""
+"""The most cells of X or Y that a script lists."""
 
 MOST_LINES = 40
-"""How many lines a script has at most, so far as its provider needs none of its own."""
-
-_DIES = {DivergenceKind.CRASH, DivergenceKind.TIMEOUT}
+"""The most lines of a script, without those of its provider."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reproduced:
-    """What a script reproduces: one variant of an inquiry, as its runtime was handed it."""
+    """What a script reproduces: one variant of a case that was executed."""
 
     case_run: CaseRun
     variant: Variant
 
     @property
     def request(self) -> Request:
-        """The variant as it was handed over."""
-        return self._request_of(self.variant)
-
-    def _request_of(self, variant: Variant) -> Request:
-        request = self.case_run.results[variant].request
+        """The request that the target received."""
+        request = self.case_run.results[self.variant].request
         assert request is not None, "a variant that diverges was executed"
         return request
 
     @property
     def kinds(self) -> tuple[DivergenceKind, ...]:
-        """What it shows."""
+        """The kinds of divergence that it shows."""
         return self.case_run.judgements[self.variant].kinds
 
     @property
+    def dies(self) -> bool:
+        """Whether the target's process dies."""
+        return DivergenceKind.CRASH in self.kinds or DivergenceKind.TIMEOUT in self.kinds
+
+    @property
     def layout(self) -> Layout:
-        """What the runtime answers in."""
+        """The layout of the outputs."""
         return self.case_run.case.specification.layout if self.variant.in_domain else Layout.CHANNELS_FIRST
 
     @property
     def other(self) -> Request | None:
-        """The variant whose Y it is held to, where its own is another."""
+        """The request of the variant that returns another Y, if that is the divergence."""
         if DivergenceKind.Y_DEPENDS_ON_INDICES not in self.kinds:
             return None
-        (other,) = (one for pair in PAIRS for one in pair if self.variant in pair and one is not self.variant)
-        return self._request_of(other)
+        (other,) = (each for pair in PAIRS for each in pair if self.variant in pair and each is not self.variant)
+        return Reproduced(self.case_run, other).request
 
 
-def script(one: Reproduced, runtime: ScriptRuntime, python: str, seconds: float) -> str:
-    """The text. ``python`` is the specifier of its Python, ``seconds`` what an answer may take where that is the point.
+def script(reproduced: Reproduced, runtime: ScriptRuntime, python: str, seconds: float) -> str:
+    """The text of the script; ``python`` is the specifier of its Python, ``seconds`` the time limit if the target dies.
 
     Raises :class:`CannotWrite`.
     """
-    meaning, request, other = one.case_run.oracle, one.request, one.other
-    cells = max(request.X.size, meaning.pooled.Y.size if isinstance(meaning, Oracle) else 0)
+    oracle, request, other = reproduced.case_run.oracle, reproduced.request, reproduced.other
+    cells = max(request.X.size, oracle.pooled.Y.size if isinstance(oracle, Oracle) else 0)
     if cells > MOST_CELLS:
-        raise CannotWrite(f"a script would have to spell out {cells} cells; {MOST_CELLS} are the most")
-    kinds = ", ".join(kind.value for kind in one.kinds)
-    dies = bool(_DIES & {*one.kinds})
+        raise CannotWrite(f"a script would have to list {cells} cells; the most is {MOST_CELLS}")
+    kinds = ", ".join(kind.value for kind in reproduced.kinds)
+    dies = reproduced.dies
     head = [
         "# /// script",
         f'# requires-python = "{python}"',
         f"# dependencies = {json.dumps(runtime.requirements)}",
         "# ///",
         f'"""MaxPool of {runtime.named}: {kinds}. {MARK}',
-        'Exits with 1 while that is so, with 0 once it is mended, with 125 where it cannot be told."""',
+        'Exit codes: 1 if it occurs, 0 if it is fixed, 125 if the script cannot tell."""',
         "import signal, subprocess, sys" if dies else "import sys",
     ]
-    asking = [
-        "def answer(model, X):",
+    control = []
+    if request.model and not reproduced.variant.in_domain:
+        # Without it a refusal would be no evidence about this MaxPool.
+        control = [f"    run({_smallest(request.model)}, np.zeros((1, 1, 1), 'float32'))"]
+    running = [
+        "def run(model, X):",
         *(f"    {line}" for line in runtime.call),
-        *_models(one, runtime),
+        *_models(reproduced, runtime),
         "try:",
         f"    import numpy as np{', onnxruntime' if 'import onnxruntime' in runtime.imports else ''}",
         *(f"    {line}" for line in runtime.imports if line != "import onnxruntime"),
-        *([f"    answer({_smallest(request.model)}, np.zeros((1, 1, 1), 'float32'))"] if _has_control(one) else []),
+        *control,
         "except Exception as error:",
         '    sys.exit(print("cannot be run:", error) or 125)',
         *(_child(seconds) if dies else []),
     ]
-    data = _data(one)
-    names = json.dumps(request.outputs)
-    got = f"dict(zip({names}, answer(MODEL, X)))"
+    data = _data(reproduced)
+    got = f"dict(zip({json.dumps(request.outputs)}, run(MODEL, X)))"
     judging = [
         "try:",
-        f"    got, other = {got}, answer(OTHER, X)[0]" if other else f"    got = {got}",
+        f"    got, other = {got}, run(OTHER, X)[0]" if other else f"    got = {got}",
         "except Exception as error:",
-        *_refused(one),
-        *_compared(one),
+        *_refused(reproduced),
+        *_compared(reproduced),
     ]
     if any(word in line for line in data for word in ("inf", "nan")):
         data.insert(0, "inf, nan = np.inf, np.nan")
-    parts = ["\n".join(part) for part in (head, asking, [*data, *judging])]
-    # Empty lines between them, where there is room.
+    parts = ["\n".join(part) for part in (head, running, [*data, *judging])]
+    # Empty lines between them if there is room.
     text = "\n\n".join(parts) + "\n"
     return text if text.count("\n") <= MOST_LINES else "\n".join(parts) + "\n"
 
 
-def _models(one: Reproduced, runtime: ScriptRuntime) -> list[str]:
-    request, other = one.request, one.other
+def _models(reproduced: Reproduced, runtime: ScriptRuntime) -> list[str]:
+    request, other = reproduced.request, reproduced.other
     if runtime.kernel is not None:
         return [f"MODEL = {dict(request.attributes)!r}", *(["OTHER = MODEL"] if other else [])]
     return [f"MODEL = {_text(request.model)}", *([f"OTHER = {_text(other.model)}"] if other else [])]
@@ -126,21 +129,16 @@ def _models(one: Reproduced, runtime: ScriptRuntime) -> list[str]:
 
 def _smallest(model: bytes) -> str:
     """The smallest MaxPool in the operator set of a model."""
-    read = onnx.load_from_string(model)
-    version = read.opset_import[0].version
+    loaded = onnx.load_from_string(model)
+    version = loaded.opset_import[0].version
     return (
-        f"""'<ir_version: {read.ir_version}, opset_import: ["" : {version}]> smallest (float[1,1,1] X) => """
+        f"""'<ir_version: {loaded.ir_version}, opset_import: ["" : {version}]> smallest (float[1,1,1] X) => """
         """(float[A,B,C] Y) {Y = MaxPool <kernel_shape = [1]> (X)}'"""
     )
 
 
-def _has_control(one: Reproduced) -> bool:
-    """Whether the smallest MaxPool is asked first: without it a refusal would be no evidence about this one."""
-    return bool(one.request.model) and not one.variant.in_domain
-
-
 def _text(model: bytes) -> str:
-    """A model as ONNX's own text, held to say the same."""
+    """A model as ONNX's own text, checked to mean the same."""
     text = onnx.printer.to_text(onnx.load_from_string(model))
     try:
         again = onnx.printer.to_text(onnx.parser.parse_model(text))
@@ -156,31 +154,30 @@ def _text(model: bytes) -> str:
 
 def _child(seconds: float) -> list[str]:
     return [
-        'if sys.argv[1:] != ["child"]:  # It may not survive the variant: a process of its own asks it.',
+        'if sys.argv[1:] != ["child"]:  # The runtime may crash: it runs in a child process.',
         '    code = subprocess.run([sys.executable, __file__, "child"]).returncode',
-        '    sys.exit(code if code in (0, 1, 125) else print("expected an answer or a refusal, got", code) or 1)',
-        f"signal.alarm({int(seconds) + 1})  # -14 is no answer in time",
+        '    sys.exit(code if code in (0, 1, 125) else print("expected outputs or a refusal, got", code) or 1)',
+        f"signal.alarm({int(seconds) + 1})  # -14 is a timeout",
     ]
 
 
-def _data(one: Reproduced) -> list[str]:
-    X, meaning = one.request.X, one.case_run.oracle
+def _data(reproduced: Reproduced) -> list[str]:
+    X, oracle = reproduced.request.X, reproduced.case_run.oracle
     lines = [f"X = {_array(X)}"]
-    if not isinstance(meaning, Oracle):
-        return [*lines, f"# It must be refused: {' '.join(str(meaning).split())}"]
-    # Answers of one shape are told apart by nothing else.
-    right = list(
-        {answer["Y"].shape: answer for answer in reversed(accepted(meaning, one.variant, one.layout))}.values()
-    )
-    forms = [{name: (output.dtype, output.shape) for name, output in answer.items()} for answer in right]
+    if not isinstance(oracle, Oracle):
+        return [*lines, f"# It must be refused: {' '.join(str(oracle).split())}"]
+    # The first outputs of each shape: outputs of the same shape have the same accepted cells.
+    results = accepted(oracle, reproduced.variant, reproduced.layout)
+    right = list({outputs["Y"].shape: outputs for outputs in reversed(results)}.values())
+    forms = [{name: (output.dtype, output.shape) for name, output in outputs.items()} for outputs in right]
     cells = [
-        f"{{{', '.join(f'{json.dumps(name)}: {_cells(output)}' for name, output in one.items())}}}" for one in right
+        ", ".join(f"{json.dumps(name)}: {_cells(output)}" for name, output in outputs.items()) for outputs in right
     ]
     return [
         *lines,
         f"FORMS = {forms}",
-        f"RIGHT = [{', '.join(cells)}]  # what may stand in each cell",
-        f"WINDOWS = {json.dumps(windows(meaning, one.layout))}  # of the cells, on X without its padding",
+        f"RIGHT = [{', '.join(f'{{{text}}}' for text in cells)}]  # the values that are right in each cell",
+        f"WINDOWS = {json.dumps(windows(oracle, reproduced.layout))}  # of the cells, on X without its padding",
     ]
 
 
@@ -188,15 +185,15 @@ def _cells(output: Accepted) -> str:
     return f"[{', '.join(f'[{_numbers(values)}]' for values in output.cells)}]"
 
 
-def _refused(one: Reproduced) -> list[str]:
-    if not isinstance(one.case_run.oracle, Oracle):
+def _refused(reproduced: Reproduced) -> list[str]:
+    if not isinstance(reproduced.case_run.oracle, Oracle):
         return ['    sys.exit(print("refused, as it must be:", error) or 0)']
-    code = 1 if DivergenceKind.REFUSES_VALID in one.kinds else 125
-    return [f'    sys.exit(print("expected an answer, got a refusal:", error) or {code})']
+    code = 1 if DivergenceKind.REFUSES_VALID in reproduced.kinds else 125
+    return [f'    sys.exit(print("expected outputs, got a refusal:", error) or {code})']
 
 
-def _compared(one: Reproduced) -> list[str]:
-    if not isinstance(one.case_run.oracle, Oracle):
+def _compared(reproduced: Reproduced) -> list[str]:
+    if not isinstance(reproduced.case_run.oracle, Oracle):
         return ['sys.exit(print("expected a refusal, got", got) or 1)']
     lines = [
         "form = {name: (value.dtype.name, value.shape) for name, value in got.items()}",
@@ -206,10 +203,10 @@ def _compared(one: Reproduced) -> list[str]:
         "faults = [f\"{name}{list(at)}, {window}: expected {' or '.join(map(str, values))}, got {cell}\"",
         "    for name, cells in RIGHT[FORMS.index(form)].items()",
         "    for at, values, cell, window in zip(np.ndindex(got[name].shape), cells, got[name].flat, WINDOWS)",
-        "    if values and not any(same(cell, one) for one in np.array(values, cell.dtype))]",
+        "    if values and not any(same(cell, value) for value in np.array(values, cell.dtype))]",
     ]
-    if one.other is not None:
-        both = ("other", "got['Y']") if len(one.request.outputs) == 1 else ("got['Y']", "other")
+    if reproduced.other is not None:
+        both = ("other", "got['Y']") if len(reproduced.request.outputs) == 1 else ("got['Y']", "other")
         lines += [
             'if got["Y"].shape != other.shape or not all(map(same, got["Y"].flat, other.flat)):',
             f'    faults.append(f"Y with Indices: {{{both[0]}.tolist()}}, alone: {{{both[1]}.tolist()}}")',
@@ -219,12 +216,11 @@ def _compared(one: Reproduced) -> list[str]:
 
 def _array(X: np.ndarray) -> str:
     shape = ", ".join(map(str, X.shape))
-    flat = X.reshape(-1)
-    name = X.dtype.name
+    flat, name = X.reshape(-1), X.dtype.name
     if not is_float(X.dtype):
         return f'np.array([{_numbers(flat)}], "{name}").reshape({shape})'
-    read = np.array([float(value) for value in flat], np.float64).astype(X.dtype)
-    if (bits(read) == bits(flat)).all():
+    parsed = np.array([float(value) for value in flat], np.float64).astype(X.dtype)
+    if (bits(parsed) == bits(flat)).all():
         return f'np.array([{_numbers(flat)}], "{name}").reshape({shape})'
     # A NaN with a payload.
     return f'np.array({bits(flat).tolist()}, "{bits(flat).dtype.name}").view("{name}").reshape({shape})'

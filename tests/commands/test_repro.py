@@ -73,9 +73,9 @@ def test_a_crash(cli, tmp_path):
         ("documents/onnx-22:same-upper", "indices", "shape"),
         ("edge/neg-inf:one-cell", "y-only", "expected -inf, got -3.402"),
         ("refusals/window:one-axis-strided", "y-only", "expected a refusal, got"),
-        ("edge/empty-batch:no-channel", "indices", "expected an answer, got a refusal"),
+        ("edge/empty-batch:no-channel", "indices", "expected outputs, got a refusal"),
         ("edge/nan:padded-border", "y-only", "Y with Indices: [[[nan, nan]]], alone:"),
-        ("edge/bfloat16:neg-inf", "y-only", "expected an answer, got a refusal"),
+        ("edge/bfloat16:neg-inf", "y-only", "expected outputs, got a refusal"),
     ],
 )
 def test_a_divergence_of_the_installed_release(case, variant, words, cli, tmp_path):
@@ -132,7 +132,7 @@ def backend(folder, tmp_path, *, passes):
         ("hangs", "small:one-column", "got -14"),
         ("forgets_its_shape", "small:ordinary", "int32"),
         ("gives_nothing", "small:ordinary", "object"),
-        ("gives_three", "small:ordinary", "3 values came back"),
+        ("gives_three", "small:ordinary", "3 values returned"),
         ("talks", "small:ordinary", None),
         ("right", "small:ordinary", None),
         ("right", "small:empty", None),

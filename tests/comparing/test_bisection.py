@@ -10,19 +10,19 @@ from maxpool_check.comparing.bisection import Bisection
 
 
 def search(history):
-    asked = []
+    tested = []
 
-    def ask(place):
-        asked.append(place)
+    def test(place):
+        tested.append(place)
         return history[place]
 
-    bisection = Bisection(len(history), ask)
-    return bisection, bisection.boundaries(), asked
+    bisection = Bisection(len(history), test)
+    return bisection, bisection.boundaries(), tested
 
 
 def plainly(history):
     """The boundaries, read one after the other."""
-    could = [(place, shown) for place, shown in enumerate(history) if shown is not None]
+    could = [(place, result) for place, result in enumerate(history) if result is not None]
     return [(low, high) for (low, a), (high, b) in itertools.pairwise(could) if a != b]
 
 
@@ -30,37 +30,37 @@ def plainly(history):
 def test_one_change_is_found_in_few_variants(size, data):
     at = data.draw(st.integers(1, size))
     history = ["wrong"] * at + ["right"] * (size - at + 1)
-    bisection, found, asked = search(history)
-    assert [(one.last, one.first) for one in found] == plainly(history)
-    assert len(asked) == len(set(asked))
-    assert len(asked) <= 2 + math.ceil(math.log2(len(history))) + 2
+    bisection, boundaries, tested = search(history)
+    assert [(each.last, each.first) for each in boundaries] == plainly(history)
+    assert len(tested) == len(set(tested))
+    assert len(tested) <= 2 + math.ceil(math.log2(len(history))) + 2
     assert not bisection.linear
 
 
 @given(st.lists(st.sampled_from(["wrong", None, "right"]), max_size=30))
 def test_any_history_with_one_change_or_none_and_gaps(history):
-    ordered = sorted((shown for shown in history if shown), reverse=True)
-    history = [shown and ordered.pop(0) for shown in history]
-    _, found, asked = search(history)
-    assert [(one.last, one.first) for one in found] == plainly(history)
-    assert len(asked) == len(set(asked))
+    ordered = sorted((result for result in history if result), reverse=True)
+    history = [result and ordered.pop(0) for result in history]
+    _, boundaries, tested = search(history)
+    assert [(each.last, each.first) for each in boundaries] == plainly(history)
+    assert len(tested) == len(set(tested))
 
 
 def test_a_change_that_comes_back_is_found_one_after_the_other():
     for history in ("aabba", "abbbbbba", "aabbcc", "aaaaaaba", "abababab"):
-        bisection, found, _ = search(list(history))
-        assert [(one.last, one.first) for one in found] == plainly(list(history)), history
+        bisection, boundaries, _ = search(list(history))
+        assert [(each.last, each.first) for each in boundaries] == plainly(list(history)), history
         assert bisection.linear
 
 
 def test_the_neighbours_of_the_boundary_give_a_history_away_that_is_not_monotone():
     # Halving alone would stop at one of the changes.
-    bisection, found, _ = search(list("aaababbb"))
+    bisection, boundaries, _ = search(list("aaababbb"))
     assert bisection.linear
-    assert len(found) == 3
+    assert len(boundaries) == 3
 
 
-def test_nothing_to_ask():
+def test_nothing_to_test():
     assert search([])[1] == []
     assert search([None, None])[1] == []
     assert search(["a"])[1] == []
@@ -70,6 +70,6 @@ def test_nothing_to_ask():
 def test_an_island_beside_the_boundary_is_found():
     # Halving ends between the places 5 and 6; only the left neighbour of that boundary gives the other changes away.
     for history in ("aaaababb", "aaaaaaaababbbbbb"):
-        bisection, found, _ = search(list(history))
-        assert [(one.last, one.first) for one in found] == plainly(list(history)), history
+        bisection, boundaries, _ = search(list(history))
+        assert [(each.last, each.first) for each in boundaries] == plainly(list(history)), history
         assert bisection.linear

@@ -25,7 +25,7 @@ REFUSES = execution("refuses", {}, "refuses-valid")
 CRASH = execution("crashes", {}, "crash")
 HANGS = execution("times-out", {}, "timeout")
 UNDEFINED = execution("undefined", A)
-UNASKED = execution("not-expressible", {})
+NOT_EXECUTED = execution("not-expressible", {})
 ERROR = execution("error", {})
 
 
@@ -64,12 +64,12 @@ ERROR = execution("error", {})
         (execution("diverges", {}, "missing-output"), RIGHT, "fixed"),
         (CRASH, REFUSAL, "crash-gone"),
         (RIGHT, None, "missing"),
-        (RIGHT, UNASKED, "missing"),
+        (RIGHT, NOT_EXECUTED, "missing"),
         (RIGHT, ERROR, "missing"),
         (None, RIGHT, "added"),
-        (UNASKED, WRONG, "added"),
-        (UNASKED, UNASKED, "not-compared"),
-        (None, UNASKED, "not-compared"),
+        (NOT_EXECUTED, WRONG, "added"),
+        (NOT_EXECUTED, NOT_EXECUTED, "not-compared"),
+        (None, NOT_EXECUTED, "not-compared"),
     ],
 )
 def test_what_becomes_of_an_execution(old, new, expected):
@@ -100,14 +100,14 @@ def record(*executions, profile=None, targets=("t",), footer=True):
 def test_variants_are_compared_one_by_one():
     old = record(RIGHT, execution("conforms", A, variant="indices"))
     new = record(WRONG, execution("conforms", B, variant="indices"))
-    assert [one.change.value for one in transitions(old, new, "t", "t")] == ["regressed", "conforming-but-different"]
+    assert [each.change.value for each in transitions(old, new, "t", "t")] == ["regressed", "conforming-but-different"]
 
 
 def test_a_case_that_is_not_the_same_cannot_be_compared():
     old, new = record(RIGHT, execution(case="x:b")), record(RIGHT, execution(case="x:b", sha="2"))
     with pytest.raises(Incomparable, match="x:b is not the same case in both"):
         transitions(old, new, "t", "t")
-    assert [one.execution.case for one in transitions(old, new, "t", "t", intersection=True)] == ["x:a"]
+    assert [each.execution.case for each in transitions(old, new, "t", "t", intersection=True)] == ["x:a"]
 
 
 def test_a_document_interpreted_differently_cannot_be_compared():
@@ -116,14 +116,14 @@ def test_a_document_interpreted_differently_cannot_be_compared():
 
 
 def test_targets_are_paired_by_name_unless_there_is_one_or_they_are_named():
-    one, other, both = record(targets=("a",)), record(targets=("b",)), record(targets=("a", "b", "c"))
-    assert paired(one, other) == [("a", "b")]
+    first, second, both = record(targets=("a",)), record(targets=("b",)), record(targets=("a", "b", "c"))
+    assert paired(first, second) == [("a", "b")]
     assert paired(both, record(targets=("b", "c", "d"))) == [("b", "b"), ("c", "c")]
-    assert paired(both, other, ("c", None)) == [("c", "b")]
+    assert paired(both, second, ("c", None)) == [("c", "b")]
     with pytest.raises(Incomparable, match="name the targets to compare"):
         paired(both, record(targets=("d", "e")))
     with pytest.raises(Incomparable, match="no target 'z'"):
-        paired(one, other, ("z", None))
+        paired(first, second, ("z", None))
 
 
 def test_groups_show_the_worst_first_and_the_smallest_case_of_each():
@@ -136,8 +136,8 @@ def test_groups_show_the_worst_first_and_the_smallest_case_of_each():
         execution("conforms", B, case="x:c"),
         execution(case="x:d"),
     )
-    found = groups(transitions(old, new, "t", "t"))
-    assert [(group.change.value, group.cases) for group in found] == [
+    result = groups(transitions(old, new, "t", "t"))
+    assert [(group.change.value, group.cases) for group in result] == [
         ("regressed", ["x:b", "x:a"]), ("fixed", ["x:d"]), ("conforming-but-different", ["x:c"]),
     ]  # fmt: skip
 
@@ -146,7 +146,7 @@ def test_groups_show_the_worst_first_and_the_smallest_case_of_each():
     ("pairs", "line"),
     [
         ([(RIGHT, RIGHT), (WRONG, WRONG)], "SAFE no observable change in 2 executions"),
-        ([(RIGHT, RIGHT), (UNASKED, UNASKED)], "SAFE no observable change in 1 execution"),
+        ([(RIGHT, RIGHT), (NOT_EXECUTED, NOT_EXECUTED)], "SAFE no observable change in 1 execution"),
         ([(WRONG, RIGHT), (RIGHT, RIGHT)], "REVIEW 1 fixed of 2 executions"),
         ([(RIGHT, OTHER)], "REVIEW 1 conforming-but-different of 1 execution"),
         ([(REFUSES, RIGHT)], "REVIEW 1 newly-accepted of 1 execution"),
@@ -157,16 +157,16 @@ def test_groups_show_the_worst_first_and_the_smallest_case_of_each():
     ],
 )
 def test_the_decision_of_a_gate(pairs, line):
-    old = record(*[execution_of(one, number) for number, (one, _) in enumerate(pairs) if one])
-    new = record(*[execution_of(other, number) for number, (_, other) in enumerate(pairs) if other])
+    old = record(*[renamed(old, number) for number, (old, _) in enumerate(pairs) if old])
+    new = record(*[renamed(new, number) for number, (_, new) in enumerate(pairs) if new])
     assert str(decide(transitions(old, new, "t", "t"))) == line
 
 
-def execution_of(one, number):
-    return execution(one.verdict, one.digests, *one.kinds, case=f"x:{number}")
+def renamed(original, number):
+    return execution(original.verdict, original.digests, *original.kinds, case=f"x:{number}")
 
 
-def test_what_blocks_can_be_said():
-    found = transitions(record(WRONG), record(RIGHT), "t", "t")
-    assert decide(found, [Change.FIXED]).decision is Decision.BLOCK
+def test_the_changes_that_block_can_be_chosen():
+    changes = transitions(record(WRONG), record(RIGHT), "t", "t")
+    assert decide(changes, [Change.FIXED]).decision is Decision.BLOCK
     assert decide(transitions(record(RIGHT), record(WRONG), "t", "t"), []).decision is Decision.REVIEW

@@ -1,4 +1,4 @@
-"""What CI systems read, held to their own parsers and schemas."""
+"""What CI systems read, checked with their own parsers and schemas."""
 
 import io
 import json
@@ -25,7 +25,7 @@ RECORD = changed(STORED, executions=tuple(STORED.executions))
 
 
 def with_executions(**fields):
-    return changed(RECORD, executions=tuple(msgspec.structs.replace(one, **fields) for one in RECORD.executions))
+    return changed(RECORD, executions=tuple(msgspec.structs.replace(each, **fields) for each in RECORD.executions))
 
 
 def rendered(module, record):
@@ -44,33 +44,33 @@ def results(record):
 
 
 def test_junit_counts_every_execution_once():
-    found = results(RECORD)
+    tests = results(RECORD)
     stale = [entry for entry in RECORD.footer.known if entry.status == "stale"]
     assert stale
-    assert len(found) == len(RECORD.executions) + len(stale)
-    kinds = {one.status or one.verdict for one in RECORD.executions}
+    assert len(tests) == len(RECORD.executions) + len(stale)
+    kinds = {each.status or each.verdict for each in RECORD.executions}
     assert {"conforms", "new"} <= kinds
-    for one in RECORD.executions:
-        file, _, name = one.case.rpartition(":")
-        result = found[one.target, f"{file.replace('/', '.')}:{name} [{one.variant}]"]
-        passed = one.verdict == "conforms"
-        expected = [] if passed else [Skipped] if one.status in ("", "expected") else [Failure]
-        assert result == expected, one.case
+    for execution in RECORD.executions:
+        file, _, name = execution.case.rpartition(":")
+        result = tests[execution.target, f"{file.replace('/', '.')}:{name} [{execution.variant}]"]
+        passed = execution.verdict == "conforms"
+        expected = [] if passed else [Skipped] if execution.status in ("", "expected") else [Failure]
+        assert result == expected, execution.case
     document = JUnitXml.fromstring(rendered(junit, RECORD).encode())
-    assert document.tests == len(found)
-    assert document.failures == len(stale) + sum(one.status in ("new", "changed") for one in RECORD.executions)
+    assert document.tests == len(tests)
+    assert document.failures == len(stale) + sum(each.status in ("new", "changed") for each in RECORD.executions)
 
 
-def test_junit_says_what_a_known_divergence_is_known_as_and_fails_a_stale_one():
+def test_junit_names_known_divergences_and_fails_stale_entries():
     expected = with_executions(status="expected", known="some-entry", verdict=Verdict.DIVERGES)
     entry = KnownEntry(
         id="some-entry", target=RECORD.header.targets[0].name, status=KnownStatus.STALE, kinds=(), reason="r"
     )
-    footer = msgspec.structs.replace(RECORD.footer, known=(entry,), errors=("it was given up",))
-    found = results(changed(expected, footer=footer))
-    assert [Skipped] in found.values()
-    assert found[entry.target, "known-divergences:some-entry"] == [Failure]
-    assert found["run", "run:complete"] == [Error]
+    footer = msgspec.structs.replace(RECORD.footer, known=(entry,), errors=("the target did not start",))
+    tests = results(changed(expected, footer=footer))
+    assert [Skipped] in tests.values()
+    assert tests[entry.target, "known-divergences:some-entry"] == [Failure]
+    assert tests["run", "run:complete"] == [Error]
     assert "known as some-entry: r" in rendered(junit, changed(expected, footer=footer))
 
 
@@ -98,8 +98,8 @@ def test_sarif_is_sarif():
     log = Sarif.model_validate_json(rendered(sarif, RECORD))
     assert len(log.runs) == len(RECORD.header.targets) == 2
     run = log.runs[0]
-    faults = [one for one in RECORD.executions if one.status and one.target == RECORD.header.targets[0].name]
-    assert len(run.results) == sum(len(one.kinds) for one in faults)
+    faults = [each for each in RECORD.executions if each.status and each.target == RECORD.header.targets[0].name]
+    assert len(run.results) == sum(len(fault.kinds) for fault in faults)
     assert {rule.id for rule in run.tool.driver.rules} == {kind.value for kind in DivergenceKind}
     assert {result.rule_id for result in run.results} <= {kind.value for kind in DivergenceKind}
     first = run.results[0].locations[0].physical_location
@@ -117,7 +117,7 @@ def test_sarif_suppresses_what_is_known_and_tells_a_run_that_failed():
     Sarif.model_validate(log)
 
 
-def test_sarif_tells_what_is_stale_and_what_could_not_be_asked_and_quotes_its_paths():
+def test_sarif_names_stale_entries_and_failed_executions_and_quotes_its_paths():
     log = json.loads(rendered(sarif, with_executions(verdict=Verdict.ERROR, status="", origin="my float#1.yaml:3")))
     (invocation,) = log["runs"][0]["invocations"]
     assert invocation["executionSuccessful"] is False
@@ -143,7 +143,7 @@ def test_what_would_end_an_annotation_is_escaped():
 
 
 def test_no_more_annotations_than_github_takes():
-    faults = [one for one in RECORD.executions if one.status == "new"]
+    faults = [each for each in RECORD.executions if each.status == "new"]
     many = tuple(
         msgspec.structs.replace(faults[0], case=f"x:{number}", kinds=(f"kind-{number}",)) for number in range(30)
     )

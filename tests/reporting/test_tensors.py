@@ -42,9 +42,9 @@ def test_only_the_planes_that_hold_a_marked_cell():
         "[c]  d",
         "(1 more of 2 planes)",
     ]
-    one = (list("ab"), (1, 1, 2))
-    assert planes(*one, [(0, 0, 0)], only_marked=True) == planes(*one, [(0, 0, 0)])
-    assert planes(*one, only_marked=True) == planes(*one)
+    tensor = (list("ab"), (1, 1, 2))
+    assert planes(*tensor, [(0, 0, 0)], only_marked=True) == planes(*tensor, [(0, 0, 0)])
+    assert planes(*tensor, only_marked=True) == planes(*tensor)
 
 
 def test_channels_last_are_shown_plane_by_plane_too():
@@ -56,4 +56,4 @@ def test_channels_last_are_shown_plane_by_plane_too():
     ]
     assert planes(list("abcd"), (2, 1, 2), layout=Layout.IMAGE) == ["[:, :, 0]", " a", " c", "[:, :, 1]", " b", " d"]
     assert window_cells((1, 0, 0, 2), [[0, 1], [3]], Layout.CHANNELS_LAST) == [(1, 0, 3, 2), (1, 1, 3, 2)]
-    assert window_cells((0, 0, 2), [[0, 1], [3]], "image") == [(0, 3, 2), (1, 3, 2)]
+    assert window_cells((0, 0, 2), [[0, 1], [3]], Layout.IMAGE) == [(0, 3, 2), (1, 3, 2)]

@@ -27,29 +27,30 @@ SMALL = [
 ]
 
 
-def conforms(meaning, variant, outputs):
-    verdict = judge(meaning, {variant: Returned(outputs)})[variant].verdict
+def conforms(oracle, variant, outputs):
+    verdict = judge(oracle, {variant: Returned(outputs)})[variant].verdict
     return verdict in (Verdict.CONFORMS, Verdict.UNDEFINED)
 
 
 @pytest.mark.parametrize("case", SMALL, ids=lambda case: case.id)
 def test_of_all_values_of_the_input_those_that_the_judge_takes(case):
-    meaning, variant = Oracle(case.X, case.resolved), Y_ONLY
-    (right,) = accepted(meaning, variant, Layout.CHANNELS_FIRST)
+    oracle, variant = Oracle(case.X, case.resolved), Y_ONLY
+    (right,) = accepted(oracle, variant, Layout.CHANNELS_FIRST)
     Y = right["Y"]
-    assert Y.shape == meaning.shape
+    assert Y.shape == oracle.shape
     for number, at in enumerate(np.ndindex(Y.shape)):
-        if meaning.pooled.empty[at]:
+        if oracle.pooled.empty[at]:
             assert Y.cells[number] == ()
             continue
         every = [*case.X.reshape(-1), *([-np.inf, np.nan] if case.X.dtype.kind == "f" else [])]
         for value in every:
-            changed = meaning.pooled.Y.copy()
+            changed = oracle.pooled.Y.copy()
             changed[at] = value
             listed = any(
-                changed[at].tobytes() == one.tobytes() or (one != one and value != value) for one in Y.cells[number]
+                changed[at].tobytes() == right.tobytes() or (right != right and value != value)
+                for right in Y.cells[number]
             )
-            assert listed == conforms(meaning, variant, {"Y": changed}), (at, value)
+            assert listed == conforms(oracle, variant, {"Y": changed}), (at, value)
 
 
 def test_ties_and_nan_leave_several_and_sonnx_one():
@@ -66,15 +67,15 @@ def _first(by_id, file):
 
 def test_the_terms_of_the_runtime_are_channels_first():
     case = next(
-        one for one in collect([CASES / "nhwc"]).cases
-        if isinstance(one.resolved, Pooling) and one.X.shape[-1] > 1 and one.X.ndim == 4
+        each for each in collect([CASES / "nhwc"]).cases
+        if isinstance(each.resolved, Pooling) and each.X.shape[-1] > 1 and each.X.ndim == 4
     )  # fmt: skip
-    meaning = Oracle(case.X, case.resolved)
-    Y = expected(meaning, WITH_INDICES, Layout.CHANNELS_FIRST)["Y"]
-    assert (Y == np.moveaxis(meaning.pooling.layout.from_core(meaning.pooled.Y), -1, 1)).all()
-    right = accepted(meaning, Y_ONLY, Layout.CHANNELS_LAST)[0]["Y"]
-    own = meaning.pooling.layout.from_core(meaning.pooled.Y)
-    assert right.shape == own.shape
-    for values, cell in itertools.zip_longest(right.cells, own.reshape(-1)):
+    oracle = Oracle(case.X, case.resolved)
+    Y = expected(oracle, WITH_INDICES, Layout.CHANNELS_FIRST)["Y"]
+    assert (Y == np.moveaxis(oracle.pooling.layout.from_core(oracle.pooled.Y), -1, 1)).all()
+    right = accepted(oracle, Y_ONLY, Layout.CHANNELS_LAST)[0]["Y"]
+    arranged = oracle.pooling.layout.from_core(oracle.pooled.Y)
+    assert right.shape == arranged.shape
+    for values, cell in itertools.zip_longest(right.cells, arranged.reshape(-1)):
         assert cell in values or cell != cell
-    assert len(windows(meaning, Layout.CHANNELS_LAST)) == own.size
+    assert len(windows(oracle, Layout.CHANNELS_LAST)) == arranged.size
