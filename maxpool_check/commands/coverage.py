@@ -8,60 +8,55 @@ from pathlib import Path
 import click
 
 from maxpool_check.commands import executing, options, records
-from maxpool_check.corpus.collection import select
 from maxpool_check.corpus.coverage import executed_bins
 from maxpool_check.explaining.coverage import FORMATS, CoverageReport
 from maxpool_check.results.record import Record, TargetDescription
 from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.targets.name import TargetName, parse
 from maxpool_check.words import plural
 
 
 @click.command("coverage")
 @options.paths
 @click.option(
-    "-t", "--target", metavar="TARGET",
-    help="Runtime to test, or the target of the record to count.  [default: onnxruntime, the installed one]",
+    "-t", "--target", type=options.TARGET, metavar="TARGET",
+    help="Runtime to test, or the target of the record to count.  [default: onnxruntime, as installed]",
 )  # fmt: skip
 @click.option(
-    "--record", "record_path", type=click.Path(path_type=Path), metavar="RECORD.jsonl",
+    "--record", "path", type=options.FILE, metavar="RECORD.jsonl",
     help="Count the executions of this record; execute nothing.",
 )  # fmt: skip
 @options.selection
-@options.document(required=False)
+@click.option("--spec", type=options.DOCUMENT, help="Only the cases of this document, in full.")
 @click.option(
     "--strength", type=click.IntRange(1, 2), default=2, metavar="N",
     help="Count bins (1), or pairs of bins as well (2).  [default: 2]",
 )  # fmt: skip
-@executing.jobs
-@executing.timeout
+@options.jobs
+@options.timeout
 @options.form(FORMATS)
 @options.max_cells
+@options.bundled(files=options.CaseFiles)
 def command(
-    paths: tuple[Path, ...],
-    target: str | None,
-    record_path: Path | None,
-    selected: tuple[str, ...],
-    spec: str | None,
-    strength: int,
-    jobs: int,
-    timeout: float,
-    form: str,
-    max_cells: int,
-) -> int:
+    files: options.CaseFiles, target: TargetName | None, path: Path | None, spec: str | None, strength: int, jobs: int,
+    timeout: float, form: str,
+) -> int:  # fmt: skip
     """Count what the cases of PATH... really execute on a target.
 
     A case counts if the target returned outputs or refused, and was compared; its rank, sizes, attributes, element type
     and values are put in bins. What the document excludes does not count as possible. Exit codes: 0, 3 if the run is not
     complete, 4 if nothing was executed.
     """
-    cases = select(options.collect(paths, max_cells).cases, selected)
-    if record_path is None:
-        names = [target or "onnxruntime"]
-        record = executing.run_cases(paths, selected, names, max_cells, jobs=jobs, timeout=timeout)
+    corpus = executing.read_valid(files) if path is None else files.read()
+    cases = files.select(corpus)
+    if path is None:
+        record = executing.run_cases(
+            corpus, cases, [target or parse("onnxruntime")], jobs=jobs, timeout=timeout, quiet=False
+        )
     else:
-        record = records.read(record_path)
+        record = records.read(path)
     errors = record.footer.errors if record.footer else ("the record is incomplete: its run did not end",)
-    description = _target(record, target, record_path)
+    description = _target(record, str(target) if target else None, path)
     executed = executed_bins(record.executions, cases, description.name if description else "")
     if executed.changed:
         count = len(executed.changed)

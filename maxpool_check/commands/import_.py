@@ -29,7 +29,7 @@ _NOTHING = "nothing was imported"
 
 @click.command("import")
 @click.argument("form", type=click.Choice(list(_ABOUT)), metavar="FORMAT")
-@click.argument("source", type=click.Path(path_type=Path), required=False, metavar="[SRC]")
+@click.argument("source", type=click.Path(path_type=Path, exists=True), required=False, metavar="[SRC]")
 @click.option(
     "-o", "--output", "folder", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR",
     help="Write the case files here.",
@@ -49,9 +49,8 @@ def command(form: str, source: Path | None, folder: Path, max_cells: int) -> int
     missing = [*suite.left_out, *suite.broken]
     if not suite.cases:
         raise options.Mistakes(missing or [f"{source}: no tests of the format {form}"], _NOTHING)
-    twice = list(duplicates(suite.cases))
-    if twice:
-        raise options.Mistakes(twice, _NOTHING)
+    if repeated := list(duplicates(suite.cases)):
+        raise options.Mistakes(repeated, _NOTHING)
     for problem in sorted(missing):
         options.left_out(problem)
     cases = [_with_erratum(case) for case in suite.cases]
@@ -78,8 +77,6 @@ def _read(form: str, source: Path | None, cells: int) -> Suite:
         return onnx_backend.read(SizeLimits(cells))
     if source is None:
         raise click.UsageError(f"{form} needs SRC, the folder to import")
-    if not source.exists():
-        raise click.UsageError(f"'{source}' not found")
     root = source if source.is_dir() else source.parent
     suite = {module.NAME: module for module in (onnx_testdata, testgenonnx)}[form]
     files = sorted(source.rglob(suite.PATTERN)) if source.is_dir() else [source]
@@ -89,8 +86,8 @@ def _read(form: str, source: Path | None, cells: int) -> Suite:
 def _with_erratum(case: Case) -> Case:
     """The case, with an erratum if the reference disagrees with its expectations, which is printed."""
     differences = disagreements(case)
-    for text in differences:
-        click.echo(f"disagrees: {case.id} {text}", err=True)
     if not differences:
         return case
+    for text in differences:
+        click.echo(f"disagrees: {case.id} {text}", err=True)
     return replace(case, erratum=f"The reference for {case.specification.title} disagrees: {'; '.join(differences)}")

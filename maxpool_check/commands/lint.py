@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from maxpool_check.commands import options
@@ -17,12 +15,13 @@ from maxpool_check.words import plural
 @click.command("lint")
 @options.paths
 @options.max_cells
-def command(paths: tuple[Path, ...], max_cells: int) -> int:
+@options.bundled(files=options.CaseFiles)
+def command(files: options.CaseFiles) -> int:
     """Check case files and known divergences against the reference.
 
     The reference must reproduce every expectation, unless an erratum explains the difference.
     """
-    corpus = options.collect(paths, max_cells)
+    corpus = files.read()
     problems: list[object] = [problem for case in corpus.cases for problem in contradictions(case)]
     entries = 0
     for file in corpus.known_files:
@@ -40,9 +39,9 @@ def command(paths: tuple[Path, ...], max_cells: int) -> int:
     errata = {case: text for case, text in errata.items() if text}
     for case, text in errata.items():
         click.echo(f"{case.origin.path}:{case.origin.line}: {case.id} {text} (erratum)")
-    files = len({case.origin.path for case in corpus.cases})
+    count = len({case.origin.path for case in corpus.cases})
     click.echo(
-        f"{plural(len(corpus.cases), 'case')} in {plural(files, 'file')}, {plural(entries, 'known divergence')}: "
+        f"{plural(len(corpus.cases), 'case')} in {plural(count, 'file')}, {plural(entries, 'known divergence')}: "
         f"no problems, {plural(len(errata), 'erratum', 'errata')}"
     )
     return ExitCode.AS_EXPECTED

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import click
 
 from maxpool_check.commands import options
-from maxpool_check.corpus.collection import select
 from maxpool_check.results.record import ExitCode
 
 
@@ -17,9 +15,10 @@ from maxpool_check.results.record import ExitCode
 @options.selection
 @options.form()
 @options.max_cells
-def command(paths: tuple[Path, ...], selected: tuple[str, ...], form: str, max_cells: int) -> int:
+@options.bundled(files=options.CaseFiles)
+def command(files: options.CaseFiles, form: str) -> int:
     """List the cases, one line each: id, document, X, title."""
-    cases = select(options.collect(paths, max_cells).cases, selected)
+    cases = files.select(files.read())
     if form == "json":
         entries = [
             {

@@ -41,8 +41,8 @@ COMMANDS = {
     "schema": "Print the JSON Schema of a file format.",
 }
 
-
 _VERBOSE = ("run", "compare", "gate")
+"""The commands whose -v counts."""
 
 
 class _Commands(click.Group):

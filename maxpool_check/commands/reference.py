@@ -14,10 +14,7 @@ from maxpool_check.results.record import ExitCode
 
 @click.command("reference")
 @click.argument("case")
-@click.option(
-    "-p", "--path", type=click.Path(path_type=Path), default=Path("cases"), metavar="PATH",
-    help="Where to look for the case.  [default: cases]",
-)  # fmt: skip
+@options.folder
 @options.form(FORMATS)
 @click.option("-a", "--all", "everything", is_flag=True, help="Show every window and every cell, however many.")
 @options.max_cells

@@ -6,7 +6,7 @@ A format is a function that writes a report to a text file. A new format of a ru
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TextIO, TypeVar
 
@@ -36,23 +36,23 @@ def write(record: Record, form: str, code: int, path: Path) -> None:
         FORMATS[form](RunReport(record, code, options.width(), verbose=True), file)
 
 
-def show(record: Record, form: str, code: int, *, color: str, verbose: bool) -> None:
+def show(record: Record, output: options.Output, code: int) -> None:
     """Print the report of a run."""
-    FORMATS[form](RunReport(record, code, options.width(), options.is_colored(color), verbose), sys.stdout)
+    colored = options.is_colored(output.color)
+    FORMATS[output.form](RunReport(record, code, options.width(), colored, output.verbose > 0), sys.stdout)
 
 
 def publish(
     formats: Mapping[str, Callable[[_Report, TextIO], None]],
-    form: str,
     report: _Report,
-    reports: Sequence[tuple[str, Path]],
+    output: options.Output,
     plain: _Report | None = None,
 ) -> None:
     """Print a report in one format and write it to files in others; ``plain`` is the report without colours."""
-    # Files first: one that cannot be written is an error, and then stdout must not hold a document.
-    for kind, path in reports:
+    # Files first: if one cannot be written, that is an error, and stdout must not hold a document.
+    for kind, path in output.reports:
         with path.open("w", encoding="utf-8") as file:
             formats[kind](plain or report, file)
-    formats[form](report, sys.stdout)
-    for kind, path in reports:
+    formats[output.form](report, sys.stdout)
+    for kind, path in output.reports:
         click.echo(f"{kind}: {path}", err=True)

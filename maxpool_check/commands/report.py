@@ -19,15 +19,12 @@ ONE_RECORD = ("json", "junit", "sarif")
 
 
 @click.command("report")
-@click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RECORD...")
+@click.argument("records", nargs=-1, required=True, type=options.FILE, metavar="RECORD...")
+@options.form(rendering.FORMATS, "The format of the report.")
+@click.option("-o", "--output", type=options.FILE, metavar="FILE", help="Write to a file, not to stdout.")
 @click.option(
-    "--format", "form", type=click.Choice(list(rendering.FORMATS)), default="text",
-    help="The format of the report.  [default: text]",
-)  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to a file, not to stdout.")
-@click.option(
-    "--cases", type=click.Path(path_type=Path), metavar="PATH",
-    help="Say on stderr which cases of PATH the record does not hold, and which have changed since.",
+    "--cases", type=options.FILE, metavar="PATH",
+    help="Print to stderr which cases of PATH the record does not hold, and which have changed since.",
 )  # fmt: skip
 @click.option("-v", "--verbose", is_flag=True, help="Show known divergences in full.")
 @options.color
@@ -51,7 +48,7 @@ def command(
             file.write("\n" if number else "")
             rendering.FORMATS[form](RunReport(record, code, options.width(), colored, verbose), file)
     if cases is not None:
-        corpus = options.collect((cases,), options.DEFAULT_CELLS)
+        corpus = options.CaseFiles([cases]).read()
         for path, record in zip(records, stored, strict=True):
             click.echo(f"{path}: {corpus_difference(record.executions, corpus.cases)}", err=True)
     if all(record.footer for record in stored):

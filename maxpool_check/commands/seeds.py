@@ -10,51 +10,42 @@ from typing import Any, TypeVar
 
 import click
 
-from maxpool_check.commands import executing
+from maxpool_check.commands import executing, options
 from maxpool_check.running.pool import Pool, PoolLost, pool_of
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-class _Seeds(click.ParamType):  # type: ignore[type-arg]
-    name = "N|A..B"
-
-    def convert(
-        self, value: str | int | range, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | range:
-        """A seed, or a range of them."""
-        if not isinstance(value, str):
-            return value
-        match = re.fullmatch(r"([0-9]+)(?:\.\.([0-9]+))?", value)
-        if match is None:
-            self.fail(
-                f"'{value}' is neither a seed, such as 7, nor an inclusive range of seeds, such as 0..7", param, ctx
-            )
-        first, last = match.groups()
-        if last is None:
-            return int(first)
-        if int(last) < int(first):
-            self.fail(f"'{value}' contains no seed; write {last}..{first}", param, ctx)
-        return range(int(first), int(last) + 1)
+def _seeds(text: str) -> int | range:
+    match = re.fullmatch(r"([0-9]+)(?:\.\.([0-9]+))?", text)
+    if match is None:
+        raise ValueError(f"'{text}' is neither a seed, such as 7, nor an inclusive range of seeds, such as 0..7")
+    first, last = match.groups()
+    if last is None:
+        return int(first)
+    if int(last) < int(first):
+        raise ValueError(f"'{text}' contains no seed; write {last}..{first}")
+    return range(int(first), int(last) + 1)
 
 
 def option(about: str) -> Callable[[_Command], _Command]:
     """``--seed``, ``-j`` and ``--dask``; ``about`` says what a seed is for."""
 
     def decorated(command: _Command) -> _Command:
-        command = executing.dask(command)
-        command = click.option(
-            "-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N",
+        jobs = click.option(
+            "-j", "--jobs", type=options.COUNT, default=1, metavar="N",
             help="Processes for a range of seeds; each works on one seed at a time.  [default: 1]",
-        )(command)  # fmt: skip
-        return click.option("--seed", "seeds", type=_Seeds(), default=0, metavar="N|A..B", help=about)(command)
+        )  # fmt: skip
+        kind = options.Parsed("N|A..B", _seeds)
+        seeds = click.option("--seed", "seeds", type=kind, default=0, metavar="N|A..B", help=about)
+        return seeds(jobs(options.dask(command)))
 
     return decorated
 
 
 def check_divisible(seeds: int | range, jobs: int, dask: str | None) -> None:
     """Refuse several processes for one seed."""
-    executing.check_exclusive(jobs, dask)
+    options.check_exclusive(jobs, dask)
     if isinstance(seeds, int) and (jobs > 1 or dask is not None):
         raise click.UsageError(
             f"-j and --dask divide a range of seeds, and --seed {seeds} is one; write for example {seeds}..{seeds + 3}"

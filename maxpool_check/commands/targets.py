@@ -14,7 +14,7 @@ from maxpool_check.corpus.smallest import smallest
 from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.results.variants import Y_ONLY
 from maxpool_check.running.case_run import run_case
-from maxpool_check.targets.name import BadTarget, parse
+from maxpool_check.targets.name import TargetName, parse
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.runtimes import RUNTIMES, Runtime
 from maxpool_check.targets.session import TargetSession
@@ -38,16 +38,16 @@ _OUTPUTS = {
 
 
 @click.command("targets")
-@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.argument("names", nargs=-1, type=options.TARGET, metavar="[NAME...]")
 @click.option("--check", is_flag=True, help="Start each target and run one case on it.")
 @options.form()
-def command(names: tuple[str, ...], check: bool, form: str) -> int:
+def command(names: tuple[TargetName, ...], check: bool, form: str) -> int:
     """Show the known runtimes, and what the installed or named ones accept.
 
     Exits with 3 if one that is named, or with --check any that is installed, cannot be started or fails the case.
     """
     installed = {name: _installed(runtime) for name, runtime in RUNTIMES.items()}
-    targets = [_target(name, check) for name in names or [name for name, release in installed.items() if release]]
+    targets = [_target(name, check) for name in names or map(parse, filter(installed.get, RUNTIMES))]
     if form == "json":
         known = [
             {"name": name, "about": runtime.about, "installed": installed[name], "install": _install(runtime)}
@@ -65,10 +65,10 @@ def command(names: tuple[str, ...], check: bool, form: str) -> int:
     return ExitCode.AS_EXPECTED if works or not (names or check) else ExitCode.INCOMPLETE
 
 
-def _target(name: str, check: bool) -> dict[str, Any]:
+def _target(name: TargetName, check: bool) -> dict[str, Any]:
     """A target as JSON: whether it starts, its description and limits; with ``check``, the verdict on the smallest case."""
     try:
-        with TargetSession(Target(parse(name))) as session:
+        with TargetSession(Target(name)) as session:
             profile = session.profile
             about = {"starts": True, **msgspec.structs.asdict(profile.description)}
             about |= {"dtypes": profile.limits.dtypes, "spatial": profile.limits.spatial}
@@ -77,10 +77,8 @@ def _target(name: str, check: bool) -> dict[str, Any]:
                 judgement = run_case(session, case, (Y_ONLY,)).judgements[Y_ONLY]
                 executes = judgement.verdict in (Verdict.CONFORMS, Verdict.DIVERGES)
                 about |= {"executes": executes, "verdict": judgement.verdict, "message": judgement.message}
-    except BadTarget as error:
-        raise click.UsageError(str(error)) from error
     except CannotStart as error:
-        return {"name": name, "starts": False, "message": str(error)}
+        return {"name": str(name), "starts": False, "message": str(error)}
     return about
 
 
@@ -113,7 +111,8 @@ def _print_target(target: dict[str, Any]) -> None:
         click.echo(f"{target['name']}  does not start\n  {target['message']}")
         return
     click.echo(
-        f"{target['name']}  {target['distribution']} {target['version']}, Python {target['python']}, numpy {target['numpy']}"
+        f"{target['name']}  {target['distribution']} {target['version']}, Python {target['python']}, "
+        f"numpy {target['numpy']}"
     )
     others = f" of {', '.join(target['providers'])}" if target["providers"] else ""
     click.echo(f"  provider {target['provider']}{others}")
