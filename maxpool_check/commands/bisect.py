@@ -10,7 +10,7 @@ from typing import Any
 import click
 from packaging.version import InvalidVersion, Version
 
-from maxpool_check.commands import executing, options
+from maxpool_check.commands import case_files, executing, options
 from maxpool_check.comparing.bisection import Bisection, Boundary, Observation
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
@@ -47,7 +47,7 @@ class _Result:
 
 
 @click.command("bisect")
-@options.paths
+@case_files.every
 @click.option("--case", "name", required=True, metavar="ID", help="The case, by its full id.")
 @options.target()
 @click.option("--from", "first", metavar="V", help="The oldest release to test.  [default: the oldest available]")
@@ -60,10 +60,9 @@ class _Result:
 @options.form()
 @click.option("-o", "--output", type=options.FILE, metavar="FILE.json", help="Write the JSON here too.")
 @options.quiet
-@options.max_cells
-@options.bundled(files=options.CaseFiles, output=options.Output)
+@options.bundled(output=options.Output)
 def command(
-    files: options.CaseFiles, name: str, target: TargetName, first: str | None, last: str | None, kind: str | None,
+    files: case_files.CaseFiles, name: str, target: TargetName, first: str | None, last: str | None, kind: str | None,
     variant: str | None, pre: bool, write_known: bool, timeout: float, output: options.Output,
 ) -> int:  # fmt: skip
     """Find the release where the verdict on a case changes.
@@ -74,7 +73,7 @@ def command(
     """
     output.check_writable()
     corpus = files.read()
-    case = options.case_named(corpus.cases, name, files.paths[0])
+    case = case_files.case_named(corpus.cases, name, files.paths[0])
     selected = executing.variant_of(case, variant)
     check_unversioned(target)
     versions = releases(target, first, last, pre)

@@ -79,6 +79,6 @@ def command(
 
 def show(name: str, comparisons: Sequence[TargetComparison], output: options.Output) -> ExitCode:
     """Print what has changed, write the reports, and return the exit code."""
-    report = ComparisonReport(name, comparisons, options.width(), options.is_colored(output.color), output.verbose > 0)
+    report = ComparisonReport(name, comparisons, options.width(), output.colored, output.verbose > 0)
     rendering.publish(FORMATS, report, output, replace(report, color=False))
     return report.exit_code

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import executing, options, records
+from maxpool_check.commands import case_files, executing, options, records
 from maxpool_check.corpus.coverage import executed_bins
 from maxpool_check.explaining.coverage import FORMATS, CoverageReport
 from maxpool_check.results.record import Record, TargetDescription
@@ -17,7 +17,7 @@ from maxpool_check.words import plural
 
 
 @click.command("coverage")
-@options.paths
+@case_files.selected
 @click.option(
     "-t", "--target", type=options.TARGET, metavar="TARGET",
     help="Runtime to test, or the target of the record to count.  [default: onnxruntime, as installed]",
@@ -26,7 +26,6 @@ from maxpool_check.words import plural
     "--record", "path", type=options.FILE, metavar="RECORD.jsonl",
     help="Count the executions of this record; execute nothing.",
 )  # fmt: skip
-@options.selection
 @click.option("--spec", type=options.DOCUMENT, help="Only the cases of this document, in full.")
 @click.option(
     "--strength", type=click.IntRange(1, 2), default=2, metavar="N",
@@ -35,10 +34,8 @@ from maxpool_check.words import plural
 @options.jobs
 @options.timeout
 @options.form(FORMATS)
-@options.max_cells
-@options.bundled(files=options.CaseFiles)
 def command(
-    files: options.CaseFiles, target: TargetName | None, path: Path | None, spec: str | None, strength: int, jobs: int,
+    files: case_files.CaseFiles, target: TargetName | None, path: Path | None, spec: str | None, strength: int, jobs: int,
     timeout: float, form: str,
 ) -> int:  # fmt: skip
     """Count what the cases of PATH... really execute on a target.

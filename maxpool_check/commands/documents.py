@@ -6,17 +6,15 @@ import sys
 
 import click
 
-from maxpool_check.commands import options
+from maxpool_check.commands import case_files
 from maxpool_check.explaining.documents import TAG, write
 from maxpool_check.results.record import ExitCode
 from maxpool_check.specifications import SPECIFICATIONS
 
 
 @click.command("documents")
-@options.paths
-@options.max_cells
-@options.bundled(files=options.CaseFiles)
-def command(files: options.CaseFiles) -> int:
+@case_files.every
+def command(files: case_files.CaseFiles) -> int:
     """Compare the documents with each other, with their errata, as Markdown.
 
     Cases with the tag 'documents' and the same id test the same point of every document; cases with an erratum show a

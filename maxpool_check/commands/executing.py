@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from maxpool_check.commands import options
+from maxpool_check.commands import case_files
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.expectations import contradictions
@@ -47,7 +47,7 @@ class KnownOptions:
         try:
             return read_all_known(files), files
         except CorpusError as error:
-            raise options.Mistakes(error.problems) from error
+            raise case_files.Mistakes(error.problems) from error
 
 
 def run_cases(
@@ -73,7 +73,7 @@ def run_cases(
     return record_of(lines)
 
 
-def read_valid(files: options.CaseFiles) -> Corpus:
+def read_valid(files: case_files.CaseFiles) -> Corpus:
     """Read case files. Raises :class:`Mistakes`, also for a case that contradicts the reference."""
     corpus = files.read()
     validate_against_reference(corpus.cases)
@@ -84,7 +84,7 @@ def validate_against_reference(cases: Sequence[Case]) -> None:
     """Refuse to judge by a reference that a case contradicts."""
     problems = [problem for case in cases for problem in contradictions(case)]
     if problems:
-        raise options.Mistakes(problems)
+        raise case_files.Mistakes(problems)
 
 
 def variant_of(case: Case, name: str | None) -> Variant:

@@ -9,7 +9,7 @@ import click
 import numpy as np
 from rich.console import Console
 
-from maxpool_check.commands import executing, options
+from maxpool_check.commands import case_files, executing, options
 from maxpool_check.corpus.case import Case
 from maxpool_check.explaining import drawing, kinds
 from maxpool_check.judging.kinds import DivergenceKind
@@ -31,16 +31,17 @@ MOST_WINDOWS = 3
 @click.command("explain")
 @click.argument("subject", required=False, metavar="[CASE|KIND]")
 @options.targets()
-@options.folder
+@case_files.folder
 @click.option("--at", metavar="CELL", help="The cell of Y to draw the window of, as 0,0,1,2.")
 @options.variants
 @options.timeout
 @options.form(["text", "markdown"], "How to print all kinds.")
-@options.max_cells
+@case_files.max_cells
 @options.color
+@options.bundled(output=options.Output)
 def command(
     subject: str | None, targets: tuple[TargetName, ...], path: Path, at: str | None, variants: frozenset[Variant],
-    timeout: float, form: str, max_cells: int, color: str,
+    timeout: float, max_cells: int, output: options.Output,
 ) -> int:  # fmt: skip
     """Draw a case and what is wrong with the outputs of a target, or describe a kind of divergence.
 
@@ -48,10 +49,10 @@ def command(
     Without either, all kinds are listed.
     """
     known = {kind.value: kind for kind in DivergenceKind}
-    if form == "markdown" and subject is not None:
+    if output.form == "markdown" and subject is not None:
         raise click.UsageError("--format markdown is for the page of all kinds")
     if subject is None:
-        click.echo(kinds.page() if form == "markdown" else kinds.listed(), nl=False)
+        click.echo(kinds.page() if output.form == "markdown" else kinds.listed(), nl=False)
         return ExitCode.AS_EXPECTED
     if subject in known:
         click.echo(kinds.explained(known[subject]), nl=False)
@@ -61,7 +62,7 @@ def command(
             f"'{subject}' is neither a kind{nearest(subject, known)} nor a case, FILE.yaml:ID or a full id; "
             "'maxpool-check explain' lists the kinds"
         )
-    case = options.find(subject, path, max_cells)
+    case = case_files.find(subject, path, max_cells)
     code = ExitCode.AS_EXPECTED
     lines: list[object] = [*_heading(case)]
     for target in targets:
@@ -74,10 +75,8 @@ def command(
         code = ExitCode.INCOMPLETE if failed else code
     if at is not None or not targets:
         lines += [*([""] if targets else []), *_reference(case, at)]
-    colored = options.is_colored(color)
-    console = Console(
-        width=options.width(), force_terminal=colored, no_color=not colored, highlight=False, soft_wrap=True
-    )
+    colored, width = output.colored, options.width()
+    console = Console(width=width, force_terminal=colored, no_color=not colored, highlight=False, soft_wrap=True)
     for line in lines:
         console.print(line, markup=False)
     return code

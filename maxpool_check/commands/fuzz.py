@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from maxpool_check import __version__
-from maxpool_check.commands import executing, options
+from maxpool_check.commands import case_files, executing, options
 from maxpool_check.commands import seeds as seed_options
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import KNOWN_NAME, root_of
@@ -84,7 +84,7 @@ def command(
     beside = root_of(folder if folder.is_dir() else folder / "case.yaml") / KNOWN_NAME
     entries, _ = known.read([beside] if beside.is_file() else [])
     has_cases = folder.is_dir() and any(folder.rglob("*.yaml"))
-    earlier = options.CaseFiles([folder]).read().cases if has_cases else ()
+    earlier = case_files.CaseFiles([folder]).read().cases if has_cases else ()
     limit = max_cases or (DEFAULT_CASES if max_time is None else sys.maxsize)
     report = _Report(FuzzPlan(targets, timeout, spec, invalid, limit, max_time), folder)
     if isinstance(seeds, int):

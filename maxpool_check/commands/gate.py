@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from maxpool_check.commands import compare, executing, options, records
+from maxpool_check.commands import case_files, compare, executing, options, records
 from maxpool_check.comparing.gate import compare_targets
 from maxpool_check.comparing.transitions import Change, Incomparable
 from maxpool_check.results.record import ExitCode
@@ -20,23 +21,21 @@ def _base(text: str) -> TargetName | Path:
 
 
 @click.command("gate")
-@options.paths
+@case_files.selected
 @click.option(
     "--base", required=True, type=options.Parsed("TARGET|RECORD.jsonl", _base), metavar="TARGET|RECORD.jsonl",
     help="The runtime in use: a target, or a record of it.",
 )  # fmt: skip
 @click.option("--head", required=True, type=options.TARGET, metavar="TARGET", help="The runtime to upgrade to.")
-@options.selection
 @options.jobs
 @options.timeout
 @compare.fail_on
 @options.record
 @options.quiet
 @compare.outputs
-@options.max_cells
-@options.bundled(files=options.CaseFiles, output=options.Output)
+@options.bundled(output=options.Output)
 def command(
-    files: options.CaseFiles, base: TargetName | Path, head: TargetName, jobs: int, timeout: float,
+    files: case_files.CaseFiles, base: TargetName | Path, head: TargetName, jobs: int, timeout: float,
     blocking: Sequence[Change], output: options.Output,
 ) -> int:  # fmt: skip
     """Run the cases of PATH... on two targets, and decide whether the head may replace the base.
@@ -65,12 +64,12 @@ def command(
     for error in record.footer.errors:
         click.echo(f"error: {error}", err=True)
     if not cases:
-        return options.report_failure(output.form, "gate", ["no case is selected"], ExitCode.NOTHING_COMPARED)
+        return _undecided(output.form, ["no case is selected"], ExitCode.NOTHING_COMPARED)
     tested = [target.name for target in record.header.targets]
     missing = [f"{target} was not tested" for target in targets if str(target) not in tested]
     if missing:
         errors = record.footer.errors or missing
-        return options.report_failure(output.form, "gate", errors, ExitCode.INCOMPLETE)
+        return _undecided(output.form, errors, ExitCode.INCOMPLETE)
     old = stored or record
     if stored is not None and files.selected:
         ids = {case.id for case in cases}
@@ -80,3 +79,14 @@ def command(
         return compare.show("gate", [compare_targets(old, record, names, blocking)], output)
     except Incomparable as error:
         raise click.UsageError(f"{base} cannot be the base: {error}; record it again with these cases") from error
+
+
+def _undecided(form: str, errors: Sequence[str], code: ExitCode) -> ExitCode:
+    """Print why there is no decision; the exit code."""
+    if form == "json":
+        messages = [{"message": error} for error in errors]
+        click.echo(json.dumps({"schema": "maxpool-check/gate/1", "exit_code": code, "errors": messages}))
+    else:
+        reasons = "; ".join(error.splitlines()[0] for error in errors)
+        click.echo(f"{'INCOMPLETE' if code is ExitCode.INCOMPLETE else 'NOTHING COMPARED'} {reasons}")
+    return code

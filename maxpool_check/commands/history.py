@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from packaging.version import Version
 
-from maxpool_check.commands import executing, options, rendering
+from maxpool_check.commands import case_files, executing, options, rendering
 from maxpool_check.commands.bisect import check_unversioned, releases
 from maxpool_check.comparing.timeline import Release, steps
 from maxpool_check.reporting.history import FORMATS, HistoryReport
@@ -13,23 +13,21 @@ from maxpool_check.targets.name import TargetName
 
 
 @click.command("history")
-@options.paths
+@case_files.selected
 @options.target()
 @click.option(
     "--versions", default="..", metavar="A..B[,every=minor]",
     help="The releases, both ends included; every=minor: the newest of each minor version.  [default: all]",
 )  # fmt: skip
-@options.selection
 @click.option("--pre", is_flag=True, help="Test pre-releases too.")
 @options.jobs
 @options.timeout
 @options.form(FORMATS)
 @options.reports(FORMATS)
 @options.quiet
-@options.max_cells
-@options.bundled(files=options.CaseFiles, output=options.Output)
+@options.bundled(output=options.Output)
 def command(
-    files: options.CaseFiles, target: TargetName, versions: str, pre: bool, jobs: int, timeout: float,
+    files: case_files.CaseFiles, target: TargetName, versions: str, pre: bool, jobs: int, timeout: float,
     output: options.Output,
 ) -> int:  # fmt: skip
     """Run the cases of PATH... on many releases of a runtime: which kinds each of them shows, and what changed.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import options
+from maxpool_check.commands import case_files
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import duplicates
 from maxpool_check.corpus.expectations import disagreements
@@ -34,7 +34,7 @@ _NOTHING = "nothing was imported"
     "-o", "--output", "folder", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR",
     help="Write the case files here.",
 )  # fmt: skip
-@options.max_cells
+@case_files.max_cells
 def command(form: str, source: Path | None, folder: Path, max_cells: int) -> int:
     """Write the tests of another suite as case files below DIR.
 
@@ -48,11 +48,11 @@ def command(form: str, source: Path | None, folder: Path, max_cells: int) -> int
     suite = _read(form, source, max_cells)
     missing = [*suite.left_out, *suite.broken]
     if not suite.cases:
-        raise options.Mistakes(missing or [f"{source}: no tests of the format {form}"], _NOTHING)
+        raise case_files.Mistakes(missing or [f"{source}: no tests of the format {form}"], _NOTHING)
     if repeated := list(duplicates(suite.cases)):
-        raise options.Mistakes(repeated, _NOTHING)
+        raise case_files.Mistakes(repeated, _NOTHING)
     for problem in sorted(missing):
-        options.left_out(problem)
+        case_files.left_out(problem)
     cases = [_with_erratum(case) for case in suite.cases]
     named = f" {source.resolve().name}" if source else ""
     try:
@@ -60,7 +60,7 @@ def command(form: str, source: Path | None, folder: Path, max_cells: int) -> int
     except ForeignFile as error:
         raise click.UsageError(f"{error}; choose another folder") from error
     except CorpusError as error:
-        raise options.Mistakes(error.problems, "the files cannot be used") from error
+        raise case_files.Mistakes(error.problems, "the files cannot be used") from error
     except OSError as error:
         raise click.UsageError(f"cannot write to {folder}: {error.strerror}") from error
     for path, count in written.items():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import options, records
+from maxpool_check.commands import case_files, options, records
 from maxpool_check.comparing.entries import entries_for, never_matching
 from maxpool_check.corpus.collection import KNOWN_NAME, root_of
 from maxpool_check.corpus.known_file import append, read_known, unmatched
@@ -53,14 +53,12 @@ def add(record: Path, reason: str, kind: str | None, file: Path | None) -> int:
 
 
 @command.command("check")
-@options.paths
+@case_files.every
 @click.option(
     "--record", "record_files", multiple=True, type=options.FILE, metavar="RECORD",
     help="Also list the entries that no execution of these records shows. Repeatable.",
 )  # fmt: skip
-@options.max_cells
-@options.bundled(files=options.CaseFiles)
-def check(files: options.CaseFiles, record_files: tuple[Path, ...]) -> int:
+def check(files: case_files.CaseFiles, record_files: tuple[Path, ...]) -> int:
     """List the entries that are expired, that match no case, or that no execution shows.
 
     Exits with 1 if there are any.
@@ -87,7 +85,7 @@ def _entries(file: Path) -> list[KnownDivergence]:
     try:
         return read_known(file)
     except CorpusError as error:
-        raise options.Mistakes(error.problems) from error
+        raise case_files.Mistakes(error.problems) from error
 
 
 def _default_file(origin: str) -> Path:

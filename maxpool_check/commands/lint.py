@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from maxpool_check.commands import options
+from maxpool_check.commands import case_files
 from maxpool_check.corpus.expectations import contradictions, disagreements
 from maxpool_check.corpus.known_file import read_known, unmatched
 from maxpool_check.corpus.problems import CorpusError
@@ -13,10 +13,8 @@ from maxpool_check.words import plural
 
 
 @click.command("lint")
-@options.paths
-@options.max_cells
-@options.bundled(files=options.CaseFiles)
-def command(files: options.CaseFiles) -> int:
+@case_files.every
+def command(files: case_files.CaseFiles) -> int:
     """Check case files and known divergences against the reference.
 
     The reference must reproduce every expectation, unless an erratum explains the difference.
@@ -34,7 +32,7 @@ def command(files: options.CaseFiles) -> int:
         if corpus.whole:
             problems.extend(unmatched(known, [case.id for case in corpus.cases], file))
     if problems:
-        raise options.Mistakes(problems)
+        raise case_files.Mistakes(problems)
     errata = {case: "; ".join(disagreements(case)) for case in corpus.cases if case.erratum}
     errata = {case: text for case, text in errata.items() if text}
     for case, text in errata.items():

@@ -6,17 +6,14 @@ import json
 
 import click
 
-from maxpool_check.commands import options
+from maxpool_check.commands import case_files, options
 from maxpool_check.results.record import ExitCode
 
 
 @click.command("list")
-@options.paths
-@options.selection
+@case_files.selected
 @options.form()
-@options.max_cells
-@options.bundled(files=options.CaseFiles)
-def command(files: options.CaseFiles, form: str) -> int:
+def command(files: case_files.CaseFiles, form: str) -> int:
     """List the cases, one line each: id, document, X, title."""
     cases = files.select(files.read())
     if form == "json":

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import gc
-import json
 import os
 import shutil
 import sys
@@ -16,45 +14,13 @@ from typing import Any, TypeVar
 
 import click
 
-from maxpool_check.corpus import collection
-from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import Corpus
-from maxpool_check.corpus.importers import FORMATS
-from maxpool_check.corpus.problems import CorpusError, Problem
-from maxpool_check.corpus.tensors import SizeLimits
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.results.record import ExitCode
 from maxpool_check.results.variants import VARIATIONS, parse_variants
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.attributes import nearest
 from maxpool_check.targets.name import TargetName, parse
-from maxpool_check.words import plural
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-
-DEFAULT_CELLS = 2**24
-
-
-class Mistakes(click.ClickException):
-    """Files that cannot be used: every problem on a line of its own."""
-
-    exit_code = ExitCode.USAGE
-
-    def __init__(self, problems: Sequence[object], consequence: str = "nothing was run") -> None:
-        super().__init__("\n".join(map(str, problems)))
-        self.problems = problems
-        self._consequence = consequence
-
-    @property
-    def errors(self) -> list[dict[str, object]]:
-        """The problems as JSON."""
-        names = ("path", "line", "column", "message")
-        return [{name: getattr(problem, name) for name in names if hasattr(problem, name)} for problem in self.problems]
-
-    def show(self, file: Any = None) -> None:
-        """Print the problems and their number to stderr."""
-        click.echo(self.message, err=True)
-        click.echo(f"{plural(len(self.problems), 'problem')}; {self._consequence}", err=True)
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg]
@@ -101,17 +67,6 @@ COUNT = click.IntRange(min=1)
 TARGET = Parsed("TARGET", parse)
 DOCUMENT = Parsed("NAME", lambda text: specification(text).name)
 
-paths = click.argument("paths", nargs=-1, required=True, type=FILE, metavar="PATH...")
-folder = click.option(
-    "-p", "--path", type=FILE, default="cases", metavar="PATH", help="Where to look for the case.  [default: cases]"
-)
-selection = click.option(
-    "-k", "selected", multiple=True, metavar="EXPR", help="Only these cases: a glob on the id, or tag:NAME. Repeatable."
-)
-max_cells = click.option(
-    "--max-cells", type=COUNT, default=DEFAULT_CELLS, metavar="N",
-    help=f"The largest X or Y a case may have.  [default: {DEFAULT_CELLS}]",
-)  # fmt: skip
 timeout = click.option(
     "--timeout", type=Parsed("SECONDS", _seconds), default=10.0, metavar="SECONDS",
     help="The time limit of one execution.  [default: 10]",
@@ -202,96 +157,13 @@ def bundled(**classes: type[Any]) -> Callable[[Callable[..., int]], Callable[...
         def bundling(**arguments: Any) -> int:
             bundles = {}
             for name, bundle in classes.items():
-                fields = [field.name for field in dataclasses.fields(bundle) if field.name in arguments]
+                fields = {field.name for field in dataclasses.fields(bundle)} & arguments.keys()
                 bundles[name] = bundle(**{field: arguments.pop(field) for field in fields})
             return command(**arguments, **bundles)
 
         return bundling
 
     return decorated
-
-
-@dataclass(frozen=True)
-class CaseFiles:
-    """The case files that a user names, and which of their cases to use."""
-
-    paths: Sequence[Path]
-    max_cells: int = DEFAULT_CELLS
-    selected: Sequence[str] = ()
-
-    def read(self) -> Corpus:
-        """Read the files. Raises :class:`Mistakes`."""
-        # Cases live to the end: the time of garbage collections among them grows with their number, for each case.
-        gc.disable()
-        try:
-            corpus = collection.collect(self.paths, SizeLimits(self.max_cells))
-        except CorpusError as error:
-            raise Mistakes(error.problems) from error
-        finally:
-            gc.freeze()
-            gc.enable()
-        for problem in corpus.left_out:
-            left_out(problem)
-        return corpus
-
-    def select(self, corpus: Corpus) -> tuple[Case, ...]:
-        """The selected cases; prints to stderr that there are none."""
-        cases = collection.select(corpus.cases, self.selected)
-        if not cases:
-            click.echo(f"none of the {len(corpus.cases)} cases is selected by {' '.join(self.selected)}", err=True)
-        return cases
-
-
-@dataclass(frozen=True)
-class Output:
-    """What to print and what to write."""
-
-    form: str = "text"
-    reports: Sequence[tuple[str, Path]] = ()
-    output: Path | None = None
-    quiet: bool = False
-    verbose: int = 0
-    color: str = "never"
-
-    def check_writable(self) -> None:
-        """Refuse files that cannot be written, before the run and not after it."""
-        check_writable([*(path for _, path in self.reports), *([self.output] if self.output else [])])
-
-
-def left_out(problem: Problem) -> None:
-    """Print the test of another suite that is skipped, and the reason."""
-    click.echo(f"left out: {problem.path}: {problem.message}", err=True)
-
-
-def find(name: str, folder: Path, cells: int) -> Case:
-    """One case by its full id, or as FILE.yaml:ID; FILE may belong to another suite."""
-    file, _, short = name.rpartition(":")
-    is_file = Path(file).suffix in (*collection.SUFFIXES, *FORMATS)
-    path = Path(file) if is_file else folder
-    if not path.exists():
-        raise click.UsageError(f"'{path}' not found; pass the case files with -p PATH, or the case as FILE.yaml:ID")
-    cases = CaseFiles([path], cells).read().cases
-    if is_file:
-        name = next((case.id for case in cases if case.name == short), name)
-    return case_named(cases, name, path)
-
-
-def case_named(cases: Sequence[Case], name: str, where: Path) -> Case:
-    """The case with this full id."""
-    for case in cases:
-        if case.id == name:
-            return case
-    hint = nearest(name, [case.id for case in cases])
-    raise click.UsageError(f"no case '{name}' in {where}{hint}; 'maxpool-check list {where}' lists the cases")
-
-
-def is_colored(color: str) -> bool:
-    """Whether to colour stdout: on a terminal, unless the user or NO_COLOR says otherwise."""
-    if color != "auto":
-        return color == "always"
-    if os.environ.get("NO_COLOR"):
-        return False
-    return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
 
 
 def width() -> int:
@@ -312,12 +184,29 @@ def check_writable(paths: Sequence[Path]) -> None:
             raise click.UsageError(f"cannot write to {path}: {error.strerror}") from error
 
 
-def report_failure(form: str, command: str, errors: Sequence[str], code: ExitCode) -> ExitCode:
-    """Print that there is no result, and why; the exit code."""
-    if form == "json":
-        messages = [{"message": error} for error in errors]
-        click.echo(json.dumps({"schema": f"maxpool-check/{command}/1", "exit_code": code, "errors": messages}))
-    else:
-        reasons = "; ".join(error.splitlines()[0] for error in errors)
-        click.echo(f"{'INCOMPLETE' if code is ExitCode.INCOMPLETE else 'NOTHING COMPARED'} {reasons}")
-    return code
+@dataclass(frozen=True)
+class Output:
+    """What to print and what to write."""
+
+    form: str = "text"
+    reports: Sequence[tuple[str, Path]] = ()
+    output: Path | None = None
+    quiet: bool = False
+    verbose: int = 0
+    color: str = "never"
+
+    @property
+    def colored(self) -> bool:
+        """Whether to colour stdout: on a terminal, unless the user or NO_COLOR says otherwise."""
+        if self.color != "auto" or os.environ.get("NO_COLOR"):
+            return self.color == "always"
+        return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
+
+    @property
+    def files(self) -> list[tuple[str, Path]]:
+        """The reports and the record, each with what it is."""
+        return [*self.reports, *([("record", self.output)] if self.output else [])]
+
+    def check_writable(self) -> None:
+        """Refuse files that cannot be written, before the run and not after it."""
+        check_writable([path for _, path in self.files])

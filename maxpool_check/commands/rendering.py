@@ -38,8 +38,7 @@ def write(record: Record, form: str, code: int, path: Path) -> None:
 
 def show(record: Record, output: options.Output, code: int) -> None:
     """Print the report of a run."""
-    colored = options.is_colored(output.color)
-    FORMATS[output.form](RunReport(record, code, options.width(), colored, output.verbose > 0), sys.stdout)
+    FORMATS[output.form](RunReport(record, code, options.width(), output.colored, output.verbose > 0), sys.stdout)
 
 
 def publish(

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from maxpool_check import __version__
-from maxpool_check.commands import executing, options
+from maxpool_check.commands import case_files, executing, options
 from maxpool_check.corpus.case import Case
 from maxpool_check.fuzzing.search import shrunk
 from maxpool_check.reporting.tensors import coordinates
@@ -33,11 +33,11 @@ from maxpool_check.targets.target import Target
     "-o", "--output", "folder", required=True, type=options.FILE, metavar="DIR",
     help="Where to write: a new or empty folder, or one that repro wrote.",
 )  # fmt: skip
-@options.folder
+@case_files.folder
 @click.option("--variant", metavar="NAME", help="indices or y-only.  [default: the first that diverges]")
 @click.option("--no-shrink", is_flag=True, help="Reproduce the case as it is, not a smaller one.")
 @options.timeout
-@options.max_cells
+@case_files.max_cells
 def command(
     case: str, target: TargetName, folder: Path, path: Path, variant: str | None, no_shrink: bool, timeout: float,
     max_cells: int,
@@ -58,7 +58,7 @@ def command(
     name = str(target)
     try:
         check_writable(target)
-        original = options.find(case, path, max_cells)
+        original = case_files.find(case, path, max_cells)
         executing.validate_against_reference([original])
         with TargetSession(Target(target, timeout)) as session:
             case_run = run_case(session, original)

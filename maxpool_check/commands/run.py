@@ -6,7 +6,7 @@ import os
 
 import click
 
-from maxpool_check.commands import executing, options, rendering
+from maxpool_check.commands import case_files, executing, options, rendering
 from maxpool_check.reporting import json
 from maxpool_check.reporting.github import workflow_commands
 from maxpool_check.results.record import ExitCode, Record
@@ -19,9 +19,8 @@ from maxpool_check.targets.name import TargetName
 
 
 @click.command("run")
-@options.paths
+@case_files.selected
 @options.targets("onnxruntime")
-@options.selection
 @options.variants
 @options.jobs
 @options.dask
@@ -37,11 +36,10 @@ from maxpool_check.targets.name import TargetName
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 instead of 1.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @options.verbose("Show known divergences in full")
-@options.max_cells
 @options.color
-@options.bundled(files=options.CaseFiles, output=options.Output, known=executing.KnownOptions)
+@options.bundled(output=options.Output, known=executing.KnownOptions)
 def command(
-    files: options.CaseFiles, targets: tuple[TargetName, ...], variants: frozenset[Variant], jobs: int,
+    files: case_files.CaseFiles, targets: tuple[TargetName, ...], variants: frozenset[Variant], jobs: int,
     dask: str | None, timeout: float, memory: int | None, known: executing.KnownOptions, output: options.Output,
     exit_first: bool, strict: bool, exit_zero: bool,
 ) -> int:  # fmt: skip
@@ -94,7 +92,7 @@ def _report(record: Record, output: options.Output, *, exit_zero: bool) -> int:
         for line in workflow_commands(record):
             click.echo(line)
     if not output.quiet:
-        for kind, path in [*output.reports, *([("record", output.output)] if output.output else [])]:
+        for kind, path in output.files:
             click.echo(f"{kind}: {path}", err=True)
     return final_code
 
