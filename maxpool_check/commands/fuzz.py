@@ -17,16 +17,8 @@ from maxpool_check.commands import seeds as seed_options
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import KNOWN_NAME, root_of
 from maxpool_check.corpus.writing import case_file
+from maxpool_check.fuzzing import seeds as searching
 from maxpool_check.fuzzing.search import Discovery, SearchCounts
-from maxpool_check.fuzzing.seeds import (
-    Baseline,
-    FuzzPlan,
-    NewDiscoveries,
-    Searcher,
-    SeedResult,
-    remote_baselines,
-    remote_search,
-)
 from maxpool_check.judging.known import KnownDivergence
 from maxpool_check.reporting.tensors import coordinates
 from maxpool_check.results.record import ExitCode
@@ -86,7 +78,7 @@ def command(
     has_cases = folder.is_dir() and any(folder.rglob("*.yaml"))
     earlier = case_files.CaseFiles([folder]).read().cases if has_cases else ()
     limit = max_cases or (DEFAULT_CASES if max_time is None else sys.maxsize)
-    report = _Report(FuzzPlan(targets, timeout, spec, invalid, limit, max_time), folder)
+    report = _Report(searching.FuzzPlan(targets, timeout, spec, invalid, limit, max_time), folder)
     if isinstance(seeds, int):
         return _search_here(report, seeds, entries, earlier, quiet)
     return _search_in_pool(report, seeds, entries, earlier, quiet, jobs, dask)
@@ -96,10 +88,10 @@ def _search_here(
     report: _Report, seed: int, known: Sequence[KnownDivergence], earlier: Sequence[Case], quiet: bool
 ) -> int:
     """Search from one seed in this process, and print discoveries as they are made."""
-    result, code = SeedResult(seed), ExitCode.AS_EXPECTED
+    result, code = searching.SeedResult(seed), ExitCode.AS_EXPECTED
     limit = report.plan.cases if report.plan.cases < sys.maxsize else None
     with (
-        contextlib.closing(Searcher(report.plan)) as searcher,
+        contextlib.closing(searching.Searcher(report.plan)) as searcher,
         executing.progress_bar("cases", limit, quiet=quiet) as progress,
     ):
 
@@ -129,7 +121,7 @@ def _search_in_pool(
     code, plan = ExitCode.AS_EXPECTED, report.plan
     done: list[int] = []
 
-    def take(result: SeedResult) -> None:
+    def take(result: searching.SeedResult) -> None:
         report.count(result)
         for number, discovery in result.discoveries:
             report.show(result.seed, number, discovery)
@@ -140,9 +132,9 @@ def _search_in_pool(
 
     with seed_options.pool(jobs, dask) as pool, executing.progress_bar("seeds", len(seeds), quiet=quiet) as progress:
         try:
-            (baselines,) = pool.results(remote_baselines, [(pool.run, plan, known, list(earlier))])
+            (baselines,) = pool.results(searching.remote_baselines, [(pool.run, plan, known, list(earlier))])
             report.start(baselines)
-            for result in pool.results(remote_search, ((pool.run, plan, baselines, seed) for seed in seeds)):
+            for result in pool.results(searching.remote_search, ((pool.run, plan, baselines, seed) for seed in seeds)):
                 take(result)
                 progress(len(done))
         except (PoolLost, CannotStart, KeyboardInterrupt) as error:
@@ -159,24 +151,24 @@ def _search_in_pool(
 
 
 class _Report:
-    """Shows and writes what is new, and sums up the counts."""
+    """Prints and writes what is new, and sums up the counts."""
 
-    def __init__(self, plan: FuzzPlan, folder: Path) -> None:
+    def __init__(self, plan: searching.FuzzPlan, folder: Path) -> None:
         self.plan = plan
-        self.baselines: Sequence[Baseline] = ()
+        self.baselines: Sequence[searching.Baseline] = ()
         self._folder = folder
         self._counts: dict[str, SearchCounts] = {}
         self._cases = self._new = 0
         self._incomplete = False
 
-    def start(self, baselines: Sequence[Baseline]) -> None:
+    def start(self, baselines: Sequence[searching.Baseline]) -> None:
         """Take what is known of the targets before the first case."""
         self.baselines = baselines
         self._descriptions = {baseline.description.name: baseline.description for baseline in baselines}
         self._counts = {name: SearchCounts() for name in self._descriptions}
-        self._discoveries = NewDiscoveries(baselines)
+        self._discoveries = searching.NewDiscoveries(baselines)
 
-    def count(self, result: SeedResult) -> None:
+    def count(self, result: searching.SeedResult) -> None:
         """Add the counts of a seed; a search that was stopped early may have none."""
         for total, counts in zip(self._counts.values(), result.counts, strict=False):
             total.add(counts)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import click
 
 from maxpool_check.commands import case_files, executing, options, rendering
 from maxpool_check.reporting import json
 from maxpool_check.reporting.github import workflow_commands
+from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import ExitCode, Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import Variant
@@ -81,19 +83,15 @@ def _report(record: Record, output: options.Output, *, exit_zero: bool) -> int:
     final_code = ExitCode.AS_EXPECTED if exit_zero and exit_code == ExitCode.UNEXPECTED else exit_code
     for message in record.footer.errors:
         click.echo(f"error: {message}", err=True)
-    # Files first: if one cannot be written, that is an error, and stdout must not hold another document.
-    for kind, path in output.reports:
-        # The exit code of the record, even where --exit-zero hides it.
-        rendering.write(record, kind, exit_code, path)
-    if output.form == "json" or not output.quiet:
-        rendering.show(record, output, final_code if output.form == "json" else exit_code)
+    # --exit-zero hides the exit code of the record on stdout, and never in a file.
+    code = final_code if output.form == "json" else exit_code
+    report = RunReport(record, code, options.width(), output.colored, output.verbose > 0)
+    plain = RunReport(record, exit_code, options.width(), verbose=True)
+    rendering.publish(rendering.FORMATS, report, output, plain, silent=output.quiet)
     in_workflow = os.environ.get("GITHUB_ACTIONS") == "true"
     if in_workflow and output.form == "text" and any(kind == "github" for kind, _ in output.reports):
         for line in workflow_commands(record):
             click.echo(line)
-    if not output.quiet:
-        for kind, path in output.files:
-            click.echo(f"{kind}: {path}", err=True)
     return final_code
 
 
@@ -107,5 +105,5 @@ def _interrupted(record: Record | None, output: options.Output) -> ExitCode:
     where = f"; they are in {output.output}" if output.output else ""
     click.echo(f"interrupted after {len(record.executions)} executions{where}", err=True)
     if output.form == "json":
-        rendering.show(record, output, code)
+        json.write(RunReport(record, code), sys.stdout)
     return code

@@ -65,18 +65,10 @@ def pool(jobs: int, dask: str | None) -> Iterator[Pool]:
 def remaining(seeds: range, done: Collection[int]) -> str:
     """The seeds that are not done, in words; empty if all are."""
     edges = [seeds.start - 1, *sorted(done), seeds.stop]
-    spans = [_span(range(before + 1, after)) for before, after in pairwise(edges) if after - before > 1]
-    return _named(", ".join(spans)) if spans else ""
+    return words(*(range(before + 1, after) for before, after in pairwise(edges) if after - before > 1))
 
 
-def words(seeds: range) -> str:
-    """Seeds in words: ``seed 7``, ``seeds 0..7``."""
-    return _named(_span(seeds))
-
-
-def _span(seeds: range) -> str:
-    return f"{seeds.start}..{seeds.stop - 1}" if len(seeds) > 1 else str(seeds.start)
-
-
-def _named(span: str) -> str:
-    return f"seed{'' if span.isdigit() else 's'} {span}"
+def words(*ranges: range) -> str:
+    """Seeds in words: ``seed 7``, ``seeds 0..7``, ``seeds 0, 2..4``; empty without any."""
+    spans = [f"{seeds.start}..{seeds.stop - 1}" if len(seeds) > 1 else str(seeds.start) for seeds in ranges]
+    return f"seed{'s' if sum(map(len, ranges)) > 1 else ''} {', '.join(spans)}" if spans else ""
