@@ -1,7 +1,5 @@
 """``maxpool-check bisect``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reads the case files that a user names, and says what is wrong with them."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """``maxpool-check compare``, and the options that ``gate`` shares with it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``maxpool-check coverage``."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -47,25 +45,18 @@ def command(
     corpus = executing.read_valid(files) if path is None else files.read()
     cases = files.select(corpus)
     if path is None:
-        record = executing.run_cases(
-            corpus, cases, [target or parse("onnxruntime")], jobs=jobs, timeout=timeout, quiet=False
-        )
+        targets = [target or parse("onnxruntime")]
+        record = executing.run_cases(corpus, cases, targets, jobs=jobs, timeout=timeout, quiet=False)
     else:
         record = records.read(path)
     errors = record.footer.errors if record.footer else ("the record is incomplete: its run did not end",)
     description = _target(record, str(target) if target else None, path)
     executed = executed_bins(record.executions, cases, description.name if description else "")
     if executed.changed:
-        count = len(executed.changed)
-        click.echo(
-            f"{plural(count, 'case has', 'cases have')} changed since the record was made and {'are' if count > 1 else 'is'} "
-            f"not counted; the first is {executed.changed[0]}",
-            err=True,
-        )
-    used = {case.spec for case in cases}
-    documents = [
-        executed.coverage_of(name, strength) for name in SPECIFICATIONS if (name == spec if spec else name in used)
-    ]
+        changed = plural(len(executed.changed), "case has", "cases have")
+        click.echo(f"{changed} changed since the record was made: not counted, from {executed.changed[0]} on", err=True)
+    used = {spec} if spec else {case.spec for case in cases}
+    documents = [executed.coverage_of(name, strength) for name in SPECIFICATIONS if name in used]
     report = CoverageReport(description, documents, strength, errors, options.width())
     for error in errors if form == "text" else ():
         click.echo(f"error: {error}", err=True)
@@ -75,10 +66,10 @@ def command(
 
 def _target(record: Record, name: str | None, path: Path | None) -> TargetDescription | None:
     """The target to count; None if none could be started."""
-    targets = {target.name: target for target in record.header.targets}
-    names = ", ".join(targets)
-    if path is not None and name is not None and name not in targets:
+    targets = [target for target in record.header.targets if name in (None, target.name)]
+    names = ", ".join(target.name for target in record.header.targets)
+    if path is not None and name is not None and not targets:
         raise click.UsageError(f"{path} has no target '{name}'; it has {names or 'none'}")
-    if path is not None and name is None and len(targets) > 1:
+    if path is not None and len(targets) > 1:
         raise click.UsageError(f"{path} has several targets; choose one with -t: {names}")
-    return next((target for target in targets.values() if name in (None, target.name)), None)
+    return targets[0] if targets else None

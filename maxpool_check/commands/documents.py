@@ -1,7 +1,5 @@
 """``maxpool-check documents``."""
 
-from __future__ import annotations
-
 import sys
 
 import click

@@ -1,7 +1,5 @@
 """What commands that execute cases on targets have in common."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence

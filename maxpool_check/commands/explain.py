@@ -1,7 +1,5 @@
 """``maxpool-check explain``."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 
@@ -32,7 +30,7 @@ MOST_WINDOWS = 3
 @click.argument("subject", required=False, metavar="[CASE|KIND]")
 @options.targets()
 @case_files.folder
-@click.option("--at", metavar="CELL", help="The cell of Y to draw the window of, as 0,0,1,2.")
+@click.option("--at", metavar="CELL", help="Draw the window of this cell of Y, e.g. 0,0,1,2.")
 @options.variants
 @options.timeout
 @options.form(["text", "markdown"], "How to print all kinds.")
@@ -114,9 +112,8 @@ def _cell(text: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     except ValueError:
         at = ()
     if len(at) != len(shape) or not all(0 <= i < size for i, size in zip(at, shape, strict=True)):
-        raise click.UsageError(
-            f"--at {text}: Y has the shape {list(shape)}, its first cell is {','.join('0' * len(shape))}"
-        )
+        first = ",".join("0" * len(shape))
+        raise click.UsageError(f"--at {text}: Y has the shape {list(shape)}, its first cell is {first}")
     return at
 
 

@@ -1,7 +1,5 @@
 """``maxpool-check fuzz``."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import sys
@@ -28,6 +26,82 @@ from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
 
 DEFAULT_CASES = 1000
+
+
+class _Report:
+    """Prints and writes what is new, and sums up the counts."""
+
+    def __init__(self, plan: searching.FuzzPlan, folder: Path) -> None:
+        self.plan = plan
+        self.baselines: Sequence[searching.Baseline] = ()
+        self._folder = folder
+        self._counts: dict[str, SearchCounts] = {}
+        self._cases = self._new = 0
+        self._incomplete = False
+
+    def start(self, baselines: Sequence[searching.Baseline]) -> None:
+        """Take what is known of the targets before the first case."""
+        self.baselines = baselines
+        self._descriptions = {baseline.description.name: baseline.description for baseline in baselines}
+        self._counts = {name: SearchCounts() for name in self._descriptions}
+        self._discoveries = searching.NewDiscoveries(baselines)
+
+    def count(self, result: searching.SeedResult) -> None:
+        """Add the counts of a seed; a search that was stopped early may have none."""
+        for total, counts in zip(self._counts.values(), result.counts, strict=False):
+            total.add(counts)
+        self._cases += max((counts.cases for counts in result.counts), default=0)
+        self._incomplete |= result.error is not None
+
+    def show(self, seed: int, number: int, discovery: Discovery) -> None:
+        """Write and print a discovery, if it is new."""
+        if not self._discoveries.add(discovery):
+            return
+        self._new += 1
+        path = self._write(discovery, self.plan.origin(seed, number))
+        case = discovery.case
+        kinds = ", ".join(kind.value for kind in discovery.kinds)
+        attributes = ", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
+        click.echo(f"NEW  {kinds} on {discovery.target} ({discovery.variant.name})")
+        click.echo(f"  {case.X.dtype.name} X{coordinates(case.X.shape)}  {attributes}")
+        click.echo(f"  {path}")
+
+    def end(self, code: ExitCode, seeds: str) -> ExitCode:
+        """Print the summary; the exit code."""
+        if code is ExitCode.AS_EXPECTED and self._incomplete:
+            code = ExitCode.INCOMPLETE
+        for name, counts in self._counts.items():
+            nothing = "" if counts.compared else "; nothing was compared"
+            click.echo(f"{name}: {counts.diverged} of {counts.cases} cases diverge{nothing}")
+        state = {ExitCode.INTERRUPTED: "INTERRUPTED ", ExitCode.INCOMPLETE: "INCOMPLETE "}.get(code, "")
+        new = f"{self._new} new" if self._new else "nothing new"
+        click.echo(f"{state}{new} in {self._cases} cases of {self.plan.spec}, {seeds}")
+        if code:
+            return code
+        if not all(counts.compared for counts in self._counts.values()):
+            return ExitCode.NOTHING_COMPARED
+        return ExitCode.UNEXPECTED if self._new else ExitCode.AS_EXPECTED
+
+    def _write(self, discovery: Discovery, origin: str) -> Path:
+        target = self._descriptions[discovery.target]
+        kinds = ", ".join(kind.value for kind in discovery.kinds)
+        about = (
+            f"Found by maxpool-check {__version__} fuzz {origin}, on {discovery.target} ({target.distribution} "
+            f"{target.version}, {target.provider}, Python {target.python}, numpy {target.numpy}): {kinds}, in the variant "
+            f"{discovery.variant.name}."
+        )
+        runtime = f"{target.distribution}-{target.version}"
+        stem = re.sub(r"[^A-Za-z0-9.+_-]+", "-", f"{discovery.name}-{runtime}")[:180]
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path, other = self._folder / f"{stem}.yaml", 2
+        while path.exists():
+            path, other = self._folder / f"{stem}-{other}.yaml", other + 1
+        title = f"{kinds} on {target.distribution} {target.version}"
+        case = replace(discovery.case, id=f"{path.stem}:{discovery.name}", title=title)
+        partial = path.with_suffix(".partial")
+        partial.write_text(case_file(case, about), encoding="utf-8")
+        partial.replace(path)
+        return path
 
 
 @click.command("fuzz")
@@ -148,79 +222,3 @@ def _search_in_pool(
     if missing:
         click.echo(f"not searched to the end: {missing}", err=True)
     return report.end(code, seed_options.words(seeds))
-
-
-class _Report:
-    """Prints and writes what is new, and sums up the counts."""
-
-    def __init__(self, plan: searching.FuzzPlan, folder: Path) -> None:
-        self.plan = plan
-        self.baselines: Sequence[searching.Baseline] = ()
-        self._folder = folder
-        self._counts: dict[str, SearchCounts] = {}
-        self._cases = self._new = 0
-        self._incomplete = False
-
-    def start(self, baselines: Sequence[searching.Baseline]) -> None:
-        """Take what is known of the targets before the first case."""
-        self.baselines = baselines
-        self._descriptions = {baseline.description.name: baseline.description for baseline in baselines}
-        self._counts = {name: SearchCounts() for name in self._descriptions}
-        self._discoveries = searching.NewDiscoveries(baselines)
-
-    def count(self, result: searching.SeedResult) -> None:
-        """Add the counts of a seed; a search that was stopped early may have none."""
-        for total, counts in zip(self._counts.values(), result.counts, strict=False):
-            total.add(counts)
-        self._cases += max((counts.cases for counts in result.counts), default=0)
-        self._incomplete |= result.error is not None
-
-    def show(self, seed: int, number: int, discovery: Discovery) -> None:
-        """Write and print a discovery, if it is new."""
-        if not self._discoveries.add(discovery):
-            return
-        self._new += 1
-        path = self._write(discovery, self.plan.origin(seed, number))
-        case = discovery.case
-        kinds = ", ".join(kind.value for kind in discovery.kinds)
-        attributes = ", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
-        click.echo(f"NEW  {kinds} on {discovery.target} ({discovery.variant.name})")
-        click.echo(f"  {case.X.dtype.name} X{coordinates(case.X.shape)}  {attributes}")
-        click.echo(f"  {path}")
-
-    def end(self, code: ExitCode, seeds: str) -> ExitCode:
-        """Print the summary; the exit code."""
-        if code is ExitCode.AS_EXPECTED and self._incomplete:
-            code = ExitCode.INCOMPLETE
-        for name, counts in self._counts.items():
-            nothing = "" if counts.compared else "; nothing was compared"
-            click.echo(f"{name}: {counts.diverged} of {counts.cases} cases diverge{nothing}")
-        state = {ExitCode.INTERRUPTED: "INTERRUPTED ", ExitCode.INCOMPLETE: "INCOMPLETE "}.get(code, "")
-        new = f"{self._new} new" if self._new else "nothing new"
-        click.echo(f"{state}{new} in {self._cases} cases of {self.plan.spec}, {seeds}")
-        if code:
-            return code
-        if not all(counts.compared for counts in self._counts.values()):
-            return ExitCode.NOTHING_COMPARED
-        return ExitCode.UNEXPECTED if self._new else ExitCode.AS_EXPECTED
-
-    def _write(self, discovery: Discovery, origin: str) -> Path:
-        target = self._descriptions[discovery.target]
-        kinds = ", ".join(kind.value for kind in discovery.kinds)
-        about = (
-            f"Found by maxpool-check {__version__} fuzz {origin}, on {discovery.target} ({target.distribution} "
-            f"{target.version}, {target.provider}, Python {target.python}, numpy {target.numpy}): {kinds}, in the variant "
-            f"{discovery.variant.name}."
-        )
-        runtime = f"{target.distribution}-{target.version}"
-        stem = re.sub(r"[^A-Za-z0-9.+_-]+", "-", f"{discovery.name}-{runtime}")[:180]
-        self._folder.mkdir(parents=True, exist_ok=True)
-        path, other = self._folder / f"{stem}.yaml", 2
-        while path.exists():
-            path, other = self._folder / f"{stem}-{other}.yaml", other + 1
-        title = f"{kinds} on {target.distribution} {target.version}"
-        case = replace(discovery.case, id=f"{path.stem}:{discovery.name}", title=title)
-        partial = path.with_suffix(".partial")
-        partial.write_text(case_file(case, about), encoding="utf-8")
-        partial.replace(path)
-        return path

@@ -1,7 +1,5 @@
 """``maxpool-check gate``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

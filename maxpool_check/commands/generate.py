@@ -1,7 +1,5 @@
 """``maxpool-check generate``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """``maxpool-check history``."""
 
-from __future__ import annotations
-
 import click
 from packaging.version import Version
 

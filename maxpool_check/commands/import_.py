@@ -1,7 +1,5 @@
 """``maxpool-check import``."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

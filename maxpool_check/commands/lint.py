@@ -1,7 +1,5 @@
 """``maxpool-check lint``."""
 
-from __future__ import annotations
-
 import click
 
 from maxpool_check.commands import case_files

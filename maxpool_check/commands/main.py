@@ -4,8 +4,6 @@ The module of a command is imported when the command is called, and what only er
 --version need click alone.
 """
 
-from __future__ import annotations
-
 import importlib
 import io
 import itertools

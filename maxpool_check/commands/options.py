@@ -1,7 +1,5 @@
 """Options that several commands share, and the dataclasses that a command gets them in."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import os

@@ -1,7 +1,5 @@
 """Reading records that a user names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """``maxpool-check reference``."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 A format is a function that writes a report to a text file. A new format of a run is its module and a line in ``FORMATS``.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from typing import TextIO, TypeVar

@@ -1,7 +1,5 @@
 """``maxpool-check report``."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from pathlib import Path

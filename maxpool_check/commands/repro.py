@@ -1,7 +1,6 @@
 """``maxpool-check repro``."""
 
-from __future__ import annotations
-
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 
@@ -97,11 +96,11 @@ def _chosen(case_run: CaseRun, name: str | None) -> Variant | None:
 
 
 def _verdicts(case_run: CaseRun) -> str:
-    words = [
-        f"{variant.name} {judgement.verdict.value}" + (f" ({judgement.message})" if judgement.message else "")
-        for variant, judgement in case_run.judgements.items()
-    ]
-    return "; ".join(" ".join(text.split()) for text in words)
+    verdicts = []
+    for variant, judgement in case_run.judgements.items():
+        message = f" ({' '.join(judgement.message.split())})" if judgement.message else ""
+        verdicts.append(f"{variant.name} {judgement.verdict.value}{message}")
+    return "; ".join(verdicts)
 
 
 def _print(case: Case, reproduced: Reproduced, name: str, folder: Path, written: Written) -> None:
@@ -111,8 +110,7 @@ def _print(case: Case, reproduced: Reproduced, name: str, folder: Path, written:
     attributes = ", ".join(f"{key}={value}" for key, value in small.attributes.items()) or "no attributes"
     before = f", from X{coordinates(case.X.shape)}" if small.X.shape != case.X.shape else ""
     click.echo(f"  {small.X.dtype.name} X{coordinates(small.X.shape)}  {attributes}{before}")
-    for line in written.printed.strip().splitlines():
-        click.echo(f"  {line}")
+    click.echo(textwrap.indent(written.printed.strip(), "  "))
     click.echo(f"repro.py exits with 1 in {written.environment}")
     for file in written.files:
-        click.echo(f"{folder / file}")
+        click.echo(folder / file)

@@ -1,7 +1,5 @@
 """``maxpool-check run``."""
 
-from __future__ import annotations
-
 import os
 import sys
 

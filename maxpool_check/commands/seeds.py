@@ -1,7 +1,5 @@
 """What commands that work through a range of seeds have in common."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Callable, Collection, Iterator

@@ -1,7 +1,5 @@
 """``maxpool-check targets``."""
 
-from __future__ import annotations
-
 import json
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -44,7 +42,7 @@ _OUTPUTS = {
 def command(names: tuple[TargetName, ...], check: bool, form: str) -> int:
     """Show the known runtimes, and what the installed or named ones accept.
 
-    Exits with 3 if one that is named, or with --check any that is installed, cannot be started or fails the case.
+    Exits with 3 if a named target, or with --check any installed one, cannot be started or fails the case.
     """
     installed = {name: _installed(runtime) for name, runtime in RUNTIMES.items()}
     targets = [_target(name, check) for name in names or map(parse, filter(installed.get, RUNTIMES))]
@@ -107,13 +105,12 @@ def _print_known(installed: dict[str, str | None]) -> None:
 
 
 def _print_target(target: dict[str, Any]) -> None:
+    name = target["name"]
     if not target["starts"]:
-        click.echo(f"{target['name']}  does not start\n  {target['message']}")
+        click.echo(f"{name}  does not start\n  {target['message']}")
         return
-    click.echo(
-        f"{target['name']}  {target['distribution']} {target['version']}, Python {target['python']}, "
-        f"numpy {target['numpy']}"
-    )
+    python = f"Python {target['python']}, numpy {target['numpy']}"
+    click.echo(f"{name}  {target['distribution']} {target['version']}, {python}")
     others = f" of {', '.join(target['providers'])}" if target["providers"] else ""
     click.echo(f"  provider {target['provider']}{others}")
     language = _LANGUAGES.get(target["speaks"], f"{target['speaks']}'s own attributes")
@@ -125,5 +122,6 @@ def _print_target(target: dict[str, Any]) -> None:
         click.echo(f"  dtypes {', '.join(target['dtypes'])}" + (f"; spatial axes {axes}" if axes else ""))
     if "executes" in target:
         message = f": {target['message']}" if target["message"] else ""
-        result = "executes" if target["executes"] else "does not execute"
-        click.echo(f"  {result} the smallest case: {target['verdict'].value}{message}")
+        click.echo(
+            f"  {'executes' if target['executes'] else 'does not execute'} the smallest case: {target['verdict'].value}{message}"
+        )
