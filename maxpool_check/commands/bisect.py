@@ -45,7 +45,6 @@ class _Result:
 
 
 @click.command("bisect")
-@case_files.every
 @click.option("--case", "name", required=True, metavar="ID", help="The case, by its full id.")
 @options.target()
 @click.option("--from", "first", metavar="V", help="The oldest release to test.  [default: the oldest available]")
@@ -59,6 +58,7 @@ class _Result:
 @click.option("-o", "--output", type=options.FILE, metavar="FILE.json", help="Write the JSON here too.")
 @options.quiet
 @options.bundled(output=options.Output)
+@case_files.every
 def command(
     files: case_files.CaseFiles, name: str, target: TargetName, first: str | None, last: str | None, kind: str | None,
     variant: str | None, pre: bool, write_known: bool, timeout: float, output: options.Output,
@@ -107,7 +107,7 @@ def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool
     except InvalidVersion as error:
         raise click.UsageError(str(error)) from error
     except NoReleases as error:
-        raise executing.CannotExecute(str(error)) from error
+        raise options.Incomplete(str(error)) from error
     versions = [
         version for version in available if (low is None or version >= low) and (high is None or version <= high)
     ]

@@ -1,7 +1,8 @@
 """Reads the case files that a user names, and says what is wrong with them."""
 
+import contextlib
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,15 @@ class Mistakes(click.ClickException):
         click.echo(f"{plural(len(self.problems), 'problem')}; {self._consequence}", err=True)
 
 
+@contextlib.contextmanager
+def mistakes(consequence: str = "nothing was run") -> Iterator[None]:
+    """Show the problems of a ``CorpusError``."""
+    try:
+        yield
+    except CorpusError as error:
+        raise Mistakes(error.problems, consequence) from error
+
+
 @dataclass(frozen=True)
 class CaseFiles:
     """The case files that a user names, and which of their cases to use."""
@@ -70,9 +80,8 @@ class CaseFiles:
         # Cases live to the end: the time of garbage collections among them grows with their number, for each case.
         gc.disable()
         try:
-            corpus = collection.collect(self.paths, SizeLimits(self.max_cells))
-        except CorpusError as error:
-            raise Mistakes(error.problems) from error
+            with mistakes():
+                corpus = collection.collect(self.paths, SizeLimits(self.max_cells))
         finally:
             gc.freeze()
             gc.enable()

@@ -15,7 +15,6 @@ from maxpool_check.words import plural
 
 
 @click.command("coverage")
-@case_files.selected
 @click.option(
     "-t", "--target", type=options.TARGET, metavar="TARGET",
     help="Runtime to test, or the target of the record to count.  [default: onnxruntime, as installed]",
@@ -32,6 +31,7 @@ from maxpool_check.words import plural
 @options.jobs
 @options.timeout
 @options.form(FORMATS)
+@case_files.selected
 def command(
     files: case_files.CaseFiles, target: TargetName | None, path: Path | None, spec: str | None, strength: int, jobs: int,
     timeout: float, form: str,

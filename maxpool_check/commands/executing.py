@@ -15,19 +15,12 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.expectations import contradictions
 from maxpool_check.corpus.known_file import read_all_known
-from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.judging.known import KnownDivergence
-from maxpool_check.results.record import ExitCode, Line, Record
+from maxpool_check.results.record import Line, Record
 from maxpool_check.results.storage import Recorder, record_of
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variants_of
 from maxpool_check.running.run import RunPlan, run
 from maxpool_check.targets.name import TargetName
-
-
-class CannotExecute(click.ClickException):
-    """No target could be started, or the processes to run in are lost."""
-
-    exit_code = ExitCode.INCOMPLETE
 
 
 @dataclass(frozen=True)
@@ -42,10 +35,8 @@ class KnownOptions:
         if self.known_files and self.no_known:
             raise click.UsageError("--known and --no-known contradict each other")
         files = [] if self.no_known else list(self.known_files or default)
-        try:
+        with case_files.mistakes():
             return read_all_known(files), files
-        except CorpusError as error:
-            raise case_files.Mistakes(error.problems) from error
 
 
 def run_cases(

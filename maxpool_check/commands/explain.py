@@ -7,7 +7,7 @@ import click
 import numpy as np
 from rich.console import Console
 
-from maxpool_check.commands import case_files, executing, options
+from maxpool_check.commands import case_files, options
 from maxpool_check.corpus.case import Case
 from maxpool_check.explaining import drawing, kinds
 from maxpool_check.judging.kinds import DivergenceKind
@@ -68,7 +68,7 @@ def command(
             with TargetSession(Target(target, timeout)) as session:
                 result, failed = _result(session, case, variants)
         except CannotStart as error:
-            raise executing.CannotExecute(str(error)) from error
+            raise options.Incomplete(str(error)) from error
         lines += result
         code = ExitCode.INCOMPLETE if failed else code
     if at is not None or not targets:

@@ -19,7 +19,6 @@ def _base(text: str) -> TargetName | Path:
 
 
 @click.command("gate")
-@case_files.selected
 @click.option(
     "--base", required=True, type=options.Parsed("TARGET|RECORD.jsonl", _base), metavar="TARGET|RECORD.jsonl",
     help="The runtime in use: a target, or a record of it.",
@@ -32,6 +31,7 @@ def _base(text: str) -> TargetName | Path:
 @options.quiet
 @compare.outputs
 @options.bundled(output=options.Output)
+@case_files.selected
 def command(
     files: case_files.CaseFiles, base: TargetName | Path, head: TargetName, jobs: int, timeout: float,
     blocking: Sequence[Change], output: options.Output,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import executing, options
+from maxpool_check.commands import options
 from maxpool_check.commands import seeds as seed_options
 from maxpool_check.corpus.generating import written
 from maxpool_check.results.record import ExitCode
@@ -62,7 +62,7 @@ def _files(spec: str, strength: int, seeds: range, jobs: int, dask: str | None, 
                 _write(text, path(seed))
                 done.append(seed)
         except PoolLost as lost:
-            raise executing.CannotExecute(f"not written: {seed_options.remaining(seeds, done)}; {lost}") from lost
+            raise options.Incomplete(f"not written: {seed_options.remaining(seeds, done)}; {lost}") from lost
     return ExitCode.AS_EXPECTED
 
 

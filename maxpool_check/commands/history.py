@@ -11,7 +11,6 @@ from maxpool_check.targets.name import TargetName
 
 
 @click.command("history")
-@case_files.selected
 @options.target()
 @click.option(
     "--versions", default="..", metavar="A..B[,every=minor]",
@@ -24,6 +23,7 @@ from maxpool_check.targets.name import TargetName
 @options.reports(FORMATS)
 @options.quiet
 @options.bundled(output=options.Output)
+@case_files.selected
 def command(
     files: case_files.CaseFiles, target: TargetName, versions: str, pre: bool, jobs: int, timeout: float,
     output: options.Output,

@@ -11,7 +11,6 @@ from maxpool_check.corpus.collection import duplicates
 from maxpool_check.corpus.expectations import disagreements
 from maxpool_check.corpus.importers import onnx_backend, onnx_testdata, testgenonnx
 from maxpool_check.corpus.importers.suite import Suite, read_files
-from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.corpus.tensors import SizeLimits
 from maxpool_check.corpus.writing import ForeignFile, write_suite
 from maxpool_check.results.record import ExitCode
@@ -54,11 +53,11 @@ def command(form: str, source: Path | None, folder: Path, max_cells: int) -> int
     cases = [_with_erratum(case) for case in suite.cases]
     named = f" {source.resolve().name}" if source else ""
     try:
-        written = write_suite(cases, folder, _ABOUT[form], f"maxpool-check import {form}{named}", SizeLimits(max_cells))
+        with case_files.mistakes("the files cannot be used"):
+            command_line = f"maxpool-check import {form}{named}"
+            written = write_suite(cases, folder, _ABOUT[form], command_line, SizeLimits(max_cells))
     except ForeignFile as error:
         raise click.UsageError(f"{error}; choose another folder") from error
-    except CorpusError as error:
-        raise case_files.Mistakes(error.problems, "the files cannot be used") from error
     except OSError as error:
         raise click.UsageError(f"cannot write to {folder}: {error.strerror}") from error
     for path, count in written.items():

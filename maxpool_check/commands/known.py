@@ -9,8 +9,6 @@ from maxpool_check.commands import case_files, options, records
 from maxpool_check.comparing.entries import entries_for, never_matching
 from maxpool_check.corpus.collection import KNOWN_NAME, root_of
 from maxpool_check.corpus.known_file import append, read_known, unmatched
-from maxpool_check.corpus.problems import CorpusError
-from maxpool_check.judging.known import KnownDivergence
 from maxpool_check.results.record import ExitCode
 from maxpool_check.words import plural
 
@@ -38,7 +36,8 @@ def add(record: Path, reason: str, kind: str | None, file: Path | None) -> int:
         raise click.UsageError("--reason is empty")
     stored = records.read(record)
     path = file or _default_file(next((execution.origin for execution in stored.executions), ""))
-    entries = entries_for(stored, _entries(path) if path.exists() else [], reason, kind)
+    with case_files.mistakes():
+        entries = entries_for(stored, read_known(path) if path.exists() else [], reason, kind)
     if not entries:
         click.echo("no unexpected divergences")
         return ExitCode.AS_EXPECTED
@@ -51,11 +50,11 @@ def add(record: Path, reason: str, kind: str | None, file: Path | None) -> int:
 
 
 @command.command("check")
-@case_files.every
 @click.option(
     "--record", "record_files", multiple=True, type=options.FILE, metavar="RECORD",
     help="Also list the entries that no execution of these records shows. Repeatable.",
 )  # fmt: skip
+@case_files.every
 def check(files: case_files.CaseFiles, record_files: tuple[Path, ...]) -> int:
     """List the entries that are expired, that match no case, or that no execution shows.
 
@@ -65,7 +64,8 @@ def check(files: case_files.CaseFiles, record_files: tuple[Path, ...]) -> int:
     stored = [records.read(path) for path in record_files]
     problems, count = [], 0
     for file in corpus.known_files:
-        entries = _entries(file)
+        with case_files.mistakes():
+            entries = read_known(file)
         count += len(entries)
         expired = [entry for entry in entries if entry.expired(date.today())]
         problems += [f"{file}: {entry.id} expired on {entry.expires}" for entry in expired]
@@ -77,13 +77,6 @@ def check(files: case_files.CaseFiles, record_files: tuple[Path, ...]) -> int:
         click.echo(line)
     click.echo(f"{plural(count, 'entry', 'entries')}, {plural(len(problems), 'problem')}")
     return ExitCode.UNEXPECTED if problems else ExitCode.AS_EXPECTED
-
-
-def _entries(file: Path) -> list[KnownDivergence]:
-    try:
-        return read_known(file)
-    except CorpusError as error:
-        raise case_files.Mistakes(error.problems) from error
 
 
 def _default_file(origin: str) -> Path:

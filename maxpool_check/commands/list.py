@@ -9,8 +9,8 @@ from maxpool_check.results.record import ExitCode
 
 
 @click.command("list")
-@case_files.selected
 @options.form()
+@case_files.selected
 def command(files: case_files.CaseFiles, form: str) -> int:
     """List the cases, one line each: id, document, X, title."""
     cases = files.select(files.read())

@@ -13,12 +13,19 @@ from typing import Any, TypeVar
 import click
 
 from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.results.record import ExitCode
 from maxpool_check.results.variants import VARIATIONS, parse_variants
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.attributes import nearest
 from maxpool_check.targets.name import TargetName, parse
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class Incomplete(click.ClickException):
+    """No target can be started, the processes to run in are lost, or a record is cut off."""
+
+    exit_code = ExitCode.INCOMPLETE
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg]

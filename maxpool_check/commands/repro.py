@@ -74,7 +74,7 @@ def command(
             reproduced = Reproduced(case_run, chosen)
             written = bundle.write(reproduced, session, runtime(session.profile), folder, about)
     except (CannotStart, CannotMake) as error:
-        raise executing.CannotExecute(str(error)) from error
+        raise options.Incomplete(str(error)) from error
     except CannotWrite as error:
         raise click.UsageError(str(error)) from error
     except bundle.NotReproduced as error:

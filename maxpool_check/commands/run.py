@@ -19,7 +19,6 @@ from maxpool_check.targets.name import TargetName
 
 
 @click.command("run")
-@case_files.selected
 @options.targets("onnxruntime")
 @options.variants
 @options.jobs
@@ -38,6 +37,7 @@ from maxpool_check.targets.name import TargetName
 @options.verbose("Show known divergences in full")
 @options.color
 @options.bundled(output=options.Output, known=executing.KnownOptions)
+@case_files.selected
 def command(
     files: case_files.CaseFiles, targets: tuple[TargetName, ...], variants: frozenset[Variant], jobs: int,
     dask: str | None, timeout: float, memory: int | None, known: executing.KnownOptions, output: options.Output,
@@ -67,8 +67,10 @@ def command(
             with executing.progress_bar("cases", len(cases), quiet=output.quiet) as progress:
                 run(plan, recorder.write, progress, executor)
         except PoolLost as lost:
-            raise executing.CannotExecute(str(lost)) from lost
+            raise options.Incomplete(str(lost)) from lost
         except KeyboardInterrupt:
+            if recorder.record is None:
+                raise
             return _interrupted(recorder.record, output)
         assert recorder.record is not None
         return _report(recorder.record, output, exit_zero=exit_zero)
@@ -93,15 +95,9 @@ def _report(record: Record, output: options.Output, *, exit_zero: bool) -> int:
     return final_code
 
 
-def _interrupted(record: Record | None, output: options.Output) -> ExitCode:
-    code = ExitCode.INTERRUPTED
-    if record is None:
-        click.echo("interrupted before the first execution", err=True)
-        if output.form == "json":
-            click.echo(json.failure(code, [{"message": "interrupted"}]))
-        return code
+def _interrupted(record: Record, output: options.Output) -> ExitCode:
     where = f"; they are in {output.output}" if output.output else ""
     click.echo(f"interrupted after {len(record.executions)} executions{where}", err=True)
     if output.form == "json":
-        json.write(RunReport(record, code), sys.stdout)
-    return code
+        json.write(RunReport(record, ExitCode.INTERRUPTED), sys.stdout)
+    return ExitCode.INTERRUPTED

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from maxpool_check.commands import executing, options
+from maxpool_check.commands import options
 from maxpool_check.running.pool import Pool, PoolLost, pool_of
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -57,7 +57,7 @@ def pool(jobs: int, dask: str | None) -> Iterator[Pool]:
         with pool_of(jobs, dask) as processes:
             yield processes
     except PoolLost as lost:
-        raise executing.CannotExecute(str(lost)) from lost
+        raise options.Incomplete(str(lost)) from lost
 
 
 def remaining(seeds: range, done: Collection[int]) -> str:
