@@ -1,7 +1,7 @@
-"""The pytest plugin: ``pytest --maxpool-check=onnxruntime cases/`` collects case files, one item a case and target.
+"""The pytest plugin: ``pytest --maxpool-check=onnxruntime cases/`` collects an item for each case and target.
 
-A failure shows what ``run`` shows; a known divergence is an expected failure with its reason, and fails where it no longer
-occurs; what could not be compared is skipped.
+A failure shows what ``run`` prints. A known divergence is an expected failure with its reason, and fails where it no
+longer occurs. A case that could not be compared is skipped.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-# Nothing else at the top: pytest imports this for every run, also those that ask for no MaxPool.
+# Nothing else at the top: pytest imports this for every run, also for those without case files.
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
     from maxpool_check.judging.known import KnownDivergence
@@ -33,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep what is started, to end it with the session."""
+    """Prepare the targets that are named."""
     names = config.getoption("--maxpool-check")
     if names:
         config.pluginmanager.register(
@@ -49,12 +49,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Fil
 
     if file_path.suffix not in SUFFIXES or file_path.name == KNOWN_NAME:
         return None
-    found: pytest.File = CaseFile.from_parent(parent, path=file_path)
-    return found
+    case_file: CaseFile = CaseFile.from_parent(parent, path=file_path)
+    return case_file
 
 
 class _Targets:
-    """The targets of a session, each started when it is first asked."""
+    """The targets of a session, each started at its first case."""
 
     def __init__(self, names: Iterable[str], seconds: float) -> None:
         from maxpool_check.targets.name import BadTarget, parse
@@ -67,7 +67,7 @@ class _Targets:
         self._sessions: dict[str, TargetSession] = {}
 
     def session(self, name: str) -> TargetSession:
-        """The session of a target, started at its first case."""
+        """The session of a target."""
         from maxpool_check.targets.process import CannotStart
         from maxpool_check.targets.session import TargetSession
         from maxpool_check.targets.target import Target
@@ -90,7 +90,7 @@ class CaseFile(pytest.File):
     """One case file."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Its cases, asked of every target."""
+        """An item for each case on each target."""
         from maxpool_check.corpus.collection import collect
         from maxpool_check.corpus.expectations import contradictions
         from maxpool_check.corpus.known_file import read_all_known
@@ -118,21 +118,20 @@ class UnexpectedResult(Exception):
 
 
 class CaseItem(pytest.Item):
-    """One case asked of one target."""
+    """One case on one target."""
 
     case: Case
     target: str
     known: list[KnownDivergence]
 
     def runtest(self) -> None:
-        """Ask, judge, and hold to what is known."""
+        """Run the case, judge the results, and compare them with the known divergences."""
         from datetime import date
 
         from maxpool_check.judging.known import Ledger
         from maxpool_check.reporting.text import details
         from maxpool_check.results.record import KnownStatus
-        from maxpool_check.running.case_run import executions as lines_of
-        from maxpool_check.running.case_run import run_case
+        from maxpool_check.running.case_run import executions, run_case
         from maxpool_check.running.decisions import apply_known, covers
 
         targets: Any = self.config.pluginmanager.get_plugin("maxpool-check-targets")
@@ -140,32 +139,33 @@ class CaseItem(pytest.Item):
         case = self.case
         entries = [entry for entry in self.known if covers(entry, session.profile.description)]
         ledger = Ledger(entries, date.today())
-        executions = [apply_known(line, ledger) for line in lines_of(run_case(session, case))]
-        wrong = [one for one in executions if one.unexpected]
-        if wrong:
-            raise UnexpectedResult("\n\n".join("\n".join([_heading(one), *details(one)]) for one in wrong))
+        judged = [apply_known(execution, ledger) for execution in executions(run_case(session, case))]
+        unexpected = [execution for execution in judged if execution.unexpected]
+        if unexpected:
+            texts = ["\n".join([_heading(execution), *details(execution)]) for execution in unexpected]
+            raise UnexpectedResult("\n\n".join(texts))
+        is_complete = {pattern: pattern == case.id for entry in entries for pattern in entry.cases}
         stale = [
-            f"[XPASS(strict)] known divergence {entry.id} no longer occurs: {why}"
-            for entry, status, why in ledger.audit(
-                {pattern: pattern == case.id for e in entries for pattern in e.cases}
-            )
+            f"[XPASS(strict)] known divergence {entry.id} no longer occurs: {reason}"
+            for entry, status, reason in ledger.audit(is_complete)
             if status in (KnownStatus.STALE, KnownStatus.EXPIRED)
         ]
         if stale:
             raise UnexpectedResult("\n".join(stale))
-        self._excuse(executions)
+        self._excuse(judged)
 
     def _excuse(self, executions: list[Execution]) -> None:
-        """Skip what could not be compared; expect to fail what is known."""
+        """Make known divergences expected failures, and skip what could not be compared."""
         reasons = {entry.id: entry.reason for entry in self.known}
-        excused = {one.known: reasons[one.known] for one in executions if one.known}
+        excused = {name: reasons[name] for execution in executions if (name := execution.known)}
         if excused:
             pytest.xfail("; ".join(f"{name}: {' '.join(reason.split())}" for name, reason in excused.items()))
-        if all(one.verdict in ("not-expressible", "undefined") for one in executions):
-            pytest.skip("; ".join(dict.fromkeys(f"{one.verdict}: {one.message}" for one in executions)))
+        if all(execution.verdict in ("not-expressible", "undefined") for execution in executions):
+            messages = dict.fromkeys(f"{execution.verdict}: {execution.message}" for execution in executions)
+            pytest.skip("; ".join(messages))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What ``run`` shows, for an answer that is wrong; a traceback for anything else."""
+        """What ``run`` prints for an unexpected result; a traceback for anything else."""
         if isinstance(excinfo.value, UnexpectedResult):
             return f"{self.case.id}: {self.case.title}\n\n{excinfo.value}"
         return super().repr_failure(excinfo, style)

@@ -1,79 +1,62 @@
 """``maxpool-check coverage``."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
 import click
 
-from maxpool_check.commands import executing, options, records
-from maxpool_check.corpus.collection import select
+from maxpool_check.commands import case_files, executing, options, records
 from maxpool_check.corpus.coverage import executed_bins
 from maxpool_check.explaining.coverage import FORMATS, CoverageReport
 from maxpool_check.results.record import Record, TargetDescription
 from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.targets.name import TargetName, parse
 from maxpool_check.words import plural
 
 
 @click.command("coverage")
-@options.paths
 @click.option(
-    "-t", "--target", metavar="TARGET",
-    help="Runtime to test, or the target of the record to count.  [default: onnxruntime, the installed one]",
+    "-t", "--target", type=options.TARGET, metavar="TARGET",
+    help="Runtime to test, or the target of the record to count.  [default: onnxruntime, as installed]",
 )  # fmt: skip
 @click.option(
-    "--record", "record_path", type=click.Path(path_type=Path), metavar="RECORD.jsonl",
+    "--record", "path", type=options.FILE, metavar="RECORD.jsonl",
     help="Count the executions of this record; execute nothing.",
 )  # fmt: skip
-@options.selection
-@options.document(required=False)
+@click.option("--spec", type=options.DOCUMENT, help="Only the cases of this document, in full.")
 @click.option(
     "--strength", type=click.IntRange(1, 2), default=2, metavar="N",
     help="Count bins (1), or pairs of bins as well (2).  [default: 2]",
 )  # fmt: skip
-@executing.jobs
-@executing.timeout
+@options.jobs
+@options.timeout
 @options.form(FORMATS)
-@options.max_cells
+@case_files.selected
 def command(
-    paths: tuple[Path, ...],
-    target: str | None,
-    record_path: Path | None,
-    selected: tuple[str, ...],
-    spec: str | None,
-    strength: int,
-    jobs: int,
-    timeout: float,
-    form: str,
-    max_cells: int,
-) -> int:
+    files: case_files.CaseFiles, target: TargetName | None, path: Path | None, spec: str | None, strength: int, jobs: int,
+    timeout: float, form: str,
+) -> int:  # fmt: skip
     """Count what the cases of PATH... really execute on a target.
 
     A case counts if the target returned outputs or refused, and was compared; its rank, sizes, attributes, element type
     and values are put in bins. What the document excludes does not count as possible. Exit codes: 0, 3 if the run is not
     complete, 4 if nothing was executed.
     """
-    cases = select(options.collect(paths, max_cells).cases, selected)
-    if record_path is None:
-        names = [target or "onnxruntime"]
-        record = executing.run_cases(paths, selected, names, max_cells, jobs=jobs, timeout=timeout)
+    corpus = executing.read_valid(files) if path is None else files.read()
+    cases = files.select(corpus)
+    if path is None:
+        targets = [target or parse("onnxruntime")]
+        record = executing.run_cases(corpus, cases, targets, jobs=jobs, timeout=timeout, quiet=False)
     else:
-        record = records.read(record_path)
+        record = records.read(path)
     errors = record.footer.errors if record.footer else ("the record is incomplete: its run did not end",)
-    description = _target(record, target, record_path)
+    description = _target(record, str(target) if target else None, path)
     executed = executed_bins(record.executions, cases, description.name if description else "")
     if executed.changed:
-        count = len(executed.changed)
-        click.echo(
-            f"{plural(count, 'case has', 'cases have')} changed since the record was made and {'are' if count > 1 else 'is'} "
-            f"not counted; the first is {executed.changed[0]}",
-            err=True,
-        )
-    used = {case.spec for case in cases}
-    documents = [
-        executed.coverage_of(name, strength) for name in SPECIFICATIONS if (name == spec if spec else name in used)
-    ]
+        changed = plural(len(executed.changed), "case has", "cases have")
+        click.echo(f"{changed} changed since the record was made: not counted, from {executed.changed[0]} on", err=True)
+    used = {spec} if spec else {case.spec for case in cases}
+    documents = [executed.coverage_of(name, strength) for name in SPECIFICATIONS if name in used]
     report = CoverageReport(description, documents, strength, errors, options.width())
     for error in errors if form == "text" else ():
         click.echo(f"error: {error}", err=True)
@@ -83,10 +66,10 @@ def command(
 
 def _target(record: Record, name: str | None, path: Path | None) -> TargetDescription | None:
     """The target to count; None if none could be started."""
-    targets = {target.name: target for target in record.header.targets}
-    names = ", ".join(targets)
-    if path is not None and name is not None and name not in targets:
+    targets = [target for target in record.header.targets if name in (None, target.name)]
+    names = ", ".join(target.name for target in record.header.targets)
+    if path is not None and name is not None and not targets:
         raise click.UsageError(f"{path} has no target '{name}'; it has {names or 'none'}")
-    if path is not None and name is None and len(targets) > 1:
+    if path is not None and len(targets) > 1:
         raise click.UsageError(f"{path} has several targets; choose one with -t: {names}")
-    return next((target for target in targets.values() if name in (None, target.name)), None)
+    return targets[0] if targets else None

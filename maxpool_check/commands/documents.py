@@ -1,29 +1,25 @@
 """``maxpool-check documents``."""
 
-from __future__ import annotations
-
 import sys
-from pathlib import Path
 
 import click
 
-from maxpool_check.commands import options
+from maxpool_check.commands import case_files
 from maxpool_check.explaining.documents import TAG, write
 from maxpool_check.results.record import ExitCode
 from maxpool_check.specifications import SPECIFICATIONS
 
 
 @click.command("documents")
-@options.paths
-@options.max_cells
-def command(paths: tuple[Path, ...], max_cells: int) -> int:
+@case_files.every
+def command(files: case_files.CaseFiles) -> int:
     """Compare the documents with each other, with their errata, as Markdown.
 
     Cases with the tag 'documents' and the same id test the same point of every document; cases with an erratum show a
     mistake of a document. No target is executed: all results are the reference's.
     """
     documents = list(SPECIFICATIONS)
-    cases = sorted(options.collect(paths, max_cells).cases, key=lambda case: documents.index(case.spec))
+    cases = sorted(files.read().cases, key=lambda case: documents.index(case.spec))
     if not any(TAG in case.tags for case in cases):
         raise click.UsageError(f"none of the {len(cases)} cases has the tag {TAG}")
     write(cases, sys.stdout)

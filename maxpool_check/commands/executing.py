@@ -1,171 +1,79 @@
-"""What commands that execute cases on targets have in common: options, targets, progress."""
-
-from __future__ import annotations
+"""What commands that execute cases on targets have in common."""
 
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from maxpool_check.commands import options
+from maxpool_check.commands import case_files
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import Corpus, select
+from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.expectations import contradictions
-from maxpool_check.results.record import ExitCode, Line, Record
+from maxpool_check.corpus.known_file import read_all_known
+from maxpool_check.judging.known import KnownDivergence
+from maxpool_check.results.record import Line, Record
 from maxpool_check.results.storage import Recorder, record_of
-from maxpool_check.results.variants import DEFAULT_VARIANTS, VARIATIONS, Variant, parse_variants
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variants_of
 from maxpool_check.running.run import RunPlan, run
-from maxpool_check.targets.name import BadTarget, TargetName
-from maxpool_check.targets.name import parse as parse_target
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+from maxpool_check.targets.name import TargetName
 
 
-class CannotExecute(click.ClickException):
-    """No target could be started, or the processes to run in are lost."""
+@dataclass(frozen=True)
+class KnownOptions:
+    """Which known divergences are expected."""
 
-    exit_code = ExitCode.INCOMPLETE
+    known_files: Sequence[Path]
+    no_known: bool
 
-
-class _Seconds(click.ParamType):  # type: ignore[type-arg]
-    name = "SECONDS"
-
-    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """A positive, finite number of seconds."""
-        try:
-            seconds = float(value)
-        except ValueError:
-            seconds = 0.0
-        if not 0 < seconds <= 10**6:
-            self.fail(f"'{value}' is not a number of seconds above 0", param, ctx)
-        return seconds
-
-
-class _Variants(click.ParamType):  # type: ignore[type-arg]
-    name = "VARIANTS"
-
-    def convert(
-        self, value: str | frozenset[Variant], param: click.Parameter | None, ctx: click.Context | None
-    ) -> frozenset[Variant]:
-        """The variants of a list."""
-        try:
-            return parse_variants(value) if isinstance(value, str) else value
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
-def variants(command: _Command) -> _Command:
-    """``--variants``."""
-    return click.option(
-        "--variants",
-        type=_Variants(),
-        default="default",
-        metavar="VARIANTS",
-        help="How to execute each case: default (with Indices, and Y alone), all, or a list of "
-        f"{', '.join(variation.name for variation in VARIATIONS)}.",
-    )(command)
-
-
-def jobs(command: _Command) -> _Command:
-    """``-j``."""
-    return click.option(
-        "-j",
-        "--jobs",
-        type=click.IntRange(min=1),
-        default=1,
-        metavar="N",
-        help="Processes to run in, each with a worker of every target.  [default: 1]",
-    )(command)
-
-
-def dask(command: _Command) -> _Command:
-    """``--dask``."""
-    return click.option(
-        "--dask",
-        metavar="SCHEDULER",
-        help="Run on the workers of a dask cluster instead; its scheduler's address, such as tcp://HOST:8786.",
-    )(command)
-
-
-def check_exclusive(jobs: int, scheduler: str | None) -> None:
-    """Refuse ``-j`` together with ``--dask``."""
-    if scheduler is not None and jobs > 1:
-        raise click.UsageError("-j is for this machine; with --dask the cluster's workers run the cases")
-
-
-def timeout(command: _Command) -> _Command:
-    """``--timeout``."""
-    return click.option(
-        "--timeout",
-        type=_Seconds(),
-        default=10.0,
-        metavar="SECONDS",
-        help="The time limit of one execution.  [default: 10]",
-    )(command)
+    def read(self, default: Sequence[Path]) -> tuple[list[KnownDivergence], list[Path]]:
+        """The entries and their files. Raises ``click.ClickException``."""
+        if self.known_files and self.no_known:
+            raise click.UsageError("--known and --no-known contradict each other")
+        files = [] if self.no_known else list(self.known_files or default)
+        with case_files.mistakes():
+            return read_all_known(files), files
 
 
 def run_cases(
-    paths: Sequence[Path],
-    selected: Sequence[str],
-    names: Sequence[str],
-    cells: int,
+    corpus: Corpus,
+    cases: Sequence[Case],
+    targets: Sequence[TargetName],
     *,
-    jobs: int,
     timeout: float,
+    jobs: int = 1,
     output: Path | None = None,
-    quiet: bool = False,
+    quiet: bool = True,
 ) -> Record:
-    """Run the selected cases of the paths on targets, without known divergences; the record, in memory."""
-    targets = parse_targets(names)
-    corpus = options.collect(paths, cells)
-    validate_against_reference(corpus.cases)
-    cases = select(corpus.cases, selected)
-    if not cases:
-        click.echo(f"none of the {len(corpus.cases)} cases is selected by {' '.join(selected)}", err=True)
+    """Run cases of a corpus on targets, without known divergences; the record, in memory."""
     lines: list[Line] = []
-    with contextlib.ExitStack() as stack:
-        recorder = stack.enter_context(Recorder(output)) if output is not None else None
+    with Recorder(output) as recorder, progress_bar("cases", len(cases), quiet=quiet) as progress:
 
         def write(line: Line) -> None:
             lines.append(line)
-            if recorder is not None:
+            if output is not None:
                 recorder.write(line)
 
-        progress = stack.enter_context(progress_bar("cases", len(cases), quiet=quiet))
         run(RunPlan(corpus, cases, targets, seconds=timeout, jobs=jobs), write, progress)
     return record_of(lines)
 
 
-def run_release(
-    corpus: Corpus, cases: Sequence[Case], runtime: TargetName, version: str, *, timeout: float, jobs: int = 1
-) -> Record:
-    """Run cases on one release of a runtime, without known divergences; the record, in memory."""
-    lines: list[Line] = []
-    run(RunPlan(corpus, cases, [runtime.at(version)], seconds=timeout, jobs=jobs), lines.append)
-    return record_of(lines)
+def read_valid(files: case_files.CaseFiles) -> Corpus:
+    """Read case files. Raises :class:`Mistakes`, also for a case that contradicts the reference."""
+    corpus = files.read()
+    validate_against_reference(corpus.cases)
+    return corpus
 
 
 def validate_against_reference(cases: Sequence[Case]) -> None:
     """Refuse to judge by a reference that a case contradicts."""
     problems = [problem for case in cases for problem in contradictions(case)]
     if problems:
-        raise options.Mistakes(problems)
-
-
-def parse_targets(names: Sequence[str]) -> list[TargetName]:
-    """The targets with these names, each of which may be given once."""
-    repeated = {name for name in names if names.count(name) > 1}
-    if repeated:
-        raise click.UsageError(f"the target '{repeated.pop()}' is given twice")
-    try:
-        return [parse_target(name) for name in names]
-    except BadTarget as error:
-        raise click.UsageError(str(error)) from error
+        raise case_files.Mistakes(problems)
 
 
 def variant_of(case: Case, name: str | None) -> Variant:
@@ -173,19 +81,16 @@ def variant_of(case: Case, name: str | None) -> Variant:
 
     Raises ``click.UsageError``.
     """
-    from maxpool_check.results.variants import variants_of
-
-    names = {
-        variant.name: variant for variant in variants_of(case.outputs, case.specification.domain, DEFAULT_VARIANTS)
-    }
-    if name is not None and name not in names:
-        raise click.UsageError(f"{case.id} has no variant '{name}'; it has {', '.join(names)}")
-    return names[name] if name is not None else next(iter(names.values()))
+    variants = list(variants_of(case.outputs, case.specification.domain, DEFAULT_VARIANTS))
+    for variant in variants:
+        if name in (None, variant.name):
+            return variant
+    raise click.UsageError(f"{case.id} has no variant '{name}'; it has {', '.join(each.name for each in variants)}")
 
 
 @contextlib.contextmanager
 def progress_bar(unit: str, total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A function that is told how much is done, and shows it on a terminal; nothing is shown elsewhere."""
+    """A function to call with the number that is done; a bar shows it on a terminal."""
     if quiet or not sys.stderr.isatty():
         yield lambda _: None
         return

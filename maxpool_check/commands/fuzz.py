@@ -1,7 +1,5 @@
 """``maxpool-check fuzz``."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import sys
@@ -12,207 +10,43 @@ from pathlib import Path
 import click
 
 from maxpool_check import __version__
-from maxpool_check.commands import executing, options
+from maxpool_check.commands import case_files, executing, options
 from maxpool_check.commands import seeds as seed_options
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import KNOWN_NAME, root_of
-from maxpool_check.corpus.known_file import read_all_known
-from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.corpus.writing import case_file
+from maxpool_check.fuzzing import seeds as searching
 from maxpool_check.fuzzing.search import Discovery, SearchCounts
-from maxpool_check.fuzzing.seeds import Baseline, FuzzPlan, Searcher, SeedResult, remote_baselines, remote_search
 from maxpool_check.judging.known import KnownDivergence
 from maxpool_check.reporting.tensors import coordinates
 from maxpool_check.results.record import ExitCode
-from maxpool_check.running.pool import Pool, PoolLost
-from maxpool_check.specifications import DEFAULT, specification
+from maxpool_check.running.pool import PoolLost
+from maxpool_check.specifications import DEFAULT
+from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
 
 DEFAULT_CASES = 1000
 
 
-@click.command("fuzz")
-@click.option(
-    "-t", "--target", "names", multiple=True, metavar="TARGET", default=("onnxruntime",),
-    help="Runtime to test, e.g. onnxruntime==1.23.2. Repeatable.  [default: onnxruntime, as installed]",
-)  # fmt: skip
-@click.option("--spec", default=DEFAULT, metavar="NAME", help=f"The document to draw cases of.  [default: {DEFAULT}]")
-@click.option(
-    "--max-cases", type=click.IntRange(min=1), metavar="N",
-    help=f"How many cases to draw of each seed.  [default: {DEFAULT_CASES}, or as many as --max-time allows]",
-)  # fmt: skip
-@click.option(
-    "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-    help="How long to go on drawing of each seed.",
-)  # fmt: skip
-@seed_options.option("What to draw from: a seed, or a range of them, each a search of its own.  [default: 0]")
-@click.option("--invalid", is_flag=True, help="Draw graphs that the document excludes, which must be refused.")
-@click.option(
-    "-o", "--output", "folder", type=click.Path(path_type=Path, file_okay=False), default=Path("cases/found"),
-    metavar="DIR", help="Where to write the cases found, and to look for earlier ones.  [default: cases/found]",
-)  # fmt: skip
-@click.option(
-    "--known", "known_files", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
-    help="Known divergences.  [default: known-divergences.yaml at the root of DIR's corpus]",
-)  # fmt: skip
-@click.option("--no-known", is_flag=True, help="Expect no divergence.")
-@executing.timeout
-@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
-def command(
-    names: tuple[str, ...],
-    spec: str,
-    max_cases: int | None,
-    max_time: float | None,
-    seeds: int | range,
-    jobs: int,
-    dask: str | None,
-    invalid: bool,
-    folder: Path,
-    known_files: tuple[Path, ...],
-    no_known: bool,
-    timeout: float,
-    quiet: bool,
-) -> int:
-    """Draw random cases, run them on targets, and keep those that show something new.
-
-    A divergence is new if exactly its kinds have not been seen on its target and variant before: neither in an earlier
-    case of this search, nor in a case in DIR (these run first), nor in a known divergence. Known divergences name cases,
-    and drawn cases have no names: here an entry for the target stands for all cases with the same kinds and variants.
-
-    New cases are reduced and written to DIR as case files, with their origin. The same seed draws the same cases.
-
-    A range of seeds runs in -j processes. Each seed is a search of its own, with its own --max-cases and --max-time. Its
-    discoveries are shown when it and all seeds before it are done, without those that an earlier seed has made. So the
-    output does not depend on -j, unless --max-time ends a search.
-
-    Exit codes: 0 nothing new, 1 something new, 2 usage, 3 could not complete, 4 nothing was compared, 130 interrupted.
-    """
-    try:
-        spec = specification(spec).name
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
-    if known_files and no_known:
-        raise click.UsageError("--known and --no-known contradict each other")
-    seed_options.check_divisible(seeds, jobs, dask)
-    targets = executing.parse_targets(names)
-    known = _known(folder, known_files, no_known)
-    earlier = _earlier(folder)
-    limit = max_cases or (DEFAULT_CASES if max_time is None else sys.maxsize)
-    report = _Report(FuzzPlan(tuple(targets), timeout, spec, invalid, limit, max_time), folder)
-    if isinstance(seeds, int):
-        return _search_here(report, seeds, known, earlier, quiet)
-    return _search_in_pool(report, seeds, known, earlier, quiet, jobs, dask)
-
-
-def _search_here(
-    report: _Report, seed: int, known: Sequence[KnownDivergence], earlier: Sequence[Case], quiet: bool
-) -> int:
-    """Search from one seed in this process, and show discoveries as they are made."""
-    result, code = SeedResult(seed), ExitCode.AS_EXPECTED
-    limit = report.plan.cases if report.plan.cases < sys.maxsize else None
-    with contextlib.closing(Searcher(report.plan)) as searcher, contextlib.ExitStack() as stack:
-        progress = stack.enter_context(executing.progress_bar("cases", limit, quiet=quiet))
-
-        def show(number: int, discoveries: Sequence[Discovery]) -> None:
-            for discovery in discoveries:
-                report.show(seed, number, discovery)
-            progress(number)
-
-        try:
-            report.start(searcher.baselines(known, earlier))
-            searcher.search(report.baselines, result, show)
-        except KeyboardInterrupt:
-            code = ExitCode.INTERRUPTED
-        except CannotStart as error:
-            result.error = str(error)
-    report.count(result)
-    if result.error is not None:
-        click.echo(f"error: {result.error}", err=True)
-        code = ExitCode.INCOMPLETE
-    return report.end(code, f"seed {seed}")
-
-
-def _search_in_pool(
-    report: _Report,
-    seeds: range,
-    known: Sequence[KnownDivergence],
-    earlier: Sequence[Case],
-    quiet: bool,
-    jobs: int,
-    dask: str | None,
-) -> int:
-    """Search from each seed in some process of a pool, and show what is new in the order of the seeds."""
-    code = ExitCode.AS_EXPECTED
-    done: list[int] = []
-    with seed_options.pool(jobs, dask) as pool:
-        try:
-            _take_all(report, pool, seeds, known, earlier, quiet, done)
-        except KeyboardInterrupt:
-            code = ExitCode.INTERRUPTED
-        except (PoolLost, CannotStart) as error:
-            click.echo(f"error: {error}", err=True)
-            code = ExitCode.INCOMPLETE
-    missing = seed_options.remaining(seeds, done)
-    if missing:
-        click.echo(f"not searched to the end: {missing}", err=True)
-    return report.end(code, seed_options.words(seeds))
-
-
-def _take_all(
-    report: _Report,
-    pool: Pool,
-    seeds: range,
-    known: Sequence[KnownDivergence],
-    earlier: Sequence[Case],
-    quiet: bool,
-    done: list[int],
-) -> None:
-    """Take the results of all seeds as they come; ``done`` gets those that were searched to the end."""
-    plan = report.plan
-    (baselines,) = pool.results(remote_baselines, [(pool.run, plan, known, list(earlier))])
-    report.start(baselines)
-    results = pool.results(remote_search, ((pool.run, plan, baselines, seed) for seed in seeds))
-
-    def take(result: SeedResult) -> None:
-        report.count(result)
-        for number, discovery in result.discoveries:
-            report.show(result.seed, number, discovery)
-        if result.error is not None:
-            click.echo(f"error: seed {result.seed}: {result.error}", err=True)
-        if result.complete:
-            done.append(result.seed)
-
-    with executing.progress_bar("seeds", len(seeds), quiet=quiet) as progress:
-        try:
-            for result in results:
-                take(result)
-                progress(len(done))
-        except (PoolLost, KeyboardInterrupt):
-            # What has been found until here is kept.
-            for result in pool.stop():
-                take(result)
-            raise
-
-
 class _Report:
-    """Shows and writes what is new, and sums up the counts."""
+    """Prints and writes what is new, and sums up the counts."""
 
-    def __init__(self, plan: FuzzPlan, folder: Path) -> None:
+    def __init__(self, plan: searching.FuzzPlan, folder: Path) -> None:
         self.plan = plan
-        self.baselines: Sequence[Baseline] = ()
+        self.baselines: Sequence[searching.Baseline] = ()
         self._folder = folder
         self._counts: dict[str, SearchCounts] = {}
         self._cases = self._new = 0
         self._incomplete = False
 
-    def start(self, baselines: Sequence[Baseline]) -> None:
+    def start(self, baselines: Sequence[searching.Baseline]) -> None:
         """Take what is known of the targets before the first case."""
         self.baselines = baselines
         self._descriptions = {baseline.description.name: baseline.description for baseline in baselines}
         self._counts = {name: SearchCounts() for name in self._descriptions}
         self._known = {baseline.description.name: set(baseline.known) for baseline in baselines}
 
-    def count(self, result: SeedResult) -> None:
+    def count(self, result: searching.SeedResult) -> None:
         """Add the counts of a seed; a search that was stopped early may have none."""
         for total, counts in zip(self._counts.values(), result.counts, strict=False):
             total.add(counts)
@@ -271,16 +105,121 @@ class _Report:
         return path
 
 
-def _known(folder: Path, files: Sequence[Path], none: bool) -> list[KnownDivergence]:
+@click.command("fuzz")
+@options.targets("onnxruntime")
+@click.option(
+    "--spec", type=options.DOCUMENT, default=DEFAULT, help=f"The document to draw cases of.  [default: {DEFAULT}]"
+)
+@click.option(
+    "--max-cases", type=options.COUNT, metavar="N",
+    help=f"How many cases to draw from each seed.  [default: {DEFAULT_CASES}, or as many as --max-time allows]",
+)  # fmt: skip
+@click.option(
+    "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+    help="How long to draw cases from each seed.",
+)  # fmt: skip
+@seed_options.option("A seed, or a range of seeds, each with a search of its own.  [default: 0]")
+@click.option("--invalid", is_flag=True, help="Draw graphs that the document excludes, which must be refused.")
+@click.option(
+    "-o", "--output", "folder", type=click.Path(path_type=Path, file_okay=False), default="cases/found",
+    metavar="DIR", help="Where to write new cases, and to look for earlier ones.  [default: cases/found]",
+)  # fmt: skip
+@options.known_files
+@options.no_known
+@options.timeout
+@options.quiet
+@options.bundled(known=executing.KnownOptions)
+def command(
+    targets: tuple[TargetName, ...], spec: str, max_cases: int | None, max_time: float | None, seeds: int | range,
+    jobs: int, dask: str | None, invalid: bool, folder: Path, known: executing.KnownOptions, timeout: float, quiet: bool,
+) -> int:  # fmt: skip
+    """Draw random cases, run them on targets, and keep those that show something new.
+
+    A divergence is new if exactly its kinds have not been seen on its target and variant before: neither in an earlier
+    case of this search, nor in a case in DIR (these run first), nor in a known divergence. Known divergences name cases,
+    and drawn cases have no names: here an entry for the target stands for all cases with the same kinds and variants.
+
+    New cases are reduced and written to DIR as case files, with their origin. The same seed draws the same cases.
+
+    A range of seeds runs in -j processes. Each seed is a search of its own, with its own --max-cases and --max-time. Its
+    discoveries are shown when it and all seeds before it are done, without those that an earlier seed has made. So the
+    output does not depend on -j, unless --max-time ends a search.
+
+    Exit codes: 0 nothing new, 1 something new, 2 usage, 3 could not complete, 4 nothing was compared, 130 interrupted.
+    """
+    seed_options.check_divisible(seeds, jobs, dask)
     beside = root_of(folder if folder.is_dir() else folder / "case.yaml") / KNOWN_NAME
-    chosen = [] if none else list(files) or ([beside] if beside.is_file() else [])
-    try:
-        return read_all_known(chosen)
-    except CorpusError as error:
-        raise options.Mistakes(error.problems) from error
+    entries, _ = known.read([beside] if beside.is_file() else [])
+    has_cases = folder.is_dir() and any(folder.rglob("*.yaml"))
+    earlier = case_files.CaseFiles([folder]).read().cases if has_cases else ()
+    limit = max_cases or (DEFAULT_CASES if max_time is None else sys.maxsize)
+    report = _Report(searching.FuzzPlan(targets, timeout, spec, invalid, limit, max_time), folder)
+    if isinstance(seeds, int):
+        return _search_here(report, seeds, entries, earlier, quiet)
+    return _search_in_pool(report, seeds, entries, earlier, quiet, jobs, dask)
 
 
-def _earlier(folder: Path) -> Sequence[Case]:
-    if not folder.is_dir() or not any(folder.rglob("*.yaml")):
-        return ()
-    return options.collect([folder], options.DEFAULT_CELLS).cases
+def _search_here(
+    report: _Report, seed: int, known: Sequence[KnownDivergence], earlier: Sequence[Case], quiet: bool
+) -> int:
+    """Search from one seed in this process, and print discoveries as they are made."""
+    result, code = searching.SeedResult(seed), ExitCode.AS_EXPECTED
+    limit = report.plan.cases if report.plan.cases < sys.maxsize else None
+    with (
+        contextlib.closing(searching.Searcher(report.plan)) as searcher,
+        executing.progress_bar("cases", limit, quiet=quiet) as progress,
+    ):
+
+        def show(number: int, discoveries: Sequence[Discovery]) -> None:
+            for discovery in discoveries:
+                report.show(seed, number, discovery)
+            progress(number)
+
+        try:
+            report.start(searcher.baselines(known, earlier))
+            searcher.search(report.baselines, result, show)
+        except KeyboardInterrupt:
+            code = ExitCode.INTERRUPTED
+        except CannotStart as error:
+            result.error = str(error)
+    report.count(result)
+    if result.error is not None:
+        click.echo(f"error: {result.error}", err=True)
+    return report.end(code, f"seed {seed}")
+
+
+def _search_in_pool(
+    report: _Report, seeds: range, known: Sequence[KnownDivergence], earlier: Sequence[Case], quiet: bool, jobs: int,
+    dask: str | None,
+) -> int:  # fmt: skip
+    """Search from each seed in some process of a pool, and print what is new in the order of the seeds."""
+    code, plan = ExitCode.AS_EXPECTED, report.plan
+    done: list[int] = []
+
+    def take(result: searching.SeedResult) -> None:
+        report.count(result)
+        for number, discovery in result.discoveries:
+            report.show(result.seed, number, discovery)
+        if result.error is not None:
+            click.echo(f"error: seed {result.seed}: {result.error}", err=True)
+        if result.complete:
+            done.append(result.seed)
+
+    with seed_options.pool(jobs, dask) as pool, executing.progress_bar("seeds", len(seeds), quiet=quiet) as progress:
+        try:
+            (baselines,) = pool.results(searching.remote_baselines, [(pool.run, plan, known, list(earlier))])
+            report.start(baselines)
+            for result in pool.results(searching.remote_search, ((pool.run, plan, baselines, seed) for seed in seeds)):
+                take(result)
+                progress(len(done))
+        except (PoolLost, CannotStart, KeyboardInterrupt) as error:
+            # The results until here are kept.
+            for result in pool.stop() if report.baselines else ():
+                take(result)
+            code = ExitCode.INTERRUPTED if isinstance(error, KeyboardInterrupt) else ExitCode.INCOMPLETE
+            if code is ExitCode.INCOMPLETE:
+                click.echo(f"error: {error}", err=True)
+    missing = seed_options.remaining(seeds, done)
+    if missing:
+        click.echo(f"not searched to the end: {missing}", err=True)
+    return report.end(code, seed_options.words(seeds))

@@ -1,103 +1,90 @@
 """``maxpool-check gate``."""
 
-from __future__ import annotations
-
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from maxpool_check.commands import compare, executing, options, records
+from maxpool_check.commands import case_files, compare, executing, options, records
 from maxpool_check.comparing.gate import compare_targets
 from maxpool_check.comparing.transitions import Change, Incomparable
-from maxpool_check.results.record import ExitCode, Record
+from maxpool_check.results.record import ExitCode
+from maxpool_check.targets.name import TargetName, parse
+
+
+def _base(text: str) -> TargetName | Path:
+    return Path(text) if text.endswith((".jsonl", ".jsonl.gz")) else parse(text)
 
 
 @click.command("gate")
-@options.paths
 @click.option(
-    "--base", required=True, metavar="TARGET|RECORD.jsonl", help="The runtime in use: a target, or a record of it."
-)
-@click.option("--head", required=True, metavar="TARGET", help="The runtime to upgrade to.")
-@options.selection
-@executing.jobs
-@executing.timeout
+    "--base", required=True, type=options.Parsed("TARGET|RECORD.jsonl", _base), metavar="TARGET|RECORD.jsonl",
+    help="The runtime in use: a target, or a record of it.",
+)  # fmt: skip
+@click.option("--head", required=True, type=options.TARGET, metavar="TARGET", help="The runtime to upgrade to.")
+@options.jobs
+@options.timeout
 @compare.fail_on
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="RECORD.jsonl", help="Write the record here.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
+@options.record
+@options.quiet
 @compare.outputs
-@options.max_cells
+@options.bundled(output=options.Output)
+@case_files.selected
 def command(
-    paths: tuple[Path, ...],
-    base: str,
-    head: str,
-    selected: tuple[str, ...],
-    jobs: int,
-    timeout: float,
-    blocking: Sequence[Change],
-    output: Path | None,
-    quiet: bool,
-    form: str,
-    reports: tuple[tuple[str, Path], ...],
-    verbose: int,
-    max_cells: int,
-    color: str,
-) -> int:
+    files: case_files.CaseFiles, base: TargetName | Path, head: TargetName, jobs: int, timeout: float,
+    blocking: Sequence[Change], output: options.Output,
+) -> int:  # fmt: skip
     """Run the cases of PATH... on two targets, and decide whether the head may replace the base.
 
     Ends with SAFE (no observable change), REVIEW (fixed, changed where the documents leave a point open, newly accepted:
-    production may rely on what was) or BLOCK (regressed, newly refused, a new crash). Exits with 0, or with 1 on BLOCK; 2
-    usage or a bad file, 3 could not complete, 4 nothing was compared.
+    production may rely on the old behaviour) or BLOCK (regressed, newly refused, a new crash). Exits with 0, or with 1 on
+    BLOCK; 2 usage or a bad file, 3 could not complete, 4 nothing was compared.
     """
-    options.check_writable([*[path for _, path in reports], *([output] if output else [])])
+    output.check_writable()
     if base == head:
         raise click.UsageError(f"the base and the head are the same, {base}")
-    if output is not None and str(output) == base:
+    if output.output == base:
         raise click.UsageError(f"the record would overwrite the base, {base}")
-    stored, old_name = _stored(base)
+    stored = records.read(base) if isinstance(base, Path) else None
+    if stored is not None and len(stored.header.targets) != 1:
+        raise click.UsageError(
+            f"{base} has {len(stored.header.targets)} targets; a base has one: run it alone, with -o"
+        )
+    corpus = executing.read_valid(files)
+    cases = files.select(corpus)
+    targets = [base, head] if isinstance(base, TargetName) else [head]
     record = executing.run_cases(
-        paths,
-        selected,
-        [head] if stored else [base, head],
-        max_cells,
-        jobs=jobs,
-        timeout=timeout,
-        output=output,
-        quiet=quiet,
+        corpus, cases, targets, jobs=jobs, timeout=timeout, output=output.output, quiet=output.quiet
     )
     assert record.footer is not None
     for error in record.footer.errors:
         click.echo(f"error: {error}", err=True)
-    if not record.header.cases:
-        return options.report_failure(form, "gate", ["no case is selected"], ExitCode.NOTHING_COMPARED)
-    names = [target.name for target in record.header.targets]
-    missing = [name for name in ([head] if stored else [base, head]) if name not in names]
+    if not cases:
+        return _undecided(output.form, ["no case is selected"], ExitCode.NOTHING_COMPARED)
+    tested = [target.name for target in record.header.targets]
+    missing = [f"{target} was not tested" for target in targets if str(target) not in tested]
     if missing:
-        errors = list(record.footer.errors) or [f"{name} was not tested" for name in missing]
-        return options.report_failure(form, "gate", errors, ExitCode.INCOMPLETE)
-    old = record if stored is None else _selected(stored, record, selected)
+        errors = record.footer.errors or missing
+        return _undecided(output.form, errors, ExitCode.INCOMPLETE)
+    old = stored or record
+    if stored is not None and files.selected:
+        ids = {case.id for case in cases}
+        old = replace(stored, executions=tuple(each for each in stored.executions if each.case in ids))
     try:
-        comparison = compare_targets(old, record, (old_name, head), blocking)
+        names = (old.header.targets[0].name, str(head))
+        return compare.show("gate", [compare_targets(old, record, names, blocking)], output)
     except Incomparable as error:
         raise click.UsageError(f"{base} cannot be the base: {error}; record it again with these cases") from error
-    return compare.show("gate", [comparison], form, reports, verbose=verbose > 0, color=color)
 
 
-def _stored(base: str) -> tuple[Record | None, str]:
-    """The record that the base is, if it is one, and the name of its target."""
-    if not base.endswith((".jsonl", ".jsonl.gz")):
-        return None, base
-    stored = records.read(Path(base))
-    names = [target.name for target in stored.header.targets]
-    if len(names) != 1:
-        raise click.UsageError(f"{base} is a record of {len(names)} targets, a base is one: run it alone, with -o")
-    return stored, names[0]
-
-
-def _selected(stored: Record, record: Record, selected: Sequence[str]) -> Record:
-    """The stored record; of a selection only the selected cases."""
-    if not selected:
-        return stored
-    cases = {execution.case for execution in record.executions}
-    return replace(stored, executions=tuple(each for each in stored.executions if each.case in cases))
+def _undecided(form: str, errors: Sequence[str], code: ExitCode) -> ExitCode:
+    """Print why there is no decision; the exit code."""
+    if form == "json":
+        messages = [{"message": error} for error in errors]
+        click.echo(json.dumps({"schema": "maxpool-check/gate/1", "exit_code": code, "errors": messages}))
+    else:
+        reasons = "; ".join(error.splitlines()[0] for error in errors)
+        click.echo(f"{'INCOMPLETE' if code is ExitCode.INCOMPLETE else 'NOTHING COMPARED'} {reasons}")
+    return code

@@ -1,12 +1,10 @@
 """``maxpool-check generate``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click
 
-from maxpool_check.commands import executing, options
+from maxpool_check.commands import options
 from maxpool_check.commands import seeds as seed_options
 from maxpool_check.corpus.generating import written
 from maxpool_check.results.record import ExitCode
@@ -14,17 +12,17 @@ from maxpool_check.running.pool import PoolLost
 
 
 @click.command("generate")
-@options.document(required=True)
 @click.option(
-    "--strength",
-    type=click.IntRange(1, 3),
-    default=2,
-    metavar="N",
+    "--spec", type=options.DOCUMENT, required=True,
+    help="The document, e.g. onnx-22; onnx-N is the MaxPool of operator set N.",
+)  # fmt: skip
+@click.option(
+    "--strength", type=click.IntRange(1, 3), default=2, metavar="N",
     help="How many factors are combined with each other: 1, 2 or 3.  [default: 2]",
-)
+)  # fmt: skip
 @seed_options.option("Other cases; for a range of seeds, a file for each.  [default: 0]")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE.yaml|DIR",
+    "-o", "--output", type=options.FILE, metavar="FILE.yaml|DIR",
     help="Write them here, not to stdout; the files of a range of seeds to DIR.",
 )  # fmt: skip
 def command(spec: str, strength: int, seeds: int | range, jobs: int, dask: str | None, output: Path | None) -> int:
@@ -39,13 +37,11 @@ def command(spec: str, strength: int, seeds: int | range, jobs: int, dask: str |
     seed_options.check_divisible(seeds, jobs, dask)
     if isinstance(seeds, range):
         return _files(spec, strength, seeds, jobs, dask, output)
-    if output is not None:
-        options.check_writable([output])
-    text = written(spec, strength, seeds)
     if output is None:
-        click.echo(text, nl=False)
-        return ExitCode.AS_EXPECTED
-    _write(text, output)
+        click.echo(written(spec, strength, seeds), nl=False)
+    else:
+        options.check_writable([output])
+        _write(written(spec, strength, seeds), output)
     return ExitCode.AS_EXPECTED
 
 
@@ -66,7 +62,7 @@ def _files(spec: str, strength: int, seeds: range, jobs: int, dask: str | None, 
                 _write(text, path(seed))
                 done.append(seed)
         except PoolLost as lost:
-            raise executing.CannotExecute(f"not written: {seed_options.remaining(seeds, done)}; {lost}") from lost
+            raise options.Incomplete(f"not written: {seed_options.remaining(seeds, done)}; {lost}") from lost
     return ExitCode.AS_EXPECTED
 
 

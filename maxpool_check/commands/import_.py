@@ -1,19 +1,16 @@
 """``maxpool-check import``."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from maxpool_check.commands import options
+from maxpool_check.commands import case_files
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import duplicates
 from maxpool_check.corpus.expectations import disagreements
 from maxpool_check.corpus.importers import onnx_backend, onnx_testdata, testgenonnx
 from maxpool_check.corpus.importers.suite import Suite, read_files
-from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.corpus.tensors import SizeLimits
 from maxpool_check.corpus.writing import ForeignFile, write_suite
 from maxpool_check.results.record import ExitCode
@@ -29,12 +26,12 @@ _NOTHING = "nothing was imported"
 
 @click.command("import")
 @click.argument("form", type=click.Choice(list(_ABOUT)), metavar="FORMAT")
-@click.argument("source", type=click.Path(path_type=Path), required=False, metavar="[SRC]")
+@click.argument("source", type=click.Path(path_type=Path, exists=True), required=False, metavar="[SRC]")
 @click.option(
     "-o", "--output", "folder", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR",
     help="Write the case files here.",
 )  # fmt: skip
-@options.max_cells
+@case_files.max_cells
 def command(form: str, source: Path | None, folder: Path, max_cells: int) -> int:
     """Write the tests of another suite as case files below DIR.
 
@@ -48,20 +45,19 @@ def command(form: str, source: Path | None, folder: Path, max_cells: int) -> int
     suite = _read(form, source, max_cells)
     missing = [*suite.left_out, *suite.broken]
     if not suite.cases:
-        raise options.Mistakes(missing or [f"{source}: no tests of the format {form}"], _NOTHING)
-    twice = list(duplicates(suite.cases))
-    if twice:
-        raise options.Mistakes(twice, _NOTHING)
+        raise case_files.Mistakes(missing or [f"{source}: no tests of the format {form}"], _NOTHING)
+    if repeated := list(duplicates(suite.cases)):
+        raise case_files.Mistakes(repeated, _NOTHING)
     for problem in sorted(missing):
-        options.left_out(problem)
+        case_files.left_out(problem)
     cases = [_with_erratum(case) for case in suite.cases]
     named = f" {source.resolve().name}" if source else ""
     try:
-        written = write_suite(cases, folder, _ABOUT[form], f"maxpool-check import {form}{named}", SizeLimits(max_cells))
+        with case_files.mistakes("the files cannot be used"):
+            command_line = f"maxpool-check import {form}{named}"
+            written = write_suite(cases, folder, _ABOUT[form], command_line, SizeLimits(max_cells))
     except ForeignFile as error:
         raise click.UsageError(f"{error}; choose another folder") from error
-    except CorpusError as error:
-        raise options.Mistakes(error.problems, "the files cannot be used") from error
     except OSError as error:
         raise click.UsageError(f"cannot write to {folder}: {error.strerror}") from error
     for path, count in written.items():
@@ -78,8 +74,6 @@ def _read(form: str, source: Path | None, cells: int) -> Suite:
         return onnx_backend.read(SizeLimits(cells))
     if source is None:
         raise click.UsageError(f"{form} needs SRC, the folder to import")
-    if not source.exists():
-        raise click.UsageError(f"'{source}' not found")
     root = source if source.is_dir() else source.parent
     suite = {module.NAME: module for module in (onnx_testdata, testgenonnx)}[form]
     files = sorted(source.rglob(suite.PATTERN)) if source.is_dir() else [source]
@@ -89,8 +83,8 @@ def _read(form: str, source: Path | None, cells: int) -> Suite:
 def _with_erratum(case: Case) -> Case:
     """The case, with an erratum if the reference disagrees with its expectations, which is printed."""
     differences = disagreements(case)
-    for text in differences:
-        click.echo(f"disagrees: {case.id} {text}", err=True)
     if not differences:
         return case
+    for text in differences:
+        click.echo(f"disagrees: {case.id} {text}", err=True)
     return replace(case, erratum=f"The reference for {case.specification.title} disagrees: {'; '.join(differences)}")

@@ -1,21 +1,15 @@
 """``maxpool-check known``."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 
 import click
 
-from maxpool_check.commands import options, records
+from maxpool_check.commands import case_files, options, records
 from maxpool_check.comparing.entries import entries_for, never_matching
 from maxpool_check.corpus.collection import KNOWN_NAME, root_of
 from maxpool_check.corpus.known_file import append, read_known, unmatched
-from maxpool_check.corpus.problems import CorpusError
-from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.known import KnownDivergence
 from maxpool_check.results.record import ExitCode
-from maxpool_check.specifications.attributes import nearest
 from maxpool_check.words import plural
 
 
@@ -25,11 +19,11 @@ def command() -> None:
 
 
 @command.command("add")
-@click.argument("record", type=click.Path(path_type=Path))
+@click.argument("record", type=options.FILE)
 @click.option("--reason", required=True, metavar="TEXT", help="Why the runtime diverges.")
-@click.option("--kind", metavar="KIND", help="Only executions that show this kind.  [default: all that are unexpected]")
+@options.kind("Only executions that show this kind.  [default: all that are unexpected]")
 @click.option(
-    "--known", "file", type=click.Path(path_type=Path), metavar="FILE",
+    "--known", "file", type=options.FILE, metavar="FILE",
     help="Where to write.  [default: known-divergences.yaml at the root of the record's cases]",
 )  # fmt: skip
 def add(record: Path, reason: str, kind: str | None, file: Path | None) -> int:
@@ -38,14 +32,12 @@ def add(record: Path, reason: str, kind: str | None, file: Path | None) -> int:
     An entry binds exact cases, exact kinds, the variants that show them, and the version that was tested. Widen 'when' by
     hand, or with bisect --write-known, once you know which releases are concerned.
     """
-    names = [each.value for each in DivergenceKind]
-    if kind is not None and kind not in names:
-        raise click.UsageError(f"unknown kind '{kind}'{nearest(kind, names)}; known: {', '.join(names)}")
     if not reason.strip():
         raise click.UsageError("--reason is empty")
     stored = records.read(record)
     path = file or _default_file(next((execution.origin for execution in stored.executions), ""))
-    entries = entries_for(stored, _entries(path) if path.exists() else [], reason, kind)
+    with case_files.mistakes():
+        entries = entries_for(stored, read_known(path) if path.exists() else [], reason, kind)
     if not entries:
         click.echo("no unexpected divergences")
         return ExitCode.AS_EXPECTED
@@ -58,41 +50,33 @@ def add(record: Path, reason: str, kind: str | None, file: Path | None) -> int:
 
 
 @command.command("check")
-@options.paths
 @click.option(
-    "--record", "paths_of_records", multiple=True, type=click.Path(path_type=Path), metavar="RECORD",
+    "--record", "record_files", multiple=True, type=options.FILE, metavar="RECORD",
     help="Also list the entries that no execution of these records shows. Repeatable.",
 )  # fmt: skip
-@options.max_cells
-def check(paths: tuple[Path, ...], paths_of_records: tuple[Path, ...], max_cells: int) -> int:
+@case_files.every
+def check(files: case_files.CaseFiles, record_files: tuple[Path, ...]) -> int:
     """List the entries that are expired, that match no case, or that no execution shows.
 
     Exits with 1 if there are any.
     """
-    corpus = options.collect(paths, max_cells)
-    stored = [records.read(path) for path in paths_of_records]
+    corpus = files.read()
+    stored = [records.read(path) for path in record_files]
     problems, count = [], 0
     for file in corpus.known_files:
-        entries = _entries(file)
+        with case_files.mistakes():
+            entries = read_known(file)
         count += len(entries)
-        problems += [
-            f"{file}: {entry.id} expired on {entry.expires}" for entry in entries if entry.expired(date.today())
-        ]
+        expired = [entry for entry in entries if entry.expired(date.today())]
+        problems += [f"{file}: {entry.id} expired on {entry.expires}" for entry in expired]
         if corpus.whole:
-            orphaned = unmatched(entries, [case.id for case in corpus.cases], file)
-            problems += [f"{problem}: orphaned" for problem in orphaned]
+            ids = [case.id for case in corpus.cases]
+            problems += [f"{problem}: orphaned" for problem in unmatched(entries, ids, file)]
         problems += [f"{file}: no record shows {entry.id}" for entry in never_matching(entries, stored)]
     for line in problems:
         click.echo(line)
     click.echo(f"{plural(count, 'entry', 'entries')}, {plural(len(problems), 'problem')}")
     return ExitCode.UNEXPECTED if problems else ExitCode.AS_EXPECTED
-
-
-def _entries(file: Path) -> list[KnownDivergence]:
-    try:
-        return read_known(file)
-    except CorpusError as error:
-        raise options.Mistakes(error.problems) from error
 
 
 def _default_file(origin: str) -> Path:

@@ -1,12 +1,8 @@
 """``maxpool-check lint``."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import click
 
-from maxpool_check.commands import options
+from maxpool_check.commands import case_files
 from maxpool_check.corpus.expectations import contradictions, disagreements
 from maxpool_check.corpus.known_file import read_known, unmatched
 from maxpool_check.corpus.problems import CorpusError
@@ -15,14 +11,13 @@ from maxpool_check.words import plural
 
 
 @click.command("lint")
-@options.paths
-@options.max_cells
-def command(paths: tuple[Path, ...], max_cells: int) -> int:
+@case_files.every
+def command(files: case_files.CaseFiles) -> int:
     """Check case files and known divergences against the reference.
 
     The reference must reproduce every expectation, unless an erratum explains the difference.
     """
-    corpus = options.collect(paths, max_cells)
+    corpus = files.read()
     problems: list[object] = [problem for case in corpus.cases for problem in contradictions(case)]
     entries = 0
     for file in corpus.known_files:
@@ -35,14 +30,14 @@ def command(paths: tuple[Path, ...], max_cells: int) -> int:
         if corpus.whole:
             problems.extend(unmatched(known, [case.id for case in corpus.cases], file))
     if problems:
-        raise options.Mistakes(problems)
+        raise case_files.Mistakes(problems)
     errata = {case: "; ".join(disagreements(case)) for case in corpus.cases if case.erratum}
     errata = {case: text for case, text in errata.items() if text}
     for case, text in errata.items():
         click.echo(f"{case.origin.path}:{case.origin.line}: {case.id} {text} (erratum)")
-    files = len({case.origin.path for case in corpus.cases})
+    count = len({case.origin.path for case in corpus.cases})
     click.echo(
-        f"{plural(len(corpus.cases), 'case')} in {plural(files, 'file')}, {plural(entries, 'known divergence')}: "
+        f"{plural(len(corpus.cases), 'case')} in {plural(count, 'file')}, {plural(entries, 'known divergence')}: "
         f"no problems, {plural(len(errata), 'erratum', 'errata')}"
     )
     return ExitCode.AS_EXPECTED

@@ -1,25 +1,19 @@
 """``maxpool-check list``."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import click
 
-from maxpool_check.commands import options
-from maxpool_check.corpus.collection import select
+from maxpool_check.commands import case_files, options
 from maxpool_check.results.record import ExitCode
 
 
 @click.command("list")
-@options.paths
-@options.selection
 @options.form()
-@options.max_cells
-def command(paths: tuple[Path, ...], selected: tuple[str, ...], form: str, max_cells: int) -> int:
+@case_files.selected
+def command(files: case_files.CaseFiles, form: str) -> int:
     """List the cases, one line each: id, document, X, title."""
-    cases = select(options.collect(paths, max_cells).cases, selected)
+    cases = files.select(files.read())
     if form == "json":
         entries = [
             {

@@ -4,8 +4,6 @@ The module of a command is imported when the command is called, and what only er
 --version need click alone.
 """
 
-from __future__ import annotations
-
 import importlib
 import io
 import itertools
@@ -41,8 +39,8 @@ COMMANDS = {
     "schema": "Print the JSON Schema of a file format.",
 }
 
-
 _VERBOSE = ("run", "compare", "gate")
+"""The commands whose -v counts."""
 
 
 class _Commands(click.Group):
@@ -70,13 +68,11 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
         # A module that others import cannot be called 'import'.
         name = "import_" if cmd_name == "import" else cmd_name
-        module = importlib.import_module(f"maxpool_check.commands.{name}")
-        command: click.Command = module.command
-        return command
+        if cmd_name not in COMMANDS:
+            return None
+        return importlib.import_module(f"maxpool_check.commands.{name}").command
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -164,12 +160,12 @@ def _help_width() -> int:
 
 def _explained(arguments: list[str], exit_code: int, errors: list[dict[str, object]]) -> int:
     """Print the errors as the one document of --format json, where the command has not printed it."""
-    pairs = itertools.pairwise([*arguments, ""])
-    is_json = any(pair == ("--format", "json") or pair[0] == "--format=json" for pair in pairs)
-    if is_json and arguments[0] == "run":
+    if ("--format", "json") not in itertools.pairwise(arguments) and "--format=json" not in arguments:
+        return exit_code
+    if arguments[0] == "run":
         from maxpool_check.reporting import json as run_json
 
         click.echo(run_json.failure(exit_code, errors))
-    elif is_json:
+    else:
         click.echo(json.dumps({"schema": f"maxpool-check/{arguments[0]}/1", "exit_code": exit_code, "errors": errors}))
     return exit_code

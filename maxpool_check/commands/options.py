@@ -1,194 +1,174 @@
-"""Options and errors that several commands share."""
+"""Options that several commands share, and the dataclasses that a command gets them in."""
 
-from __future__ import annotations
-
-import gc
-import json
+import dataclasses
+import functools
 import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import FORMATS, Corpus
-from maxpool_check.corpus.collection import collect as read_cases
-from maxpool_check.corpus.problems import CorpusError, Problem
-from maxpool_check.corpus.tensors import SizeLimits
+from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.record import ExitCode
+from maxpool_check.results.variants import VARIATIONS, parse_variants
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.attributes import nearest
-from maxpool_check.words import plural
+from maxpool_check.targets.name import TargetName, parse
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-DEFAULT_CELLS = 2**24
+
+class Incomplete(click.ClickException):
+    """No target can be started, the processes to run in are lost, or a record is cut off."""
+
+    exit_code = ExitCode.INCOMPLETE
 
 
-class Mistakes(click.ClickException):
-    """Files that cannot be used: every problem on a line of its own."""
+class Parsed(click.ParamType):  # type: ignore[type-arg]
+    """What a function makes of the text; its ``ValueError`` is the message."""
 
-    exit_code = ExitCode.USAGE
+    def __init__(self, name: str, function: Callable[[str], Any]) -> None:
+        self.name = name
+        self._function = function
 
-    def __init__(self, problems: Sequence[object], consequence: str = "nothing was run") -> None:
-        super().__init__("\n".join(str(problem) for problem in problems))
-        self.problems = problems
-        self._consequence = consequence
-
-    @property
-    def errors(self) -> list[dict[str, object]]:
-        """The problems as JSON."""
-        names = ("path", "line", "column", "message")
-        return [{name: getattr(problem, name) for name in names if hasattr(problem, name)} for problem in self.problems]
-
-    def show(self, file: Any = None) -> None:
-        """Print the problems and their number to stderr."""
-        click.echo(self.message, err=True)
-        click.echo(f"{plural(len(self.problems), 'problem')}; {self._consequence}", err=True)
-
-
-class Report(click.ParamType):  # type: ignore[type-arg]
-    """``FORMAT=PATH`` with one of the formats."""
-
-    name = "FORMAT=PATH"
-
-    def __init__(self, formats: Iterable[str]) -> None:
-        self._formats = list(formats)
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Path]:
-        """A format and a file."""
-        kind, _, path = value.partition("=")
-        if kind not in self._formats or not path:
-            self.fail(f"'{value}' is not FORMAT=PATH with FORMAT one of {', '.join(self._formats)}", param, ctx)
-        return kind, Path(path)
-
-
-def form(formats: Iterable[str] = ("text", "json")) -> Callable[[_Command], _Command]:
-    """``--format``."""
-    return click.option(
-        "--format", "form", type=click.Choice(list(formats)), default="text", help="What to print.  [default: text]"
-    )
-
-
-def reports(formats: Iterable[str]) -> Callable[[_Command], _Command]:
-    """``--report``."""
-    about = f"Write a report: {', '.join(formats)}. Repeatable."
-    return click.option("--report", "reports", multiple=True, metavar="FORMAT=PATH", type=Report(formats), help=about)
-
-
-def max_cells(command: _Command) -> _Command:
-    """``--max-cells``."""
-    return click.option(
-        "--max-cells",
-        type=click.IntRange(min=1),
-        default=DEFAULT_CELLS,
-        metavar="N",
-        help=f"The largest X or Y a case may have.  [default: {DEFAULT_CELLS}]",
-    )(command)
-
-
-def selection(command: _Command) -> _Command:
-    """``-k``."""
-    return click.option(
-        "-k",
-        "selected",
-        multiple=True,
-        metavar="EXPR",
-        help="Only these cases: a glob on the id, or tag:NAME. Repeatable.",
-    )(command)
-
-
-class _Document(click.ParamType):  # type: ignore[type-arg]
-    """The name of a document."""
-
-    name = "NAME"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The full name of the document."""
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The value; one that is not text, such as a default, stays as it is."""
         try:
-            return specification(value).name
+            return self._function(value) if isinstance(value, str) else value
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
 
-def document(*, required: bool) -> Callable[[_Command], _Command]:
-    """``--spec``."""
-    about = (
-        "The document, e.g. onnx-22; onnx-N is the MaxPool of operator set N."
-        if required
-        else "Only the cases of this document, in full."
-    )
-    return click.option("--spec", type=_Document(), required=required, help=about)
-
-
-def color(command: _Command) -> _Command:
-    """``--color``."""
-    return click.option(
-        "--color",
-        type=click.Choice(["auto", "always", "never"]),
-        default="auto",
-        help="Colour the output.  [default: auto]",
-    )(command)
-
-
-def paths(command: _Command) -> _Command:
-    """``PATH...``."""
-    return click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")(command)
-
-
-def collect(paths: Sequence[Path], cells: int) -> Corpus:
-    """Read the cases of the paths, or show what is wrong with them."""
-    # Cases live to the end: the time of garbage collections among them grows with their number, for each case.
-    gc.disable()
+def _seconds(text: str) -> float:
     try:
-        corpus = read_cases(paths, SizeLimits(cells))
-    except CorpusError as error:
-        raise Mistakes(error.problems) from error
-    finally:
-        gc.freeze()
-        gc.enable()
-    for problem in corpus.left_out:
-        left_out(problem)
-    return corpus
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 10**6:
+        raise ValueError(f"'{text}' is not a number of seconds above 0")
+    return seconds
 
 
-def left_out(problem: Problem) -> None:
-    """Print the test of another suite that is skipped, and the reason."""
-    click.echo(f"left out: {problem.path}: {problem.message}", err=True)
+def _kind(text: str) -> str:
+    names = [kind.value for kind in DivergenceKind]
+    if text not in names:
+        raise ValueError(f"unknown kind '{text}'{nearest(text, names)}; known: {', '.join(names)}")
+    return text
 
 
-def find(name: str, folder: Path, cells: int) -> Case:
-    """One case by its full id, or as FILE.yaml:ID; FILE may be one of another suite."""
-    file, _, short = name.rpartition(":")
-    is_file = Path(file).suffix in (".yaml", ".yml", *FORMATS)
-    path = Path(file) if is_file else folder
-    if not path.exists():
-        raise click.UsageError(f"'{path}' not found; pass the case files with -p PATH, or the case as FILE.yaml:ID")
-    cases = collect([path], cells).cases
-    if is_file:
-        name = next((case.id for case in cases if case.id.rpartition(":")[2] == short), name)
-    return one_of(cases, name, str(path))
+def _unique(ctx: click.Context, param: click.Parameter, targets: tuple[TargetName, ...]) -> tuple[TargetName, ...]:
+    for target in targets:
+        if targets.count(target) > 1:
+            raise click.BadParameter(f"'{target}' occurs twice", ctx, param)
+    return targets
 
 
-def one_of(cases: Sequence[Case], name: str, where: str) -> Case:
-    """The case of this full id."""
-    for case in cases:
-        if case.id == name:
-            return case
-    hint = nearest(name, [case.id for case in cases])
-    raise click.UsageError(f"no case '{name}' in {where}{hint}; 'maxpool-check list {where}' lists the cases")
+FILE = click.Path(path_type=Path)
+COUNT = click.IntRange(min=1)
+TARGET = Parsed("TARGET", parse)
+DOCUMENT = Parsed("NAME", lambda text: specification(text).name)
+
+timeout = click.option(
+    "--timeout", type=Parsed("SECONDS", _seconds), default=10.0, metavar="SECONDS",
+    help="The time limit of one execution.  [default: 10]",
+)  # fmt: skip
+jobs = click.option(
+    "-j", "--jobs", type=COUNT, default=1, metavar="N",
+    help="Processes to run in, each with a worker of every target.  [default: 1]",
+)  # fmt: skip
+dask = click.option(
+    "--dask", metavar="SCHEDULER",
+    help="Run on the workers of a dask cluster instead; its scheduler's address, such as tcp://HOST:8786.",
+)  # fmt: skip
+variants = click.option(
+    "--variants", type=Parsed("VARIANTS", parse_variants), default="default", metavar="VARIANTS",
+    help="How to execute each case: default (with Indices, and Y alone), all, or a list of "
+    f"{', '.join(variation.name for variation in VARIATIONS)}.",
+)  # fmt: skip
+known_files = click.option(
+    "--known", "known_files", multiple=True, type=FILE, metavar="FILE",
+    help="Known divergences. Repeatable.  [default: known-divergences.yaml at the corpus root]",
+)  # fmt: skip
+no_known = click.option("--no-known", is_flag=True, help="Expect no divergence.")
+record = click.option("-o", "--output", type=FILE, metavar="RECORD.jsonl", help="Write the record here.")
+quiet = click.option("-q", "--quiet", is_flag=True, help="Print no progress.")
+color = click.option(
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto",
+    help="Colour the output.  [default: auto]",
+)  # fmt: skip
 
 
-def is_colored(color: str) -> bool:
-    """Whether to colour stdout: on a terminal, unless the user or NO_COLOR says otherwise."""
-    if color != "auto":
-        return color == "always"
-    if os.environ.get("NO_COLOR"):
-        return False
-    return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
+def targets(*default: str) -> Callable[[_Command], _Command]:
+    """``-t``, repeatable."""
+    ending = f"  [default: {default[0]}, as installed]" if default else ""
+    return click.option(
+        "-t", "--target", "targets", multiple=True, type=TARGET, default=default, callback=_unique, metavar="TARGET",
+        help=f"Runtime to test, e.g. onnxruntime==1.23.2. Repeatable.{ending}",
+    )  # fmt: skip
+
+
+def target(about: str = "The runtime.") -> Callable[[_Command], _Command]:
+    """``-t``, once."""
+    about += "  [default: onnxruntime]"
+    return click.option("-t", "--target", type=TARGET, default="onnxruntime", metavar="TARGET", help=about)
+
+
+def kind(about: str) -> Callable[[_Command], _Command]:
+    """``--kind``."""
+    return click.option("--kind", type=Parsed("KIND", _kind), metavar="KIND", help=about)
+
+
+def form(formats: Iterable[str] = ("text", "json"), about: str = "What to print.") -> Callable[[_Command], _Command]:
+    """``--format``."""
+    about += "  [default: text]"
+    return click.option("--format", "form", type=click.Choice(list(formats)), default="text", help=about)
+
+
+def reports(formats: Iterable[str]) -> Callable[[_Command], _Command]:
+    """``--report``."""
+    names = list(formats)
+
+    def parse_report(text: str) -> tuple[str, Path]:
+        name, _, path = text.partition("=")
+        if name not in names or not path:
+            raise ValueError(f"'{text}' is not FORMAT=PATH with FORMAT one of {', '.join(names)}")
+        return name, Path(path)
+
+    about = f"Write a report: {', '.join(names)}. Repeatable."
+    kind = Parsed("FORMAT=PATH", parse_report)
+    return click.option("--report", "reports", multiple=True, metavar="FORMAT=PATH", type=kind, help=about)
+
+
+def verbose(about: str) -> Callable[[_Command], _Command]:
+    """``-v``."""
+    return click.option("-v", "--verbose", count=True, help=f"{about}; -vv tracebacks of internal errors.")
+
+
+def check_exclusive(jobs: int, scheduler: str | None) -> None:
+    """Refuse ``-j`` together with ``--dask``."""
+    if scheduler is not None and jobs > 1:
+        raise click.UsageError("-j is for this machine; with --dask the cluster's workers run the cases")
+
+
+def bundled(**classes: type[Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Pass a command its options in dataclasses: each takes the options that its fields name."""
+
+    def decorated(command: Callable[..., int]) -> Callable[..., int]:
+        @functools.wraps(command)
+        def bundling(**arguments: Any) -> int:
+            bundles = {}
+            for name, bundle in classes.items():
+                fields = {field.name for field in dataclasses.fields(bundle)} & arguments.keys()
+                bundles[name] = bundle(**{field: arguments.pop(field) for field in fields})
+            return command(**arguments, **bundles)
+
+        return bundling
+
+    return decorated
 
 
 def width() -> int:
@@ -197,7 +177,7 @@ def width() -> int:
 
 
 def check_writable(paths: Sequence[Path]) -> None:
-    """Refuse an output that cannot be written, before the run and not after it."""
+    """Refuse files that cannot be written."""
     for path in paths:
         new = not path.exists()
         try:
@@ -209,12 +189,29 @@ def check_writable(paths: Sequence[Path]) -> None:
             raise click.UsageError(f"cannot write to {path}: {error.strerror}") from error
 
 
-def report_failure(form: str, command: str, errors: Sequence[str], code: ExitCode) -> ExitCode:
-    """Print that there is nothing to show, and why; the exit code."""
-    if form == "json":
-        messages = [{"message": error} for error in errors]
-        click.echo(json.dumps({"schema": f"maxpool-check/{command}/1", "exit_code": code, "errors": messages}))
-    else:
-        reasons = "; ".join(error.splitlines()[0] for error in errors)
-        click.echo(f"{'INCOMPLETE' if code is ExitCode.INCOMPLETE else 'NOTHING COMPARED'} {reasons}")
-    return code
+@dataclass(frozen=True)
+class Output:
+    """What to print and what to write."""
+
+    form: str = "text"
+    reports: Sequence[tuple[str, Path]] = ()
+    output: Path | None = None
+    quiet: bool = False
+    verbose: int = 0
+    color: str = "never"
+
+    @property
+    def colored(self) -> bool:
+        """Whether to colour stdout: on a terminal, unless the user or NO_COLOR says otherwise."""
+        if self.color != "auto" or os.environ.get("NO_COLOR"):
+            return self.color == "always"
+        return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
+
+    @property
+    def files(self) -> list[tuple[str, Path]]:
+        """The reports and the record, each with what it is."""
+        return [*self.reports, *([("record", self.output)] if self.output else [])]
+
+    def check_writable(self) -> None:
+        """Refuse files that cannot be written, before the run and not after it."""
+        check_writable([path for _, path in self.files])

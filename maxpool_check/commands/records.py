@@ -1,24 +1,13 @@
 """Reading records that a user names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click
 
-from maxpool_check.results.record import ExitCode, Record
+from maxpool_check.commands import options
+from maxpool_check.results.record import Record
 from maxpool_check.results.storage import BadRecord, CutOff
 from maxpool_check.results.storage import read as read_record
-
-
-class Truncated(click.ClickException):
-    """A record that ends before its first line is complete."""
-
-    exit_code = ExitCode.INCOMPLETE
-
-    def show(self, file: object = None) -> None:
-        """Print it to stderr."""
-        click.echo(f"incomplete: {self.message}", err=True)
 
 
 def read(path: Path) -> Record:
@@ -26,7 +15,7 @@ def read(path: Path) -> Record:
     try:
         return read_record(path)
     except CutOff as error:
-        raise Truncated(str(error)) from error
+        raise options.Incomplete(str(error)) from error
     except (BadRecord, OSError) as error:
         reason = f"{path}: {error.strerror}" if isinstance(error, OSError) else str(error)
         raise click.UsageError(f"cannot read the record {reason}") from error

@@ -1,30 +1,25 @@
 """``maxpool-check reference``."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
 import click
 
-from maxpool_check.commands import options
+from maxpool_check.commands import case_files, options
 from maxpool_check.explaining.reference import FORMATS, ReferenceReport
 from maxpool_check.results.record import ExitCode
 
 
 @click.command("reference")
 @click.argument("case")
-@click.option(
-    "-p", "--path", type=click.Path(path_type=Path), default=Path("cases"), metavar="PATH",
-    help="Where to look for the case.  [default: cases]",
-)  # fmt: skip
+@case_files.folder
 @options.form(FORMATS)
 @click.option("-a", "--all", "everything", is_flag=True, help="Show every window and every cell, however many.")
-@options.max_cells
+@case_files.max_cells
 def command(case: str, path: Path, form: str, everything: bool, max_cells: int) -> int:
     """Show the result of the reference for one case, with its windows.
 
     CASE is a full id, such as sonnx/float:float-example-3, or FILE.yaml:ID.
     """
-    FORMATS[form](ReferenceReport(options.find(case, path, max_cells), everything), sys.stdout)
+    FORMATS[form](ReferenceReport(case_files.find(case, path, max_cells), everything), sys.stdout)
     return ExitCode.AS_EXPECTED

@@ -1,14 +1,12 @@
 """``maxpool-check report``."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from pathlib import Path
 
 import click
 
-from maxpool_check.commands import options, rendering
+from maxpool_check.commands import case_files, options, rendering
 from maxpool_check.commands.records import read
 from maxpool_check.comparing.corpus_difference import corpus_difference
 from maxpool_check.reporting.run_report import RunReport
@@ -19,39 +17,32 @@ ONE_RECORD = ("json", "junit", "sarif")
 
 
 @click.command("report")
-@click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RECORD...")
+@click.argument("records", nargs=-1, required=True, type=options.FILE, metavar="RECORD...")
+@options.form(rendering.FORMATS, "The format of the report.")
+@click.option("-o", "--output", type=options.FILE, metavar="FILE", help="Write to a file, not to stdout.")
 @click.option(
-    "--format", "form", type=click.Choice(list(rendering.FORMATS)), default="text",
-    help="The format of the report.  [default: text]",
-)  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to a file, not to stdout.")
-@click.option(
-    "--cases", type=click.Path(path_type=Path), metavar="PATH",
-    help="Say on stderr which cases of PATH the record does not hold, and which have changed since.",
+    "--cases", type=options.FILE, metavar="PATH",
+    help="Print to stderr which cases of PATH the record does not hold, and which have changed since.",
 )  # fmt: skip
 @click.option("-v", "--verbose", is_flag=True, help="Show known divergences in full.")
 @options.color
-def command(
-    records: tuple[Path, ...], form: str, output: Path | None, cases: Path | None, verbose: bool, color: str
-) -> int:
+@options.bundled(output=options.Output)
+def command(records: tuple[Path, ...], cases: Path | None, output: options.Output) -> int:
     """Render records. Exits with 3 if one of them is incomplete."""
-    if form in ONE_RECORD and len(records) > 1:
-        raise click.UsageError(f"--format {form} is one document for one record")
+    if output.form in ONE_RECORD and len(records) > 1:
+        raise click.UsageError(f"--format {output.form} is one document for one record")
     stored = [read(path) for path in records]
-    colored = output is None and options.is_colored(color)
+    colored = output.output is None and output.colored
+    output.check_writable()
     with contextlib.ExitStack() as stack:
-        file = sys.stdout
-        if output is not None:
-            try:
-                file = stack.enter_context(output.open("w", encoding="utf-8"))
-            except OSError as error:
-                raise click.UsageError(f"cannot write {output}: {error.strerror}") from error
+        file = stack.enter_context(output.output.open("w", encoding="utf-8")) if output.output else sys.stdout
         for number, record in enumerate(stored):
             code = record.footer.exit_code if record.footer else ExitCode.INCOMPLETE
             file.write("\n" if number else "")
-            rendering.FORMATS[form](RunReport(record, code, options.width(), colored, verbose), file)
+            report = RunReport(record, code, options.width(), colored, output.verbose > 0)
+            rendering.FORMATS[output.form](report, file)
     if cases is not None:
-        corpus = options.collect((cases,), options.DEFAULT_CELLS)
+        corpus = case_files.CaseFiles([cases]).read()
         for path, record in zip(records, stored, strict=True):
             click.echo(f"{path}: {corpus_difference(record.executions, corpus.cases)}", err=True)
     if all(record.footer for record in stored):

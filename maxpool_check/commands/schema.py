@@ -1,7 +1,5 @@
 """``maxpool-check schema``."""
 
-from __future__ import annotations
-
 import json
 
 import click

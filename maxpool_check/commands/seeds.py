@@ -1,7 +1,5 @@
 """What commands that work through a range of seeds have in common."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Callable, Collection, Iterator
@@ -10,51 +8,42 @@ from typing import Any, TypeVar
 
 import click
 
-from maxpool_check.commands import executing
+from maxpool_check.commands import options
 from maxpool_check.running.pool import Pool, PoolLost, pool_of
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-class _Seeds(click.ParamType):  # type: ignore[type-arg]
-    name = "N|A..B"
-
-    def convert(
-        self, value: str | int | range, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | range:
-        """A seed, or a range of them."""
-        if not isinstance(value, str):
-            return value
-        match = re.fullmatch(r"([0-9]+)(?:\.\.([0-9]+))?", value)
-        if match is None:
-            self.fail(
-                f"'{value}' is neither a seed, such as 7, nor an inclusive range of seeds, such as 0..7", param, ctx
-            )
-        first, last = match.groups()
-        if last is None:
-            return int(first)
-        if int(last) < int(first):
-            self.fail(f"'{value}' contains no seed; write {last}..{first}", param, ctx)
-        return range(int(first), int(last) + 1)
+def _seeds(text: str) -> int | range:
+    match = re.fullmatch(r"([0-9]+)(?:\.\.([0-9]+))?", text)
+    if match is None:
+        raise ValueError(f"'{text}' is neither a seed, such as 7, nor an inclusive range of seeds, such as 0..7")
+    first, last = match.groups()
+    if last is None:
+        return int(first)
+    if int(last) < int(first):
+        raise ValueError(f"'{text}' contains no seed; write {last}..{first}")
+    return range(int(first), int(last) + 1)
 
 
 def option(about: str) -> Callable[[_Command], _Command]:
     """``--seed``, ``-j`` and ``--dask``; ``about`` says what a seed is for."""
 
     def decorated(command: _Command) -> _Command:
-        command = executing.dask(command)
-        command = click.option(
-            "-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N",
+        jobs = click.option(
+            "-j", "--jobs", type=options.COUNT, default=1, metavar="N",
             help="Processes for a range of seeds; each works on one seed at a time.  [default: 1]",
-        )(command)  # fmt: skip
-        return click.option("--seed", "seeds", type=_Seeds(), default=0, metavar="N|A..B", help=about)(command)
+        )  # fmt: skip
+        kind = options.Parsed("N|A..B", _seeds)
+        seeds = click.option("--seed", "seeds", type=kind, default=0, metavar="N|A..B", help=about)
+        return seeds(jobs(options.dask(command)))
 
     return decorated
 
 
 def check_divisible(seeds: int | range, jobs: int, dask: str | None) -> None:
     """Refuse several processes for one seed."""
-    executing.check_exclusive(jobs, dask)
+    options.check_exclusive(jobs, dask)
     if isinstance(seeds, int) and (jobs > 1 or dask is not None):
         raise click.UsageError(
             f"-j and --dask divide a range of seeds, and --seed {seeds} is one; write for example {seeds}..{seeds + 3}"
@@ -68,24 +57,16 @@ def pool(jobs: int, dask: str | None) -> Iterator[Pool]:
         with pool_of(jobs, dask) as processes:
             yield processes
     except PoolLost as lost:
-        raise executing.CannotExecute(str(lost)) from lost
+        raise options.Incomplete(str(lost)) from lost
 
 
 def remaining(seeds: range, done: Collection[int]) -> str:
     """The seeds that are not done, in words; empty if all are."""
     edges = [seeds.start - 1, *sorted(done), seeds.stop]
-    spans = [_span(range(before + 1, after)) for before, after in pairwise(edges) if after - before > 1]
-    return _named(", ".join(spans)) if spans else ""
+    return words(*(range(before + 1, after) for before, after in pairwise(edges) if after - before > 1))
 
 
-def words(seeds: range) -> str:
-    """Seeds in words: ``seed 7``, ``seeds 0..7``."""
-    return _named(_span(seeds))
-
-
-def _span(seeds: range) -> str:
-    return f"{seeds.start}..{seeds.stop - 1}" if len(seeds) > 1 else str(seeds.start)
-
-
-def _named(span: str) -> str:
-    return f"seed{'' if span.isdigit() else 's'} {span}"
+def words(*ranges: range) -> str:
+    """Seeds in words: ``seed 7``, ``seeds 0..7``, ``seeds 0, 2..4``; empty without any."""
+    spans = [f"{seeds.start}..{seeds.stop - 1}" if len(seeds) > 1 else str(seeds.start) for seeds in ranges]
+    return f"seed{'s' if sum(map(len, ranges)) > 1 else ''} {', '.join(spans)}" if spans else ""

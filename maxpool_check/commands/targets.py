@@ -1,7 +1,5 @@
 """``maxpool-check targets``."""
 
-from __future__ import annotations
-
 import json
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -14,7 +12,7 @@ from maxpool_check.corpus.geometries import smallest
 from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.results.variants import Y_ONLY
 from maxpool_check.running.case_run import run_case
-from maxpool_check.targets.name import BadTarget, parse
+from maxpool_check.targets.name import TargetName, parse
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.runtimes import RUNTIMES, Runtime
 from maxpool_check.targets.session import TargetSession
@@ -38,16 +36,16 @@ _OUTPUTS = {
 
 
 @click.command("targets")
-@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.argument("names", nargs=-1, type=options.TARGET, metavar="[NAME...]")
 @click.option("--check", is_flag=True, help="Start each target and run one case on it.")
 @options.form()
-def command(names: tuple[str, ...], check: bool, form: str) -> int:
+def command(names: tuple[TargetName, ...], check: bool, form: str) -> int:
     """Show the known runtimes, and what the installed or named ones accept.
 
-    Exits with 3 if one that is named, or with --check any that is installed, cannot be started or fails the case.
+    Exits with 3 if a named target, or with --check any installed one, cannot be started or fails the case.
     """
     installed = {name: _installed(runtime) for name, runtime in RUNTIMES.items()}
-    targets = [_target(name, check) for name in names or [name for name, release in installed.items() if release]]
+    targets = [_target(name, check) for name in names or map(parse, filter(installed.get, RUNTIMES))]
     if form == "json":
         known = [
             {"name": name, "about": runtime.about, "installed": installed[name], "install": _install(runtime)}
@@ -65,10 +63,10 @@ def command(names: tuple[str, ...], check: bool, form: str) -> int:
     return ExitCode.AS_EXPECTED if works or not (names or check) else ExitCode.INCOMPLETE
 
 
-def _target(name: str, check: bool) -> dict[str, Any]:
+def _target(name: TargetName, check: bool) -> dict[str, Any]:
     """A target as JSON: whether it starts, its description and limits; with ``check``, the verdict on the smallest case."""
     try:
-        with TargetSession(Target(parse(name))) as session:
+        with TargetSession(Target(name)) as session:
             profile = session.profile
             about = {"starts": True, **msgspec.structs.asdict(profile.description)}
             about |= {"dtypes": profile.dtypes, "spatial": profile.spatial}
@@ -77,10 +75,8 @@ def _target(name: str, check: bool) -> dict[str, Any]:
                 judgement = run_case(session, case, (Y_ONLY,)).judgements[Y_ONLY]
                 executes = judgement.verdict in (Verdict.CONFORMS, Verdict.DIVERGES)
                 about |= {"executes": executes, "verdict": judgement.verdict, "message": judgement.message}
-    except BadTarget as error:
-        raise click.UsageError(str(error)) from error
     except CannotStart as error:
-        return {"name": name, "starts": False, "message": str(error)}
+        return {"name": str(name), "starts": False, "message": str(error)}
     return about
 
 
@@ -109,12 +105,12 @@ def _print_known(installed: dict[str, str | None]) -> None:
 
 
 def _print_target(target: dict[str, Any]) -> None:
+    name = target["name"]
     if not target["starts"]:
-        click.echo(f"{target['name']}  does not start\n  {target['message']}")
+        click.echo(f"{name}  does not start\n  {target['message']}")
         return
-    click.echo(
-        f"{target['name']}  {target['distribution']} {target['version']}, Python {target['python']}, numpy {target['numpy']}"
-    )
+    python = f"Python {target['python']}, numpy {target['numpy']}"
+    click.echo(f"{name}  {target['distribution']} {target['version']}, {python}")
     others = f" of {', '.join(target['providers'])}" if target["providers"] else ""
     click.echo(f"  provider {target['provider']}{others}")
     language = _LANGUAGES.get(target["speaks"], f"{target['speaks']}'s own attributes")
@@ -126,5 +122,6 @@ def _print_target(target: dict[str, Any]) -> None:
         click.echo(f"  dtypes {', '.join(target['dtypes'])}" + (f"; spatial axes {axes}" if axes else ""))
     if "executes" in target:
         message = f": {target['message']}" if target["message"] else ""
-        result = "executes" if target["executes"] else "does not execute"
-        click.echo(f"  {result} the smallest case: {target['verdict'].value}{message}")
+        click.echo(
+            f"  {'executes' if target['executes'] else 'does not execute'} the smallest case: {target['verdict'].value}{message}"
+        )

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from maxpool_check.results.record import Verdict
+
 _T = TypeVar("_T")
 
 
@@ -18,6 +20,34 @@ class Boundary(Generic[_T]):
     first: int
     before: _T
     after: _T
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """The result of a release on a case. Two are equal if both or neither have ``kind``; without it, verdict and kinds."""
+
+    verdict: Verdict
+    kinds: tuple[str, ...]
+    provider: str
+    kind: str | None = None
+
+    @property
+    def relevant_kinds(self) -> tuple[str, ...]:
+        """``kind`` alone where it occurs, otherwise all kinds."""
+        return (self.kind,) if self.kind is not None and self.kind in self.kinds else self.kinds
+
+    @property
+    def _key(self) -> object:
+        return (self.verdict, self.kinds) if self.kind is None else self.kind in self.kinds
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Observation) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __str__(self) -> str:
+        return f"{self.verdict} ({', '.join(self.relevant_kinds)})" if self.kinds else str(self.verdict)
 
 
 @dataclass

@@ -195,7 +195,7 @@ def test_a_verdict_that_does_not_change(cli):
 def test_bad_words_to_bisect(cli):
     for arguments, words in (
         (["--case", "sonnx/float:float-example-9"], "did you mean"),
-        (["--case", NEG_INF, "--kind", "y-lowest"], "there is no kind 'y-lowest'"),
+        (["--case", NEG_INF, "--kind", "y-lowest"], "unknown kind 'y-lowest'"),
         (["--case", NEG_INF, "--variant", "both"], "has no variant 'both'; it has indices, y-only"),
         (["--case", NEG_INF, "--target", "onnxruntime==1.23.2"], "is one version"),
         (["--case", NEG_INF, "--from", "new"], "Invalid version"),

@@ -1,0 +1,133 @@
+"""Reads the case files that a user names, and says what is wrong with them."""
+
+import contextlib
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from maxpool_check.commands import options
+from maxpool_check.corpus import collection
+from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.collection import FORMATS, Corpus
+from maxpool_check.corpus.problems import CorpusError, Problem
+from maxpool_check.corpus.tensors import SizeLimits
+from maxpool_check.results.record import ExitCode
+from maxpool_check.specifications.attributes import nearest
+from maxpool_check.words import plural
+
+DEFAULT_CELLS = 2**24
+
+folder = click.option(
+    "-p", "--path", type=options.FILE, default="cases", metavar="PATH",
+    help="Where to look for the case.  [default: cases]",
+)  # fmt: skip
+max_cells = click.option(
+    "--max-cells", type=options.COUNT, default=DEFAULT_CELLS, metavar="N",
+    help=f"The largest X or Y a case may have.  [default: {DEFAULT_CELLS}]",
+)  # fmt: skip
+_paths = click.argument("paths", nargs=-1, required=True, type=options.FILE, metavar="PATH...")
+_selection = click.option(
+    "-k", "selected", multiple=True, metavar="EXPR", help="Only these cases: a glob on the id, or tag:NAME. Repeatable."
+)
+
+
+class Mistakes(click.ClickException):
+    """Files that cannot be used: every problem on a line of its own."""
+
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, problems: Sequence[object], consequence: str = "nothing was run") -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
+        self._consequence = consequence
+
+    @property
+    def errors(self) -> list[dict[str, object]]:
+        """The problems as JSON."""
+        names = ("path", "line", "column", "message")
+        return [{name: getattr(problem, name) for name in names if hasattr(problem, name)} for problem in self.problems]
+
+    def show(self, file: Any = None) -> None:
+        """Print the problems and their number to stderr."""
+        click.echo(self.message, err=True)
+        click.echo(f"{plural(len(self.problems), 'problem')}; {self._consequence}", err=True)
+
+
+@contextlib.contextmanager
+def mistakes(consequence: str = "nothing was run") -> Iterator[None]:
+    """Show the problems of a ``CorpusError``."""
+    try:
+        yield
+    except CorpusError as error:
+        raise Mistakes(error.problems, consequence) from error
+
+
+@dataclass(frozen=True)
+class CaseFiles:
+    """The case files that a user names, and which of their cases to use."""
+
+    paths: Sequence[Path]
+    max_cells: int = DEFAULT_CELLS
+    selected: Sequence[str] = ()
+
+    def read(self) -> Corpus:
+        """Read the files. Raises :class:`Mistakes`."""
+        # Cases live to the end: the time of garbage collections among them grows with their number, for each case.
+        gc.disable()
+        try:
+            with mistakes():
+                corpus = collection.collect(self.paths, SizeLimits(self.max_cells))
+        finally:
+            gc.freeze()
+            gc.enable()
+        for problem in corpus.left_out:
+            left_out(problem)
+        return corpus
+
+    def select(self, corpus: Corpus) -> tuple[Case, ...]:
+        """The selected cases; prints to stderr that there are none."""
+        cases = collection.select(corpus.cases, self.selected)
+        if not cases:
+            click.echo(f"none of the {len(corpus.cases)} cases is selected by {' '.join(self.selected)}", err=True)
+        return cases
+
+
+def every(command: Callable[..., int]) -> Callable[..., int]:
+    """``PATH...`` and ``--max-cells``, as ``files``."""
+    return _paths(max_cells(options.bundled(files=CaseFiles)(command)))
+
+
+def selected(command: Callable[..., int]) -> Callable[..., int]:
+    """``PATH...``, ``-k`` and ``--max-cells``, as ``files``."""
+    return _selection(every(command))
+
+
+def left_out(problem: Problem) -> None:
+    """Print the test of another suite that is skipped, and the reason."""
+    click.echo(f"left out: {problem.path}: {problem.message}", err=True)
+
+
+def find(name: str, folder: Path, cells: int) -> Case:
+    """One case by its full id, or as FILE.yaml:ID; FILE may belong to another suite."""
+    file, _, short = name.rpartition(":")
+    is_file = Path(file).suffix in (*collection.SUFFIXES, *FORMATS)
+    path = Path(file) if is_file else folder
+    if not path.exists():
+        raise click.UsageError(f"'{path}' not found; pass the case files with -p PATH, or the case as FILE.yaml:ID")
+    cases = CaseFiles([path], cells).read().cases
+    if is_file:
+        name = next((case.id for case in cases if case.name == short), name)
+    return case_named(cases, name, path)
+
+
+def case_named(cases: Sequence[Case], name: str, where: Path) -> Case:
+    """The case with this full id."""
+    for case in cases:
+        if case.id == name:
+            return case
+    hint = nearest(name, [case.id for case in cases])
+    raise click.UsageError(f"no case '{name}' in {where}{hint}; 'maxpool-check list {where}' lists the cases")
