@@ -18,7 +18,7 @@ from maxpool_check.targets.name import parse
 
 ROOT = Path(__file__).parents[1]
 CASES = ROOT / "cases"
-SUBJECTS = ROOT / "tests/subjects.py"
+KERNELS = ROOT / "tests/kernels.py"
 
 
 class Finished:
@@ -128,9 +128,9 @@ def cluster():
 
 
 @pytest.fixture
-def subject():
-    """The target name of a kernel of ``subjects.py``."""
-    return lambda name: f"python:{SUBJECTS}:{name}"
+def kernel_target():
+    """The target name of a kernel of ``kernels.py``."""
+    return lambda name: f"python:{KERNELS}:{name}"
 
 
 SMALL = """\
@@ -167,7 +167,7 @@ cases:
 
 @pytest.fixture
 def small(tmp_path):
-    """A folder with a few cases that tell the subjects apart."""
+    """A folder with a few cases that tell the kernels apart."""
     folder = tmp_path / "corpus"
     folder.mkdir()
     (folder / "small.yaml").write_text(SMALL)

@@ -30,16 +30,16 @@ known:
 """
 
 
-def test_cases_are_items_and_what_cannot_be_compared_is_skipped(check, small, subject):
-    done = check(f"--maxpool-check={subject('right')}", small, "-v", "-rs")
+def test_cases_are_items_and_what_cannot_be_compared_is_skipped(check, small, kernel_target):
+    done = check(f"--maxpool-check={kernel_target('right')}", small, "-v", "-rs")
     assert done.returncode == 0, done.stdout
     assert "5 passed, 1 skipped" in done.stdout
-    assert f"small.yaml::ordinary[{subject('right')}] PASSED" in done.stdout
+    assert f"small.yaml::ordinary[{kernel_target('right')}] PASSED" in done.stdout
     assert "undefined: 1 of 1 windows hold no cell of X" in done.stdout
 
 
-def test_a_failure_shows_what_run_shows(check, small, subject):
-    done = check(f"--maxpool-check={subject('keeps_the_seed')}", small)
+def test_a_failure_shows_what_run_shows(check, small, kernel_target):
+    done = check(f"--maxpool-check={kernel_target('keeps_the_seed')}", small)
     assert done.returncode == 1
     assert "1 failed, 4 passed, 1 skipped" in done.stdout
     assert (
@@ -48,25 +48,25 @@ def test_a_failure_shows_what_run_shows(check, small, subject):
     assert "Traceback" not in done.stdout
 
 
-def test_a_known_divergence_is_an_expected_failure_and_strict(check, small, subject):
+def test_a_known_divergence_is_an_expected_failure_and_strict(check, small, kernel_target):
     (small / "known-divergences.yaml").write_text(KNOWN)
-    done = check(f"--maxpool-check={subject('keeps_the_seed')}", small, "-rx")
+    done = check(f"--maxpool-check={kernel_target('keeps_the_seed')}", small, "-rx")
     assert done.returncode == 0, done.stdout
     assert "seed: It keeps the seed of its scan." in done.stdout
     assert "4 passed, 1 skipped, 1 xfailed" in done.stdout
-    repaired = check(f"--maxpool-check={subject('right')}", small)
+    repaired = check(f"--maxpool-check={kernel_target('right')}", small)
     assert repaired.returncode == 1
     assert "[XPASS(strict)] known divergence seed no longer occurs" in repaired.stdout
 
 
-def test_selection_by_name_and_by_tag(check, small, subject):
-    assert "1 passed" in check(f"--maxpool-check={subject('right')}", small, "-k", "padded").stdout
-    assert "1 passed" in check(f"--maxpool-check={subject('right')}", small, "-k", "neg-inf").stdout
+def test_selection_by_name_and_by_tag(check, small, kernel_target):
+    assert "1 passed" in check(f"--maxpool-check={kernel_target('right')}", small, "-k", "padded").stdout
+    assert "1 passed" in check(f"--maxpool-check={kernel_target('right')}", small, "-k", "neg-inf").stdout
 
 
-def test_a_broken_file_and_a_target_that_does_not_start(check, small, subject, tmp_path):
+def test_a_broken_file_and_a_target_that_does_not_start(check, small, kernel_target, tmp_path):
     (small / "broken.yaml").write_text("cases:\n  - id: a\n    imput: {}\n")
-    done = check(f"--maxpool-check={subject('right')}", small)
+    done = check(f"--maxpool-check={kernel_target('right')}", small)
     assert done.returncode == 2
     assert "unknown key 'imput'" in done.stdout
     (small / "broken.yaml").unlink()

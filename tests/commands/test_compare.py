@@ -24,19 +24,19 @@ RELEASES = pytest.mark.network
         ("right", "y_alone", 0, "REVIEW 5 missing of 12 executions"),
     ],
 )
-def test_the_last_line_of_a_gate(cli, small, subject, tmp_path, base, head, code, line):
+def test_the_last_line_of_a_gate(cli, small, kernel_target, tmp_path, base, head, code, line):
     old = tmp_path / "base.jsonl"
-    recorded = cli("run", small, "-t", subject(base), "--no-known", "-o", old)
+    recorded = cli("run", small, "-t", kernel_target(base), "--no-known", "-o", old)
     assert recorded.code in (0, 1)
-    done = cli("gate", small, "--base", old, "--head", subject(head))
+    done = cli("gate", small, "--base", old, "--head", kernel_target(head))
     assert done.out.rstrip().splitlines()[-1] == line, done.out + done.err
     assert done.code == code
 
 
-def test_two_targets_are_run_side_by_side(cli, small, subject, tmp_path):
+def test_two_targets_are_run_side_by_side(cli, small, kernel_target, tmp_path):
     paths = [tmp_path / name for name in ("r.jsonl", "r.md", "r.json")]
     done = cli(
-        "gate", small, "--base", subject("right"), "--head", subject("keeps_the_seed"), "-j", 2,
+        "gate", small, "--base", kernel_target("right"), "--head", kernel_target("keeps_the_seed"), "-j", 2,
         "-o", paths[0], "--report", f"markdown={paths[1]}", "--report", f"json={paths[2]}",
     )  # fmt: skip
     assert done.code == 1
@@ -57,14 +57,14 @@ def test_two_targets_are_run_side_by_side(cli, small, subject, tmp_path):
     assert worst["old"]["verdict"] == "conforms"
     # The record holds both, and compares the same.
     again = cli(
-        "compare", paths[0], paths[0], "--old-target", subject("right"), "--new-target", subject("keeps_the_seed"),
+        "compare", paths[0], paths[0], "--old-target", kernel_target("right"), "--new-target", kernel_target("keeps_the_seed"),
     )  # fmt: skip
     assert again.code == 1
     assert again.out == done.out
 
 
-def test_other_changes_can_block(cli, small, subject):
-    asked = ("gate", small, "--base", subject("keeps_the_seed"), "--head", subject("right"))
+def test_other_changes_can_block(cli, small, kernel_target):
+    asked = ("gate", small, "--base", kernel_target("keeps_the_seed"), "--head", kernel_target("right"))
     assert cli(*asked, "--fail-on", "fixed").out.rstrip().endswith("BLOCK 2 fixed of 12 executions")
     assert cli(*asked, "--fail-on", "any").code == 1
     wrong = cli(*asked, "--fail-on", "fixd")
@@ -72,41 +72,41 @@ def test_other_changes_can_block(cli, small, subject):
     assert "did you mean 'fixed'?" in wrong.err
 
 
-def test_a_gate_whose_target_cannot_start_is_incomplete(cli, small, subject, tmp_path):
+def test_a_gate_whose_target_cannot_start_is_incomplete(cli, small, kernel_target, tmp_path):
     missing = f"python:{tmp_path}/nothing.py:f"
-    done = cli("gate", small, "--base", subject("right"), "--head", missing)
+    done = cli("gate", small, "--base", kernel_target("right"), "--head", missing)
     assert done.code == 3
     assert done.out.startswith("INCOMPLETE")
-    as_json = cli("gate", small, "--base", subject("right"), "--head", missing, "--format", "json")
+    as_json = cli("gate", small, "--base", kernel_target("right"), "--head", missing, "--format", "json")
     assert as_json.json["exit_code"] == as_json.code == 3
 
 
-def test_a_gate_where_nothing_can_be_compared(cli, tmp_path, small, subject):
-    done = cli("gate", small, "-k", "nothing", "--base", subject("right"), "--head", subject("y_alone"))
+def test_a_gate_where_nothing_can_be_compared(cli, tmp_path, small, kernel_target):
+    done = cli("gate", small, "-k", "nothing", "--base", kernel_target("right"), "--head", kernel_target("y_alone"))
     assert (done.code, done.out) == (4, "NOTHING COMPARED no case is selected\n")
     record = tmp_path / "other.jsonl"
     other = tmp_path / "other.yaml"
     other.write_text((small / "small.yaml").read_text().split("  - id: padded")[0])
-    cli("run", other, "-t", subject("right"), "-o", record)
-    apart = cli("gate", small, "--base", record, "--head", subject("right"))
+    cli("run", other, "-t", kernel_target("right"), "-o", record)
+    apart = cli("gate", small, "--base", record, "--head", kernel_target("right"))
     assert apart.code == 4, apart.out
-    same = cli("gate", other, "--base", record, "--head", subject("right"), "-o", record)
+    same = cli("gate", other, "--base", record, "--head", kernel_target("right"), "-o", record)
     assert same.code == 2
     assert "would overwrite the base" in same.err
     (tmp_path / "x.yaml").write_text(
         "spec: openvino-8\ncases:\n  - id: a\n    input: {dtype: int32, shape: [1, 1, 2], fill: 0}\n"
         "    attributes: {kernel: [2], strides: [1], pads_begin: [0], pads_end: [0]}\n"
     )
-    done = cli("gate", tmp_path / "x.yaml", "--base", subject("right"), "--head", subject("y_alone"))
+    done = cli("gate", tmp_path / "x.yaml", "--base", kernel_target("right"), "--head", kernel_target("y_alone"))
     assert (done.code, done.out.rstrip().splitlines()[-1].split()[:2]) == (4, ["NOTHING", "COMPARED"])
 
 
-def test_records_of_different_cases(cli, small, subject, tmp_path):
+def test_records_of_different_cases(cli, small, kernel_target, tmp_path):
     old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
-    cli("run", small, "-t", subject("right"), "-o", old)
+    cli("run", small, "-t", kernel_target("right"), "-o", old)
     text = (small / "small.yaml").read_text()
     (small / "small.yaml").write_text(text.replace("arange: {start: -9}", "arange: {start: -8}"))
-    cli("run", small, "-t", subject("right"), "-o", new)
+    cli("run", small, "-t", kernel_target("right"), "-o", new)
     done = cli("compare", old, new)
     assert done.code == 2
     assert "small:padded is not the same case in both" in done.err
@@ -118,9 +118,9 @@ def test_records_of_different_cases(cli, small, subject, tmp_path):
     )
 
 
-def test_an_incomplete_record_is_compared_and_never_green(cli, small, subject, tmp_path):
+def test_an_incomplete_record_is_compared_and_never_green(cli, small, kernel_target, tmp_path):
     old, cut = tmp_path / "old.jsonl", tmp_path / "cut.jsonl"
-    cli("run", small, "-t", subject("right"), "-o", old)
+    cli("run", small, "-t", kernel_target("right"), "-o", old)
     cut.write_text("\n".join(old.read_text().splitlines()[:-3]) + "\n")
     done = cli("compare", old, cut)
     assert done.code == 3
@@ -128,12 +128,14 @@ def test_an_incomplete_record_is_compared_and_never_green(cli, small, subject, t
     assert cli("compare", old, tmp_path / "nothing.jsonl").code == 2
 
 
-def test_values_that_conform_and_differ_are_shown(cli, tmp_path, subject):
+def test_values_that_conform_and_differ_are_shown(cli, tmp_path, kernel_target):
     (tmp_path / "x.yaml").write_text(
         "cases:\n  - id: tie\n    input: {dtype: float32, shape: [1, 1, 2, 2], fill: 5}\n"
         "    attributes: {kernel_shape: [2, 2]}\n"
     )
-    done = cli("gate", tmp_path / "x.yaml", "--base", subject("right"), "--head", subject("names_the_last_tie"))
+    done = cli(
+        "gate", tmp_path / "x.yaml", "--base", kernel_target("right"), "--head", kernel_target("names_the_last_tie")
+    )
     assert done.out.rstrip().splitlines()[-1] == "REVIEW 1 conforming-but-different of 2 executions"
     assert "Indices[0, 0, 0, 0]: reference 0, got 3" in done.out
 

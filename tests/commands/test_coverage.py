@@ -35,8 +35,8 @@ def counts(groups):
     return {tuple(group["factors"]): (group["covered"], group["possible"]) for group in groups}
 
 
-def test_the_counts_of_a_tiny_corpus(cli, tiny, subject):
-    done = cli("coverage", tiny, "-t", subject("right"), "--format", "json")
+def test_the_counts_of_a_tiny_corpus(cli, tiny, kernel_target):
+    done = cli("coverage", tiny, "-t", kernel_target("right"), "--format", "json")
     assert (done.code, done.err) == (0, "")
     (document,) = done.json["documents"]
     # What the document excludes executes nothing.
@@ -63,24 +63,24 @@ def test_the_counts_of_a_tiny_corpus(cli, tiny, subject):
     assert {"channels": "many", "kernel": "even"} not in channels["uncovered"]
 
 
-def test_nothing_but_what_was_compared_counts(cli, tiny, subject, small):
-    dead = cli("coverage", small, "-t", subject("refuses_everything"), "--format", "json").json
-    alive = cli("coverage", small, "-t", subject("right"), "--format", "json").json
+def test_nothing_but_what_was_compared_counts(cli, tiny, kernel_target, small):
+    dead = cli("coverage", small, "-t", kernel_target("refuses_everything"), "--format", "json").json
+    alive = cli("coverage", small, "-t", kernel_target("right"), "--format", "json").json
     # A refusal is compared; the case whose window misses X is undefined, and that with a stride of 0 is excluded.
     assert (
         [document["cases"] for document in dead["documents"]]
         == [document["cases"] for document in alive["documents"]]
         == [4]
     )
-    alone = cli("coverage", small, "-t", subject("y_alone"), "--format", "json").json
+    alone = cli("coverage", small, "-t", kernel_target("y_alone"), "--format", "json").json
     (outputs,) = [group for group in alone["documents"][0]["bins"] if group["factors"] == ["outputs"]]
     assert outputs["uncovered"] == [{"outputs": "y-and-indices"}]
 
 
-def test_a_record_says_the_same_as_asking(cli, small, subject, tmp_path):
+def test_a_record_says_the_same_as_asking(cli, small, kernel_target, tmp_path):
     record = tmp_path / "r.jsonl"
-    cli("run", small, "-t", subject("right"), "-q", "-o", record)
-    asked = cli("coverage", small, "-t", subject("right"), "--format", "json")
+    cli("run", small, "-t", kernel_target("right"), "-q", "-o", record)
+    asked = cli("coverage", small, "-t", kernel_target("right"), "--format", "json")
     stored = cli("coverage", small, "--record", record, "--format", "json")
     assert stored.code == asked.code == 0
     assert stored.json == asked.json
@@ -92,9 +92,9 @@ def test_a_record_says_the_same_as_asking(cli, small, subject, tmp_path):
     assert "1 case has changed since the record was made and is not counted; the first is small:padded" in changed.err
 
 
-def test_records_that_cannot_be_counted(cli, small, subject, tmp_path):
+def test_records_that_cannot_be_counted(cli, small, kernel_target, tmp_path):
     record = tmp_path / "r.jsonl"
-    cli("run", small, "-t", subject("right"), "-t", subject("y_alone"), "-q", "-o", record)
+    cli("run", small, "-t", kernel_target("right"), "-t", kernel_target("y_alone"), "-q", "-o", record)
     assert len(read(record).header.targets) == 2
     several = cli("coverage", small, "--record", record)
     assert several.code == 2
@@ -103,7 +103,7 @@ def test_records_that_cannot_be_counted(cli, small, subject, tmp_path):
     assert (absent.code, "has no target 'tract'" in absent.err) == (2, True)
     lines = record.read_bytes().splitlines(keepends=True)
     record.write_bytes(b"".join(lines[:-1]))
-    cut = cli("coverage", small, "--record", record, "-t", subject("right"))
+    cut = cli("coverage", small, "--record", record, "-t", kernel_target("right"))
     assert (cut.code, "the record is incomplete: its run did not end" in cut.err) == (3, True)
     assert "onnx-22" in cut.out
     record.write_bytes(lines[0][:50])
@@ -113,17 +113,17 @@ def test_records_that_cannot_be_counted(cli, small, subject, tmp_path):
     assert (wrong.code, "cannot read the record" in wrong.err) == (2, True)
 
 
-def test_nothing_executed(cli, small, subject):
-    done = cli("coverage", small, "-t", subject("right"), "--spec", "sonnx")
+def test_nothing_executed(cli, small, kernel_target):
+    done = cli("coverage", small, "-t", kernel_target("right"), "--spec", "sonnx")
     assert done.code == 4
     assert done.out == "NOTHING COMPARED no case of sonnx was executed\n"
-    absent = cli("coverage", small, "-t", subject("absent"), "--format", "json")
+    absent = cli("coverage", small, "-t", kernel_target("absent"), "--format", "json")
     assert absent.code == absent.json["exit_code"] == 3
     assert absent.json["errors"]
 
 
-def test_narrow(cli, small, subject):
-    done = cli("coverage", small, "-t", subject("right"), COLUMNS="50")
+def test_narrow(cli, small, kernel_target):
+    done = cli("coverage", small, "-t", kernel_target("right"), COLUMNS="50")
     assert done.code == 0
     # But for the name of the target, which is a path.
     assert max(len(line) for line in done.out.splitlines()[1:]) <= 50

@@ -32,9 +32,9 @@ def test_a_case_alone_shows_what_the_reference_chooses(cli):
     assert "=[9.0]" in done.out
 
 
-def test_a_wrong_answer_is_drawn_with_both_choices(cli, small, subject):
+def test_a_wrong_answer_is_drawn_with_both_choices(cli, small, kernel_target):
     case = f"{small / 'small.yaml'}:neg-inf"
-    done = cli("explain", case, "-t", subject("keeps_the_seed"))
+    done = cli("explain", case, "-t", kernel_target("keeps_the_seed"))
     assert done.code == 0
     assert "indices: diverges  indices-sentinel, y-lowest-for-neg-inf" in done.out
     assert "=[-inf]" in done.out
@@ -42,8 +42,8 @@ def test_a_wrong_answer_is_drawn_with_both_choices(cli, small, subject):
     assert "Y: expected -inf, got -3.4028235e+38  (y-lowest-for-neg-inf)" in done.out
 
 
-def test_padding_is_shown_as_outside(cli, small, subject):
-    done = cli("explain", f"{small / 'small.yaml'}:padded", "-t", subject("pads_with_zero"), "--color", "never")
+def test_padding_is_shown_as_outside(cli, small, kernel_target):
+    done = cli("explain", f"{small / 'small.yaml'}:padded", "-t", kernel_target("pads_with_zero"), "--color", "never")
     assert done.code == 0
     assert "[~]" in done.out
     assert "y-pad-value-leak" in done.out
@@ -72,7 +72,7 @@ def test_a_target_that_cannot_be_started_is_exit_code_3(cli):
     assert done.code == 3
 
 
-def test_colour_where_it_is_wanted(cli, small, subject):
-    arguments = ["explain", f"{small / 'small.yaml'}:neg-inf", "-t", subject("keeps_the_seed")]
+def test_colour_where_it_is_wanted(cli, small, kernel_target):
+    arguments = ["explain", f"{small / 'small.yaml'}:neg-inf", "-t", kernel_target("keeps_the_seed")]
     assert "\x1b[" in cli(*arguments, "--color", "always").out
     assert "\x1b[" not in cli(*arguments).out

@@ -19,14 +19,14 @@ def fuzz(cli, folder, *arguments):
     return cli("fuzz", "-o", folder, "--max-cases", "300", *arguments)
 
 
-def test_a_kernel_that_keeps_the_seed_is_found_out_and_made_small(cli, subject, tmp_path):
-    done = fuzz(cli, tmp_path / "found", "-t", subject("keeps_the_seed"))
+def test_a_kernel_that_keeps_the_seed_is_found_out_and_made_small(cli, kernel_target, tmp_path):
+    done = fuzz(cli, tmp_path / "found", "-t", kernel_target("keeps_the_seed"))
     assert done.code == 1, done.err
     cases = {case.id.partition(":")[2]: case for case in collect([tmp_path / "found"]).cases}
     assert {"indices-sentinel+y-lowest-for-neg-inf-indices", "y-lowest-for-neg-inf-y-only"} <= set(cases)
     assert cases["y-lowest-for-neg-inf-y-only"].X.size == 1
     # They are ordinary cases, and show what they say.
-    run = cli("run", tmp_path / "found", "-t", subject("keeps_the_seed"), "--format", "json").json
+    run = cli("run", tmp_path / "found", "-t", kernel_target("keeps_the_seed"), "--format", "json").json
     kinds = {result["case"].partition(":")[2]: result["kinds"] for result in run["results"] if result["kinds"]}
     assert kinds["y-lowest-for-neg-inf-y-only"] == ["y-lowest-for-neg-inf"]
     about = yaml.safe_load(next(iter(found(tmp_path / "found").values())))["about"]
@@ -34,26 +34,26 @@ def test_a_kernel_that_keeps_the_seed_is_found_out_and_made_small(cli, subject, 
         assert words in about
 
 
-def test_the_same_seed_finds_the_same(cli, subject, tmp_path):
+def test_the_same_seed_finds_the_same(cli, kernel_target, tmp_path):
     for folder in ("a", "b"):
-        assert fuzz(cli, tmp_path / folder, "-t", subject("keeps_the_seed"), "--seed", "5").code == 1
+        assert fuzz(cli, tmp_path / folder, "-t", kernel_target("keeps_the_seed"), "--seed", "5").code == 1
     assert found(tmp_path / "a") == found(tmp_path / "b")
 
 
-def test_what_was_found_before_is_not_new(cli, subject, tmp_path):
-    arguments = (tmp_path / "found", "-t", subject("keeps_the_seed"))
+def test_what_was_found_before_is_not_new(cli, kernel_target, tmp_path):
+    arguments = (tmp_path / "found", "-t", kernel_target("keeps_the_seed"))
     assert fuzz(cli, *arguments).code == 1
     before = found(tmp_path / "found")
     again = fuzz(cli, *arguments)
     assert (again.code, found(tmp_path / "found")) == (0, before)
     assert "nothing new in 300 cases" in again.out
     # What another kernel shows is new, beside it.
-    assert fuzz(cli, tmp_path / "found", "-t", subject("pads_with_zero")).code == 1
+    assert fuzz(cli, tmp_path / "found", "-t", kernel_target("pads_with_zero")).code == 1
     assert len(found(tmp_path / "found")) > len(before)
 
 
-def test_what_is_known_of_the_target_with_the_same_kinds_is_not_new(cli, subject, tmp_path):
-    target = ("-t", subject("counts_in_the_plane"))
+def test_what_is_known_of_the_target_with_the_same_kinds_is_not_new(cli, kernel_target, tmp_path):
+    target = ("-t", kernel_target("counts_in_the_plane"))
     assert fuzz(cli, tmp_path / "found", *target).code == 1
     run = cli("run", tmp_path / "found", *target, "--format", "json").json
     shown = {(result["variant"], tuple(result["kinds"])) for result in run["results"] if result["kinds"]}
@@ -76,36 +76,36 @@ def test_what_is_known_of_the_target_with_the_same_kinds_is_not_new(cli, subject
 
 
 @pytest.mark.parametrize("spec", ["onnx-22", "openvino-14"])
-def test_nothing_is_found_in_a_kernel_that_is_right(spec, cli, subject, tmp_path):
-    done = fuzz(cli, tmp_path / "found", "-t", subject("right"), "--spec", spec)
+def test_nothing_is_found_in_a_kernel_that_is_right(spec, cli, kernel_target, tmp_path):
+    done = fuzz(cli, tmp_path / "found", "-t", kernel_target("right"), "--spec", spec)
     assert (done.code, done.err) == (0, "")
     assert "0 of 300 cases diverge" in done.out
     assert not (tmp_path / "found").exists()
 
 
-def test_graphs_that_must_be_refused(cli, subject, tmp_path):
+def test_graphs_that_must_be_refused(cli, kernel_target, tmp_path):
     done = cli(
         "fuzz", "--invalid", "-o", tmp_path / "found", "--max-cases", "60",
-        "-t", subject("accepts_everything"), "-t", subject("right"),
+        "-t", kernel_target("accepts_everything"), "-t", kernel_target("right"),
     )  # fmt: skip
     assert done.code == 1
     assert "accepts-invalid on python" in done.out
-    assert "subjects.py:right: 0 of 60 cases diverge" in done.out
+    assert "kernels.py:right: 0 of 60 cases diverge" in done.out
     assert {case.id.partition(":")[2] for case in collect([tmp_path / "found"]).cases} == {
         "accepts-invalid-indices", "accepts-invalid-y-only",
     }  # fmt: skip
 
 
-def test_a_target_that_always_dies_is_given_up(cli, subject, tmp_path):
-    done = fuzz(cli, tmp_path / "found", "-t", subject("dies_always"))
+def test_a_target_that_always_dies_is_given_up(cli, kernel_target, tmp_path):
+    done = fuzz(cli, tmp_path / "found", "-t", kernel_target("dies_always"))
     assert done.code == 3
     assert "was given up after" in done.err
     # What was found until then is there.
     assert any("crash" in name for name in found(tmp_path / "found"))
 
 
-def test_an_interrupted_search_says_what_it_found(begun, subject, tmp_path):
-    process = begun("fuzz", "-t", subject("keeps_the_seed"), "--max-time", "100", "-o", tmp_path / "found")
+def test_an_interrupted_search_says_what_it_found(begun, kernel_target, tmp_path):
+    process = begun("fuzz", "-t", kernel_target("keeps_the_seed"), "--max-time", "100", "-o", tmp_path / "found")
     deadline = time.monotonic() + 60
     while not (tmp_path / "found").exists() and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -41,12 +41,12 @@ def test_the_samples(cli, tmp_path):
 
 
 @pytest.mark.parametrize("folder", ["samples", "models", "models/test_a", "models/test_a/model.onnx"])
-def test_folders_are_run_as_they_are(cli, tmp_path, subject, folder):
+def test_folders_are_run_as_they_are(cli, tmp_path, kernel_target, folder):
     shutil.copytree(SAMPLES, tmp_path / "samples")
     stored(tmp_path / "models/test_a", model(outputs=("y", "z")), (X, Y, INDICES))
     assert cli("lint", tmp_path / folder).code == 0
     assert cli("run", tmp_path / folder).code == 0
-    wrong = cli("run", tmp_path / folder, "-t", subject("refuses_everything"))
+    wrong = cli("run", tmp_path / folder, "-t", kernel_target("refuses_everything"))
     assert wrong.code == 1
     (command,) = [line for line in wrong.out.splitlines() if line.startswith("Next: maxpool-check explain ")]
     # The printed command works as it stands.

@@ -4,20 +4,20 @@ import pytest
 
 
 @pytest.fixture
-def record(cli, small, subject, tmp_path):
+def record(cli, small, kernel_target, tmp_path):
     path = tmp_path / "record.jsonl"
-    cli("run", small, "-t", subject("keeps_the_seed"), "-o", path, "-q")
+    cli("run", small, "-t", kernel_target("keeps_the_seed"), "-o", path, "-q")
     return path
 
 
-def test_what_is_added_makes_the_run_as_expected(cli, small, subject, record):
+def test_what_is_added_makes_the_run_as_expected(cli, small, kernel_target, record):
     added = cli("known", "add", record, "--reason", 'It keeps "its" seed: always # yes.')
     assert added.code == 0, added.err
     assert "python-indices-sentinel-y-lowest-for-neg-inf: indices-sentinel, y-lowest-for-neg-inf of 1 case" in added.out
     text = (small / "known-divergences.yaml").read_text()
     assert "small:neg-inf" in text
     assert "variants: [indices, y-only]" in text
-    again = cli("run", small, "-t", subject("keeps_the_seed"))
+    again = cli("run", small, "-t", kernel_target("keeps_the_seed"))
     assert again.code == 0, again.out
     assert "no unexpected divergences" in cli("known", "add", record, "--reason", "x").out
     assert (small / "known-divergences.yaml").read_text() == text

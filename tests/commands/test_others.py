@@ -130,13 +130,13 @@ def test_a_case_that_is_not_there(cli, arguments, words):
     assert words in done.err
 
 
-def test_targets(cli, subject):
+def test_targets(cli, kernel_target):
     known = cli("targets")
     assert known.code == 0
     assert "openvino                 OpenVINO itself, ?opset=1, 8 or 14 (not installed: pip install" in known.out
     assert "command:PROGRAM ARG...   a program that speaks the protocol" in known.out
     assert "provider CPUExecutionProvider" in known.out
-    done = cli("targets", "onnxruntime", subject("right"), subject("absent"))
+    done = cli("targets", "onnxruntime", kernel_target("right"), kernel_target("absent"))
     assert done.code == 3
     assert "provider CPUExecutionProvider" in done.out
     assert "does not start" in done.out
@@ -144,7 +144,7 @@ def test_targets(cli, subject):
     assert checked["targets"][0]["starts"]
     assert checked["targets"][0]["newest_opset"] >= 22
     assert checked["targets"][0]["executes"]
-    wrong = cli("targets", "--check", subject("refuses_everything"))
+    wrong = cli("targets", "--check", kernel_target("refuses_everything"))
     assert wrong.code == 3
     assert "does not execute the smallest case: refuses: NotImplementedError: not today" in wrong.out
 

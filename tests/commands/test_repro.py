@@ -9,7 +9,7 @@ import pytest
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.reproducing.script import MOST_LINES
-from tests.conftest import SUBJECTS
+from tests.conftest import KERNELS
 
 network = pytest.mark.network
 
@@ -138,22 +138,22 @@ def backend(folder, tmp_path, *, passes):
         ("right", "small:empty", None),
     ],
 )
-def test_kernels_that_are_wrong_in_one_way(kernel, case, words, cli, small, subject, tmp_path):
+def test_kernels_that_are_wrong_in_one_way(kernel, case, words, cli, small, kernel_target, tmp_path):
     folder = tmp_path / "r"
-    done = cli("repro", case, "-t", subject(kernel), "-p", small, "-o", folder, "--timeout", "2")
+    done = cli("repro", case, "-t", kernel_target(kernel), "-p", small, "-o", folder, "--timeout", "2")
     if words is None:
         assert (done.code, folder.exists()) == (1, False)
         assert "not reproduced" in done.out
         return
     assert done.code == 0, done.out + done.err
     assert words in done.out
-    assert names(folder) == FILES | {"subjects.py"}
+    assert names(folder) == FILES | {"kernels.py"}
     assert lines(folder) <= MOST_LINES
     again = run_script(folder)
     assert again.returncode == 1
     # The kernel, put right, is found to be: the script asks the file beside it.
-    source = (folder / "subjects.py").read_text()
-    (folder / "subjects.py").write_text(f"{source}\n\n{kernel} = right\n")
+    source = (folder / "kernels.py").read_text()
+    (folder / "kernels.py").write_text(f"{source}\n\n{kernel} = right\n")
     assert run_script(folder).returncode == 0
     assert run_script(folder, sys.executable, "-S").returncode == 125
     (shrunk,) = collect([folder / "case.yaml"]).cases
@@ -161,24 +161,24 @@ def test_kernels_that_are_wrong_in_one_way(kernel, case, words, cli, small, subj
     assert shrunk.X.size <= whole.X.size
 
 
-def test_a_runtime_that_cannot_be_imported(cli, tmp_path, small, subject):
+def test_a_runtime_that_cannot_be_imported(cli, tmp_path, small, kernel_target):
     folder = tmp_path / "r"
-    assert cli("repro", "small:neg-inf", "-t", subject("keeps_the_seed"), "-p", small, "-o", folder).code == 0
+    assert cli("repro", "small:neg-inf", "-t", kernel_target("keeps_the_seed"), "-p", small, "-o", folder).code == 0
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken/numpy.py").write_text("raise ImportError('no numpy here')\n")
     done = run_script(folder, PYTHONPATH=str(tmp_path / "broken"))
     assert (done.returncode, done.stdout) == (125, "cannot be run: no numpy here\n")
 
 
-def test_a_folder_of_somebody_else_is_left_alone(cli, small, subject, tmp_path):
-    arguments = ["repro", "small:neg-inf", "-t", subject("keeps_the_seed"), "-p", small, "-o"]
+def test_a_folder_of_somebody_else_is_left_alone(cli, small, kernel_target, tmp_path):
+    arguments = ["repro", "small:neg-inf", "-t", kernel_target("keeps_the_seed"), "-p", small, "-o"]
     folder = tmp_path / "r"
     folder.mkdir()
     assert cli(*arguments, folder).code == 0, "an empty one is taken"
     (folder / "__pycache__").mkdir()
     before = (folder / "repro.py").read_bytes()
     assert cli(*arguments, folder).code == 0, "its own is written again"
-    assert names(folder) == FILES | {"subjects.py"}
+    assert names(folder) == FILES | {"kernels.py"}
     assert (folder / "repro.py").read_bytes() == before
     (folder / "notes.txt").write_text("mine")
     refused = cli(*arguments, folder)
@@ -205,8 +205,8 @@ def test_a_script_that_does_not_show_it_writes_nothing(cli, small, tmp_path):
     assert (names(tmp_path / "out"), names(folder)) == ({"r"}, set())
 
 
-def test_without_shrinking_the_case_is_what_it_was(cli, small, subject, tmp_path):
-    arguments = ["-t", subject("keeps_the_seed"), "-p", small, "-o", tmp_path / "r", "--no-shrink"]
+def test_without_shrinking_the_case_is_what_it_was(cli, small, kernel_target, tmp_path):
+    arguments = ["-t", kernel_target("keeps_the_seed"), "-p", small, "-o", tmp_path / "r", "--no-shrink"]
     assert cli("repro", "small:neg-inf", *arguments, "--variant", "y-only").code == 0
     (written,) = collect([tmp_path / "r/case.yaml"]).cases
     (case,) = [one for one in collect([small]).cases if one.id == "small:neg-inf"]
@@ -218,7 +218,7 @@ def test_without_shrinking_the_case_is_what_it_was(cli, small, subject, tmp_path
     [
         (["-t", "torch"], "no reproduction can be written for torch; it can for onnxruntime,"),
         (["-t", "command:cat"], "no reproduction can be written for command:cat"),
-        (["-t", f"python:{SUBJECTS}:right", "--variant", "twice"], "is not asked 'twice', but indices, y-only"),
+        (["-t", f"python:{KERNELS}:right", "--variant", "twice"], "is not asked 'twice', but indices, y-only"),
         (["-t", "nope"], "unknown runtime 'nope'"),
     ],
 )

@@ -13,15 +13,15 @@ import pytest
 from tests.conftest import ROOT, environment, eventually, living
 
 
-def test_as_expected(cli, small, subject):
-    done = cli("run", small, "-t", subject("right"))
+def test_as_expected(cli, small, kernel_target):
+    done = cli("run", small, "-t", kernel_target("right"))
     assert done.code == 0
     assert "AS EXPECTED" in done.out
     assert done.err == ""
 
 
-def test_a_divergence_in_the_terminal(cli, small, subject):
-    done = cli("run", small, "-t", subject("keeps_the_seed"))
+def test_a_divergence_in_the_terminal(cli, small, kernel_target):
+    done = cli("run", small, "-t", kernel_target("keeps_the_seed"))
     assert done.code == 1
     for words in (
         "NEW  indices-sentinel, y-lowest-for-neg-inf  1 case",
@@ -35,8 +35,8 @@ def test_a_divergence_in_the_terminal(cli, small, subject):
         assert words in done.out, done.out
 
 
-def test_json_is_one_document_with_everything_a_script_needs(cli, small, subject):
-    done = cli("run", small, "-t", subject("keeps_the_seed"), "--format", "json")
+def test_json_is_one_document_with_everything_a_script_needs(cli, small, kernel_target):
+    done = cli("run", small, "-t", kernel_target("keeps_the_seed"), "--format", "json")
     document = done.json
     assert done.code == document["exit_code"] == 1
     assert document["schema"] == "maxpool-check/run/1"
@@ -74,9 +74,9 @@ def test_json_is_one_document_also_on_failure(cli, small, tmp_path, arguments):
     assert done.err
 
 
-def test_a_broken_file_is_told_on_stderr_with_its_place_and_nothing_is_run(cli, small, subject, tmp_path):
+def test_a_broken_file_is_told_on_stderr_with_its_place_and_nothing_is_run(cli, small, kernel_target, tmp_path):
     (small / "broken.yaml").write_text("cases:\n  - id: a\n    input: {dtype: int9}\n")
-    done = cli("run", small, "-t", subject("right"), "-o", tmp_path / "record.jsonl")
+    done = cli("run", small, "-t", kernel_target("right"), "-o", tmp_path / "record.jsonl")
     assert (done.code, done.out) == (2, "")
     assert f"{small}/broken.yaml:3:20: expected one of float16" in done.err
     assert "nothing was run" in done.err
@@ -84,11 +84,11 @@ def test_a_broken_file_is_told_on_stderr_with_its_place_and_nothing_is_run(cli, 
     assert not (tmp_path / "record.jsonl").exists()
 
 
-def test_a_case_that_contradicts_the_reference_is_a_bad_file(cli, small, subject):
+def test_a_case_that_contradicts_the_reference_is_a_bad_file(cli, small, kernel_target):
     (small / "wrong.yaml").write_text(
         "cases:\n  - id: a\n    input: {dtype: int8, data: [[[1, 2]]]}\n    attributes: {kernel_shape: [2]}\n    expect: {Y: [[[1]]]}\n"
     )
-    done = cli("run", small, "-t", subject("right"))
+    done = cli("run", small, "-t", kernel_target("right"))
     assert done.code == 2
     assert "wrong.yaml:2:5: wrong:a Y[0, 0, 0] is printed as 1, the reference has 2" in done.err
 
@@ -115,8 +115,12 @@ def test_a_case_that_contradicts_the_reference_is_a_bad_file(cli, small, subject
         (["-t", "{right}", "-o", "/dev/full"], 3),
     ],
 )
-def test_exit_codes(cli, small, subject, arguments, code):
-    names = {"right": subject("right"), "seed": subject("keeps_the_seed"), "absent": subject("absent")}
+def test_exit_codes(cli, small, kernel_target, arguments, code):
+    names = {
+        "right": kernel_target("right"),
+        "seed": kernel_target("keeps_the_seed"),
+        "absent": kernel_target("absent"),
+    }
     done = cli("run", small, *[argument.format(**names) for argument in arguments])
     assert done.code == code, done.out + done.err
 
@@ -131,32 +135,32 @@ known:
 """
 
 
-def test_known_divergences_beside_the_cases(cli, small, subject):
+def test_known_divergences_beside_the_cases(cli, small, kernel_target):
     (small / "known-divergences.yaml").write_text(KNOWN)
-    seed = subject("keeps_the_seed")
+    seed = kernel_target("keeps_the_seed")
     expected = cli("run", small, "-t", seed)
     assert expected.code == 0
     assert "Known divergences" in expected.out
     assert "seed" in expected.out
     assert cli("run", small, "-t", seed, "--no-known").code == 1
-    repaired = cli("run", small, "-t", subject("right"))
+    repaired = cli("run", small, "-t", kernel_target("right"))
     assert repaired.code == 1
     assert "STALE" in repaired.out
     results = cli("run", small, "-t", seed, "--format", "json").json["results"]
     assert {(r["known"], r["unexpected"]) for r in results if r["kinds"]} == {("seed", False)}
 
 
-def test_known_divergences_of_another_file(cli, small, subject, tmp_path):
+def test_known_divergences_of_another_file(cli, small, kernel_target, tmp_path):
     other = tmp_path / "other.yaml"
     other.write_text(KNOWN)
-    assert cli("run", small, "-t", subject("keeps_the_seed"), "--known", other).code == 0
+    assert cli("run", small, "-t", kernel_target("keeps_the_seed"), "--known", other).code == 0
 
 
-def test_reports_and_the_record_are_written(cli, small, subject, tmp_path):
+def test_reports_and_the_record_are_written(cli, small, kernel_target, tmp_path):
     names = {kind: tmp_path / "made" / f"report.{kind}" for kind in ("text", "markdown", "json")}
     reports = [part for kind, path in names.items() for part in ("--report", f"{kind}={path}")]
     record = tmp_path / "made/record.jsonl"
-    done = cli("run", small, "-t", subject("keeps_the_seed"), *reports, "-o", record)
+    done = cli("run", small, "-t", kernel_target("keeps_the_seed"), *reports, "-o", record)
     assert done.code == 1
     assert json.loads(names["json"].read_text())["exit_code"] == 1
     assert names["markdown"].read_text().startswith("# MaxPool on python:")
@@ -167,9 +171,9 @@ def test_reports_and_the_record_are_written(cli, small, subject, tmp_path):
     assert (again.code, again.out) == (0, names["markdown"].read_text())
 
 
-def test_selection_by_tag_and_glob(cli, small, subject):
+def test_selection_by_tag_and_glob(cli, small, kernel_target):
     def cases(*selected):
-        done = cli("run", small, "-t", subject("right"), "--format", "json", *selected)
+        done = cli("run", small, "-t", kernel_target("right"), "--format", "json", *selected)
         return [result["case"] for result in done.json["results"][::2]]
 
     assert cases("-k", "tag:neg-inf") == ["small:neg-inf"]
@@ -180,29 +184,29 @@ def test_selection_by_tag_and_glob(cli, small, subject):
 @pytest.mark.parametrize(
     ("variables", "colored"), [({}, False), ({"FORCE_COLOR": "1"}, True), ({"NO_COLOR": "1"}, False)]
 )
-def test_colour_is_for_terminals_and_those_who_ask(cli, small, subject, variables, colored):
-    done = cli("run", small, "-t", subject("right"), **variables)
+def test_colour_is_for_terminals_and_those_who_ask(cli, small, kernel_target, variables, colored):
+    done = cli("run", small, "-t", kernel_target("right"), **variables)
     assert ("\x1b[" in done.out) is colored
-    assert "\x1b[" not in cli("run", small, "-t", subject("right"), "--color", "never", **variables).out
-    assert "\x1b[" in cli("run", small, "-t", subject("right"), "--color", "always", **variables).out
+    assert "\x1b[" not in cli("run", small, "-t", kernel_target("right"), "--color", "never", **variables).out
+    assert "\x1b[" in cli("run", small, "-t", kernel_target("right"), "--color", "always", **variables).out
 
 
 @pytest.mark.parametrize("width", [40, 60, 200])
-def test_prose_and_tables_fit_the_width(cli, small, subject, width):
-    done = cli("run", small, "-t", "onnxruntime", "-t", subject("keeps_the_seed"), COLUMNS=str(width))
+def test_prose_and_tables_fit_the_width(cli, small, kernel_target, width):
+    done = cli("run", small, "-t", "onnxruntime", "-t", kernel_target("keeps_the_seed"), COLUMNS=str(width))
     table = done.out[done.out.index("target ") :].splitlines()[:3]
     assert max(map(len, table)) <= width
 
 
-def test_quiet_prints_nothing_but_the_exit_code(cli, small, subject):
-    done = cli("run", small, "-t", subject("keeps_the_seed"), "-q")
+def test_quiet_prints_nothing_but_the_exit_code(cli, small, kernel_target):
+    done = cli("run", small, "-t", kernel_target("keeps_the_seed"), "-q")
     assert (done.code, done.out, done.err) == (1, "", "")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_leaves_a_record_without_a_footer_and_no_worker(begun, small, subject, tmp_path, number):
+def test_ctrl_c_leaves_a_record_without_a_footer_and_no_worker(begun, small, kernel_target, tmp_path, number):
     path = tmp_path / "record.jsonl"
-    arguments = ["run", small, "-t", subject("hangs"), "-o", path, "--timeout", "60"]
+    arguments = ["run", small, "-t", kernel_target("hangs"), "-o", path, "--timeout", "60"]
     process = begun(*arguments)
     deadline = time.monotonic() + 60
     while not (path.exists() and path.read_text().count("\n") >= 5) and time.monotonic() < deadline:
@@ -225,10 +229,10 @@ def test_ctrl_c_leaves_a_record_without_a_footer_and_no_worker(begun, small, sub
     assert "INCOMPLETE" in report.stdout
 
 
-def test_a_progress_bar_on_a_terminal_only(small, subject):
+def test_a_progress_bar_on_a_terminal_only(small, kernel_target):
     leader, follower = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "maxpool_check", "run", str(small), "-t", subject("right")],
+        [sys.executable, "-m", "maxpool_check", "run", str(small), "-t", kernel_target("right")],
         stdout=subprocess.DEVNULL, stderr=follower, cwd=ROOT, env=environment(TERM="xterm"),
     )  # fmt: skip
     assert process.wait(60) == 0
@@ -244,8 +248,8 @@ def test_a_progress_bar_on_a_terminal_only(small, subject):
     assert b"6/6" in shown
 
 
-def test_a_reader_who_leaves_early_is_no_error(small, subject):
-    command = f"{sys.executable} -m maxpool_check run {small} -t {subject('keeps_the_seed')} -v | head -n 1"
+def test_a_reader_who_leaves_early_is_no_error(small, kernel_target):
+    command = f"{sys.executable} -m maxpool_check run {small} -t {kernel_target('keeps_the_seed')} -v | head -n 1"
     done = subprocess.run(
         ["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, env=environment(), check=False
     )
@@ -258,10 +262,10 @@ def test_a_reader_who_leaves_early_is_no_error(small, subject):
     assert done.returncode == 141
 
 
-def test_ctrl_c_before_anything_is_asked_leaves_what_was_there(begun, small, tmp_path, subject):
+def test_ctrl_c_before_anything_is_asked_leaves_what_was_there(begun, small, tmp_path, kernel_target):
     path = tmp_path / "record.jsonl"
     path.write_text("what was there")
-    target = subject("slow_to_start")
+    target = kernel_target("slow_to_start")
     process = begun("run", small, "-t", target, "-o", path, "--format", "json", SLOW_TO_START="1")
     time.sleep(3)
     children = {pid for pid, parent, _ in living() if parent == process.pid}
@@ -274,19 +278,21 @@ def test_ctrl_c_before_anything_is_asked_leaves_what_was_there(begun, small, tmp
     assert path.read_text() == "what was there"
 
 
-def test_two_files_of_known_divergences_with_the_same_id(cli, small, subject, tmp_path):
+def test_two_files_of_known_divergences_with_the_same_id(cli, small, kernel_target, tmp_path):
     for name in ("a", "b"):
         (tmp_path / f"{name}.yaml").write_text(KNOWN)
-    done = cli("run", small, "-t", subject("right"), "--known", tmp_path / "a.yaml", "--known", tmp_path / "b.yaml")
+    done = cli(
+        "run", small, "-t", kernel_target("right"), "--known", tmp_path / "a.yaml", "--known", tmp_path / "b.yaml"
+    )
     assert done.code == 2
     assert "the id 'seed' is also used in" in done.err
 
 
-def test_exit_zero_hides_the_code_and_not_what_it_came_to(cli, small, subject, tmp_path):
+def test_exit_zero_hides_the_code_and_not_what_it_came_to(cli, small, kernel_target, tmp_path):
     report = tmp_path / "r.md"
-    done = cli("run", small, "-t", subject("keeps_the_seed"), "--exit-zero", "--report", f"markdown={report}")
+    done = cli("run", small, "-t", kernel_target("keeps_the_seed"), "--exit-zero", "--report", f"markdown={report}")
     assert done.code == 0
     assert "UNEXPECTED" in done.out
     assert "**2 unexpected results in 1 case.**" in report.read_text()
-    as_json = cli("run", small, "-t", subject("keeps_the_seed"), "--exit-zero", "--format", "json")
+    as_json = cli("run", small, "-t", kernel_target("keeps_the_seed"), "--exit-zero", "--format", "json")
     assert as_json.code == as_json.json["exit_code"] == 0

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from maxpool_check.commands.seeds import remaining
-from tests.conftest import SUBJECTS, eventually, living
+from tests.conftest import KERNELS, eventually, living
 
 CASES = 12
 
@@ -34,8 +34,8 @@ def below(process):
     return own | children(*own)
 
 
-def test_a_range_is_its_seeds_one_after_the_other_for_any_number_of_processes(cli, subject, tmp_path):
-    target = ("-t", subject("keeps_the_seed"), "-t", subject("pads_with_zero"))
+def test_a_range_is_its_seeds_one_after_the_other_for_any_number_of_processes(cli, kernel_target, tmp_path):
+    target = ("-t", kernel_target("keeps_the_seed"), "-t", kernel_target("pads_with_zero"))
     together = {}
     for seed in range(3):
         done = fuzz(cli, tmp_path / f"seed-{seed}", *target, "--seed", seed)
@@ -64,11 +64,11 @@ def test_the_installed_runtime_in_two_processes(cli, tmp_path):
     assert one[2] == 1
 
 
-def test_a_cluster_finds_and_generates_the_same(cli, subject, tmp_path, cluster):
+def test_a_cluster_finds_and_generates_the_same(cli, kernel_target, tmp_path, cluster):
     dask = ("--dask", cluster.scheduler_address)
     pids = [worker.pid for worker in cluster.workers.values()]
     for here, there in (("3..4", "3..4"), ("3", "3..3")):
-        target = ("-t", subject("keeps_the_seed"), "--seed")
+        target = ("-t", kernel_target("keeps_the_seed"), "--seed")
         folders = tmp_path / f"here-{here}", tmp_path / f"there-{there}"
         assert shown(fuzz(cli, folders[0], *target, here), folders[0]) == shown(
             fuzz(cli, folders[1], *target, there, *dask), folders[1]
@@ -84,8 +84,8 @@ def test_a_cluster_finds_and_generates_the_same(cli, subject, tmp_path, cluster)
     assert len(found(tmp_path / "g0")) == 3
 
 
-def test_what_was_found_before_is_new_from_no_seed(cli, subject, tmp_path):
-    arguments = (tmp_path / "found", "-t", subject("keeps_the_seed"), "--seed", "0..1", "-j", "2")
+def test_what_was_found_before_is_new_from_no_seed(cli, kernel_target, tmp_path):
+    arguments = (tmp_path / "found", "-t", kernel_target("keeps_the_seed"), "--seed", "0..1", "-j", "2")
     assert fuzz(cli, *arguments).code == 1
     before = found(tmp_path / "found")
     again = fuzz(cli, *arguments)
@@ -93,26 +93,26 @@ def test_what_was_found_before_is_new_from_no_seed(cli, subject, tmp_path):
     assert f"nothing new in {2 * CASES} cases of onnx-22, seeds 0..1" in again.out
 
 
-def test_a_target_that_cannot_be_started_is_told_once(cli, subject, tmp_path):
-    done = fuzz(cli, tmp_path / "found", "-t", subject("absent"), "--seed", "0..9", "-j", "2")
+def test_a_target_that_cannot_be_started_is_told_once(cli, kernel_target, tmp_path):
+    done = fuzz(cli, tmp_path / "found", "-t", kernel_target("absent"), "--seed", "0..9", "-j", "2")
     assert done.code == 3
     assert done.err.count("no attribute 'absent'") == 1
     assert "not searched to the end: seeds 0..9" in done.err
     assert done.out == "INCOMPLETE nothing new in 0 cases of onnx-22, seeds 0..9\n"
 
 
-def test_each_seed_says_that_it_gave_a_target_up(cli, subject, tmp_path):
-    done = fuzz(cli, tmp_path / "found", "-t", subject("dies_always"), "--seed", "0..1", "-j", "2")
+def test_each_seed_says_that_it_gave_a_target_up(cli, kernel_target, tmp_path):
+    done = fuzz(cli, tmp_path / "found", "-t", kernel_target("dies_always"), "--seed", "0..1", "-j", "2")
     assert done.code == 3
     for seed in (0, 1):
-        assert f"error: seed {seed}: {subject('dies_always')} was given up after" in done.err
+        assert f"error: seed {seed}: {kernel_target('dies_always')} was given up after" in done.err
     assert any("crash" in name for name in found(tmp_path / "found"))
     assert done.out.splitlines()[-1].startswith("INCOMPLETE ")
 
 
-def test_a_process_that_is_lost_is_an_error_that_names_the_seeds(begun, subject, tmp_path):
+def test_a_process_that_is_lost_is_an_error_that_names_the_seeds(begun, kernel_target, tmp_path):
     process = begun(
-        "fuzz", "-t", subject("keeps_the_seed"), "--max-cases", "20", "--seed", "0..9999", "-j", "2",
+        "fuzz", "-t", kernel_target("keeps_the_seed"), "--max-cases", "20", "--seed", "0..9999", "-j", "2",
         "-o", tmp_path / "found",
     )  # fmt: skip
     assert eventually((tmp_path / "found").exists, 120)
@@ -140,8 +140,8 @@ def test_a_process_that_is_lost_ends_the_generating_and_names_the_seeds(begun, t
 
 HANGING = """
 import sys, time
-sys.path.insert(0, {subjects!r})
-import subjects
+sys.path.insert(0, {kernels!r})
+import kernels
 
 asked = 0
 
@@ -151,13 +151,13 @@ def kernel(X, attributes):
     if asked == 400:
         open({folder!r} + "/" + str(time.time_ns()), "w").close()
         time.sleep(600)
-    return subjects.keeps_the_seed(X, attributes)
+    return kernels.keeps_the_seed(X, attributes)
 """
 
 
 def test_ctrl_c_ends_every_process_and_says_what_was_found(begun, tmp_path):
     (tmp_path / "hanging").mkdir()
-    (tmp_path / "kernel.py").write_text(HANGING.format(subjects=str(SUBJECTS.parent), folder=str(tmp_path / "hanging")))
+    (tmp_path / "kernel.py").write_text(HANGING.format(kernels=str(KERNELS.parent), folder=str(tmp_path / "hanging")))
     process = begun(
         "fuzz", "-t", f"python:{tmp_path / 'kernel.py'}:kernel", "--seed", "0..5", "-j", "2", "--timeout", "300",
         "-o", tmp_path / "found",
@@ -175,9 +175,9 @@ def test_ctrl_c_ends_every_process_and_says_what_was_found(begun, tmp_path):
     assert eventually(lambda: not started & {pid for pid, _, _ in living()})
 
 
-def test_the_processes_end_with_the_command_that_started_them(begun, subject, tmp_path):
+def test_the_processes_end_with_the_command_that_started_them(begun, kernel_target, tmp_path):
     process = begun(
-        "fuzz", "-t", subject("right"), "--seed", "0..9", "-j", "2", "--max-time", "300", "-o", tmp_path / "found"
+        "fuzz", "-t", kernel_target("right"), "--seed", "0..9", "-j", "2", "--max-time", "300", "-o", tmp_path / "found"
     )
     assert eventually(lambda: len(below(process)) >= 4, 60)
     started = below(process)
@@ -212,8 +212,8 @@ USAGE = [
 
 
 @pytest.mark.parametrize(("arguments", "words"), USAGE)
-def test_wrong_options_of_fuzz(cli, subject, tmp_path, arguments, words):
-    done = fuzz(cli, tmp_path / "found", "-t", subject("right"), *arguments)
+def test_wrong_options_of_fuzz(cli, kernel_target, tmp_path, arguments, words):
+    done = fuzz(cli, tmp_path / "found", "-t", kernel_target("right"), *arguments)
     assert done.code == 2
     assert words in done.err
 

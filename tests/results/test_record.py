@@ -12,20 +12,20 @@ from maxpool_check.results.storage import BadRecord, Recorder, read, record_of, 
 
 
 @pytest.fixture
-def path(cli, small, subject, tmp_path):
+def path(cli, small, kernel_target, tmp_path):
     path = tmp_path / "record.jsonl"
-    cli("run", small, "-t", subject("keeps_the_seed"), "-o", path, "-q")
+    cli("run", small, "-t", kernel_target("keeps_the_seed"), "-o", path, "-q")
     return path
 
 
-def test_a_record_is_a_header_executions_and_a_footer(path, subject):
+def test_a_record_is_a_header_executions_and_a_footer(path, kernel_target):
     record = read(path)
     assert [line["type"] for line in map(json.loads, path.read_text().splitlines())] == [
         "header", *["execution"] * 12, "footer",
     ]  # fmt: skip
     header = record.header
     assert header.schema == "maxpool-check/record/1"
-    assert [target.name for target in header.targets] == [subject("keeps_the_seed")]
+    assert [target.name for target in header.targets] == [kernel_target("keeps_the_seed")]
     assert header.profile == {"onnx-22": header.profile["onnx-22"]}
     assert header.profile["onnx-22"]["nan"] == "unspecified"
     assert (header.cases, len(header.cases_sha256), header.known_sha256) == (6, 64, None)

@@ -33,11 +33,11 @@ cases:
 
 
 @pytest.fixture
-def execute(tmp_path, subject):
+def execute(tmp_path, kernel_target):
     (tmp_path / "small.yaml").write_text(CORPUS)
 
     def run(name, variants):
-        name = name if "=" in name or name == "onnxruntime" else subject(name)
+        name = name if "=" in name or name == "onnxruntime" else kernel_target(name)
         record = run_record(tmp_path, name, variants=parse_variants(variants))
         return {(execution.case.partition(":")[2], execution.variant): execution for execution in record.executions}
 

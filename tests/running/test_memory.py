@@ -43,7 +43,7 @@ def test_a_record_is_written_and_read_without_holding_it(tmp_path, name):
     assert peak(10_000) < 1.5 * peak(1_000)
 
 
-def test_cases_are_not_executed_far_ahead_of_what_is_judged(tmp_path, subject):
+def test_cases_are_not_executed_far_ahead_of_what_is_judged(tmp_path, kernel_target):
     corpus = collect([many(tmp_path, 40)])
     taken = []
 
@@ -52,7 +52,7 @@ def test_cases_are_not_executed_far_ahead_of_what_is_judged(tmp_path, subject):
             taken.append(case)
             yield case
 
-    with contextlib.closing(LocalExecutor(ExecutionConfig((parse(subject("right")),)))) as executor:
+    with contextlib.closing(LocalExecutor(ExecutionConfig((parse(kernel_target("right")),)))) as executor:
         for number, _ in enumerate(executor.results(cases(), ()), 1):
             assert len(taken) - number <= CASES_AHEAD
     assert len(taken) == number == 40

@@ -21,39 +21,41 @@ def children(parent=None):
 
 
 @pytest.mark.parametrize("count", [1, CHUNK, CHUNK + 1, 4 * CHUNK + 1])
-def test_where_chunks_begin_and_end_changes_nothing(tmp_path, subject, count):
+def test_where_chunks_begin_and_end_changes_nothing(tmp_path, kernel_target, count):
     folder = many(tmp_path, count)
-    here, elsewhere = (record(folder, subject("right"), jobs=jobs) for jobs in (1, 2))
+    here, elsewhere = (record(folder, kernel_target("right"), jobs=jobs) for jobs in (1, 2))
     assert len(here.executions) == count
     assert elsewhere.executions == here.executions
     assert (elsewhere.footer.summary, elsewhere.footer.errors) == (here.footer.summary, ())
 
 
-def test_deaths_are_counted_in_the_order_of_the_cases_over_all_chunks(tmp_path, subject):
+def test_deaths_are_counted_in_the_order_of_the_cases_over_all_chunks(tmp_path, kernel_target):
     folder = many(tmp_path, 3 * CHUNK)
-    here, elsewhere = (record(folder, subject("dies_always"), subject("right"), jobs=jobs) for jobs in (1, 3))
+    here, elsewhere = (
+        record(folder, kernel_target("dies_always"), kernel_target("right"), jobs=jobs) for jobs in (1, 3)
+    )
     assert elsewhere.executions == here.executions
     assert elsewhere.footer.errors == here.footer.errors
     assert [execution.verdict for execution in elsewhere.executions[:41:2]] == ["crashes"] * 20 + ["error"]
 
 
-def test_the_first_unexpected_verdict_ends_the_same_run_in_several_processes(tmp_path, subject):
+def test_the_first_unexpected_verdict_ends_the_same_run_in_several_processes(tmp_path, kernel_target):
     folder = many(tmp_path, 3 * CHUNK)
     before = children()
-    here, elsewhere = (record(folder, subject("dies_always"), exit_first=True, jobs=jobs) for jobs in (1, 2))
+    here, elsewhere = (record(folder, kernel_target("dies_always"), exit_first=True, jobs=jobs) for jobs in (1, 2))
     assert elsewhere.executions == here.executions
     assert len(here.executions) == 1
     assert eventually(lambda: children() <= before)
 
 
-def test_a_target_that_cannot_be_started_elsewhere_is_told(small, subject):
-    run = record(small, subject("absent"), subject("right"), jobs=2)
+def test_a_target_that_cannot_be_started_elsewhere_is_told(small, kernel_target):
+    run = record(small, kernel_target("absent"), kernel_target("right"), jobs=2)
     assert run.footer.exit_code == 3
     assert "no attribute 'absent'" in run.footer.errors[0]
-    assert run.footer.summary == {subject("right"): {"conforms": 10, "undefined": 2}}
+    assert run.footer.summary == {kernel_target("right"): {"conforms": 10, "undefined": 2}}
 
 
-def test_processes_that_are_gone_are_an_error_and_the_record_says_how_far_it_came(tmp_path, subject):
+def test_processes_that_are_gone_are_an_error_and_the_record_says_how_far_it_came(tmp_path, kernel_target):
     before = children()
 
     def kill(line):
@@ -61,15 +63,15 @@ def test_processes_that_are_gone_are_an_error_and_the_record_says_how_far_it_cam
             for pid in children() - before:
                 os.kill(pid, signal.SIGKILL)
 
-    run = record(many(tmp_path, 8 * CHUNK), subject("right"), jobs=2, sink=kill)
+    run = record(many(tmp_path, 8 * CHUNK), kernel_target("right"), jobs=2, sink=kill)
     assert run.footer.exit_code == 3
     assert "the worker processes are gone" in run.footer.errors[0]
     assert CHUNK <= len(run.executions) == run.footer.executions < 8 * CHUNK
     assert eventually(lambda: children() <= before)
 
 
-def test_ctrl_c_ends_every_process_whatever_it_waits_for(begun, small, subject, tmp_path):
-    arguments = ["run", small, "-t", subject("hangs"), "-j", "2", "-o", tmp_path / "r.jsonl", "--timeout", "300"]
+def test_ctrl_c_ends_every_process_whatever_it_waits_for(begun, small, kernel_target, tmp_path):
+    arguments = ["run", small, "-t", kernel_target("hangs"), "-j", "2", "-o", tmp_path / "r.jsonl", "--timeout", "300"]
     process = begun(*arguments)
 
     def workers():
@@ -85,7 +87,7 @@ def test_ctrl_c_ends_every_process_whatever_it_waits_for(begun, small, subject, 
     assert eventually(lambda: not executing & {pid for pid, _, _ in living()})
 
 
-def test_a_cluster_gives_the_same_record_though_one_of_its_workers_is_killed(tmp_path, subject, cluster):
+def test_a_cluster_gives_the_same_record_though_one_of_its_workers_is_killed(tmp_path, kernel_target, cluster):
     folder = many(tmp_path, 8 * CHUNK)
     pids = [worker.pid for worker in cluster.workers.values()]
     killed = []
@@ -95,7 +97,7 @@ def test_a_cluster_gives_the_same_record_though_one_of_its_workers_is_killed(tmp
             killed.append(pids[0])
             os.kill(pids[0], signal.SIGKILL)
 
-    targets = subject("right"), subject("y_alone")
+    targets = kernel_target("right"), kernel_target("y_alone")
     here = record(folder, *targets)
     elsewhere = record(folder, *targets, sink=kill, dask=cluster.scheduler_address)
     assert killed
@@ -104,26 +106,26 @@ def test_a_cluster_gives_the_same_record_though_one_of_its_workers_is_killed(tmp
     assert (elsewhere.footer.summary, elsewhere.footer.exit_code) == (here.footer.summary, here.footer.exit_code)
 
 
-def test_a_cluster_keeps_no_target_after_the_run(small, subject, cluster):
+def test_a_cluster_keeps_no_target_after_the_run(small, kernel_target, cluster):
     pids = [worker.pid for worker in cluster.workers.values()]
-    run = record(small, subject("right"), dask=cluster.scheduler_address)
+    run = record(small, kernel_target("right"), dask=cluster.scheduler_address)
     assert run.footer.exit_code == 0
     assert eventually(lambda: not any(children(pid) for pid in pids))
 
 
-def test_a_scheduler_that_is_not_there(cli, small, subject):
+def test_a_scheduler_that_is_not_there(cli, small, kernel_target):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-    done = cli("run", small, "-t", subject("right"), "--dask", address)
+    done = cli("run", small, "-t", kernel_target("right"), "--dask", address)
     assert done.code == 3
     assert f"the dask scheduler {address} cannot be reached" in done.err
     assert "Traceback" not in done.err
 
 
-def test_dask_that_is_not_installed(small, subject):
+def test_dask_that_is_not_installed(small, kernel_target):
     program = "import sys; sys.modules['distributed'] = None; from maxpool_check.commands.main import main; main(sys.argv[1:])"
-    arguments = ["run", str(small), "-t", subject("right"), "--dask", "tcp://127.0.0.1:1"]
+    arguments = ["run", str(small), "-t", kernel_target("right"), "--dask", "tcp://127.0.0.1:1"]
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments],
         capture_output=True,
@@ -137,7 +139,7 @@ def test_dask_that_is_not_installed(small, subject):
     assert "Traceback" not in done.stderr
 
 
-def test_jobs_are_of_this_machine(cli, small, subject):
-    done = cli("run", small, "-t", subject("right"), "--dask", "tcp://127.0.0.1:1", "-j", "2")
+def test_jobs_are_of_this_machine(cli, small, kernel_target):
+    done = cli("run", small, "-t", kernel_target("right"), "--dask", "tcp://127.0.0.1:1", "-j", "2")
     assert done.code == 2
     assert "-j is for this machine" in done.err

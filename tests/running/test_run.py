@@ -21,10 +21,10 @@ def faults(run):
     }
 
 
-def test_the_right_kernel_conforms_everywhere(small, subject):
-    run = record(small, subject("right"))
+def test_the_right_kernel_conforms_everywhere(small, kernel_target):
+    run = record(small, kernel_target("right"))
     assert faults(run) == {}
-    assert run.footer.summary == {subject("right"): {"conforms": 10, "undefined": 2}}
+    assert run.footer.summary == {kernel_target("right"): {"conforms": 10, "undefined": 2}}
     assert run.footer.exit_code == 0
 
 
@@ -74,17 +74,17 @@ def test_the_right_kernel_conforms_everywhere(small, subject):
         ("changes_its_input", {}),
     ],
 )  # fmt: skip
-def test_a_kernel_that_is_wrong_on_purpose(small, subject, name, expected):
-    assert faults(record(small, subject(name), seconds=5 if name == "hangs" else 20)) == expected
+def test_a_kernel_that_is_wrong_on_purpose(small, kernel_target, name, expected):
+    assert faults(record(small, kernel_target(name), seconds=5 if name == "hangs" else 20)) == expected
 
 
-def test_outputs_of_another_shape_and_dtype(small, subject):
-    kinds = Counter(kinds for _, kinds in faults(record(small, subject("forgets_its_shape"))).values())
+def test_outputs_of_another_shape_and_dtype(small, kernel_target):
+    kinds = Counter(kinds for _, kinds in faults(record(small, kernel_target("forgets_its_shape"))).values())
     assert kinds == {("dtype", "shape"): 5, ("shape",): 5}
 
 
-def test_a_death_costs_one_request_and_no_more(small, subject):
-    run = record(small, subject("dies_of_a_signal"))
+def test_a_death_costs_one_request_and_no_more(small, kernel_target):
+    run = record(small, kernel_target("dies_of_a_signal"))
     verdicts = Counter(execution.verdict for execution in run.executions)
     assert verdicts == {"conforms": 8, "crashes": 2, "undefined": 2}
     (crash, _) = [execution for execution in run.executions if execution.verdict == "crashes"]
@@ -101,29 +101,29 @@ def many(tmp_path, count):
     return folder
 
 
-def test_twenty_deaths_in_a_row_end_the_target_and_not_the_others(tmp_path, subject):
-    run = record(many(tmp_path, 25), subject("dies_always"), subject("right"))
+def test_twenty_deaths_in_a_row_end_the_target_and_not_the_others(tmp_path, kernel_target):
+    run = record(many(tmp_path, 25), kernel_target("dies_always"), kernel_target("right"))
     counts = {target: Counter(e.verdict for e in run.executions if e.target == target) for target in run.footer.summary}
-    assert counts[subject("dies_always")] == {"crashes": 20, "error": 5}
-    assert counts[subject("right")] == {"conforms": 25}
+    assert counts[kernel_target("dies_always")] == {"crashes": 20, "error": 5}
+    assert counts[kernel_target("right")] == {"conforms": 25}
     assert run.footer.exit_code == 3
     assert "20 deaths in a row" in run.footer.errors[0]
 
 
-def test_twenty_deaths_that_are_not_in_a_row_end_nothing(tmp_path, subject):
-    run = record(many(tmp_path, 45), subject("dies_every_other_time"))
-    assert run.footer.summary == {subject("dies_every_other_time"): {"crashes": 23, "conforms": 22}}
+def test_twenty_deaths_that_are_not_in_a_row_end_nothing(tmp_path, kernel_target):
+    run = record(many(tmp_path, 45), kernel_target("dies_every_other_time"))
+    assert run.footer.summary == {kernel_target("dies_every_other_time"): {"crashes": 23, "conforms": 22}}
     assert run.footer.errors == ()
 
 
 @pytest.mark.network
-def test_one_target_held_to_nothing_is_not_made_green_by_another(tmp_path, subject):
+def test_one_target_held_to_nothing_is_not_made_green_by_another(tmp_path, kernel_target):
     # 1.20.1 loads no operator set that has bfloat16.
     (tmp_path / "x.yaml").write_text(
         "cases:\n  - id: a\n    input: {dtype: bfloat16, shape: [1, 1, 2], fill: 5}\n    attributes: {kernel_shape: [2]}\n"
     )
     known = entry(["refuses-valid"], ("x:a",), "onnxruntime")
-    run = record(tmp_path, subject("right"), "onnxruntime==1.20.1", known=[known])
+    run = record(tmp_path, kernel_target("right"), "onnxruntime==1.20.1", known=[known])
     assert run.footer.exit_code == 4
     assert run.footer.summary["onnxruntime==1.20.1"] == {"not-expressible": 2}
     # What was never compared is not repaired either.
@@ -131,9 +131,9 @@ def test_one_target_held_to_nothing_is_not_made_green_by_another(tmp_path, subje
 
 
 @pytest.mark.parametrize("name", ["right", "dies_always", "keeps_the_seed"])
-def test_the_number_of_workers_changes_nothing(tmp_path, subject, name):
+def test_the_number_of_workers_changes_nothing(tmp_path, kernel_target, name):
     folder = many(tmp_path, 25)
-    serial, parallel = (record(folder, subject(name), subject("y_alone"), jobs=jobs) for jobs in (1, 4))
+    serial, parallel = (record(folder, kernel_target(name), kernel_target("y_alone"), jobs=jobs) for jobs in (1, 4))
     assert serial.executions == parallel.executions
     assert [execution.case for execution in serial.executions[:4:2]] == ["x:case-0", "x:case-1"]
 
@@ -150,21 +150,21 @@ def test_the_number_of_workers_changes_nothing_where_a_real_runtime_is_given_up(
     assert Counter(execution.verdict for execution in serial.executions) == {"crashes": 20, "error": 8}
 
 
-def test_a_target_that_cannot_be_started_is_told_and_the_others_are_asked(small, subject):
-    run = record(small, subject("absent"), subject("right"))
+def test_a_target_that_cannot_be_started_is_told_and_the_others_are_asked(small, kernel_target):
+    run = record(small, kernel_target("absent"), kernel_target("right"))
     assert run.footer.exit_code == 3
     assert "no attribute 'absent'" in run.footer.errors[0]
-    assert run.footer.summary == {subject("right"): {"conforms": 10, "undefined": 2}}
+    assert run.footer.summary == {kernel_target("right"): {"conforms": 10, "undefined": 2}}
 
 
-def test_nothing_compared(tmp_path, subject):
+def test_nothing_compared(tmp_path, kernel_target):
     folder = tmp_path / "corpus"
     folder.mkdir()
     (folder / "x.yaml").write_text(
         "cases:\n  - id: a\n    input: {dtype: float32, shape: [1, 1, 1], fill: 5}\n"
         "    attributes: {kernel_shape: [2], dilations: [2], pads: [1, 1]}\n"
     )
-    assert record(folder, subject("right")).footer.exit_code == 4
+    assert record(folder, kernel_target("right")).footer.exit_code == 4
 
 
 def entry(kinds, cases=("small:neg-inf",), when="python"):
@@ -174,8 +174,8 @@ def entry(kinds, cases=("small:neg-inf",), when="python"):
 SEED = ["indices-sentinel", "y-lowest-for-neg-inf"]
 
 
-def test_a_known_divergence_is_expected(small, subject):
-    run = record(small, subject("keeps_the_seed"), known=[entry(SEED)])
+def test_a_known_divergence_is_expected(small, kernel_target):
+    run = record(small, kernel_target("keeps_the_seed"), known=[entry(SEED)])
     assert run.footer.exit_code == 0
     faults = [execution for execution in run.executions if execution.kinds]
     assert {(execution.known, execution.status, execution.unexpected) for execution in faults} == {
@@ -184,41 +184,41 @@ def test_a_known_divergence_is_expected(small, subject):
     assert [known.status for known in run.footer.known] == ["expected"]
 
 
-def test_each_question_is_held_to_the_kinds_it_can_show(small, subject):
-    run = record(small, subject("keeps_the_seed"), known=[entry(["y-lowest-for-neg-inf"])])
+def test_each_question_is_held_to_the_kinds_it_can_show(small, kernel_target):
+    run = record(small, kernel_target("keeps_the_seed"), known=[entry(["y-lowest-for-neg-inf"])])
     statuses = {execution.variant: execution.status for execution in run.executions if execution.kinds}
     assert statuses == {"indices": "changed", "y-only": "expected"}
     assert run.footer.exit_code == 1
 
 
 @pytest.mark.parametrize("kinds", [["y-not-in-input"], [*SEED, "shape"]])
-def test_other_kinds_than_the_known_ones_are_a_change(small, subject, kinds):
-    run = record(small, subject("keeps_the_seed"), known=[entry(kinds)])
+def test_other_kinds_than_the_known_ones_are_a_change(small, kernel_target, kinds):
+    run = record(small, kernel_target("keeps_the_seed"), known=[entry(kinds)])
     assert run.footer.exit_code == 1
     assert {execution.status for execution in run.executions if execution.kinds} == {"changed"}
     assert [known.status for known in run.footer.known] == ["stale"]
 
 
-def test_a_repaired_divergence_must_be_removed(small, subject):
-    run = record(small, subject("right"), known=[entry(SEED)])
+def test_a_repaired_divergence_must_be_removed(small, kernel_target):
+    run = record(small, kernel_target("right"), known=[entry(SEED)])
     assert run.footer.exit_code == 1
     (known,) = run.footer.known
     assert (known.status, known.id) == ("stale", "e")
     assert "small:neg-inf" in known.message
 
 
-def test_a_divergence_of_another_case_is_new(small, subject):
-    run = record(small, subject("pads_with_zero"), known=[entry(SEED)])
+def test_a_divergence_of_another_case_is_new(small, kernel_target):
+    run = record(small, kernel_target("pads_with_zero"), known=[entry(SEED)])
     assert {execution.status for execution in run.executions if execution.kinds} == {"new"}
 
 
-def test_an_entry_about_another_target_does_not_apply_to_this_target(small, subject):
-    run = record(small, subject("right"), known=[entry(SEED, when="onnxruntime")])
+def test_an_entry_about_another_target_does_not_apply_to_this_target(small, kernel_target):
+    run = record(small, kernel_target("right"), known=[entry(SEED, when="onnxruntime")])
     assert (run.footer.exit_code, run.footer.known) == (0, ())
 
 
-def test_the_first_unexpected_verdict_can_end_the_run(small, subject):
-    run = record(small, subject("keeps_the_seed"), exit_first=True, known=[entry(SEED, ("small:one-column",))])
+def test_the_first_unexpected_verdict_can_end_the_run(small, kernel_target):
+    run = record(small, kernel_target("keeps_the_seed"), exit_first=True, known=[entry(SEED, ("small:one-column",))])
     assert run.executions[-1].case == "small:neg-inf"
     assert run.footer.exit_code == 1
     assert [known.status for known in run.footer.known] == ["not-executed"]
@@ -238,9 +238,9 @@ def test_which_patterns_a_part_of_a_corpus_can_be_held_to(small):
     assert not selected("small:*")
 
 
-def test_strict_counts_what_the_document_allows(tmp_path, subject):
+def test_strict_counts_what_the_document_allows(tmp_path, kernel_target):
     (tmp_path / "x.yaml").write_text(
         "cases:\n  - id: tie\n    input: {dtype: float32, data: [[[7, 7]]]}\n    attributes: {kernel_shape: [2]}\n"
     )
-    assert record(tmp_path, subject("names_the_last_tie")).footer.exit_code == 0
-    assert record(tmp_path, subject("names_the_last_tie"), strict=True).footer.exit_code == 1
+    assert record(tmp_path, kernel_target("names_the_last_tie")).footer.exit_code == 0
+    assert record(tmp_path, kernel_target("names_the_last_tie"), strict=True).footer.exit_code == 1

@@ -20,9 +20,9 @@ from maxpool_check.specifications.inverse import NotExpressible, attributes_for
 from maxpool_check.specifications.refused import Reason, Refused
 from maxpool_check.specifications.roles import Role, integers
 from maxpool_check.specifications.specification import Specification
-from tests.conftest import SUBJECTS
+from tests.conftest import KERNELS
 
-KERNEL = f"python:{SUBJECTS}:right"
+KERNEL = f"python:{KERNELS}:right"
 
 
 class Tosa(Specification):
@@ -119,7 +119,7 @@ def test_fuzz(tmp_path):
 
 
 def test_fuzz_finds_and_shrinks(tmp_path):
-    target = f"python:{SUBJECTS}:keeps_the_seed"
+    target = f"python:{KERNELS}:keeps_the_seed"
     code, _ = execute("fuzz", "-t", target, "--spec", "tosa-1", "--max-cases", "60", "-o", tmp_path / "cases")
     assert code == 1
     smallest = min(collect([tmp_path / "cases"]).cases, key=lambda case: case.X.size)

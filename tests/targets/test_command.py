@@ -52,7 +52,7 @@ def test_the_examples_are_right(cli, c_kernel, path):
     assert all(target["summary"]["conforms"] for target in done.json["targets"])
 
 
-NEIGHBOURS = ROOT / "tests/neighbours.py"
+MISBEHAVING_WORKERS = ROOT / "tests/misbehaving_workers.py"
 
 
 @pytest.mark.parametrize(
@@ -80,16 +80,20 @@ NEIGHBOURS = ROOT / "tests/neighbours.py"
         ("dies", 1, "exited with status 9"),
     ],
 )
-def test_a_bad_neighbour_ends_as_one_clear_outcome_and_the_others_are_executed(cli, small, subject, name, code, words):
+def test_a_misbehaving_worker_ends_as_one_clear_outcome_and_the_others_are_executed(
+    cli, small, kernel_target, name, code, words
+):
     before = {process for process, _, _ in living()}
-    bad, good = f"command:{sys.executable} {NEIGHBOURS} {name}", subject("right")
+    bad, good = f"command:{sys.executable} {MISBEHAVING_WORKERS} {name}", kernel_target("right")
     done = cli("run", small, "-k", "small:ordinary", "-t", bad, "-t", good, "--timeout", "1", "--format", "json")
     assert done.code == done.json["exit_code"] == code, done.out + done.err
     assert words in done.out.replace("\\", "")
     summaries = {target["name"]: target["summary"] for target in done.json["targets"]}
     assert summaries[good]["conforms"] == 2
     assert sum(summaries.get(bad, {}).values()) in (0, 2)
-    assert eventually(lambda: not [p for p, _, _ in living() if p not in before and NEIGHBOURS.name in command_of(p)])
+    assert eventually(
+        lambda: not [p for p, _, _ in living() if p not in before and MISBEHAVING_WORKERS.name in command_of(p)]
+    )
 
 
 def command_of(process):
@@ -101,13 +105,13 @@ def command_of(process):
 
 def test_an_endless_line_is_cut(monkeypatch):
     monkeypatch.setattr(process, "MOST_BYTES", 2**16)
-    worker = process.Worker([sys.executable, str(NEIGHBOURS), "endless"], {}, isolated=False)
+    worker = process.Worker([sys.executable, str(MISBEHAVING_WORKERS), "endless"], {}, isolated=False)
     with contextlib.closing(worker), pytest.raises(process.CannotStart, match="a line of more than 65536 bytes"):
         _ = worker.description
 
 
 def test_what_a_program_said_before_it_died_is_shown_without_the_frames_of_a_backtrace(cli, small):
-    bad = f"command:{sys.executable} {NEIGHBOURS} panics"
+    bad = f"command:{sys.executable} {MISBEHAVING_WORKERS} panics"
     done = cli("run", small, "-k", "small:ordinary", "-t", bad, "--format", "json")
     message = done.json["results"][0]["message"]
     assert "panicked: the window is empty" in message

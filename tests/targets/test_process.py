@@ -22,7 +22,7 @@ from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
 from tests.conftest import eventually, living
 
-SUBJECTS = Path(__file__).parents[1] / "subjects.py"
+KERNELS = Path(__file__).parents[1] / "kernels.py"
 X = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
 ATTRIBUTES = {
     "kernel_shape": [2, 2], "strides": [1, 1], "dilations": [1, 1], "pads": [0, 0, 0, 0],
@@ -31,11 +31,11 @@ ATTRIBUTES = {
 
 
 @pytest.fixture
-def subject():
+def kernel_target():
     workers = []
 
     def start(function):
-        worker = Worker(adapter(sys.executable, "python"), {"function": [str(SUBJECTS), function]}, isolated=False)
+        worker = Worker(adapter(sys.executable, "python"), {"function": [str(KERNELS), function]}, isolated=False)
         workers.append(worker)
         return worker
 
@@ -64,68 +64,68 @@ def assert_returned(outcome):
     assert outcome.outputs["Indices"].tolist() == [[[[3]]]]
 
 
-def test_outputs_are_returned(subject):
-    outcome = execute(subject("right"))
+def test_outputs_are_returned(kernel_target):
+    outcome = execute(kernel_target("right"))
     assert_returned(outcome)
     assert outcome.outputs["Y"].dtype == np.float32
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64", "int8", "uint8"])
-def test_tensors_travel_bit_by_bit(subject, name):
+def test_tensors_travel_bit_by_bit(kernel_target, name):
     from maxpool_check.reference.dtypes import NUMPY, bits
 
     pattern = np.arange(256, dtype=f"u{NUMPY[name].itemsize}") << (8 * NUMPY[name].itemsize - 8)
     x = pattern.view(NUMPY[name]).reshape(1, 1, 16, 16)
-    outcome = execute(subject("right"), x, kernel_shape=[1, 1])
+    outcome = execute(kernel_target("right"), x, kernel_shape=[1, 1])
     assert isinstance(outcome, Returned)
     number = ~np.isnan(x) if name not in ("int8", "uint8") else np.ones(x.shape, bool)
     assert (bits(outcome.outputs["Y"]) == bits(x))[number].all()
     assert outcome.outputs["Y"].dtype == x.dtype
 
 
-def test_empty_tensors_travel(subject):
-    outcome = execute(subject("right"), np.zeros((0, 1, 2, 2), np.float32))
+def test_empty_tensors_travel(kernel_target):
+    outcome = execute(kernel_target("right"), np.zeros((0, 1, 2, 2), np.float32))
     assert isinstance(outcome, Returned)
     assert outcome.outputs["Y"].shape == (0, 1, 1, 1)
 
 
-def test_an_exception_is_a_refusal(subject):
-    outcome = execute(subject("refuses_everything"))
+def test_an_exception_is_a_refusal(kernel_target):
+    outcome = execute(kernel_target("refuses_everything"))
     assert outcome == RefusedByTarget("NotImplementedError", "not today")
 
 
-def test_a_signal_is_a_crash_with_its_name_and_stderr(subject):
-    worker = subject("dies_of_a_signal")
+def test_a_signal_is_a_crash_with_its_name_and_stderr(kernel_target):
+    worker = kernel_target("dies_of_a_signal")
     assert_returned(execute(worker))
     assert execute(worker, strides=[0, 1]) == Crashed("killed by SIGFPE", "about to divide")
     assert not worker.alive
 
 
-def test_an_exit_is_a_crash_with_its_status(subject):
-    assert execute(subject("dies_always")) == Crashed("exited with status 7", "")
+def test_an_exit_is_a_crash_with_its_status(kernel_target):
+    assert execute(kernel_target("dies_always")) == Crashed("exited with status 7", "")
 
 
-def test_a_hang_is_ended_after_the_time(subject):
-    worker = subject("hangs")
+def test_a_hang_is_ended_after_the_time(kernel_target):
+    worker = kernel_target("hangs")
     assert_returned(execute(worker))
     assert execute(worker, np.zeros((1, 1, 2, 1), np.float32), seconds=0.5, kernel_shape=[1, 1]) == TimedOut(0.5)
     assert not worker.alive
 
 
-def test_what_a_kernel_prints_cannot_be_mistaken_for_a_message(subject):
-    worker = subject("talks")
+def test_what_a_kernel_prints_cannot_be_mistaken_for_a_message(kernel_target):
+    worker = kernel_target("talks")
     for _ in range(3):
         assert_returned(execute(worker))
 
 
-def test_a_kernel_that_writes_into_its_input_harms_nobody(subject):
-    worker = subject("changes_its_input")
+def test_a_kernel_that_writes_into_its_input_harms_nobody(kernel_target):
+    worker = kernel_target("changes_its_input")
     for _ in range(2):
         assert_returned(execute(worker))
 
 
-def test_one_output_where_two_were_requested(subject):
-    assert execute(subject("y_alone")) == NotExecuted("the function returns Y only")
+def test_one_output_where_two_were_requested(kernel_target):
+    assert execute(kernel_target("y_alone")) == NotExecuted("the function returns Y only")
 
 
 def test_what_cannot_be_started():
@@ -137,7 +137,7 @@ def test_what_cannot_be_started():
     with pytest.raises(CannotStart, match="no file"):
         start("absent.py", "f")
     with pytest.raises(CannotStart, match="no attribute 'absent'"):
-        start(str(SUBJECTS), "absent")
+        start(str(KERNELS), "absent")
     with pytest.raises(CannotStart, match="cannot be started: .*NoSuchProvider"):
         start_target(Target(parse("onnxruntime@NoSuchProvider")))
     with pytest.raises(CannotStart, match="cannot be started"):
@@ -171,8 +171,8 @@ def test_onnx_runtime_returns_refuses_and_names_its_provider():
 
 
 @pytest.mark.parametrize("name", ["forks_and_hangs", "forks_and_dies"])
-def test_a_child_that_holds_the_pipes_open_holds_up_nobody(subject, name):
-    worker = subject(name)
+def test_a_child_that_holds_the_pipes_open_holds_up_nobody(kernel_target, name):
+    worker = kernel_target(name)
     started = time.monotonic()
     outcome = execute(worker, seconds=2)
     assert time.monotonic() - started < 10
@@ -182,21 +182,21 @@ def test_a_child_that_holds_the_pipes_open_holds_up_nobody(subject, name):
 
 
 @pytest.mark.parametrize("name", ["gives_nothing", "gives_objects"])
-def test_an_output_that_is_no_tensor_has_another_type(subject, name):
-    worker = subject(name)
+def test_an_output_that_is_no_tensor_has_another_type(kernel_target, name):
+    worker = kernel_target(name)
     outcome = send(worker, Request(X, ("Y",), b"", ATTRIBUTES))
     assert isinstance(outcome, Returned)
     assert outcome.outputs["Y"].dtype == object
 
 
-def test_a_value_too_many_is_a_refusal(subject):
-    outcome = execute(subject("gives_three"))
+def test_a_value_too_many_is_a_refusal(kernel_target):
+    outcome = execute(kernel_target("gives_three"))
     assert isinstance(outcome, RefusedByTarget)
     assert "the function returned 3 values" in outcome.message
 
 
-def test_words_that_cannot_be_written_are_made_so(subject):
-    outcome = execute(subject("speaks_in_surrogates"))
+def test_words_that_cannot_be_written_are_made_so(kernel_target):
+    outcome = execute(kernel_target("speaks_in_surrogates"))
     assert outcome == RefusedByTarget("ValueError", "\\ud800 is half a character")
 
 

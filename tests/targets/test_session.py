@@ -18,12 +18,12 @@ from tests.conftest import ROOT
 
 
 @pytest.fixture
-def session(subject):
+def session(kernel_target):
     """The session of a kernel of the tests, or of a program."""
     sessions = []
 
     def start(name, seconds=10.0):
-        sessions.append(TargetSession(Target(parse(name if ":" in name else subject(name)), seconds)))
+        sessions.append(TargetSession(Target(parse(name if ":" in name else kernel_target(name)), seconds)))
         return sessions[-1]
 
     yield start
@@ -32,7 +32,7 @@ def session(subject):
 
 
 def misbehaving(name):
-    return f"command:{sys.executable} {ROOT / 'tests/neighbours.py'} {name}"
+    return f"command:{sys.executable} {ROOT / 'tests/misbehaving_workers.py'} {name}"
 
 
 def request(stride=1, *, size=4, excluded=False):
@@ -199,7 +199,7 @@ def test_a_message_without_a_request_is_no_outcome_of_the_next_request(session):
 
 def test_a_worker_that_cannot_be_started_again_fails_all_that_waits(session, tmp_path):
     program = tmp_path / "kernel"
-    program.write_text(f"#!/bin/sh\nexec {sys.executable} {ROOT / 'tests/neighbours.py'} dies\n")
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} {ROOT / 'tests/misbehaving_workers.py'} dies\n")
     program.chmod(0o755)
     dying = session(f"command:{program}")
     assert dying.profile

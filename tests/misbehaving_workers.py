@@ -1,4 +1,4 @@
-"""Programs behind ``command:`` that misbehave, each in one way: ``python neighbours.py NAME``."""
+"""Programs behind ``command:`` that misbehave, each in one way: ``python misbehaving_workers.py NAME``."""
 
 import json
 import os
