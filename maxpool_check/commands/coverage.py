@@ -53,8 +53,8 @@ def command(
     description = _target(record, str(target) if target else None, path)
     executed = executed_bins(record.executions, cases, description.name if description else "")
     if executed.changed:
-        changed = plural(len(executed.changed), "case has", "cases have")
-        click.echo(f"{changed} changed since the record was made: not counted, from {executed.changed[0]} on", err=True)
+        count = plural(len(executed.changed), "changed case is", "changed cases are")
+        click.echo(f"{count} not counted, the first is {executed.changed[0]}", err=True)
     used = {spec} if spec else {case.spec for case in cases}
     documents = [executed.coverage_of(name, strength) for name in SPECIFICATIONS if name in used]
     report = CoverageReport(description, documents, strength, errors, options.width())

@@ -149,13 +149,13 @@ NEG_INF = "sonnx/float:float-example-3"
     [
         (["--case", NEG_INF, "--kind", "y-lowest-for-neg-inf"],
          "last 1.28.0 diverges (y-lowest-for-neg-inf), first 1.29.0 conforms"),
-        (["--case", NEG_INF, "--kind", "indices-sentinel"],
-         "last 1.28.0 diverges (indices-sentinel), first 1.29.0 conforms"),
+        pytest.param(["--case", NEG_INF, "--kind", "indices-sentinel"],
+                     "last 1.28.0 diverges (indices-sentinel), first 1.29.0 conforms", marks=pytest.mark.long),
         (["--case", "refusals/attributes:strides-zero-rows"], "last 1.27.0 crashes (crash), first 1.28.0 conforms"),
-        (["--case", "refusals/attributes:dilations-zero", "--variant", "y-only"],
-         "last 1.25.1 diverges (accepts-invalid), first 1.26.0 conforms"),
-        (["--case", "onnx/version-10:ceil-last-window-in-padding"],
-         "last 1.20.1 undefined, first 1.21.0 diverges (ceil-clip-exchanged)"),
+        pytest.param(["--case", "refusals/attributes:dilations-zero", "--variant", "y-only"],
+                     "last 1.25.1 diverges (accepts-invalid), first 1.26.0 conforms", marks=pytest.mark.long),
+        pytest.param(["--case", "onnx/version-10:ceil-last-window-in-padding"],
+                     "last 1.20.1 undefined, first 1.21.0 diverges (ceil-clip-exchanged)", marks=pytest.mark.long),
     ],
 )  # fmt: skip
 def test_the_release_where_a_verdict_changes(cli, arguments, line):

@@ -18,7 +18,7 @@ def test_every_kind_is_listed_and_explained(cli):
 def test_what_is_neither_a_kind_nor_a_case_is_refused(cli):
     done = cli("explain", "y-lowest-for-inf")
     assert done.code == 2
-    assert "'y-lowest-for-inf' is no kind (did you mean 'y-lowest-for-neg-inf'?) and no case" in done.err
+    assert "'y-lowest-for-inf' is neither a kind (did you mean 'y-lowest-for-neg-inf'?) nor a case" in done.err
     done = cli("explain", "sonnx/float:none")
     assert done.code == 2
     assert "no case 'sonnx/float:none'" in done.err

@@ -112,9 +112,9 @@ def test_nothing_to_import(cli, tmp_path, form, name, content):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["onnx-backend", "somewhere", "-o", "out"], "takes no SRC"),
+        (["onnx-backend", ".", "-o", "out"], "takes no SRC"),
         (["testgenonnx", "-o", "out"], "needs SRC"),
-        (["testgenonnx", "nowhere", "-o", "out"], "'nowhere' not found"),
+        (["testgenonnx", "nowhere", "-o", "out"], "Path 'nowhere' does not exist"),
         (["json", "-o", "out"], "'json' is not one of"),
         (["testgenonnx", str(SAMPLES)], "Missing option '-o'"),
         (["testgenonnx", str(SAMPLES), "-o", "file/out"], "cannot write to file/out: Not a directory"),

@@ -71,11 +71,15 @@ def test_a_crash(cli, tmp_path):
     ("case", "variant", "words"),
     [
         ("documents/onnx-22:same-upper", "indices", "shape"),
-        ("edge/neg-inf:one-cell", "y-only", "expected -inf, got -3.402"),
-        ("refusals/window:one-axis-strided", "y-only", "expected a refusal, got"),
-        ("edge/empty-batch:no-channel", "indices", "expected outputs, got a refusal"),
-        ("edge/nan:padded-border", "y-only", "Y with Indices: [[[nan, nan]]], alone:"),
-        ("edge/bfloat16:neg-inf", "y-only", "expected outputs, got a refusal"),
+        pytest.param("edge/neg-inf:one-cell", "y-only", "expected -inf, got -3.402", marks=pytest.mark.long),
+        pytest.param("refusals/window:one-axis-strided", "y-only", "expected a refusal, got", marks=pytest.mark.long),
+        pytest.param(
+            "edge/empty-batch:no-channel", "indices", "expected outputs, got a refusal", marks=pytest.mark.long
+        ),
+        pytest.param(
+            "edge/nan:padded-border", "y-only", "Y with Indices: [[[nan, nan]]], alone:", marks=pytest.mark.long
+        ),
+        pytest.param("edge/bfloat16:neg-inf", "y-only", "expected outputs, got a refusal", marks=pytest.mark.long),
     ],
 )
 def test_a_divergence_of_the_installed_release(case, variant, words, cli, tmp_path):
@@ -123,16 +127,16 @@ def backend(folder, tmp_path, *, passes):
     ("kernel", "case", "words"),
     [
         ("keeps_the_seed", "small:neg-inf", "expected -inf, got -3.402"),
-        ("counts_in_the_plane", "small:ordinary", "expected 1, got 0"),
-        ("pads_with_zero", "small:padded", "expected -1, got 0.0"),
+        pytest.param("counts_in_the_plane", "small:ordinary", "expected 1, got 0", marks=pytest.mark.long),
+        pytest.param("pads_with_zero", "small:padded", "expected -1, got 0.0", marks=pytest.mark.long),
         ("accepts_everything", "small:stride-0", "expected a refusal, got"),
-        ("refuses_everything", "small:ordinary", "not today"),
+        pytest.param("refuses_everything", "small:ordinary", "not today", marks=pytest.mark.long),
         ("dies_of_a_signal", "small:stride-0", "got -8"),
-        ("dies_always", "small:ordinary", "got 7"),
-        ("hangs", "small:one-column", "got -14"),
-        ("forgets_its_shape", "small:ordinary", "int32"),
-        ("gives_nothing", "small:ordinary", "object"),
-        ("gives_three", "small:ordinary", "3 values returned"),
+        pytest.param("dies_always", "small:ordinary", "got 7", marks=pytest.mark.long),
+        pytest.param("hangs", "small:one-column", "got -14", marks=pytest.mark.long),
+        pytest.param("forgets_its_shape", "small:ordinary", "int32", marks=pytest.mark.long),
+        pytest.param("gives_nothing", "small:ordinary", "object", marks=pytest.mark.long),
+        pytest.param("gives_three", "small:ordinary", "3 values returned", marks=pytest.mark.long),
         ("talks", "small:ordinary", None),
         ("right", "small:ordinary", None),
         ("right", "small:empty", None),
@@ -183,7 +187,7 @@ def test_a_folder_of_somebody_else_is_left_alone(cli, small, kernel_target, tmp_
     (folder / "notes.txt").write_text("mine")
     refused = cli(*arguments, folder)
     assert refused.code == 2
-    assert "holds something else" in refused.err
+    assert "contains something other" in refused.err
     assert (folder / "notes.txt").read_text() == "mine"
     (tmp_path / "file").write_text("mine")
     assert cli(*arguments, tmp_path / "file").code == 2
@@ -218,7 +222,7 @@ def test_without_shrinking_the_case_is_what_it_was(cli, small, kernel_target, tm
     [
         (["-t", "torch"], "no reproduction can be written for torch; it can for onnxruntime,"),
         (["-t", "command:cat"], "no reproduction can be written for command:cat"),
-        (["-t", f"python:{KERNELS}:right", "--variant", "twice"], "is not asked 'twice', but indices, y-only"),
+        (["-t", f"python:{KERNELS}:right", "--variant", "twice"], "has no variant 'twice'; it has indices, y-only"),
         (["-t", "nope"], "unknown runtime 'nope'"),
     ],
 )
