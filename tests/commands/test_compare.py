@@ -15,12 +15,14 @@ RELEASES = pytest.mark.network
     ("base", "head", "code", "line"),
     [
         ("right", "right", 0, "SAFE no observable change in 12 executions"),
-        ("right", "keeps_the_seed", 1, "BLOCK 2 regressed of 12 executions"),
+        pytest.param("right", "keeps_the_seed", 1, "BLOCK 2 regressed of 12 executions", marks=pytest.mark.long),
         ("keeps_the_seed", "right", 0, "REVIEW 2 fixed of 12 executions"),
         ("right", "refuses_everything", 1, "BLOCK 10 newly-refused of 12 executions"),
-        ("refuses_everything", "right", 0, "REVIEW 10 newly-accepted of 12 executions"),
-        ("right", "dies_of_a_signal", 1, "BLOCK 2 crash-new of 12 executions"),
-        ("accepts_everything", "right", 0, "REVIEW 2 fixed of 12 executions"),
+        pytest.param(
+            "refuses_everything", "right", 0, "REVIEW 10 newly-accepted of 12 executions", marks=pytest.mark.long
+        ),
+        pytest.param("right", "dies_of_a_signal", 1, "BLOCK 2 crash-new of 12 executions", marks=pytest.mark.long),
+        pytest.param("accepts_everything", "right", 0, "REVIEW 2 fixed of 12 executions", marks=pytest.mark.long),
         ("right", "y_alone", 0, "REVIEW 5 missing of 12 executions"),
     ],
 )
@@ -151,7 +153,8 @@ NEG_INF = "sonnx/float:float-example-3"
          "last 1.28.0 diverges (y-lowest-for-neg-inf), first 1.29.0 conforms"),
         pytest.param(["--case", NEG_INF, "--kind", "indices-sentinel"],
                      "last 1.28.0 diverges (indices-sentinel), first 1.29.0 conforms", marks=pytest.mark.long),
-        (["--case", "refusals/attributes:strides-zero-rows"], "last 1.27.0 crashes (crash), first 1.28.0 conforms"),
+        pytest.param(["--case", "refusals/attributes:strides-zero-rows"],
+                     "last 1.27.0 crashes (crash), first 1.28.0 conforms", marks=pytest.mark.long),
         pytest.param(["--case", "refusals/attributes:dilations-zero", "--variant", "y-only"],
                      "last 1.25.1 diverges (accepts-invalid), first 1.26.0 conforms", marks=pytest.mark.long),
         pytest.param(["--case", "onnx/version-10:ceil-last-window-in-padding"],

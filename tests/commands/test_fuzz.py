@@ -34,6 +34,7 @@ def test_a_kernel_that_keeps_the_seed_is_found_out_and_made_small(cli, kernel_ta
         assert words in about
 
 
+@pytest.mark.long
 def test_the_same_seed_finds_the_same(cli, kernel_target, tmp_path):
     for folder in ("a", "b"):
         assert fuzz(cli, tmp_path / folder, "-t", kernel_target("keeps_the_seed"), "--seed", "5").code == 1

@@ -55,6 +55,7 @@ def test_the_neg_inf_of_a_release_and_the_one_that_repaired_it(cli, tmp_path):
 
 
 @network
+@pytest.mark.long
 def test_a_crash(cli, tmp_path):
     done = cli("repro", "refusals/attributes:strides-zero-rows", "-t", "onnxruntime==1.23.2", "-o", tmp_path / "r")
     assert done.code == 0, done.err

@@ -231,6 +231,7 @@ def test_wrong_options_of_generate(cli, arguments, words):
 
 
 @pytest.mark.parametrize("command", [["fuzz"], ["generate", "--spec", "xmos-maxpool2d"]])
+@pytest.mark.long
 def test_a_scheduler_that_is_not_there(cli, tmp_path, command):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
