@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
     from maxpool_check.judging.verdicts import Judgement
-    from maxpool_check.library import Results, case, judge, maxpool, read_cases, run
+    from maxpool_check.library import Results, case, judge, read_cases, run
     from maxpool_check.reference.pooling import Pooled
     from maxpool_check.results.record import Execution, Verdict
+    from maxpool_check.specifications.maxpool import maxpool
     from maxpool_check.specifications.refused import IllTyped, Reason, Refused
 
 __version__ = "0.1.0"
@@ -45,6 +46,7 @@ _HOME = {
     "Reason": "specifications.refused",
     "Refused": "specifications.refused",
     "Verdict": "results.record",
+    "maxpool": "specifications.maxpool",
 }
 
 

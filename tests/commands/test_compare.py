@@ -168,6 +168,7 @@ def test_the_release_where_a_verdict_changes(cli, arguments, line):
 
 
 @RELEASES
+@pytest.mark.long
 def test_a_bisection_as_json_and_what_it_writes_into_the_known_divergences(cli, tmp_path):
     corpus = tmp_path / "cases"
     (corpus / "sonnx").mkdir(parents=True)

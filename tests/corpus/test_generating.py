@@ -24,7 +24,7 @@ from tests.conftest import CASES, ROOT, environment
 from tests.reference.test_equivalence import assert_same
 
 # One document of each kind; the other versions of ONNX's and OpenVINO's differ from these in few attributes.
-USUAL = ("ngraph-0", "onnx-22", "ort-nhwc-11", "sonnx", "xmos-maxpool2d")
+USUAL = ("onnx-22", "sonnx", "xmos-maxpool2d")
 EVERY = [name if name in USUAL else pytest.param(name, marks=pytest.mark.long) for name in sorted(SPECIFICATIONS)]
 
 

@@ -1,0 +1,75 @@
+"""The reference as a function, which imports nothing but the documents and the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from maxpool_check.reference.dtypes import name_of
+from maxpool_check.reference.evaluator import evaluate
+from maxpool_check.reference.pooling import Pooled
+from maxpool_check.specifications import DEFAULT, specification
+from maxpool_check.specifications.roles import AttributeType, Role
+from maxpool_check.specifications.specification import Specification, override
+
+
+def maxpool(
+    X: ArrayLike, *, spec: str = DEFAULT, policies: Mapping[str, str] | None = None, **attributes: Any
+) -> Pooled:
+    """MaxPool of X as a document defines it, exact in every bit.
+
+    X has the layout of the document (N x C x D1 x ... x Dn for ONNX, SONNX, OpenVINO and nGraph; N x D1 x ... x Dn x C for
+    ort-nhwc-11; H x W x C for xmos-maxpool2d) and one of its dtypes: float16, float32, float64; int8 and uint8 from
+    onnx-12 on; bfloat16 (of ml_dtypes) from onnx-22 on; OpenVINO and nGraph have the other integers, too.
+
+    ``spec`` is the document: ``sonnx``, ``openvino-14``, ``ngraph-0`` ..., or ``onnx-N`` with any operator set N.
+
+    Attributes of ONNX and SONNX (SONNX requires all seven):
+      ``kernel_shape``   sizes of the window, one for each spatial axis; required
+      ``strides``        distances between windows; 1
+      ``dilations``      distances between the taps of a window; 1
+      ``pads``           padding, [x1_begin, x2_begin, ..., x1_end, x2_end, ...]; 0
+      ``auto_pad``       NOTSET, SAME_UPPER, SAME_LOWER or VALID; NOTSET
+      ``ceil_mode``      1 or True rounds the output size up; 0
+      ``storage_order``  1 counts Indices with the first spatial axis fastest; 0
+    The other documents have their own names, listed in CONTRIBUTING. One integer stands for the same on every axis.
+
+    ``policies`` changes the interpretation of points that the document leaves open: ``{"nan": "propagates"}``. By default
+    the result is one of those that conform: NaN is ignored, the first of equal maxima is chosen.
+
+    Returns a :class:`Pooled` with ``Y`` (dtype of X), ``Indices`` (int64, int32 for OpenVINO's i32, None for documents
+    without), ``empty`` (bool; windows without an element of X, where Y and Indices mean nothing), all of the shape of Y:
+    that of X with each spatial axis replaced by its number of windows.
+
+    Raises :class:`Refused` for what the document excludes, with ``reason`` and ``clause``; its subclass :class:`IllTyped`
+    for an unknown attribute or a value of the wrong type; ``ValueError`` for an unknown document or policy.
+    """
+    document, tensor = specification(spec), tensor_of(X)
+    plain = plain_attributes(attributes, document, tensor.ndim)
+    pooling = document.pooling(plain, name_of(tensor.dtype), tensor.shape, override(document.policies, policies or {}))
+    return evaluate(pooling.layout.to_core(tensor), pooling).arranged(pooling.layout)
+
+
+def tensor_of(X: ArrayLike) -> np.ndarray:
+    """X as a contiguous array of the native byte order."""
+    tensor = np.asarray(X)
+    name_of(tensor.dtype)
+    return np.ascontiguousarray(tensor.astype(tensor.dtype.newbyteorder("="), copy=False)).reshape(tensor.shape)
+
+
+def plain_attributes(attributes: Mapping[str, Any], document: Specification, rank: int) -> dict[str, Any]:
+    """Attributes as in a case file: lists for tuples and arrays, integers for bool, one integer repeated on every axis."""
+    axes = max(rank - 2, 1)
+    plain: dict[str, Any] = {}
+    for name, value in attributes.items():
+        attribute = document.attributes.get(name)
+        is_integer = attribute is not None and attribute.type in (AttributeType.INTEGER, AttributeType.INTEGERS)
+        if isinstance(value, (bool, np.integer)) and is_integer:
+            value = int(value)
+        if attribute is not None and attribute.type is AttributeType.INTEGERS and isinstance(value, int):
+            value = [value] * (2 * axes if attribute.role in (Role.PADS, Role.PADS_BY_AXIS) else axes)
+        plain[name] = list(value) if isinstance(value, (tuple, np.ndarray)) else value
+    return plain
