@@ -116,7 +116,7 @@ def companions(distribution: str, version: str) -> list[str]:
 
 def explain(message: str, distribution: str) -> str:
     """An error message of uv about a distribution, indented, and what to do about it."""
-    missing = f"The package index has no such release; its page on {distribution} lists those there are."
+    missing = f"The index has no such release; its page on {distribution} lists those there are."
     unreachable = "The package index or Python download cannot be reached. Environments created before work without it."
     advice_by_part = {
         "network was disabled": "uv runs offline (UV_OFFLINE). Environments created before work without a package index.",
