@@ -22,7 +22,7 @@ _CONFIG = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": "1", "INFERENCE_NUM
 _OPSETS = ("1", "8", "14")
 
 
-class OpenVino:
+class OpenVinoAdapter:
     """One operator set of one OpenVINO; each request has its own model: a Parameter, a MaxPool and its Results."""
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -87,4 +87,4 @@ def _array(tensor: Any) -> Any:
     return array.view("bfloat16") if tensor.element_type == openvino.Type.bf16 else array
 
 
-ADAPTER = OpenVino
+ADAPTER = OpenVinoAdapter

@@ -20,7 +20,7 @@ _COMPILER = Path(sys.executable).parent / "xcore-opt"
 _KERNEL = "XC_maxpool2d"
 
 
-class Xmos:
+class XmosAdapter:
     """One MAX_POOL_2D of int8, VALID, compiled by xcore-opt and run on the host, without Indices."""
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -158,4 +158,4 @@ def _vector(builder: Any, start: str, element: str, entries: Any) -> Any:
     return builder.EndVector()
 
 
-ADAPTER = Xmos
+ADAPTER = XmosAdapter
