@@ -4,13 +4,12 @@
 ``judge`` judges the outputs of a kernel of yours.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
+    from maxpool_check.corpus.problems import CorpusError
     from maxpool_check.judging.verdicts import Judgement
     from maxpool_check.library import Results, case, judge, read_cases, run
     from maxpool_check.reference.pooling import Pooled
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Case",
+    "CorpusError",
     "Execution",
     "IllTyped",
     "Judgement",
@@ -39,12 +39,13 @@ __all__ = [
 
 _HOME = {
     "Case": "corpus.case",
+    "CorpusError": "corpus.problems",
     "Execution": "results.record",
-    "IllTyped": "specifications.refused",
+    "IllTyped": "specifications.specification",
     "Judgement": "judging.verdicts",
     "Pooled": "reference.pooling",
-    "Reason": "specifications.refused",
-    "Refused": "specifications.refused",
+    "Reason": "specifications.specification",
+    "Refused": "specifications.specification",
     "Verdict": "results.record",
     "maxpool": "specifications.maxpool",
 }

@@ -1,26 +1,40 @@
 """``maxpool-check bisect``."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import click
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
+from maxpool_check import inert
 from maxpool_check.commands import case_files, executing, options
-from maxpool_check.comparing.bisection import Bisection, Boundary, Observation
+from maxpool_check.comparing.bisection import Bisection, Boundary
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.known_file import KnownRange, narrow
+from maxpool_check.files import open_text
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.results.record import ExitCode, Verdict
+from maxpool_check.results.record import NOT_EXECUTED, ExitCode, Verdict
 from maxpool_check.results.variants import Variant
-from maxpool_check.targets.name import TargetName
-from maxpool_check.targets.releases import NoReleases, released
-from maxpool_check.targets.runtimes import RUNTIMES
+from maxpool_check.targets.environments import NoReleases, released
+from maxpool_check.targets.name import RUNTIMES, TargetName
 
 _TOO_FEW = "fewer than two releases could be tested"
+
+
+@dataclass(frozen=True)
+class _Observation:
+    """The result of a release on a case; two are equal if they have the same ``key``."""
+
+    key: object
+    verdict: Verdict = field(compare=False)
+    kinds: tuple[str, ...] = field(compare=False)
+    relevant_kinds: tuple[str, ...] = field(compare=False)
+    provider: str = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.verdict} ({', '.join(self.relevant_kinds)})" if self.kinds else str(self.verdict)
 
 
 @dataclass(frozen=True)
@@ -28,18 +42,13 @@ class _Result:
     """What a search over releases ended with; ``skipped`` holds the reasons."""
 
     versions: Sequence[Version]
-    search: Bisection[Observation]
-    boundaries: Sequence[Boundary[Observation]]
+    search: Bisection[_Observation]
+    boundaries: Sequence[Boundary]
     skipped: Mapping[str, str]
 
     @property
-    def tested(self) -> list[tuple[int, Observation]]:
-        """The positions that were tested and not skipped, in ascending order."""
-        return [(position, each) for position, each in sorted(self.search.results.items()) if each is not None]
-
-    @property
     def exit_code(self) -> ExitCode:
-        if len(self.tested) < 2:
+        if len(self.search.tested) < 2:
             return ExitCode.INCOMPLETE
         return ExitCode.AS_EXPECTED if self.boundaries else ExitCode.UNEXPECTED
 
@@ -69,33 +78,35 @@ def command(
     or started is skipped and listed. Exits with 0 if there is a change, 1 if nothing changes, 3 if fewer than two releases
     could be tested.
     """
-    output.check_writable()
     corpus = files.read()
+    output.check_writable([*corpus.files, *corpus.known_files])
     case = case_files.case_named(corpus.cases, name, files.paths[0])
     selected = executing.variant_of(case, variant)
     check_unversioned(target)
     versions = releases(target, first, last, pre)
     skipped: dict[str, str] = {}
 
-    def test(position: int) -> Observation | None:
+    def test(position: int) -> _Observation | None:
         version = str(versions[position])
         observation = _observe(corpus, case, selected, kind, target.at(version), timeout)
         if not output.quiet:
-            click.echo(f"{version}: {'skipped, ' if isinstance(observation, str) else ''}{observation}", err=True)
+            options.echo(f"{version}: {'skipped, ' if isinstance(observation, str) else ''}{observation}", err=True)
         if isinstance(observation, str):
             skipped[version] = observation
             return None
         return observation
 
-    search: Bisection[Observation] = Bisection(len(versions), test)
+    search: Bisection[_Observation] = Bisection(len(versions), test)
     result = _Result(versions, search, search.boundaries(), skipped)
     if write_known and result.exit_code == ExitCode.AS_EXPECTED:
         _narrow(corpus, case, selected, target, result)
     about = {"case": case.id, "case_sha256": case.sha256, "target": str(target), "variant": selected.name, "kind": kind}
-    document = json.dumps(_document(about, result), indent=1)
+    document = inert.dumps(_document(about, result), indent=1)
     if output.output is not None:
-        output.output.write_text(document + "\n", encoding="utf-8")
-    click.echo(document if output.form == "json" else "\n".join(_lines(result)))
+        with open_text(output.output) as file:
+            file.write(document + "\n")
+    if not output.takes_stdout:
+        options.echo(document if output.form == "json" else "\n".join(_lines(result)))
     return result.exit_code
 
 
@@ -104,7 +115,7 @@ def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool
     try:
         low, high = (Version(text) if text else None for text in (first, last))
         available = released(RUNTIMES[runtime.runtime].distribution, pre=pre)
-    except InvalidVersion as error:
+    except ValueError as error:
         raise click.UsageError(str(error)) from error
     except NoReleases as error:
         raise options.Incomplete(str(error)) from error
@@ -127,20 +138,23 @@ def check_unversioned(target: TargetName) -> None:
 
 def _observe(
     corpus: Corpus, case: Case, variant: Variant, kind: str | None, target: TargetName, timeout: float
-) -> Observation | str:
+) -> _Observation | str:
     """The result of a release, or why it cannot be tested."""
     record = executing.run_cases(corpus, [case], [target], timeout=timeout)
     assert record.footer is not None
     if record.footer.errors:
         return " ".join(record.footer.errors[0].split())
     (execution,) = [execution for execution in record.executions if execution.variant == variant.name]
-    if execution.verdict in (Verdict.NOT_EXPRESSIBLE, Verdict.ERROR):
+    if execution.verdict in (*NOT_EXECUTED, Verdict.ERROR):
         return f"{execution.verdict}: {execution.message}"
-    return Observation(execution.verdict, execution.kinds, record.header.targets[0].provider, kind)
+    key = (execution.verdict, execution.kinds) if kind is None else kind in execution.kinds
+    relevant = (kind,) if kind is not None and kind in execution.kinds else execution.kinds
+    provider = record.header.targets[0].provider
+    return _Observation(key, execution.verdict, execution.kinds, relevant, provider)
 
 
 def _lines(result: _Result) -> Iterator[str]:
-    versions, search, tested = result.versions, result.search, result.tested
+    versions, search, tested = result.versions, result.search, result.search.tested
     for version, reason in result.skipped.items():
         yield f"skipped {version}: {reason}"
     every = ", one after the other" if search.linear else ""
@@ -148,28 +162,30 @@ def _lines(result: _Result) -> Iterator[str]:
     if len(tested) < 2:
         yield f"INCOMPLETE {_TOO_FEW}"
     elif not result.boundaries:
-        yield f"no change from {versions[tested[0][0]]} to {versions[tested[-1][0]]}: {tested[0][1]}"
-    for boundary in result.boundaries:
-        yield f"last {versions[boundary.last]} {boundary.before}, first {versions[boundary.first]} {boundary.after}"
+        oldest, *_, newest = tested
+        yield f"no change from {versions[oldest]} to {versions[newest]}: {tested[oldest]}"
+    for last, first in result.boundaries:
+        yield f"last {versions[last]} {tested[last]}, first {versions[first]} {tested[first]}"
 
 
 def _document(about: Mapping[str, Any], result: _Result) -> Mapping[str, Any]:
-    def release(position: int, observation: Observation) -> Mapping[str, Any]:
-        version = str(result.versions[position])
-        return {"version": version, "verdict": observation.verdict, "kinds": observation.relevant_kinds}
-
+    releases = {
+        position: {
+            "version": str(result.versions[position]),
+            "verdict": observation.verdict,
+            "kinds": observation.relevant_kinds,
+        }
+        for position, observation in result.search.tested.items()
+    }
     return {
         "schema": "maxpool-check/bisect/1",
         "exit_code": result.exit_code,
         **about,
         "releases": [str(version) for version in result.versions],
-        "tested": [release(position, observation) for position, observation in result.tested],
+        "tested": list(releases.values()),
         "skipped": [{"version": version, "reason": reason} for version, reason in result.skipped.items()],
         "linear": result.search.linear,
-        "boundaries": [
-            {"last": release(boundary.last, boundary.before), "first": release(boundary.first, boundary.after)}
-            for boundary in result.boundaries
-        ],
+        "boundaries": [{"last": releases[last], "first": releases[first]} for last, first in result.boundaries],
         "errors": [{"message": _TOO_FEW}] if result.exit_code == ExitCode.INCOMPLETE else [],
     }
 
@@ -177,17 +193,18 @@ def _document(about: Mapping[str, Any], result: _Result) -> Mapping[str, Any]:
 def _narrow(corpus: Corpus, case: Case, variant: Variant, runtime: TargetName, result: _Result) -> None:
     """Narrow the entries that are about the case to the releases that show them."""
     if len(result.boundaries) != 1:
-        click.echo("several changes: no known divergence was narrowed", err=True)
+        options.echo("several changes: no known divergence was narrowed", err=True)
         return
-    (boundary,) = result.boundaries
-    names = tuple(map(str, result.versions))
-    older, newer, first = names[: boundary.first], names[boundary.first :], names[boundary.first]
+    ((last, first),) = result.boundaries
+    names, tested = tuple(map(str, result.versions)), result.search.tested
+    older, newer = names[:first], names[first:]
+    distribution = RUNTIMES[runtime.runtime].distribution
     messages = []
     for observation, inside, outside, bound in (
-        (boundary.before, older, newer, f"<{first}"), (boundary.after, newer, older, f">={first}"),
+        (tested[last], older, newer, f"<{names[first]}"), (tested[first], newer, older, f">={names[first]}"),
     ):  # fmt: skip
-        kinds, distribution = tuple(map(DivergenceKind, observation.kinds)), RUNTIMES[runtime.runtime].distribution
+        kinds = tuple(map(DivergenceKind, observation.kinds))
         known = KnownRange(case.id, variant, kinds, distribution, observation.provider, inside, outside, bound)
         messages += [message for path in corpus.known_files for message in narrow(path, known)]
     for message in messages or ["no known divergence expects these kinds of the case: none was narrowed"]:
-        click.echo(message, err=True)
+        options.echo(message, err=True)

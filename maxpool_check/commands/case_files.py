@@ -9,29 +9,32 @@ from typing import Any
 
 import click
 
+from maxpool_check import inert
 from maxpool_check.commands import options
 from maxpool_check.corpus import collection
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import FORMATS, Corpus
 from maxpool_check.corpus.problems import CorpusError, Problem
-from maxpool_check.corpus.tensors import SizeLimits
+from maxpool_check.corpus.tensors import MOST_CELLS
 from maxpool_check.results.record import ExitCode
-from maxpool_check.specifications.attributes import nearest
+from maxpool_check.specifications.specification import nearest
 from maxpool_check.words import plural
-
-DEFAULT_CELLS = 2**24
 
 folder = click.option(
     "-p", "--path", type=options.FILE, default="cases", metavar="PATH",
     help="Where to look for the case.  [default: cases]",
 )  # fmt: skip
 max_cells = click.option(
-    "--max-cells", type=options.COUNT, default=DEFAULT_CELLS, metavar="N",
-    help=f"The largest X or Y a case may have.  [default: {DEFAULT_CELLS}]",
+    "--max-cells", type=options.COUNT, default=MOST_CELLS, metavar="N",
+    help=f"The largest X or Y a case may have.  [default: {MOST_CELLS}]",
 )  # fmt: skip
 _paths = click.argument("paths", nargs=-1, required=True, type=options.FILE, metavar="PATH...")
 _selection = click.option(
-    "-k", "selected", multiple=True, metavar="EXPR", help="Only these cases: a glob on the id, or tag:NAME. Repeatable."
+    "-k",
+    "selected",
+    multiple=True,
+    metavar="EXPR",
+    help="Only these cases: a glob on the id, or tag:NAME. Repeatable: those that match any.",
 )
 
 
@@ -41,7 +44,7 @@ class Mistakes(click.ClickException):
     exit_code = ExitCode.USAGE
 
     def __init__(self, problems: Sequence[object], consequence: str = "nothing was run") -> None:
-        super().__init__("\n".join(map(str, problems)))
+        super().__init__("\n".join(map(inert.line, problems)))
         self.problems = problems
         self._consequence = consequence
 
@@ -53,8 +56,7 @@ class Mistakes(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Print the problems and their number to stderr."""
-        click.echo(self.message, err=True)
-        click.echo(f"{plural(len(self.problems), 'problem')}; {self._consequence}", err=True)
+        click.echo(f"{self.message}\n{plural(len(self.problems), 'problem')}; {self._consequence}", file, err=True)
 
 
 @contextlib.contextmanager
@@ -71,7 +73,7 @@ class CaseFiles:
     """The case files that a user names, and which of their cases to use."""
 
     paths: Sequence[Path]
-    max_cells: int = DEFAULT_CELLS
+    max_cells: int = MOST_CELLS
     selected: Sequence[str] = ()
 
     def read(self) -> Corpus:
@@ -80,7 +82,7 @@ class CaseFiles:
         gc.disable()
         try:
             with mistakes():
-                corpus = collection.collect(self.paths, SizeLimits(self.max_cells))
+                corpus = collection.collect(self.paths, self.max_cells)
         finally:
             gc.freeze()
             gc.enable()
@@ -92,7 +94,8 @@ class CaseFiles:
         """The selected cases; prints to stderr that there are none."""
         cases = collection.select(corpus.cases, self.selected)
         if not cases:
-            click.echo(f"none of the {len(corpus.cases)} cases is selected by {' '.join(self.selected)}", err=True)
+            patterns = " or ".join(f"'{expression}'" for expression in self.selected)
+            options.echo(f"none of the {len(corpus.cases)} cases is selected by {patterns}", err=True)
         return cases
 
 
@@ -108,7 +111,7 @@ def selected(command: Callable[..., int]) -> Callable[..., int]:
 
 def left_out(problem: Problem) -> None:
     """Print the test of another suite that is skipped, and the reason."""
-    click.echo(f"left out: {problem.path}: {problem.message}", err=True)
+    options.echo(f"left out: {problem.path}: {problem.message}", err=True)
 
 
 def find(name: str, folder: Path, cells: int) -> Case:

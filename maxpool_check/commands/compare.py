@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 import click
 
-from maxpool_check.commands import options, records, rendering
+from maxpool_check.commands import options
 from maxpool_check.comparing.gate import BLOCKING, UNOBSERVABLE, TargetComparison, compare_targets
 from maxpool_check.comparing.transitions import Change, Incomparable, paired
 from maxpool_check.reporting.changes import FORMATS, ComparisonReport
 from maxpool_check.results.record import ExitCode
-from maxpool_check.specifications.attributes import nearest
+from maxpool_check.specifications.specification import nearest
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -37,11 +37,8 @@ fail_on = click.option(
 
 def outputs(command: _Command) -> _Command:
     """``--format``, ``--report``, ``-v`` and ``--color``."""
-    for decorate in (
-        options.color, options.verbose("Show every change in full"), options.reports(FORMATS), options.form(FORMATS),
-    ):  # fmt: skip
-        command = decorate(command)
-    return command
+    verbose = options.verbose("Show every change in full")
+    return options.form(FORMATS)(options.reports(FORMATS)(verbose(options.color(command))))
 
 
 @click.command("compare")
@@ -62,8 +59,8 @@ def command(
     Ends with SAFE, REVIEW or BLOCK. Exit codes: 0, 1 for BLOCK, 2 if the records hold different cases, 3 if one of them is
     incomplete, 4 if nothing can be compared.
     """
-    output.check_writable()
-    before, after = records.read(old), records.read(new)
+    output.check_writable([old, new])
+    before, after = options.read_record(old), options.read_record(new)
     try:
         comparisons = [
             compare_targets(before, after, names, blocking, intersection=intersection)
@@ -78,5 +75,5 @@ def command(
 def show(name: str, comparisons: Sequence[TargetComparison], output: options.Output) -> ExitCode:
     """Print what has changed, write the reports, and return the exit code."""
     report = ComparisonReport(name, comparisons, options.width(), output.colored, output.verbose > 0)
-    rendering.publish(FORMATS, report, output, replace(report, color=False))
+    output.publish(FORMATS, report, replace(report, color=False))
     return report.exit_code

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import case_files, executing, options, records
-from maxpool_check.corpus.coverage import executed_bins
-from maxpool_check.explaining.coverage import FORMATS, CoverageReport
+from maxpool_check.commands import case_files, executing, options
+from maxpool_check.explaining.coverage import FORMATS, CoverageReport, coverage_of, executed_bins
 from maxpool_check.results.record import Record, TargetDescription
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.targets.name import TargetName, parse
@@ -23,7 +22,9 @@ from maxpool_check.words import plural
     "--record", "path", type=options.FILE, metavar="RECORD.jsonl",
     help="Count the executions of this record; execute nothing.",
 )  # fmt: skip
-@click.option("--spec", type=options.DOCUMENT, help="Only the cases of this document, in full.")
+@click.option(
+    "--spec", type=options.DOCUMENT, help="Only the cases of this document, in full; a kernel of yours claims it."
+)
 @click.option(
     "--strength", type=click.IntRange(1, 2), default=2, metavar="N",
     help="Count bins (1), or pairs of bins as well (2).  [default: 2]",
@@ -38,28 +39,28 @@ def command(
 ) -> int:  # fmt: skip
     """Count what the cases of PATH... really execute on a target.
 
-    A case counts if the target returned outputs or refused, and was compared; its rank, sizes, attributes, element type
-    and values are put in bins. What the document excludes does not count as possible. Exit codes: 0, 3 if the run is not
-    complete, 4 if nothing was executed.
+    A case counts if the target returned outputs that were compared; a refusal covers nothing. Its rank,
+    sizes, attributes, element type and values are put in bins. What the document excludes does not count as possible. Exit
+    codes: 0, 3 if the run is not complete, 4 if nothing was executed.
     """
     corpus = executing.read_valid(files) if path is None else files.read()
     cases = files.select(corpus)
     if path is None:
-        targets = [target or parse("onnxruntime")]
+        targets = [(target or parse("onnxruntime")).claiming([spec] if spec else [])]
         record = executing.run_cases(corpus, cases, targets, jobs=jobs, timeout=timeout, quiet=False)
     else:
-        record = records.read(path)
+        record = options.read_record(path)
     errors = record.footer.errors if record.footer else ("the record is incomplete: its run did not end",)
     description = _target(record, str(target) if target else None, path)
-    executed = executed_bins(record.executions, cases, description.name if description else "")
-    if executed.changed:
-        count = plural(len(executed.changed), "changed case is", "changed cases are")
-        click.echo(f"{count} not counted, the first is {executed.changed[0]}", err=True)
+    executed, changed = executed_bins(record.executions, cases, description.name if description else "")
+    if changed:
+        count = plural(len(changed), "changed case is", "changed cases are")
+        options.echo(f"{count} not counted, the first is {changed[0]}", err=True)
     used = {spec} if spec else {case.spec for case in cases}
-    documents = [executed.coverage_of(name, strength) for name in SPECIFICATIONS if name in used]
+    documents = [coverage_of(name, executed, strength) for name in SPECIFICATIONS if name in used]
     report = CoverageReport(description, documents, strength, errors, options.width())
     for error in errors if form == "text" else ():
-        click.echo(f"error: {error}", err=True)
+        options.echo(f"error: {error}", err=True)
     FORMATS[form](report, sys.stdout)
     return report.exit_code
 

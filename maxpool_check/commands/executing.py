@@ -3,7 +3,7 @@
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -11,13 +11,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from maxpool_check.commands import case_files
-from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.case import Case, contradictions
 from maxpool_check.corpus.collection import Corpus
-from maxpool_check.corpus.expectations import contradictions
 from maxpool_check.corpus.known_file import read_all_known
 from maxpool_check.judging.known import KnownDivergence
-from maxpool_check.results.record import Line, Record
-from maxpool_check.results.storage import Recorder, record_of
+from maxpool_check.results.record import Record
+from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variants_of
 from maxpool_check.running.run import RunPlan, run
 from maxpool_check.targets.name import TargetName
@@ -50,16 +49,10 @@ def run_cases(
     quiet: bool = True,
 ) -> Record:
     """Run cases of a corpus on targets, without known divergences; the record, in memory."""
-    lines: list[Line] = []
     with Recorder(output) as recorder, progress_bar("cases", len(cases), quiet=quiet) as progress:
-
-        def write(line: Line) -> None:
-            lines.append(line)
-            if output is not None:
-                recorder.write(line)
-
-        run(RunPlan(corpus, cases, targets, seconds=timeout, jobs=jobs), write, progress)
-    return record_of(lines)
+        run(RunPlan(corpus, cases, targets, seconds=timeout, jobs=jobs), recorder.write, progress)
+        assert recorder.record is not None
+        return replace(recorder.record, executions=tuple(recorder.record.executions))
 
 
 def read_valid(files: case_files.CaseFiles) -> Corpus:

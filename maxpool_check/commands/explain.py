@@ -6,7 +6,9 @@ from pathlib import Path
 import click
 import numpy as np
 from rich.console import Console
+from rich.text import Text
 
+from maxpool_check import inert
 from maxpool_check.commands import case_files, options
 from maxpool_check.corpus.case import Case
 from maxpool_check.explaining import drawing, kinds
@@ -16,7 +18,7 @@ from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.results.variants import Variant
 from maxpool_check.running.case_run import run_case
-from maxpool_check.specifications.attributes import nearest
+from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.session import TargetSession
@@ -29,6 +31,7 @@ MOST_WINDOWS = 3
 @click.command("explain")
 @click.argument("subject", required=False, metavar="[CASE|KIND]")
 @options.targets()
+@options.specs
 @case_files.folder
 @click.option("--at", metavar="CELL", help="Draw the window of this cell of Y, e.g. 0,0,1,2.")
 @options.variants
@@ -38,8 +41,8 @@ MOST_WINDOWS = 3
 @options.color
 @options.bundled(output=options.Output)
 def command(
-    subject: str | None, targets: tuple[TargetName, ...], path: Path, at: str | None, variants: frozenset[Variant],
-    timeout: float, max_cells: int, output: options.Output,
+    subject: str | None, targets: tuple[TargetName, ...], specs: tuple[str, ...], path: Path, at: str | None,
+    variants: frozenset[Variant], timeout: float, max_cells: int, output: options.Output,
 ) -> int:  # fmt: skip
     """Draw a case and what is wrong with the outputs of a target, or describe a kind of divergence.
 
@@ -50,10 +53,10 @@ def command(
     if output.form == "markdown" and subject is not None:
         raise click.UsageError("--format markdown is for the page of all kinds")
     if subject is None:
-        click.echo(kinds.page() if output.form == "markdown" else kinds.listed(), nl=False)
+        options.echo(kinds.page() if output.form == "markdown" else kinds.listed(), nl=False)
         return ExitCode.AS_EXPECTED
     if subject in known:
-        click.echo(kinds.explained(known[subject]), nl=False)
+        options.echo(kinds.explained(known[subject]), nl=False)
         return ExitCode.AS_EXPECTED
     if ":" not in subject:
         raise click.UsageError(
@@ -63,7 +66,7 @@ def command(
     case = case_files.find(subject, path, max_cells)
     code = ExitCode.AS_EXPECTED
     lines: list[object] = [*_heading(case)]
-    for target in targets:
+    for target in options.claiming(targets, specs):
         try:
             with TargetSession(Target(target, timeout)) as session:
                 result, failed = _result(session, case, variants)
@@ -74,9 +77,12 @@ def command(
     if at is not None or not targets:
         lines += [*([""] if targets else []), *_reference(case, at)]
     colored, width = output.colored, options.width()
-    console = Console(width=width, force_terminal=colored, no_color=not colored, highlight=False, soft_wrap=True)
+    console = Console(
+        width=width, force_terminal=colored, no_color=not colored, highlight=False, soft_wrap=True, emoji=False
+    )
     for line in lines:
-        console.print(line, markup=False)
+        styles = isinstance(line, Text) and inert.line(line.plain) == line.plain
+        console.print(line if styles else inert.line(line), markup=False)
     return code
 
 
@@ -127,5 +133,9 @@ def _result(session: TargetSession, case: Case, variants: frozenset[Variant]) ->
         lines += ["", *drawing.draw_judgement(case_run.oracle, variant, steps, judgement)]
     if case_run.diverging:
         place = f"{case.origin.path}:{case.name}"
-        lines += ["", f"Next: {shlex.join(['maxpool-check', 'repro', place, '-t', target.name, '-o', 'repro'])}"]
+        claims = ["--spec", case.spec] if session.target.name.specs else []
+        lines += [
+            "",
+            f"Next: {shlex.join(['maxpool-check', 'repro', place, '-t', target.name, *claims, '-o', 'repro'])}",
+        ]
     return lines, any(judgement.verdict is Verdict.ERROR for judgement in case_run.judgements.values())

@@ -2,7 +2,6 @@
 
 import contextlib
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,14 +14,14 @@ from maxpool_check.commands import seeds as seed_options
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import KNOWN_NAME, root_of
 from maxpool_check.corpus.writing import case_file
-from maxpool_check.fuzzing import seeds as searching
+from maxpool_check.files import named
+from maxpool_check.fuzzing import search as searching
 from maxpool_check.fuzzing.search import Discovery, SearchCounts
 from maxpool_check.judging.known import KnownDivergence
 from maxpool_check.reporting.tensors import coordinates
 from maxpool_check.results.record import ExitCode
 from maxpool_check.running.pool import PoolLost
 from maxpool_check.specifications import DEFAULT
-from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
 
 DEFAULT_CASES = 1000
@@ -49,8 +48,8 @@ class _Report:
     def count(self, result: searching.SeedResult) -> None:
         """Add the counts of a seed; a search that was stopped early may have none."""
         for total, counts in zip(self._counts.values(), result.counts, strict=False):
-            total.add(counts)
-        self._cases += max((counts.cases for counts in result.counts), default=0)
+            total.update(counts)
+        self._cases += max((counts["cases"] for counts in result.counts), default=0)
         self._incomplete |= result.error is not None
 
     def show(self, seed: int, number: int, discovery: Discovery) -> None:
@@ -63,23 +62,23 @@ class _Report:
         case = discovery.case
         kinds = ", ".join(kind.value for kind in discovery.kinds)
         attributes = ", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
-        click.echo(f"NEW  {kinds} on {discovery.target} ({discovery.variant.name})")
-        click.echo(f"  {case.X.dtype.name} X{coordinates(case.X.shape)}  {attributes}")
-        click.echo(f"  {path}")
+        options.echo(f"NEW  {kinds} on {discovery.target} ({discovery.variant.name})")
+        options.echo(f"  {case.X.dtype.name} X{coordinates(case.X.shape)}  {attributes}")
+        options.echo(f"  {path}")
 
     def end(self, code: ExitCode, seeds: str) -> ExitCode:
         """Print the summary; the exit code."""
         if code is ExitCode.AS_EXPECTED and self._incomplete:
             code = ExitCode.INCOMPLETE
         for name, counts in self._counts.items():
-            nothing = "" if counts.compared else "; nothing was compared"
-            click.echo(f"{name}: {counts.diverged} of {counts.cases} cases diverge{nothing}")
-        state = {ExitCode.INTERRUPTED: "INTERRUPTED ", ExitCode.INCOMPLETE: "INCOMPLETE "}.get(code, "")
+            nothing = "" if counts["compared"] else "; nothing was compared"
+            options.echo(f"{name}: {counts['diverged']} of {counts['cases']} cases diverge{nothing}")
+        state = f"{code.name} " if code else ""
         new = f"{self._new} new" if self._new else "nothing new"
-        click.echo(f"{state}{new} in {self._cases} cases of {self.plan.spec}, {seeds}")
+        options.echo(f"{state}{new} in {self._cases} cases of {self.plan.spec}, {seeds}")
         if code:
             return code
-        if not all(counts.compared for counts in self._counts.values()):
+        if not all(counts["compared"] for counts in self._counts.values()):
             return ExitCode.NOTHING_COMPARED
         return ExitCode.UNEXPECTED if self._new else ExitCode.AS_EXPECTED
 
@@ -100,7 +99,8 @@ class _Report:
         title = f"{kinds} on {target.distribution} {target.version}"
         case = replace(discovery.case, id=f"{path.stem}:{discovery.name}", title=title)
         partial = path.with_suffix(".partial")
-        partial.write_text(case_file(case, about), encoding="utf-8")
+        with named(partial):
+            partial.write_text(case_file(case, about), encoding="utf-8")
         partial.replace(path)
         return path
 
@@ -108,14 +108,15 @@ class _Report:
 @click.command("fuzz")
 @options.targets("onnxruntime")
 @click.option(
-    "--spec", type=options.DOCUMENT, default=DEFAULT, help=f"The document to draw cases of.  [default: {DEFAULT}]"
-)
+    "--spec", type=options.DOCUMENT, default=DEFAULT,
+    help=f"The document to draw cases of; kernels of yours claim it.  [default: {DEFAULT}]",
+)  # fmt: skip
 @click.option(
-    "--max-cases", type=options.COUNT, metavar="N",
+    "--max-cases", "cases", type=options.COUNT, metavar="N",
     help=f"How many cases to draw from each seed.  [default: {DEFAULT_CASES}, or as many as --max-time allows]",
 )  # fmt: skip
 @click.option(
-    "--max-time", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+    "--max-time", "seconds", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
     help="How long to draw cases from each seed.",
 )  # fmt: skip
 @seed_options.option("A seed, or a range of seeds, each with a search of its own.  [default: 0]")
@@ -128,10 +129,10 @@ class _Report:
 @options.no_known
 @options.timeout
 @options.quiet
-@options.bundled(known=executing.KnownOptions)
+@options.bundled(plan=searching.FuzzPlan, known=executing.KnownOptions)
 def command(
-    targets: tuple[TargetName, ...], spec: str, max_cases: int | None, max_time: float | None, seeds: int | range,
-    jobs: int, dask: str | None, invalid: bool, folder: Path, known: executing.KnownOptions, timeout: float, quiet: bool,
+    plan: searching.FuzzPlan, seeds: int | range, jobs: int, dask: str | None, folder: Path,
+    known: executing.KnownOptions, quiet: bool,
 ) -> int:  # fmt: skip
     """Draw random cases, run them on targets, and keep those that show something new.
 
@@ -148,12 +149,14 @@ def command(
     Exit codes: 0 nothing new, 1 something new, 2 usage, 3 could not complete, 4 nothing was compared, 130 interrupted.
     """
     seed_options.check_divisible(seeds, jobs, dask)
+    plan = replace(plan, targets=tuple(target.claiming([plan.spec]) for target in plan.targets))
     beside = root_of(folder if folder.is_dir() else folder / "case.yaml") / KNOWN_NAME
     entries, _ = known.read([beside] if beside.is_file() else [])
     has_cases = folder.is_dir() and any(folder.rglob("*.yaml"))
     earlier = case_files.CaseFiles([folder]).read().cases if has_cases else ()
-    limit = max_cases or (DEFAULT_CASES if max_time is None else sys.maxsize)
-    report = _Report(searching.FuzzPlan(targets, timeout, spec, invalid, limit, max_time), folder)
+    if plan.cases is None and plan.seconds is None:
+        plan = replace(plan, cases=DEFAULT_CASES)
+    report = _Report(plan, folder)
     if isinstance(seeds, int):
         return _search_here(report, seeds, entries, earlier, quiet)
     return _search_in_pool(report, seeds, entries, earlier, quiet, jobs, dask)
@@ -164,10 +167,9 @@ def _search_here(
 ) -> int:
     """Search from one seed in this process, and print discoveries as they are made."""
     result, code = searching.SeedResult(seed), ExitCode.AS_EXPECTED
-    limit = report.plan.cases if report.plan.cases < sys.maxsize else None
     with (
         contextlib.closing(searching.Searcher(report.plan)) as searcher,
-        executing.progress_bar("cases", limit, quiet=quiet) as progress,
+        executing.progress_bar("cases", report.plan.cases, quiet=quiet) as progress,
     ):
 
         def show(number: int, discoveries: Sequence[Discovery]) -> None:
@@ -184,7 +186,7 @@ def _search_here(
             result.error = str(error)
     report.count(result)
     if result.error is not None:
-        click.echo(f"error: {result.error}", err=True)
+        options.echo(f"error: {result.error}", err=True)
     return report.end(code, f"seed {seed}")
 
 
@@ -201,7 +203,7 @@ def _search_in_pool(
         for number, discovery in result.discoveries:
             report.show(result.seed, number, discovery)
         if result.error is not None:
-            click.echo(f"error: seed {result.seed}: {result.error}", err=True)
+            options.echo(f"error: seed {result.seed}: {result.error}", err=True)
         if result.complete:
             done.append(result.seed)
 
@@ -218,8 +220,8 @@ def _search_in_pool(
                 take(result)
             code = ExitCode.INTERRUPTED if isinstance(error, KeyboardInterrupt) else ExitCode.INCOMPLETE
             if code is ExitCode.INCOMPLETE:
-                click.echo(f"error: {error}", err=True)
+                options.echo(f"error: {error}", err=True)
     missing = seed_options.remaining(seeds, done)
     if missing:
-        click.echo(f"not searched to the end: {missing}", err=True)
+        options.echo(f"not searched to the end: {missing}", err=True)
     return report.end(code, seed_options.words(seeds))

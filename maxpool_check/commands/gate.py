@@ -1,29 +1,29 @@
 """``maxpool-check gate``."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from maxpool_check.commands import case_files, compare, executing, options, records
+from maxpool_check import inert
+from maxpool_check.commands import case_files, compare, executing, options
 from maxpool_check.comparing.gate import compare_targets
 from maxpool_check.comparing.transitions import Change, Incomparable
 from maxpool_check.results.record import ExitCode
 from maxpool_check.targets.name import TargetName, parse
 
-
-def _base(text: str) -> TargetName | Path:
-    return Path(text) if text.endswith((".jsonl", ".jsonl.gz")) else parse(text)
+_BASE = options.Parsed(
+    "TARGET|RECORD.jsonl", lambda text: Path(text) if text.endswith((".jsonl", ".jsonl.gz")) else parse(text)
+)
 
 
 @click.command("gate")
 @click.option(
-    "--base", required=True, type=options.Parsed("TARGET|RECORD.jsonl", _base), metavar="TARGET|RECORD.jsonl",
-    help="The runtime in use: a target, or a record of it.",
+    "--base", required=True, type=_BASE, metavar=_BASE.name, help="The runtime in use: a target, or a record of it."
 )  # fmt: skip
 @click.option("--head", required=True, type=options.TARGET, metavar="TARGET", help="The runtime to upgrade to.")
+@options.specs
 @options.jobs
 @options.timeout
 @compare.fail_on
@@ -33,8 +33,8 @@ def _base(text: str) -> TargetName | Path:
 @options.bundled(output=options.Output)
 @case_files.selected
 def command(
-    files: case_files.CaseFiles, base: TargetName | Path, head: TargetName, jobs: int, timeout: float,
-    blocking: Sequence[Change], output: options.Output,
+    files: case_files.CaseFiles, base: TargetName | Path, head: TargetName, specs: tuple[str, ...], jobs: int,
+    timeout: float, blocking: Sequence[Change], output: options.Output,
 ) -> int:  # fmt: skip
     """Run the cases of PATH... on two targets, and decide whether the head may replace the base.
 
@@ -42,25 +42,26 @@ def command(
     production may rely on the old behaviour) or BLOCK (regressed, newly refused, a new crash). Exits with 0, or with 1 on
     BLOCK; 2 usage or a bad file, 3 could not complete, 4 nothing was compared.
     """
-    output.check_writable()
     if base == head:
         raise click.UsageError(f"the base and the head are the same, {base}")
     if output.output == base:
         raise click.UsageError(f"the record would overwrite the base, {base}")
-    stored = records.read(base) if isinstance(base, Path) else None
+    stored = options.read_record(base) if isinstance(base, Path) else None
     if stored is not None and len(stored.header.targets) != 1:
         raise click.UsageError(
             f"{base} has {len(stored.header.targets)} targets; a base has one: run it alone, with -o"
         )
     corpus = executing.read_valid(files)
     cases = files.select(corpus)
-    targets = [base, head] if isinstance(base, TargetName) else [head]
+    targets = options.claiming([base, head] if isinstance(base, TargetName) else [head], specs)
+    records = [base] if isinstance(base, Path) else []
+    output.check_writable([*corpus.files, *corpus.known_files, *records, *options.kernels(targets)])
     record = executing.run_cases(
         corpus, cases, targets, jobs=jobs, timeout=timeout, output=output.output, quiet=output.quiet
     )
     assert record.footer is not None
     for error in record.footer.errors:
-        click.echo(f"error: {error}", err=True)
+        options.echo(f"error: {error}", err=True)
     if not cases:
         return _undecided(output.form, ["no case is selected"], ExitCode.NOTHING_COMPARED)
     tested = [target.name for target in record.header.targets]
@@ -83,8 +84,8 @@ def _undecided(form: str, errors: Sequence[str], code: ExitCode) -> ExitCode:
     """Print why there is no decision; the exit code."""
     if form == "json":
         messages = [{"message": error} for error in errors]
-        click.echo(json.dumps({"schema": "maxpool-check/gate/1", "exit_code": code, "errors": messages}))
+        options.echo(inert.dumps({"schema": "maxpool-check/gate/1", "exit_code": code, "errors": messages}))
     else:
         reasons = "; ".join(error.splitlines()[0] for error in errors)
-        click.echo(f"{'INCOMPLETE' if code is ExitCode.INCOMPLETE else 'NOTHING COMPARED'} {reasons}")
+        options.echo(f"{code.name.replace('_', ' ')} {reasons}")
     return code

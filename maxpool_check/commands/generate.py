@@ -7,6 +7,7 @@ import click
 from maxpool_check.commands import options
 from maxpool_check.commands import seeds as seed_options
 from maxpool_check.corpus.generating import written
+from maxpool_check.files import open_text
 from maxpool_check.results.record import ExitCode
 from maxpool_check.running.pool import PoolLost
 
@@ -38,9 +39,9 @@ def command(spec: str, strength: int, seeds: int | range, jobs: int, dask: str |
     if isinstance(seeds, range):
         return _files(spec, strength, seeds, jobs, dask, output)
     if output is None:
-        click.echo(written(spec, strength, seeds), nl=False)
+        options.echo(written(spec, strength, seeds), nl=False)
     else:
-        options.check_writable([output])
+        options.Output(output=output).check_writable()
         _write(written(spec, strength, seeds), output)
     return ExitCode.AS_EXPECTED
 
@@ -53,7 +54,7 @@ def _files(spec: str, strength: int, seeds: range, jobs: int, dask: str | None, 
     def path(seed: int) -> Path:
         return folder / f"{spec}-strength-{strength}-seed-{seed}.yaml"
 
-    options.check_writable([path(seeds.start)])
+    options.Output(output=path(seeds.start)).check_writable()
     with seed_options.pool(jobs, dask) as pool:
         done: list[int] = []
         try:
@@ -67,5 +68,6 @@ def _files(spec: str, strength: int, seeds: range, jobs: int, dask: str | None, 
 
 
 def _write(text: str, path: Path) -> None:
-    path.write_text(text, encoding="utf-8")
-    click.echo(f"{text.count('  - id: ')} cases: {path}", err=True)
+    with open_text(path) as file:
+        file.write(text)
+    options.echo(f"{text.count('  - id: ')} cases: {path}", err=True)

@@ -3,10 +3,9 @@
 import click
 from packaging.version import Version
 
-from maxpool_check.commands import case_files, executing, options, rendering
+from maxpool_check.commands import case_files, executing, options
 from maxpool_check.commands.bisect import check_unversioned, releases
-from maxpool_check.comparing.timeline import Release, steps
-from maxpool_check.reporting.history import FORMATS, HistoryReport
+from maxpool_check.reporting.history import FORMATS, HistoryReport, Release
 from maxpool_check.targets.name import TargetName
 
 
@@ -32,9 +31,9 @@ def command(
 
     Exits with 0, or with 3 if a release could not be tested.
     """
-    output.check_writable()
     check_unversioned(target)
     corpus = executing.read_valid(files)
+    output.check_writable([*corpus.files, *corpus.known_files])
     cases = files.select(corpus)
     if not cases:
         raise click.UsageError("no case is selected")
@@ -47,9 +46,9 @@ def command(
         tested.append(release)
         if not output.quiet:
             numbers = ", ".join(f"{count} {verdict.value}" for verdict, count in sorted(release.verdicts.items()))
-            click.echo(f"{version}: {release.skipped or numbers}", err=True)
-    report = HistoryReport(str(target), tested, steps(tested), options.width())
-    rendering.publish(FORMATS, report, output)
+            options.echo(f"{version}: {release.skipped or numbers}", err=True)
+    report = HistoryReport(str(target), tested, options.width())
+    output.publish(FORMATS, report, report)
     return report.exit_code
 
 

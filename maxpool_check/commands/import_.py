@@ -1,17 +1,15 @@
 """``maxpool-check import``."""
 
+import errno
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from maxpool_check.commands import case_files
-from maxpool_check.corpus.case import Case
+from maxpool_check.commands import case_files, options
+from maxpool_check.corpus.case import Case, disagreements
 from maxpool_check.corpus.collection import duplicates
-from maxpool_check.corpus.expectations import disagreements
-from maxpool_check.corpus.importers import onnx_backend, onnx_testdata, testgenonnx
-from maxpool_check.corpus.importers.suite import Suite, read_files
-from maxpool_check.corpus.tensors import SizeLimits
+from maxpool_check.corpus.importers import Suite, onnx_testdata, read_files, testgenonnx
 from maxpool_check.corpus.writing import ForeignFile, write_suite
 from maxpool_check.results.record import ExitCode
 from maxpool_check.words import plural
@@ -55,29 +53,31 @@ def command(form: str, source: Path | None, folder: Path, max_cells: int) -> int
     try:
         with case_files.mistakes("the files cannot be used"):
             command_line = f"maxpool-check import {form}{named}"
-            written = write_suite(cases, folder, _ABOUT[form], command_line, SizeLimits(max_cells))
+            written = write_suite(cases, folder, _ABOUT[form], command_line, max_cells)
     except ForeignFile as error:
         raise click.UsageError(f"{error}; choose another folder") from error
     except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise
         raise click.UsageError(f"cannot write to {folder}: {error.strerror}") from error
     for path, count in written.items():
-        click.echo(f"{path}: {plural(count, 'case')}")
+        options.echo(f"{path}: {plural(count, 'case')}")
     disagree = sum(case.erratum is not None for case in cases)
-    click.echo(f"{len(cases)} written, {len(missing)} left out, {disagree} disagree")
+    options.echo(f"{len(cases)} written, {len(missing)} left out, {disagree} disagree")
     return ExitCode.AS_EXPECTED
 
 
 def _read(form: str, source: Path | None, cells: int) -> Suite:
-    if form == onnx_backend.NAME:
+    if form == onnx_testdata.PACKAGE_NAME:
         if source is not None:
             raise click.UsageError(f"{form} takes no SRC; its tests come with the installed onnx package")
-        return onnx_backend.read(SizeLimits(cells))
+        return onnx_testdata.read_package(cells)
     if source is None:
         raise click.UsageError(f"{form} needs SRC, the folder to import")
     root = source if source.is_dir() else source.parent
     suite = {module.NAME: module for module in (onnx_testdata, testgenonnx)}[form]
     files = sorted(source.rglob(suite.PATTERN)) if source.is_dir() else [source]
-    return read_files(files, lambda file: suite.read(file, root, SizeLimits(cells)))
+    return read_files(files, lambda file: suite.read(file, root, cells))
 
 
 def _with_erratum(case: Case) -> Case:
@@ -86,5 +86,5 @@ def _with_erratum(case: Case) -> Case:
     if not differences:
         return case
     for text in differences:
-        click.echo(f"disagrees: {case.id} {text}", err=True)
+        options.echo(f"disagrees: {case.id} {text}", err=True)
     return replace(case, erratum=f"The reference for {case.specification.title} disagrees: {'; '.join(differences)}")

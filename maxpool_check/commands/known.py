@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import case_files, options, records
+from maxpool_check.commands import case_files, options
 from maxpool_check.comparing.entries import entries_for, never_matching
 from maxpool_check.corpus.collection import KNOWN_NAME, root_of
 from maxpool_check.corpus.known_file import append, read_known, unmatched
@@ -29,23 +29,27 @@ def command() -> None:
 def add(record: Path, reason: str, kind: str | None, file: Path | None) -> int:
     """Write the narrowest entries for the faults of RECORD that no entry expects.
 
-    An entry binds exact cases, exact kinds, the variants that show them, and the version that was tested. Widen 'when' by
-    hand, or with bisect --write-known, once you know which releases are concerned.
+    An entry binds exact cases, exact kinds, the variants that show them, and the version that was tested; or the kernel,
+    as -t names it. Widen 'when' by hand, or with bisect --write-known, once you know which releases are concerned.
     """
     if not reason.strip():
         raise click.UsageError("--reason is empty")
-    stored = records.read(record)
+    stored = options.read_record(record)
     path = file or _default_file(next((execution.origin for execution in stored.executions), ""))
     with case_files.mistakes():
-        entries = entries_for(stored, read_known(path) if path.exists() else [], reason, kind)
+        known = read_known(path) if path.exists() else []
+    try:
+        entries = entries_for(stored, known, reason, kind)
+    except ValueError as error:
+        raise click.UsageError(f"no entry can be written for {record}: {error}") from error
     if not entries:
-        click.echo("no unexpected divergences")
+        options.echo("no unexpected divergences")
         return ExitCode.AS_EXPECTED
     append(path, entries)
     for entry in entries:
         kinds = ", ".join(sorted(each.value for each in entry.kinds))
-        click.echo(f"{entry.id}: {kinds} of {plural(len(entry.cases), 'case')}, {entry.when}")
-    click.echo(f"{plural(len(entries), 'entry', 'entries')} added to {path}; review before you commit")
+        options.echo(f"{entry.id}: {kinds} of {plural(len(entry.cases), 'case')}, {entry.when}")
+    options.echo(f"{plural(len(entries), 'entry', 'entries')} added to {path}; review before you commit")
     return ExitCode.AS_EXPECTED
 
 
@@ -61,7 +65,7 @@ def check(files: case_files.CaseFiles, record_files: tuple[Path, ...]) -> int:
     Exits with 1 if there are any.
     """
     corpus = files.read()
-    stored = [records.read(path) for path in record_files]
+    stored = [options.read_record(path) for path in record_files]
     problems, count = [], 0
     for file in corpus.known_files:
         with case_files.mistakes():
@@ -74,8 +78,8 @@ def check(files: case_files.CaseFiles, record_files: tuple[Path, ...]) -> int:
             problems += [f"{problem}: orphaned" for problem in unmatched(entries, ids, file)]
         problems += [f"{file}: no record shows {entry.id}" for entry in never_matching(entries, stored)]
     for line in problems:
-        click.echo(line)
-    click.echo(f"{plural(count, 'entry', 'entries')}, {plural(len(problems), 'problem')}")
+        options.echo(line)
+    options.echo(f"{plural(count, 'entry', 'entries')}, {plural(len(problems), 'problem')}")
     return ExitCode.UNEXPECTED if problems else ExitCode.AS_EXPECTED
 
 

@@ -2,8 +2,8 @@
 
 import click
 
-from maxpool_check.commands import case_files
-from maxpool_check.corpus.expectations import contradictions, disagreements
+from maxpool_check.commands import case_files, options
+from maxpool_check.corpus.case import contradictions, disagreements
 from maxpool_check.corpus.known_file import read_known, unmatched
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.results.record import ExitCode
@@ -34,9 +34,9 @@ def command(files: case_files.CaseFiles) -> int:
     errata = {case: "; ".join(disagreements(case)) for case in corpus.cases if case.erratum}
     errata = {case: text for case, text in errata.items() if text}
     for case, text in errata.items():
-        click.echo(f"{case.origin.path}:{case.origin.line}: {case.id} {text} (erratum)")
+        options.echo(f"{case.origin.path}:{case.origin.line}: {case.id} {text} (erratum)")
     count = len({case.origin.path for case in corpus.cases})
-    click.echo(
+    options.echo(
         f"{plural(len(corpus.cases), 'case')} in {plural(count, 'file')}, {plural(entries, 'known divergence')}: "
         f"no problems, {plural(len(errata), 'erratum', 'errata')}"
     )

@@ -1,9 +1,8 @@
 """``maxpool-check list``."""
 
-import json
-
 import click
 
+from maxpool_check import inert
 from maxpool_check.commands import case_files, options
 from maxpool_check.results.record import ExitCode
 
@@ -32,10 +31,13 @@ def command(files: case_files.CaseFiles, form: str) -> int:
             }
             for case in cases
         ]
-        click.echo(json.dumps({"schema": "maxpool-check/list/1", "cases": entries}, indent=1))
+        options.echo(inert.dumps({"schema": "maxpool-check/list/1", "cases": entries}, indent=1))
         return ExitCode.AS_EXPECTED
-    rows = [(case.id, case.spec, f"{case.X.dtype.name}{list(case.X.shape)}", case.title) for case in cases]
+    rows = [
+        [inert.line(text) for text in (case.id, case.spec, f"{case.X.dtype.name}{list(case.X.shape)}", case.title)]
+        for case in cases
+    ]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     for row in rows:
-        click.echo("  ".join([*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[3]]))
+        options.echo("  ".join([*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[3]]))
     return ExitCode.AS_EXPECTED

@@ -4,18 +4,20 @@ The module of a command is imported when the command is called, and what only er
 --version need click alone.
 """
 
+import errno
 import importlib
 import io
 import itertools
-import json
 import os
 import signal
 import sys
+from typing import TextIO
 
 import click
 from click.shell_completion import CompletionItem
 
 import maxpool_check
+from maxpool_check import inert
 
 COMMANDS = {
     "run": "Run cases on targets, judge the results, write reports.",
@@ -39,6 +41,9 @@ COMMANDS = {
     "schema": "Print the JSON Schema of a file format.",
 }
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""The errors of a file that cannot be written further."""
+
 _VERBOSE = ("run", "compare", "gate")
 """The commands whose -v counts."""
 
@@ -57,22 +62,17 @@ class _Commands(click.Group):
         names = [CompletionItem(name, help=COMMANDS[name]) for name in COMMANDS if name.startswith(incomplete)]
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in COMMANDS and not args[0].startswith("-"):
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in COMMANDS:
+            # A module that others import cannot be called 'import'.
+            name = "import_" if cmd_name == "import" else cmd_name
+            return importlib.import_module(f"maxpool_check.commands.{name}").command
+        if not cmd_name.startswith("-"):
             import difflib
 
-            near = difflib.get_close_matches(args[0], COMMANDS, 1)
-            ctx.fail(f"no command '{args[0]}'" + (f"; did you mean '{near[0]}'?" if near else ""))
-        return super().resolve_command(ctx, args)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        # A module that others import cannot be called 'import'.
-        name = "import_" if cmd_name == "import" else cmd_name
-        if cmd_name not in COMMANDS:
-            return None
-        return importlib.import_module(f"maxpool_check.commands.{name}").command
+            near = difflib.get_close_matches(cmd_name, COMMANDS, 1)
+            ctx.fail(f"no command '{cmd_name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
+        return None
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -93,20 +93,40 @@ def main(arguments: list[str] | None = None) -> None:
         # A title or an id may hold what the terminal's encoding cannot write.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    closed = [name for name in ("stdout", "stderr") if getattr(sys, name) is None]
+    if closed:
+        print(f"error: {' and '.join(closed)} is closed", file=sys.stderr or sys.stdout)
+        sys.exit(2)
     if words and words[0] in COMMANDS:
-        # SIGTERM ends a command as Ctrl-C does, with its worker processes.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        # These end a command as Ctrl-C does, with its worker processes; nohup has SIGHUP ignored. Windows has only SIGTERM.
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, signal.default_int_handler)
     try:
         sys.exit(_run(words))
     except BrokenPipeError:
-        # The reader of the output is gone. What is still buffered must not raise again on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of the output is gone.
+        _drop(sys.stdout)
         sys.exit(141)
+    except OSError:
+        # Not even the error can be printed.
+        _drop(sys.stdout)
+        _drop(sys.stderr)
+        sys.exit(3)
+
+
+def _drop(stream: TextIO) -> None:
+    """Forget what is still buffered for a stream that cannot be written: it must not raise again on exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _run(words: list[str]) -> int:
     stdout = sys.stdout
     try:
+        for word in words:
+            # Half of a character cannot be written to a record.
+            if any("\ud800" <= character <= "\udfff" for character in word):
+                raise click.UsageError(f"the argument '{word}' is not UTF-8")
         # Every command takes -vv, for a traceback; only some have a -v of their own.
         taken = words if words[:1] and words[0] in _VERBOSE else [word for word in words if word != "-vv"]
         code = cli.main(taken, prog_name="maxpool-check", standalone_mode=False, terminal_width=_help_width())
@@ -122,7 +142,9 @@ def _run(words: list[str]) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        click.echo(inert.block(shown.getvalue()), err=True, nl=False)
         return _explained(words, error.exit_code, getattr(error, "errors", [{"message": error.format_message()}]))
     except (click.Abort, KeyboardInterrupt, Exception) as error:
         return _failed(words, error)
@@ -136,14 +158,19 @@ def _failed(words: list[str], error: BaseException) -> int:
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         message, code = "interrupted", ExitCode.INTERRUPTED
         click.echo(message, err=True)
-    elif isinstance(error, OSError):
-        click.echo(f"error: {message}", err=True)
+    elif isinstance(error, (OSError, MemoryError)):
+        if isinstance(error, MemoryError):
+            message = f"not enough memory: {message}"
+        elif name := error.filename or ("stdout" if error.errno in _FULL else None):
+            # Whatever writes another file names it.
+            message = f"{name}: {error.strerror}"
+        click.echo(inert.block(f"error: {message}"), err=True)
     elif "-vv" in words:
         import traceback
 
-        traceback.print_exc()
+        click.echo(inert.block(traceback.format_exc()), err=True)
     else:
-        click.echo(f"internal error: {type(error).__name__}: {error}", err=True)
+        click.echo(inert.block(f"internal error: {type(error).__name__}: {error}"), err=True)
         click.echo("This is a defect of maxpool-check; -vv shows the traceback.", err=True)
         message = f"internal error: {error}"
     return _explained(words, code, [{"message": message}])
@@ -167,5 +194,6 @@ def _explained(arguments: list[str], exit_code: int, errors: list[dict[str, obje
 
         click.echo(run_json.failure(exit_code, errors))
     else:
-        click.echo(json.dumps({"schema": f"maxpool-check/{arguments[0]}/1", "exit_code": exit_code, "errors": errors}))
+        document = {"schema": f"maxpool-check/{arguments[0]}/1", "exit_code": exit_code, "errors": errors}
+        click.echo(inert.dumps(document))
     return exit_code

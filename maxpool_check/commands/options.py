@@ -5,21 +5,33 @@ import functools
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 
+from maxpool_check import inert
+from maxpool_check.files import STDOUT, conflict, open_text
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.results.record import ExitCode
+from maxpool_check.results.record import ExitCode, Record
+from maxpool_check.results.storage import BadRecord, CutOff, read
 from maxpool_check.results.variants import VARIATIONS, parse_variants
-from maxpool_check.specifications import specification
-from maxpool_check.specifications.attributes import nearest
-from maxpool_check.targets.name import TargetName, parse
+from maxpool_check.specifications import documents, specification
+from maxpool_check.specifications.specification import nearest
+from maxpool_check.targets.name import BadTarget, TargetName, parse
+from maxpool_check.targets.name import claiming as claiming_targets
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_Report = TypeVar("_Report")
+Formats = Mapping[str, Callable[[_Report, TextIO], None]]
+"""The formats of a kind of report: functions that write one to a file."""
+
+
+def echo(text: object, *, err: bool = False, nl: bool = True) -> None:
+    """Print text of which nothing is a command for the terminal or for GitHub."""
+    click.echo(inert.block(text), err=err, nl=nl)
 
 
 class Incomplete(click.ClickException):
@@ -94,6 +106,11 @@ known_files = click.option(
     help="Known divergences. Repeatable.  [default: known-divergences.yaml at the corpus root]",
 )  # fmt: skip
 no_known = click.option("--no-known", is_flag=True, help="Expect no divergence.")
+specs = click.option(
+    "--spec", "specs", multiple=True, type=Parsed("NAME", lambda text: text if documents(text) else None), metavar="NAME",
+    help="A document, or a family such as onnx or openvino, that python: and command: targets claim beside their own. "
+    "Repeatable.",
+)  # fmt: skip
 record = click.option("-o", "--output", type=FILE, metavar="RECORD.jsonl", help="Write the record here.")
 quiet = click.option("-q", "--quiet", is_flag=True, help="Print no progress.")
 color = click.option(
@@ -148,6 +165,14 @@ def verbose(about: str) -> Callable[[_Command], _Command]:
     return click.option("-v", "--verbose", count=True, help=f"{about}; -vv tracebacks of internal errors.")
 
 
+def claiming(targets: Iterable[TargetName], specs: Iterable[str]) -> tuple[TargetName, ...]:
+    """The targets, with what ``--spec`` claims for the kernels among them. Raises ``click.UsageError``."""
+    try:
+        return claiming_targets(targets, specs)
+    except BadTarget as error:
+        raise click.UsageError(f"--spec: {error}") from error
+
+
 def check_exclusive(jobs: int, scheduler: str | None) -> None:
     """Refuse ``-j`` together with ``--dask``."""
     if scheduler is not None and jobs > 1:
@@ -160,11 +185,10 @@ def bundled(**classes: type[Any]) -> Callable[[Callable[..., int]], Callable[...
     def decorated(command: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(command)
         def bundling(**arguments: Any) -> int:
-            bundles = {}
             for name, bundle in classes.items():
                 fields = {field.name for field in dataclasses.fields(bundle)} & arguments.keys()
-                bundles[name] = bundle(**{field: arguments.pop(field) for field in fields})
-            return command(**arguments, **bundles)
+                arguments[name] = bundle(**{field: arguments.pop(field) for field in fields})
+            return command(**arguments)
 
         return bundling
 
@@ -176,17 +200,20 @@ def width() -> int:
     return max(40, shutil.get_terminal_size((100, 24)).columns)
 
 
-def check_writable(paths: Sequence[Path]) -> None:
-    """Refuse files that cannot be written."""
-    for path in paths:
-        new = not path.exists()
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.open("ab").close()
-            if new:
-                path.unlink()
-        except OSError as error:
-            raise click.UsageError(f"cannot write to {path}: {error.strerror}") from error
+def read_record(path: Path) -> Record:
+    """The record of a file, or an error with the right exit code."""
+    try:
+        return read(path)
+    except CutOff as error:
+        raise Incomplete(str(error)) from error
+    except (BadRecord, OSError) as error:
+        reason = f"{path}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        raise click.UsageError(f"cannot read the record {reason}") from error
+
+
+def kernels(targets: Iterable[TargetName]) -> list[Path]:
+    """The files of users' kernels: of functions, and those that a command line names."""
+    return [Path(word) for target in targets for word in (*(target.function or ())[:1], *(target.program or ()))]
 
 
 @dataclass(frozen=True)
@@ -212,6 +239,35 @@ class Output:
         """The reports and the record, each with what it is."""
         return [*self.reports, *([("record", self.output)] if self.output else [])]
 
-    def check_writable(self) -> None:
-        """Refuse files that cannot be written, before the run and not after it."""
-        check_writable([path for _, path in self.files])
+    @property
+    def takes_stdout(self) -> bool:
+        """Whether a file to write is ``-``, so that nothing else may be printed to stdout."""
+        return any(path == STDOUT for _, path in self.files)
+
+    def check_writable(self, inputs: Iterable[Path] = ()) -> None:
+        """Refuse files that cannot be written, or that are ``inputs``, before the run and not after it."""
+        outputs = [path for _, path in self.files] + ([STDOUT] if self.form == "json" and self.takes_stdout else [])
+        if message := conflict(outputs, inputs):
+            raise click.UsageError(message)
+        for _, path in self.files:
+            if path == STDOUT:
+                continue
+            new = not path.exists()
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.open("ab").close()
+                if new:
+                    path.unlink()
+            except OSError as error:
+                raise click.UsageError(f"cannot write to {path}: {error.strerror}") from error
+
+    def publish(self, formats: Formats[_Report], report: _Report, plain: _Report, *, silent: bool = False) -> None:
+        """Print a report and write it to files; ``plain`` is the report for files, ``silent`` prints only JSON."""
+        # Files first: if one cannot be written, that is an error, and stdout must not hold a document.
+        for kind, path in self.reports:
+            with open_text(path) as file:
+                formats[kind](plain, file)
+        if not self.takes_stdout and (self.form == "json" or not silent):
+            formats[self.form](report, sys.stdout)
+        for kind, path in () if silent else self.files:
+            echo(f"{kind}: {path}", err=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from maxpool_check.commands import case_files, options
-from maxpool_check.explaining.reference import FORMATS, ReferenceReport
+from maxpool_check.explaining.reference import FORMATS
 from maxpool_check.results.record import ExitCode
 
 
@@ -21,5 +21,5 @@ def command(case: str, path: Path, form: str, everything: bool, max_cells: int) 
 
     CASE is a full id, such as sonnx/float:float-example-3, or FILE.yaml:ID.
     """
-    FORMATS[form](ReferenceReport(case_files.find(case, path, max_cells), everything), sys.stdout)
+    FORMATS[form](case_files.find(case, path, max_cells), sys.stdout, everything)
     return ExitCode.AS_EXPECTED

@@ -1,24 +1,36 @@
 """``maxpool-check report``."""
 
-import contextlib
-import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
-from maxpool_check.commands import case_files, options, rendering
-from maxpool_check.commands.records import read
-from maxpool_check.comparing.corpus_difference import corpus_difference
-from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.results.record import ExitCode
+from maxpool_check.commands import case_files, options
+from maxpool_check.corpus.case import Case
+from maxpool_check.files import STDOUT, open_text
+from maxpool_check.reporting import github, json, junit, markdown, sarif, text
+from maxpool_check.reporting.findings import RunReport
+from maxpool_check.results.record import ExitCode, Record
+
+FORMATS: options.Formats[RunReport] = {
+    "text": text.write,
+    "markdown": markdown.write,
+    "json": json.write,
+    "junit": junit.write,
+    "github": github.write,
+    "sarif": sarif.write,
+}
+"""The formats of the report of a run. A new one is its module and a line here."""
 
 ONE_RECORD = ("json", "junit", "sarif")
 """The formats that are a document of their own."""
 
+_MOST_IDS = 10  # In a sentence.
+
 
 @click.command("report")
 @click.argument("records", nargs=-1, required=True, type=options.FILE, metavar="RECORD...")
-@options.form(rendering.FORMATS, "The format of the report.")
+@options.form(FORMATS, "The format of the report.")
 @click.option("-o", "--output", type=options.FILE, metavar="FILE", help="Write to a file, not to stdout.")
 @click.option(
     "--cases", type=options.FILE, metavar="PATH",
@@ -31,21 +43,37 @@ def command(records: tuple[Path, ...], cases: Path | None, output: options.Outpu
     """Render records. Exits with 3 if one of them is incomplete."""
     if output.form in ONE_RECORD and len(records) > 1:
         raise click.UsageError(f"--format {output.form} is one document for one record")
-    stored = [read(path) for path in records]
-    colored = output.output is None and output.colored
-    output.check_writable()
-    with contextlib.ExitStack() as stack:
-        file = stack.enter_context(output.output.open("w", encoding="utf-8")) if output.output else sys.stdout
+    stored = [options.read_record(path) for path in records]
+    path = output.output
+    colored = path is None and output.colored
+    corpus = case_files.CaseFiles([cases]).read() if cases is not None else None
+    output.check_writable([*records, *(corpus.files if corpus else ())])
+    with open_text(path or STDOUT) as file:
         for number, record in enumerate(stored):
             code = record.footer.exit_code if record.footer else ExitCode.INCOMPLETE
             file.write("\n" if number else "")
             report = RunReport(record, code, options.width(), colored, output.verbose > 0)
-            rendering.FORMATS[output.form](report, file)
-    if cases is not None:
-        corpus = case_files.CaseFiles([cases]).read()
-        for path, record in zip(records, stored, strict=True):
-            click.echo(f"{path}: {corpus_difference(record.executions, corpus.cases)}", err=True)
+            FORMATS[output.form](report, file)
+    if corpus is not None:
+        for source, record in zip(records, stored, strict=True):
+            parts = [
+                f"{len(ids)} {words}: {', '.join(ids[:_MOST_IDS])}{' ...' if len(ids) > _MOST_IDS else ''}"
+                for words, ids in corpus_difference(record, corpus.cases).items()
+                if ids
+            ]
+            options.echo(f"{source}: {'; '.join(parts) or 'the record holds every case as it is'}", err=True)
     if all(record.footer for record in stored):
         return ExitCode.AS_EXPECTED
-    click.echo("incomplete: the run did not end", err=True)
+    options.echo("incomplete: the run did not end", err=True)
     return ExitCode.INCOMPLETE
+
+
+def corpus_difference(record: Record, cases: Sequence[Case]) -> Mapping[str, Sequence[str]]:
+    """How the cases of a record differ from those of a corpus: the ids of each difference, by id and digest."""
+    recorded = {execution.case: execution.case_sha256 for execution in record.executions}
+    current = {case.id: case.sha256 for case in cases}
+    return {
+        "not in the record": [case for case in current if case not in recorded],
+        "changed since the record": [case for case, digest in current.items() if recorded.get(case, digest) != digest],
+        "in the record only": [case for case in recorded if case not in current],
+    }

@@ -32,14 +32,15 @@ from maxpool_check.targets.target import Target
     "-o", "--output", "folder", required=True, type=options.FILE, metavar="DIR",
     help="Where to write: a new or empty folder, or one that repro wrote.",
 )  # fmt: skip
+@options.specs
 @case_files.folder
 @click.option("--variant", metavar="NAME", help="indices or y-only.  [default: the first that diverges]")
 @click.option("--no-shrink", is_flag=True, help="Reproduce the case as it is, not a smaller one.")
 @options.timeout
 @case_files.max_cells
 def command(
-    case: str, target: TargetName, folder: Path, path: Path, variant: str | None, no_shrink: bool, timeout: float,
-    max_cells: int,
+    case: str, target: TargetName, specs: tuple[str, ...], folder: Path, path: Path, variant: str | None,
+    no_shrink: bool, timeout: float, max_cells: int,
 ) -> int:  # fmt: skip
     """Write a reproduction of a divergence that others can run.
 
@@ -54,7 +55,7 @@ def command(
     """
     if not bundle.is_free(folder):
         raise click.UsageError(f"{folder} contains something other than a reproduction; name a new folder")
-    name = str(target)
+    (target,), name = options.claiming([target], specs), str(target)
     try:
         check_writable(target)
         original = case_files.find(case, path, max_cells)
@@ -63,7 +64,7 @@ def command(
             case_run = run_case(session, original)
             chosen = _chosen(case_run, variant)
             if chosen is None:
-                click.echo(f"not reproduced: {original.id} on {name}: {_verdicts(case_run)}")
+                options.echo(f"not reproduced: {original.id} on {name}: {_verdicts(case_run)}")
                 failed = any(judgement.verdict is Verdict.ERROR for judgement in case_run.judgements.values())
                 return ExitCode.INCOMPLETE if failed else ExitCode.UNEXPECTED
             if not no_shrink:
@@ -78,7 +79,7 @@ def command(
     except CannotWrite as error:
         raise click.UsageError(str(error)) from error
     except bundle.NotReproduced as error:
-        click.echo(f"not reproduced: {original.id} diverges on {name}, but {error}")
+        options.echo(f"not reproduced: {original.id} diverges on {name}, but {error}")
         return ExitCode.UNEXPECTED
     _print(original, reproduced, name, folder, written)
     return ExitCode.AS_EXPECTED
@@ -86,9 +87,7 @@ def command(
 
 def _chosen(case_run: CaseRun, name: str | None) -> Variant | None:
     """The variant to reproduce: the first that diverges."""
-    names = [variant.name for variant in case_run.judgements]
-    if name is not None and name not in names:
-        raise click.UsageError(f"{case_run.case.id} has no variant '{name}'; it has {', '.join(names)}")
+    executing.variant_of(case_run.case, name)
     for variant in case_run.diverging:
         if name in (None, variant.name) and case_run.results[variant].request is not None:
             return variant
@@ -106,11 +105,11 @@ def _verdicts(case_run: CaseRun) -> str:
 def _print(case: Case, reproduced: Reproduced, name: str, folder: Path, written: Written) -> None:
     small = reproduced.case_run.case
     kinds = ", ".join(kind.value for kind in reproduced.kinds)
-    click.echo(f"{kinds} of {case.id} on {name} ({reproduced.variant.name})")
+    options.echo(f"{kinds} of {case.id} on {name} ({reproduced.variant.name})")
     attributes = ", ".join(f"{key}={value}" for key, value in small.attributes.items()) or "no attributes"
     before = f", from X{coordinates(case.X.shape)}" if small.X.shape != case.X.shape else ""
-    click.echo(f"  {small.X.dtype.name} X{coordinates(small.X.shape)}  {attributes}{before}")
-    click.echo(textwrap.indent(written.printed.strip(), "  "))
-    click.echo(f"repro.py exits with 1 in {written.environment}")
+    options.echo(f"  {small.X.dtype.name} X{coordinates(small.X.shape)}  {attributes}{before}")
+    options.echo(textwrap.indent(written.printed.strip(), "  "))
+    options.echo(f"repro.py exits with 1 in {written.environment}")
     for file in written.files:
-        click.echo(folder / file)
+        options.echo(folder / file)

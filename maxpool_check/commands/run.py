@@ -5,10 +5,11 @@ import sys
 
 import click
 
-from maxpool_check.commands import case_files, executing, options, rendering
+from maxpool_check.commands import case_files, executing, options
+from maxpool_check.commands.report import FORMATS
 from maxpool_check.reporting import json
+from maxpool_check.reporting.findings import RunReport
 from maxpool_check.reporting.github import workflow_commands
-from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import ExitCode, Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import Variant
@@ -20,6 +21,7 @@ from maxpool_check.targets.name import TargetName
 
 @click.command("run")
 @options.targets("onnxruntime")
+@options.specs
 @options.variants
 @options.jobs
 @options.dask
@@ -28,10 +30,13 @@ from maxpool_check.targets.name import TargetName
 @options.known_files
 @options.no_known
 @options.record
-@options.reports(rendering.FORMATS)
+@options.reports(FORMATS)
 @options.form()
 @click.option("-x", "--exit-first", is_flag=True, help="Stop at the first unexpected verdict.")
-@click.option("--strict", is_flag=True, help="Count differences that a document allows as failures.")
+@click.option(
+    "--strict", is_flag=True,
+    help="Also fail on differences that a document leaves open, and on inconsistencies; known divergences still pass (see --no-known).",
+)  # fmt: skip
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 instead of 1.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @options.verbose("Show known divergences in full")
@@ -39,8 +44,8 @@ from maxpool_check.targets.name import TargetName
 @options.bundled(output=options.Output, known=executing.KnownOptions)
 @case_files.selected
 def command(
-    files: case_files.CaseFiles, targets: tuple[TargetName, ...], variants: frozenset[Variant], jobs: int,
-    dask: str | None, timeout: float, memory: int | None, known: executing.KnownOptions, output: options.Output,
+    files: case_files.CaseFiles, targets: tuple[TargetName, ...], specs: tuple[str, ...],
+    variants: frozenset[Variant], jobs: int, dask: str | None, timeout: float, memory: int | None, known: executing.KnownOptions, output: options.Output,
     exit_first: bool, strict: bool, exit_zero: bool,
 ) -> int:  # fmt: skip
     """Run all cases of PATH... on targets, judge the results, print and write reports.
@@ -49,7 +54,7 @@ def command(
     file, 3 could not complete, 4 nothing was compared, 130 interrupted.
     """
     options.check_exclusive(jobs, dask)
-    output.check_writable()
+    targets = options.claiming(targets, specs)
     limit = memory * 2**20 if memory else None
     executor = None
     if jobs == 1 and dask is None and all(target.version is None for target in targets):
@@ -58,10 +63,12 @@ def command(
         click.get_current_context().call_on_close(executor.close)
     corpus = executing.read_valid(files)
     entries, known_files = known.read(corpus.known_files)
+    output.check_writable([*corpus.files, *corpus.known_files, *known_files, *options.kernels(targets)])
     cases = files.select(corpus)
     plan = RunPlan(
-        corpus, cases, targets, entries, known_files, timeout, limit, jobs, exit_first, strict, variants, dask
-    )
+        corpus, cases, targets, entries, known_files, timeout, limit, jobs, exit_first, strict, variants, dask,
+        output.verbose > 1,
+    )  # fmt: skip
     with Recorder(output.output) as recorder:
         try:
             with executing.progress_bar("cases", len(cases), quiet=output.quiet) as progress:
@@ -71,7 +78,11 @@ def command(
         except KeyboardInterrupt:
             if recorder.record is None:
                 raise
-            return _interrupted(recorder.record, output)
+            where = f"; they are in {output.output}" if output.output else ""
+            options.echo(f"interrupted after {len(recorder.record.executions)} executions{where}", err=True)
+            if output.form == "json":
+                json.write(RunReport(recorder.record, ExitCode.INTERRUPTED), sys.stdout)
+            return ExitCode.INTERRUPTED
         assert recorder.record is not None
         return _report(recorder.record, output, exit_zero=exit_zero)
 
@@ -81,23 +92,17 @@ def _report(record: Record, output: options.Output, *, exit_zero: bool) -> int:
     assert record.footer is not None
     exit_code = record.footer.exit_code
     final_code = ExitCode.AS_EXPECTED if exit_zero and exit_code == ExitCode.UNEXPECTED else exit_code
-    for message in record.footer.errors:
-        click.echo(f"error: {message}", err=True)
+    if output.quiet or output.form != "text":
+        # The text has them, too.
+        for message in record.footer.errors:
+            options.echo(f"error: {message}", err=True)
     # --exit-zero hides the exit code of the record on stdout, and never in a file.
     code = final_code if output.form == "json" else exit_code
     report = RunReport(record, code, options.width(), output.colored, output.verbose > 0)
     plain = RunReport(record, exit_code, options.width(), verbose=True)
-    rendering.publish(rendering.FORMATS, report, output, plain, silent=output.quiet)
+    output.publish(FORMATS, report, plain, silent=output.quiet)
     in_workflow = os.environ.get("GITHUB_ACTIONS") == "true"
     if in_workflow and output.form == "text" and any(kind == "github" for kind, _ in output.reports):
         for line in workflow_commands(record):
             click.echo(line)
     return final_code
-
-
-def _interrupted(record: Record, output: options.Output) -> ExitCode:
-    where = f"; they are in {output.output}" if output.output else ""
-    click.echo(f"interrupted after {len(record.executions)} executions{where}", err=True)
-    if output.form == "json":
-        json.write(RunReport(record, ExitCode.INTERRUPTED), sys.stdout)
-    return ExitCode.INTERRUPTED

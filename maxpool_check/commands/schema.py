@@ -1,9 +1,9 @@
 """``maxpool-check schema``."""
 
-import json
-
 import click
 
+from maxpool_check import inert
+from maxpool_check.commands import options
 from maxpool_check.corpus.schema import case_file_schema, known_file_schema
 from maxpool_check.results.record import ExitCode
 from maxpool_check.results.storage import schema
@@ -15,5 +15,5 @@ _SCHEMAS = {"case": case_file_schema, "known": known_file_schema, "record": sche
 @click.argument("name", type=click.Choice(list(_SCHEMAS)))
 def command(name: str) -> int:
     """Print the JSON Schema of case files, of known divergences, or of a line of a record."""
-    click.echo(json.dumps(_SCHEMAS[name](), indent=2))
+    options.echo(inert.dumps(_SCHEMAS[name](), indent=2))
     return ExitCode.AS_EXPECTED

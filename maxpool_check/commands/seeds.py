@@ -28,17 +28,13 @@ def _seeds(text: str) -> int | range:
 
 def option(about: str) -> Callable[[_Command], _Command]:
     """``--seed``, ``-j`` and ``--dask``; ``about`` says what a seed is for."""
-
-    def decorated(command: _Command) -> _Command:
-        jobs = click.option(
-            "-j", "--jobs", type=options.COUNT, default=1, metavar="N",
-            help="Processes for a range of seeds; each works on one seed at a time.  [default: 1]",
-        )  # fmt: skip
-        kind = options.Parsed("N|A..B", _seeds)
-        seeds = click.option("--seed", "seeds", type=kind, default=0, metavar="N|A..B", help=about)
-        return seeds(jobs(options.dask(command)))
-
-    return decorated
+    jobs = click.option(
+        "-j", "--jobs", type=options.COUNT, default=1, metavar="N",
+        help="Processes for a range of seeds; each works on one seed at a time.  [default: 1]",
+    )  # fmt: skip
+    kind = options.Parsed("N|A..B", _seeds)
+    seeds = click.option("--seed", "seeds", type=kind, default=0, metavar="N|A..B", help=about)
+    return lambda command: seeds(jobs(options.dask(command)))
 
 
 def check_divisible(seeds: int | range, jobs: int, dask: str | None) -> None:

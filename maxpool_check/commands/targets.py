@@ -1,22 +1,23 @@
 """``maxpool-check targets``."""
 
-import json
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import click
 import msgspec
 
+from maxpool_check import inert
 from maxpool_check.commands import options
-from maxpool_check.corpus.geometries import smallest
+from maxpool_check.corpus.space import smallest
 from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.results.variants import Y_ONLY
 from maxpool_check.running.case_run import run_case
-from maxpool_check.targets.name import TargetName, parse
+from maxpool_check.targets import environments
+from maxpool_check.targets.name import RUNTIMES, Runtime, TargetName, parse
 from maxpool_check.targets.process import CannotStart
-from maxpool_check.targets.runtimes import RUNTIMES, Runtime
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
+from maxpool_check.words import plural
 
 _KERNELS = {
     "python:PATH.py:FUNCTION": "a function of X and ONNX's attributes that returns (Y, Indices) or Y",
@@ -38,14 +39,25 @@ _OUTPUTS = {
 @click.command("targets")
 @click.argument("names", nargs=-1, type=options.TARGET, metavar="[NAME...]")
 @click.option("--check", is_flag=True, help="Start each target and run one case on it.")
+@click.option("--cache", is_flag=True, help="List the isolated environments in the cache, with their sizes, instead.")
+@click.option("--clear", is_flag=True, help="With --cache: remove them. They are made again when a run needs them.")
+@options.specs
 @options.form()
-def command(names: tuple[TargetName, ...], check: bool, form: str) -> int:
+def command(
+    names: tuple[TargetName, ...], check: bool, cache: bool, clear: bool, specs: tuple[str, ...], form: str
+) -> int:
     """Show the known runtimes, and what the installed or named ones accept.
 
     Exits with 3 if a named target, or with --check any installed one, cannot be started or fails the case.
     """
+    if (cache and (names or check)) or (clear and not cache):
+        raise click.UsageError("--cache stands alone, or with --clear; --clear stands with --cache")
+    if cache:
+        return _cache(clear, form)
     installed = {name: _installed(runtime) for name, runtime in RUNTIMES.items()}
-    targets = [_target(name, check) for name in names or map(parse, filter(installed.get, RUNTIMES))]
+    targets = [
+        _target(name, check) for name in options.claiming(names, specs) or map(parse, filter(installed.get, RUNTIMES))
+    ]
     if form == "json":
         known = [
             {"name": name, "about": runtime.about, "installed": installed[name], "install": _install(runtime)}
@@ -53,7 +65,7 @@ def command(names: tuple[TargetName, ...], check: bool, form: str) -> int:
         ]
         kernels = [{"name": name, "about": about} for name, about in _KERNELS.items()]
         document = {"schema": "maxpool-check/targets/1", "known": known, "kernels": kernels, "targets": targets}
-        click.echo(json.dumps(document, indent=1))
+        options.echo(inert.dumps(document, indent=1))
     else:
         if not names:
             _print_known(installed)
@@ -61,6 +73,23 @@ def command(names: tuple[TargetName, ...], check: bool, form: str) -> int:
             _print_target(target)
     works = all(target["starts"] and target.get("executes", True) for target in targets)
     return ExitCode.AS_EXPECTED if works or not (names or check) else ExitCode.INCOMPLETE
+
+
+def _cache(clear: bool, form: str) -> int:
+    """List the environments in the cache, and remove them if asked to."""
+    kept = environments.kept()
+    removed = environments.clear() if clear else []
+    if form == "json":
+        entries = [{"name": folder.name, "bytes": size, "removed": folder in removed} for folder, size in kept.items()]
+        about = {"schema": "maxpool-check/cache/1", "path": str(environments.cache()), "environments": entries}
+        options.echo(inert.dumps(about, indent=1))
+        return ExitCode.AS_EXPECTED
+    for folder, size in kept.items():
+        state = ("removed " if folder in removed else "in use, not removed: ") if clear else ""
+        options.echo(f"{state}{folder.name}  {size / 1e6:.1f} MB")
+    total = f"{plural(len(kept), 'environment')}, {sum(kept.values()) / 1e6:.1f} MB" if kept else "no environments"
+    options.echo(f"{total} in {environments.cache()}")
+    return ExitCode.AS_EXPECTED
 
 
 def _target(name: TargetName, check: bool) -> dict[str, Any]:
@@ -71,7 +100,8 @@ def _target(name: TargetName, check: bool) -> dict[str, Any]:
             about = {"starts": True, **msgspec.structs.asdict(profile.description)}
             about |= {"dtypes": profile.dtypes, "spatial": profile.spatial}
             if check:
-                case = smallest(profile.description.speaks)
+                claimed = profile.description.specs
+                case = smallest(claimed[0] if claimed else profile.description.speaks)
                 judgement = run_case(session, case, (Y_ONLY,)).judgements[Y_ONLY]
                 executes = judgement.verdict in (Verdict.CONFORMS, Verdict.DIVERGES)
                 about |= {"executes": executes, "verdict": judgement.verdict, "message": judgement.message}
@@ -95,10 +125,10 @@ def _print_known(installed: dict[str, str | None]) -> None:
     width = max(map(len, (*RUNTIMES, *_KERNELS)))
     for name, runtime in RUNTIMES.items():
         state = installed[name] or f"not installed: {_install(runtime)}"
-        click.echo(f"{name.ljust(width)}  {runtime.about} ({state})")
+        options.echo(f"{name.ljust(width)}  {runtime.about} ({state})")
     for name, about in _KERNELS.items():
-        click.echo(f"{name.ljust(width)}  {about}")
-    click.echo(
+        options.echo(f"{name.ljust(width)}  {about}")
+    options.echo(
         "Add ==VERSION for a release in an isolated environment, made once; @PROVIDER for another execution provider of\n"
         "ONNX Runtime; ?python=PATH for an environment of your own. The installed ones:\n"
     )
@@ -107,21 +137,23 @@ def _print_known(installed: dict[str, str | None]) -> None:
 def _print_target(target: dict[str, Any]) -> None:
     name = target["name"]
     if not target["starts"]:
-        click.echo(f"{name}  does not start\n  {target['message']}")
+        options.echo(f"{name}  does not start\n  {target['message']}")
         return
     python = f"Python {target['python']}, numpy {target['numpy']}"
-    click.echo(f"{name}  {target['distribution']} {target['version']}, {python}")
+    options.echo(f"{name}  {target['distribution']} {target['version']}, {python}")
     others = f" of {', '.join(target['providers'])}" if target["providers"] else ""
-    click.echo(f"  provider {target['provider']}{others}")
+    options.echo(f"  provider {target['provider']}{others}")
     language = _LANGUAGES.get(target["speaks"], f"{target['speaks']}'s own attributes")
     if target["newest_opset"] is not None:
         language = f"ONNX models of operator sets 1 to {target['newest_opset']}"
-    click.echo(f"  accepts {language}; returns {_OUTPUTS[target['indices']]}")
+    options.echo(f"  accepts {language}; returns {_OUTPUTS[target['indices']]}")
+    if target["specs"] is not None:
+        options.echo(f"  claims {', '.join(target['specs']) or 'no document'}")
     if target["dtypes"] is not None:
         axes = ", ".join(map(str, target["spatial"] or ()))
-        click.echo(f"  dtypes {', '.join(target['dtypes'])}" + (f"; spatial axes {axes}" if axes else ""))
+        options.echo(f"  dtypes {', '.join(target['dtypes'])}" + (f"; spatial axes {axes}" if axes else ""))
     if "executes" in target:
         message = f": {target['message']}" if target["message"] else ""
-        click.echo(
+        options.echo(
             f"  {'executes' if target['executes'] else 'does not execute'} the smallest case: {target['verdict'].value}{message}"
         )

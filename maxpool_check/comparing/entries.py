@@ -1,16 +1,13 @@
 """The narrowest entries of known divergences that expect the faults of a record."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.known import KnownDivergence, shows
-from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS, TargetSelector
-from maxpool_check.results.record import FAULTS, Execution, Record, TargetDescription
+from maxpool_check.judging.known import DEFAULT_PROVIDERS, KERNELS, KnownDivergence, TargetSelector, shows
+from maxpool_check.results.record import REPORTED, Execution, Record, TargetDescription
 from maxpool_check.results.variants import Variant, variant_named
 
 _Kinds = frozenset[DivergenceKind]
@@ -60,11 +57,13 @@ def never_matching(known: Sequence[KnownDivergence], records: Iterable[Record]) 
 
 
 def _covering(known: Iterable[KnownDivergence], target: TargetDescription) -> list[KnownDivergence]:
-    return [entry for entry in known if entry.when.covers(target.distribution, target.version, target.provider)]
+    return [
+        entry for entry in known if entry.when.covers(target.distribution, target.version, target.provider, target.name)
+    ]
 
 
 def _faults(record: Record, target: TargetDescription) -> list[Execution]:
-    return [each for each in record.executions if each.target == target.name and each.verdict in FAULTS]
+    return [each for each in record.executions if each.target == target.name and each.verdict in REPORTED]
 
 
 def _expects(entry: KnownDivergence, execution: Execution) -> bool:
@@ -80,6 +79,9 @@ def _alike(by_variant: dict[Variant, _Kinds]) -> list[tuple[_Kinds, tuple[Varian
 
 
 def _selector(target: TargetDescription) -> TargetSelector:
+    if target.name.startswith(KERNELS):
+        # Its distribution and version may be those of any other kernel.
+        return TargetSelector.parse(target.name)
     provider = "" if target.provider in DEFAULT_PROVIDERS else f" @{target.provider}"
     try:
         Version(target.version)

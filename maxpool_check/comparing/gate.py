@@ -1,7 +1,5 @@
 """Whether an upgrade may pass: SAFE, REVIEW or BLOCK."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

@@ -1,13 +1,11 @@
 """The change of every execution from one record to another: a closed list, decided in one place."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from maxpool_check.results.record import Execution, Record, Verdict
+from maxpool_check.results.record import NOT_EXECUTED, Execution, Record, Verdict
 
 
 class Change(str, Enum):
@@ -21,12 +19,14 @@ class Change(str, Enum):
     """The process crashes or times out; before, it returned outputs or refused."""
     CHANGED = "changed"
     """Wrong before and after, in other kinds or with other values."""
+    NEWLY_INCONSISTENT = "newly-inconsistent"
+    """The document allows its outputs, but they now differ from those of another variant, which it allows as well."""
     MISSING = "missing"
     """It was executed and is no longer."""
     CRASH_GONE = "crash-gone"
     """The process crashed or timed out; now it returns outputs or refuses."""
     FIXED = "fixed"
-    """It was wrong and is right."""
+    """It was wrong or inconsistent and is right."""
     NEWLY_ACCEPTED = "newly-accepted"
     """It was refused and is right."""
     CONFORMING_BUT_DIFFERENT = "conforming-but-different"
@@ -37,9 +37,6 @@ class Change(str, Enum):
     """The same verdict, the same kinds, the same bits."""
     NOT_COMPARED = "not-compared"
     """Neither was judged: there is nothing to compare."""
-
-
-_Pairs = dict[tuple[str, str], tuple[Execution | None, Execution | None]]
 
 
 class Incomparable(ValueError):
@@ -75,35 +72,34 @@ def transitions(
     Raises :class:`Incomparable` if a case differs between the records or its document is interpreted differently;
     ``intersection`` leaves out such executions.
     """
-    pairs = _pairs(old, new, old_target, new_target)
-    differing = _differences(old, new, pairs)
-    if differing and not intersection:
-        reasons = list(dict.fromkeys(differing.values()))
-        raise Incomparable("; ".join([*reasons[:3], *([f"{len(reasons) - 3} more"] if len(reasons) > 3 else [])]))
-    return [Transition(change(*pair), *pair) for key, pair in pairs.items() if key not in differing]
-
-
-def _pairs(old: Record, new: Record, old_target: str, new_target: str) -> _Pairs:
-    """The executions in both records, by case and variant."""
     before, after = (
         {(execution.case, execution.variant): execution for execution in record.executions if execution.target == name}
         for record, name in ((old, old_target), (new, new_target))
     )
-    return {key: (before.get(key), after.get(key)) for key in [*before, *after]}
+    reasons: dict[str, None] = {}
+    result = []
+    for key in dict.fromkeys([*before, *after]):
+        pair = before.get(key), after.get(key)
+        if reason := _difference(old, new, *pair):
+            reasons[reason] = None
+        else:
+            result.append(Transition(change(*pair), *pair))
+    if reasons and not intersection:
+        more = [f"{len(reasons) - 3} more"] if len(reasons) > 3 else []
+        raise Incomparable("; ".join([*list(reasons)[:3], *more]))
+    return result
 
 
-def _differences(old: Record, new: Record, pairs: _Pairs) -> dict[tuple[str, str], str]:
-    """The executions that cannot be compared, each with the reason."""
-    differences = {}
-    for key, (before, after) in pairs.items():
-        if before is None or after is None:
-            continue
-        profiles = [record.header.profile.get(after.spec) for record in (old, new)]
-        if before.case_sha256 != after.case_sha256:
-            differences[key] = f"{after.case} is not the same case in both"
-        elif profiles[0] != profiles[1]:
-            differences[key] = f"{after.spec} is interpreted differently: {profiles[0]}, {profiles[1]}"
-    return differences
+def _difference(old: Record, new: Record, before: Execution | None, after: Execution | None) -> str:
+    """Why two executions cannot be compared; empty if they can."""
+    if before is None or after is None:
+        return ""
+    if before.case_sha256 != after.case_sha256:
+        return f"{after.case} is not the same case in both"
+    profiles = [record.header.profile.get(after.spec) for record in (old, new)]
+    if profiles[0] != profiles[1]:
+        return f"{after.spec} is interpreted differently: {profiles[0]}, {profiles[1]}"
+    return ""
 
 
 def change(old: Execution | None, new: Execution | None) -> Change:
@@ -119,6 +115,8 @@ def change(old: Execution | None, new: Execution | None) -> Change:
         return Change.CRASH_GONE if now != "wrong" or "accepts-invalid" in new.kinds else Change.REGRESSED
     if now == "wrong":
         return Change.REGRESSED
+    if now == "inconsistent":
+        return Change.NEWLY_INCONSISTENT
     if now == "refused":
         # A graph that the document excludes is rightly refused.
         return Change.FIXED if "accepts-invalid" in old.kinds else Change.NEWLY_REFUSED
@@ -134,13 +132,15 @@ def _alike(state: str, old: Execution, new: Execution) -> Change:
 
 
 def _state(execution: Execution | None) -> str | None:
-    """Died, refused, wrong or right; None for what was not judged."""
-    if execution is None or execution.verdict in (Verdict.NOT_EXPRESSIBLE, Verdict.ERROR):
+    """Died, refused, wrong, inconsistent or right; None for what was not judged."""
+    if execution is None or execution.verdict in (*NOT_EXECUTED, Verdict.ERROR):
         return None
     if execution.verdict in (Verdict.CRASHES, Verdict.TIMES_OUT):
         return "died"
     if execution.verdict in (Verdict.DIVERGES, Verdict.UNSTABLE):
         return "wrong"
+    if execution.verdict == Verdict.INCONSISTENT:
+        return "inconsistent"
     return "right" if execution.digests else "refused"
 
 

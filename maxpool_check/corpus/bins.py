@@ -2,10 +2,8 @@
 
 A factor is one thing that can vary; its bins are the ways that runtimes have other code, or other bugs, for. The bins
 of a case are computed from its X and from the geometry that its document makes of its attributes. A factor that none
-of the bins describes (four spatial axes, an empty batch, pads as large as the kernel) is left out.
+of the bins describes (six spatial axes, an empty batch, pads as large as the kernel) is left out.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
@@ -15,13 +13,10 @@ import ml_dtypes
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.reference import dtypes
-from maxpool_check.reference.activation import Function
-from maxpool_check.reference.dtypes import highest, is_float, lowest
-from maxpool_check.reference.geometry import AutoPad, Axis, Geometry, effective_kernel
+from maxpool_check.reference.dtypes import FLOATS, NAMES, highest, is_float, lowest
+from maxpool_check.reference.geometry import AutoPad, Geometry, effective_kernel
 from maxpool_check.reference.numbering import StorageOrder
-from maxpool_check.reference.pooling import Pooling
-from maxpool_check.results.variants import Variant
+from maxpool_check.reference.pooling import Function, Pooling
 from maxpool_check.specifications.inverse import meaning_of
 from maxpool_check.specifications.roles import Role, RoundingType
 
@@ -39,8 +34,6 @@ class Factor:
 
 
 OUTPUTS = "outputs"
-
-_ROUNDINGS = (RoundingType.FLOOR, RoundingType.CEIL, RoundingType.CEIL_TORCH)
 
 _VALUE_BINS = (
     "distinct",  # in every plane
@@ -61,7 +54,7 @@ _VALUE_BINS = (
 )
 
 FACTORS: Mapping[str, Factor] = {
-    "rank": Factor(("1d", "2d", "3d")),
+    "rank": Factor(("1d", "2d", "3d", "4d", "5d")),
     "batch": Factor(("1", "many"), "n-", "1"),
     # 16: a multiple of it.
     "channels": Factor(("1", "many", "16"), "c-", "1"),
@@ -79,19 +72,14 @@ FACTORS: Mapping[str, Factor] = {
     "auto_pad": Factor(("explicit", "same-upper", "same-lower", "valid"), usual="explicit"),
     # Nothing to round; with a remainder; the last window is dropped, since it would start behind X.
     "rounding": Factor(
-        tuple(
-            rounding.value + rest
-            for rounding in _ROUNDINGS
-            for rest in ("", "-rest", "-drop")
-            if rounding.value + rest != "floor-drop"
-        )
+        ("floor", "floor-rest", "ceil", "ceil-rest", "ceil-drop", "ceil-torch", "ceil-torch-rest", "ceil-torch-drop")
     ),
     "storage_order": Factor(("row", "column"), usual="row"),
     "index_type": Factor(("int64", "int32"), "i-", "int64"),
     # Indices count the cells of the whole tensor, of each image, or of each plane.
     "index_axis": Factor(("whole", "image", "plane"), "i-", "whole"),
     "activation": Factor(("none", *(function.value.lower() for function in Function)), "a-", "none"),
-    "dtype": Factor(dtypes.NAMES),
+    "dtype": Factor(NAMES),
     "values": Factor(_VALUE_BINS),
     OUTPUTS: Factor(("y-and-indices", "y-alone")),
 }
@@ -119,11 +107,6 @@ def bins(case: Case) -> Bins:
         "values": values(core) if core.size else "",
     }
     return {name: names[name] for name, factor in FACTORS.items() if names.get(name) in factor.bins}
-
-
-def outputs_bin(variant: Variant) -> str:
-    """The bin of ``outputs`` of a test variant."""
-    return "y-and-indices" if "Indices" in variant.outputs else "y-alone"
 
 
 def geometric(axes: Geometry, auto_pad: AutoPad, rounding: RoundingType) -> Bins:
@@ -170,16 +153,12 @@ def _pads(axes: Geometry) -> str:
 
 def _rest(axes: Geometry, auto_pad: AutoPad, rounding: RoundingType) -> str:
     """What rounding has to do. SAME_* has a size of its own."""
-
-    def span(axis: Axis) -> int:
-        return axis.size + axis.begin + axis.end - effective_kernel(axis.kernel, axis.dilation)
-
     if auto_pad in (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER):
         return ""
-    rest = [axis for axis in axes if span(axis) % axis.stride]
-    if rounding is not RoundingType.FLOOR and any(
-        axis.output == span(axis) // axis.stride + 1 and axis.start(axis.output) >= axis.size for axis in rest
-    ):
+    spans = [axis.size + axis.begin + axis.end - effective_kernel(axis.kernel, axis.dilation) for axis in axes]
+    rest = [(axis, span // axis.stride + 1) for axis, span in zip(axes, spans, strict=True) if span % axis.stride]
+    is_dropped = any(axis.output == whole and axis.start(whole) >= axis.size for axis, whole in rest)
+    if is_dropped and rounding is not RoundingType.FLOOR:
         return "-drop"
     return "-rest" if rest else ""
 
@@ -196,15 +175,6 @@ def values(X: np.ndarray) -> str:
     return next((name for name, applies in _APPLIES.items() if applies(numbers, X.dtype)), "ties")
 
 
-def _zeros(planes: np.ndarray, _: np.dtype) -> bool | np.bool_:
-    negative = np.signbit(planes[planes == 0])
-    return negative.any() and not negative.all()
-
-
-def _subnormal(planes: np.ndarray, dtype: np.dtype) -> bool | np.bool_:
-    return is_float(dtype) and ((planes != 0) & (np.abs(planes) < float(ml_dtypes.finfo(dtype).tiny))).any()
-
-
 _APPLIES: Mapping[str, Callable[[np.ndarray, np.dtype], bool | np.bool_]] = {
     "nan-planes": lambda planes, _: np.isnan(planes).all(axis=1).any(),
     "nan": lambda planes, _: np.isnan(planes).any(),
@@ -213,8 +183,10 @@ _APPLIES: Mapping[str, Callable[[np.ndarray, np.dtype], bool | np.bool_]] = {
     "inf": lambda planes, _: (planes == math.inf).any(),
     "lowest": lambda planes, dtype: (planes == lowest(dtype)).all(),
     "extremes": lambda planes, dtype: (planes == lowest(dtype)).any() and (planes == highest(dtype)).any(),
-    "zeros": _zeros,
-    "subnormal": _subnormal,
+    "zeros": lambda planes, _: len(np.unique(np.signbit(planes[planes == 0]))) == 2,
+    "subnormal": lambda planes, dtype: (
+        is_float(dtype) and ((planes != 0) & (np.abs(planes) < float(ml_dtypes.finfo(dtype).tiny))).any()
+    ),
     "constant": lambda planes, _: (planes == planes[0, 0]).all(),
     "negative": lambda planes, _: (planes < 0).all(),
     "fraction": lambda planes, _: (planes != np.floor(planes)).any(),
@@ -230,4 +202,4 @@ def has(dtype: str, name: str) -> bool:
         return dtype in _WIDE
     if name == "negative":
         return not dtype.startswith("uint")
-    return name not in _FLOATS_ONLY or dtype in dtypes.FLOATS
+    return name not in _FLOATS_ONLY or dtype in FLOATS

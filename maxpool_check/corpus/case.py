@@ -1,16 +1,17 @@
-"""A case: one input, its attributes, and the document that defines the result."""
-
-from __future__ import annotations
+"""A case: one input, its attributes, the document that defines the result, and what is expected of it."""
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import astuple, dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from maxpool_check.corpus.problems import Problem
+from maxpool_check.judging.comparison import compare, wrong_cells
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
@@ -60,7 +61,7 @@ class Origin:
     column: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Case:
     """A document, attributes, an input, the requested outputs, and what is expected of them.
 
@@ -83,7 +84,11 @@ class Case:
     origin: Origin = Origin("", 0, 0)
     provenance: Mapping[str, str] = field(default_factory=dict)
 
-    def __reduce__(self) -> tuple[type[Case], tuple[Any, ...]]:
+    def __repr__(self) -> str:
+        X = f"{self.X.dtype.name}{list(self.X.shape)}"
+        return f"Case({', '.join([self.id, self.spec, X, *(f'{name}={value}' for name, value in self.attributes.items())])})"
+
+    def __reduce__(self) -> tuple[type["Case"], tuple[Any, ...]]:
         """Pickle the fields only, without cached results."""
         return Case, tuple(getattr(self, entry.name) for entry in fields(self))
 
@@ -120,3 +125,76 @@ class Case:
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
         digest.update(self.X.tobytes())
         return digest.hexdigest()
+
+
+def disagreements(case: Case, *, of_document: bool = True) -> list[str]:
+    """Differences between the expectation of a case and the reference, in words, whether or not it has an erratum.
+
+    ``of_document``: the values are those that a document or another suite prints, not the user's own.
+    """
+    expect, resolved = case.expect, case.resolved
+    if expect is None:
+        return []
+    if not isinstance(resolved, Pooling):
+        actual = f"refused as {resolved.reason.value}: {resolved}"
+        if not isinstance(expect, Refusal):
+            return [f"expects outputs, but the graph is {actual}"]
+        same = resolved.reason is expect.reason
+        return [] if same else [f"expects the refusal {expect.reason.value}, but it is {actual}"]
+    if isinstance(expect, Refusal):
+        return [f"expects a refusal ({expect.reason.value}), but {case.specification.title} allows the graph"]
+    oracle = Oracle(case.X, resolved)
+    if isinstance(expect, Undefined):
+        return (
+            []
+            if oracle.has_undefined
+            else ["expects windows without a result, but the document gives each of them one"]
+        )
+    if isinstance(expect, Values):
+        return _value_differences(oracle, expect, of_document=of_document)
+    same = expect.shape == oracle.shape
+    return [] if same else [f"expects the shape {list(expect.shape)}, the reference has {list(oracle.shape)}"]
+
+
+def _value_differences(oracle: Oracle, expect: Values, *, of_document: bool) -> list[str]:
+    shape, value = " has the shape", " is printed as"
+    if not of_document:
+        shape, value = ": your file expects the shape", ": your file expects"
+    printed = {name: value for name, value in (("Y", expect.Y), ("Indices", expect.Indices)) if value is not None}
+    if expect.Indices is not None:
+        # A document prints numbers; its attributes define whether they have 32 or 64 bits.
+        narrow = expect.Indices.astype(oracle.dtype("Indices"))
+        printed["Indices"] = narrow if (narrow == expect.Indices).all() else expect.Indices
+    compared = compare(oracle, printed, tuple(printed))
+    shapes = [
+        f"{wrong.output}{shape} {list(printed[wrong.output].shape)}, the reference has {list(compared.oracle.shape)}"
+        for wrong in compared.wrong
+        if wrong.cells is None
+    ]
+    return shapes + [
+        f"{cell.output}{list(cell.at)}{value} {cell.got}, the reference has {cell.expected}"
+        + (f" (its window holds {' '.join(cell.values)})" if cell.values else "")
+        for cell in wrong_cells(compared.oracle, compared.wrong, printed)
+    ]
+
+
+def contradictions(case: Case) -> list[Problem]:
+    """The :func:`disagreements` of a case without an erratum, as problems of its file.
+
+    A case that its document excludes must expect the refusal.
+    """
+    path, line, column = astuple(case.origin)
+    if case.expect is None and isinstance(case.resolved, Refused):
+        reason = case.resolved.reason.value
+        message = (
+            f"{case.id}: {case.specification.title} excludes the graph: {case.resolved}; "
+            f"if that is intended, write expect: {{refuse: {reason}}}"
+        )
+        return [Problem(path, line, column, message)]
+    if case.erratum is not None:
+        return []
+    # Files of other suites are imported and not corrected.
+    is_foreign = path.endswith((".onnx", ".json"))
+    remedy = "import it, which adds an erratum" if is_foreign else "correct it, or explain it in 'erratum'"
+    differences = disagreements(case, of_document=is_foreign)
+    return [Problem(path, line, column, f"{case.id} {text}; {remedy}") for text in differences]

@@ -1,9 +1,9 @@
 """Reads a case file: structure, defaults, matrices, then every case; reports all problems together."""
 
-from __future__ import annotations
-
+import itertools
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,30 +11,29 @@ from typing import Any
 
 import numpy as np
 
-from maxpool_check.corpus import literals
-from maxpool_check.corpus.case import Case, Expectation, Origin, Refusal, Shape, Undefined, Values
+from maxpool_check.corpus.case import Case, Expectation, Origin, Refusal, Shape, Undefined, Values, contradictions
 from maxpool_check.corpus.document import Document, Steps, read
-from maxpool_check.corpus.expectations import contradictions
-from maxpool_check.corpus.matrix import expand
-from maxpool_check.corpus.problems import BadValue, CorpusError, Problem
+from maxpool_check.corpus.problems import BadValue, CorpusError, Problem, Structure, describe
 from maxpool_check.corpus.schema import CASE, CASE_FILE
-from maxpool_check.corpus.structure import Structure, describe
-from maxpool_check.corpus.tensors import SizeLimits, npy, tensor
+from maxpool_check.corpus.tensors import MOST_CELLS, array, excess_together, npy, tensor
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import DEFAULT, specification
-from maxpool_check.specifications.attributes import typed
 from maxpool_check.specifications.refused import IllTyped, Reason
-from maxpool_check.specifications.specification import Specification, override
+from maxpool_check.specifications.specification import Specification, nearest, override
 
 _FILE_STRUCTURE, _CASE_STRUCTURE = Structure(CASE_FILE), Structure(CASE)
+_VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _EXPECT_FORMS = ({"Y"}, {"Indices"}, {"Y", "Indices"}, {"shape"}, {"refuse"}, {"undefined"})
 
+MAX_CASES = 100_000
+"""The most combinations of a matrix."""
 
-def read_cases(path: Path, root: Path, limits: SizeLimits) -> list[Case]:
+
+def read_cases(path: Path, root: Path, most_cells: int = MOST_CELLS, held: int = 0) -> list[Case]:
     """The cases of one file, in order, with matrices expanded. Raises :class:`CorpusError`.
 
-    Their ids begin with the file's path relative to ``root``, without the suffix.
+    Their ids begin with the file's path relative to ``root``, without the suffix. ``held`` cells are held already.
     """
     document = read(path)
     mistakes = list(_FILE_STRUCTURE.mistakes(document.data))
@@ -46,7 +45,7 @@ def read_cases(path: Path, root: Path, limits: SizeLimits) -> list[Case]:
         specified = specification(document.data.get("spec", DEFAULT))
     except ValueError as error:
         raise CorpusError([*problems, document.problem(("spec",), str(error))]) from error
-    reader = _Reader(document, path, root, limits, specified)
+    reader = _Reader(document, path, root, most_cells, specified, held)
     cases = [case for number in range(len(document.data["cases"])) for case in reader.read_entry(number)]
     problems += reader.problems
     if problems:
@@ -57,10 +56,13 @@ def read_cases(path: Path, root: Path, limits: SizeLimits) -> list[Case]:
 class _Reader:
     """Converts the entries of one file to cases, and collects their problems."""
 
-    def __init__(self, document: Document, path: Path, root: Path, limits: SizeLimits, spec: Specification) -> None:
+    def __init__(
+        self, document: Document, path: Path, root: Path, most_cells: int, spec: Specification, held: int
+    ) -> None:
         self.problems: list[Problem] = []
+        self._held, self._is_full = held, False
         self._document = document
-        self._folder, self._root, self._limits = path.parent, root, limits
+        self._folder, self._root, self._most_cells = path.parent, root, most_cells
         # Links are not resolved: a link inside the corpus keeps its name.
         self._prefix = Path(os.path.relpath(path.absolute(), root.absolute())).with_suffix("").as_posix()
         self._specification = spec
@@ -75,13 +77,24 @@ class _Reader:
                 self.problems.append(document.problem(("defaults", key), f"expected a map, found {describe(value)}"))
 
     def read_entry(self, number: int) -> list[Case]:
-        """The cases of one entry; a problem that several of them share is collected once."""
+        """The cases of one entry; a problem that several of them share is collected once. None when too many cells are held."""
         entry = merge(self._defaults, self._document.data["cases"][number])
         expanded: list[dict[str, Any]] = []
         with self._mistakes(number):
             expanded = list(expand(entry))
-        cases = [self._case(number, fields) for fields in expanded]
-        return [case for case in cases if case is not None]
+        cases: list[Case] = []
+        for fields in expanded:
+            if self._is_full:
+                break
+            case = self._case(number, fields)
+            if case is not None:
+                cases.append(case)
+                self._held += case.X.size
+                excess = excess_together(self._held, self._most_cells)
+                if excess is not None:
+                    self._is_full = True
+                    self._problem(number, ("input",), excess)
+        return cases
 
     @contextmanager
     def _mistakes(self, number: int, *path: str) -> Iterator[None]:
@@ -107,19 +120,21 @@ class _Reader:
             self._problem(number, path, message, key)
             broken.add(path[0] if path else None)
         usable = {key: value for key, value in fields.items() if key not in broken}
-        document = self._specification
+        document, policies = self._specification, self._specification.policies
         X = expect = None
         if "id" in usable:
-            self._check_id(number, usable["id"])
+            name = usable["id"]
+            if name in self._lines:
+                self._problem(number, ("id",), f"duplicate id '{name}', first on line {self._lines[name]}")
+            self._lines.setdefault(name, self._document.mark_of(("cases", number, "id")).line)
         if "input" in usable:
             with self._mistakes(number, "input"):
-                X = tensor(usable["input"], self._folder, self._root, self._limits)
+                X = tensor(usable["input"], self._folder, self._root, self._most_cells)
         if "expect" in usable:
             expect = self._expectation(number, usable["expect"], X)
         self._check_attributes(number, usable.get("attributes", {}), fields.get("expect"))
         if "Indices" in usable.get("outputs", ()) and not document.indices:
             self._problem(number, ("outputs",), f"{document.title} has no Indices; write outputs: [Y]")
-        policies = document.policies
         try:
             policies = override(policies, usable.get("policies", {}))
         except ValueError as error:
@@ -134,17 +149,11 @@ class _Reader:
             tags=tuple(fields.get("tags", ())), expect=expect, erratum=fields.get("erratum"),
             origin=Origin(self._document.path, mark.line, mark.column), provenance=fields.get("provenance", {}),
         )  # fmt: skip
-        excess = output_excess(case, self._limits)
+        excess = output_excess(case, self._most_cells)
         if excess is None:
             return case
         self._problem(number, ("attributes",), excess)
         return None
-
-    def _check_id(self, number: int, name: str) -> None:
-        line = self._document.mark_of(("cases", number, "id")).line
-        if name in self._lines:
-            self._problem(number, ("id",), f"duplicate id '{name}', first on line {self._lines[name]}")
-        self._lines.setdefault(name, line)
 
     def _check_attributes(self, number: int, attributes: Mapping[str, Any], expect: Any) -> None:
         """Wrong names and types are mistakes, unless the case expects that refusal."""
@@ -152,7 +161,7 @@ class _Reader:
         intended = isinstance(expect, Mapping) and expect.get("refuse") == Reason.INVALID_ATTRIBUTE.value
         for name, value in attributes.items():
             try:
-                typed({name: value}, document.attributes, document.title)
+                document.typed({name: value})
             except IllTyped as error:
                 if not intended:
                     message = f"{error}; if that is intended, write expect: {{refuse: invalid-attribute}}"
@@ -178,16 +187,13 @@ class _Reader:
         for name, dtype in (("Y", None if X is None else X.dtype), ("Indices", NUMPY["int64"])):
             if name in expect and dtype is not None:
                 with self._mistakes(number, "expect", name):
-                    arrays[name] = self._printed(expect[name], dtype)
+                    if isinstance(expect[name], Mapping):
+                        arrays[name] = npy(expect[name]["npy"], self._folder, self._root, self._most_cells)
+                    else:
+                        arrays[name] = array(expect[name], dtype)
+                    if arrays[name].dtype != dtype:
+                        raise BadValue(f"the file contains {arrays[name].dtype.name}, expected {dtype.name}")
         return Values(arrays.get("Y"), arrays.get("Indices"))
-
-    def _printed(self, printed: Any, dtype: np.dtype) -> np.ndarray:
-        if not isinstance(printed, Mapping):
-            return literals.array(printed, dtype)
-        values = npy(printed["npy"], self._folder, self._root, self._limits)
-        if values.dtype != dtype:
-            raise BadValue(f"the file contains {values.dtype.name}, expected {dtype.name}")
-        return values
 
 
 def merge(defaults: Any, fields: Any) -> Any:
@@ -198,17 +204,14 @@ def merge(defaults: Any, fields: Any) -> Any:
     return {**defaults, **fields, **common}
 
 
-def output_excess(case: Case, limits: SizeLimits) -> str | None:
+def output_excess(case: Case, most_cells: int) -> str | None:
     """A message if Y would have more cells than the limit, else None."""
     if not isinstance(case.resolved, Pooling):
         return None
     plane = math.prod(case.resolved.output_sizes)
     cells = max(plane, plane * math.prod(case.X.shape[:2]))
-    return (
-        f"Y would have {cells} cells; the limit is {limits.cells} (raise it with --max-cells)"
-        if cells > limits.cells
-        else None
-    )
+    message = f"Y would have {cells} cells; the limit is {most_cells} (raise it with --max-cells)"
+    return message if cells > most_cells else None
 
 
 def _has_onnx_type(value: Any) -> bool:
@@ -217,3 +220,50 @@ def _has_onnx_type(value: Any) -> bool:
         types = {str if isinstance(entry, str) else float for entry in value}
         return len(types) < 2 and all(not isinstance(entry, list) and _has_onnx_type(entry) for entry in value)
     return isinstance(value, (float, str)) or (isinstance(value, int) and -(2**63) <= value < 2**63)
+
+
+def expand(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """An entry per combination, in the order of the lists; without a matrix, itself. Raises :class:`BadValue`."""
+    rest = {key: value for key, value in entry.items() if key != "matrix"}
+    axes: Mapping[str, list[Any]] = entry.get("matrix", {})
+    if not axes:
+        yield rest
+        return
+    for name, values in axes.items():
+        for i, value in enumerate(values):
+            if isinstance(value, dict):
+                raise BadValue("a map cannot be written in an id; use text, numbers or lists", "matrix", name, i)
+    size = math.prod(map(len, axes.values()))
+    if size > MAX_CASES:
+        raise BadValue(f"the matrix has {size} combinations; the limit is {MAX_CASES}", "matrix")
+    in_id = set(_VARIABLE.findall(str(entry.get("id", ""))))
+    missing = [f"${name}" for name in axes if name not in in_id]
+    if missing:
+        raise BadValue(f"the id must name every axis of the matrix, so that ids stay unique; add {missing[0]}", "id")
+    for combination in itertools.product(*axes.values()):
+        variables = dict(zip(axes, combination, strict=True))
+        yield {key: _substitute(value, variables, (key,)) for key, value in rest.items()}
+
+
+def _substitute(value: Any, variables: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
+    if isinstance(value, dict):
+        return {key: _substitute(inner, variables, (*path, key)) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_substitute(inner, variables, (*path, i)) for i, inner in enumerate(value)]
+    if not isinstance(value, str) or "$" not in value:
+        return value
+    for name in _VARIABLE.findall(value):
+        if name not in variables:
+            guess = nearest(name, variables)
+            raise BadValue(f"${name} is not an axis of the matrix{guess}; the axes are {', '.join(variables)}", *path)
+    whole = _VARIABLE.fullmatch(value)
+    # An id is always text.
+    if whole and path != ("id",):
+        return variables[whole[1]]
+    return _VARIABLE.sub(lambda match: _text(variables[match[1]]), value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return "x".join(map(_text, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,7 +1,5 @@
 """Finds and reads case files and tests of other suites, and selects cases."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,10 +8,10 @@ from pathlib import Path
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.case_file import read_cases
-from maxpool_check.corpus.importers import onnx_testdata, testgenonnx
-from maxpool_check.corpus.importers.suite import Suite, read_files
+from maxpool_check.corpus.importers import Suite, onnx_testdata, read_files, testgenonnx
 from maxpool_check.corpus.problems import CorpusError, Problem
-from maxpool_check.corpus.tensors import SizeLimits
+from maxpool_check.corpus.tensors import MOST_CELLS, excess_together
+from maxpool_check.files import is_utf_8
 
 KNOWN_NAME = "known-divergences.yaml"
 SUFFIXES = (".yaml", ".yml")
@@ -27,13 +25,14 @@ class Corpus:
     """The cases of some paths, in the order of their files.
 
     ``roots`` are the folders that ids are relative to. ``whole`` is true if every case file of the roots was read.
-    ``left_out`` are tests of other suites that cannot be cases, each with the reason.
+    ``left_out`` are tests of other suites that cannot be cases, each with the reason. ``files`` are those that were read.
     """
 
     cases: tuple[Case, ...]
     roots: tuple[Path, ...]
     whole: bool
     left_out: tuple[Problem, ...] = ()
+    files: tuple[Path, ...] = ()
 
     @property
     def known_files(self) -> list[Path]:
@@ -41,7 +40,7 @@ class Corpus:
         return [root / KNOWN_NAME for root in self.roots if (root / KNOWN_NAME).is_file()]
 
 
-def collect(paths: Sequence[Path], limits: SizeLimits | None = None) -> Corpus:
+def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS) -> Corpus:
     """Read every case file of the paths (files or folders). Raises :class:`CorpusError` with all their problems.
 
     In a folder without case files, tests of other suites are read; a path may also name such a test.
@@ -65,11 +64,13 @@ def collect(paths: Sequence[Path], limits: SizeLimits | None = None) -> Corpus:
             )
             problems.append(Problem(str(path), 1, 1, message))
         for file in files_of_path:
-            if path.is_dir() and not file.resolve().is_relative_to(root.resolve()):
+            if not is_utf_8(str(file)):
+                problems.append(Problem(str(file), 1, 1, "the name of the file is not UTF-8"))
+            elif path.is_dir() and not file.resolve().is_relative_to(root.resolve()):
                 problems.append(Problem(str(file), 1, 1, f"the link leads out of the corpus ({root})"))
             else:
                 files.setdefault(file.resolve(), (file, root))
-    suites = [_read(file, root, limits or SizeLimits()) for file, root in files.values()]
+    suites = _suites(files.values(), most_cells, problems)
     cases = tuple(case for suite in suites for case in suite.cases)
     left_out = tuple(problem for suite in suites for problem in suite.left_out)
     problems += [problem for suite in suites for problem in suite.broken]
@@ -77,7 +78,19 @@ def collect(paths: Sequence[Path], limits: SizeLimits | None = None) -> Corpus:
     if problems or not cases:
         raise CorpusError([*problems, *(() if cases else left_out)])
     everything = {file.resolve() for root in roots.values() for file in _files(root)}
-    return Corpus(cases, tuple(roots.values()), everything <= files.keys(), left_out)
+    return Corpus(cases, tuple(roots.values()), everything <= files.keys(), left_out, tuple(files))
+
+
+def _suites(files: Iterable[tuple[Path, Path]], most_cells: int, problems: list[Problem]) -> list[Suite]:
+    """What files hold, each with its root; no more once all X together have too many cells, which is a problem."""
+    suites, held = [], 0
+    for file, root in files:
+        suites.append(_read(file, root, most_cells, held))
+        held += sum(case.X.size for case in suites[-1].cases)
+        if (excess := excess_together(held, most_cells)) is not None:
+            problems.append(Problem(str(file), 1, 1, excess))
+            break
+    return suites
 
 
 def root_of(path: Path) -> Path:
@@ -103,21 +116,21 @@ def select(cases: Iterable[Case], expressions: Sequence[str]) -> tuple[Case, ...
 
 
 def _files(path: Path) -> list[Path]:
-    if path.is_file():
+    if not path.is_dir():
         return [path] if path.name != KNOWN_NAME else []
     case_files = sorted(
-        file for file in path.rglob("*") if file.suffix in SUFFIXES and file.name != KNOWN_NAME and file.is_file()
+        file for file in path.rglob("*") if file.suffix in SUFFIXES and file.name != KNOWN_NAME and not file.is_dir()
     )
     # Models and JSON files next to case files are data, records and reports.
     return case_files or sorted(file for suite in FORMATS.values() for file in path.rglob(suite.PATTERN))
 
 
-def _read(file: Path, root: Path, limits: SizeLimits) -> Suite:
+def _read(file: Path, root: Path, most_cells: int, held: int) -> Suite:
     # A JSON file may be a case file.
     if file.suffix in FORMATS and not (file.suffix == ".json" and testgenonnx.is_case_file(file)):
-        return read_files([file], lambda file: FORMATS[file.suffix].read(file, root, limits))
+        return read_files([file], lambda file: FORMATS[file.suffix].read(file, root, most_cells))
     try:
-        return Suite(tuple(read_cases(file, root, limits)))
+        return Suite(tuple(read_cases(file, root, most_cells, held)))
     except CorpusError as error:
         return Suite(broken=tuple(error.problems))
 

@@ -4,8 +4,7 @@ Values follow YAML 1.2's core schema (``1e5`` is a number, ``no`` is text), exce
 numbers are text, since they may be bit patterns. Tags, duplicate keys and excessive use of aliases are errors.
 """
 
-from __future__ import annotations
-
+import errno
 import math
 import re
 import sys
@@ -17,6 +16,7 @@ from typing import Any
 import yaml
 
 from maxpool_check.corpus.problems import CorpusError, Problem
+from maxpool_check.files import read_regular
 
 MAX_BYTES = 16 * 2**20
 MAX_DEPTH = 64
@@ -44,7 +44,7 @@ class Mark:
 
     line: int
     column: int
-    inside: list[Mark] | dict[Hashable, tuple[Mark, Mark]] | None = None
+    inside: "list[Mark] | dict[Hashable, tuple[Mark, Mark]] | None" = None
 
 
 Steps = Sequence[str | int]
@@ -92,11 +92,12 @@ def read(path: Path) -> Document:
     """Read one file. Raises :class:`CorpusError`."""
     name = str(path)
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise CorpusError([Problem(name, 1, 1, f"the file is larger than {MAX_BYTES // 2**20} MiB; split it")])
-        raw = path.read_bytes()
+        raw = read_regular(path, MAX_BYTES)
     except OSError as error:
-        raise CorpusError([Problem(name, 1, 1, f"cannot be read: {error.strerror}")]) from error
+        reason = f"cannot be read: {error.strerror}"
+        if error.errno == errno.EFBIG:
+            reason = f"the file is larger than {MAX_BYTES // 2**20} MiB; split it"
+        raise CorpusError([Problem(name, 1, 1, reason)]) from error
     try:
         return parse(raw.decode("utf-8-sig"), name)
     except UnicodeDecodeError as error:
@@ -165,7 +166,13 @@ class _Builder:
     def take(self, event: Any) -> None:
         """Add one event of the parser."""
         if isinstance(event, yaml.AliasEvent):
-            self._add(self._alias(event), event)
+            if event.anchor not in self._anchors:
+                raise _Stop(f"alias *{event.anchor} without an anchor before it", event)
+            node = self._anchors[event.anchor]
+            self._from_aliases += node.size
+            if self._from_aliases > MAX_FROM_ALIASES:
+                raise _Stop(f"aliases add more than {MAX_FROM_ALIASES} values to the file", event)
+            self._add(node, event)
         elif isinstance(event, (yaml.ScalarEvent, yaml.CollectionStartEvent)):
             allowed = "tag:yaml.org,2002:str" if isinstance(event, yaml.ScalarEvent) else None
             if event.tag not in (None, "!", allowed):
@@ -185,15 +192,6 @@ class _Builder:
             self._add(self._open.pop(), event)
         elif isinstance(event, yaml.DocumentStartEvent) and self.root:
             raise _Stop("a second document starts here; one file is one document", event)
-
-    def _alias(self, event: Any) -> _Node:
-        if event.anchor not in self._anchors:
-            raise _Stop(f"alias *{event.anchor} without an anchor before it", event)
-        node = self._anchors[event.anchor]
-        self._from_aliases += node.size
-        if self._from_aliases > MAX_FROM_ALIASES:
-            raise _Stop(f"aliases add more than {MAX_FROM_ALIASES} values to the file", event)
-        return node
 
     def _add(self, node: _Node, event: Any) -> None:
         if node.anchor is not None:

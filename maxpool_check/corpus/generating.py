@@ -4,8 +4,6 @@ The array is made by covertable. A row contains the bins of a case; its geometry
 same arguments give the same text, byte for byte.
 """
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Mapping
@@ -18,10 +16,10 @@ import numpy as np
 import yaml
 
 from maxpool_check.corpus.bins import FACTORS, OUTPUTS, Bins, values
-from maxpool_check.corpus.random_values import stream
+from maxpool_check.corpus.random_tensors import stream
 from maxpool_check.corpus.space import BESIDE_GEOMETRY, Space, space
-from maxpool_check.corpus.tensors import SizeLimits, tensor
-from maxpool_check.reference.layout import Layout
+from maxpool_check.corpus.tensors import tensor
+from maxpool_check.reference.numbering import Layout
 from maxpool_check.specifications.roles import Role
 
 _CELLS = 200
@@ -100,8 +98,10 @@ def _case(allowed: Space, row: Bins, seed: int) -> Generated:
     for factor, choices in BESIDE_GEOMETRY.items():
         more |= choices[row[factor]] if factor in row else {}
     shape = (batch, channels, *drawn.sizes)
-    names = {factor: "" if factor in ("rank", "dtype") else factor.replace("_", " ") + " " for factor in unusual}
-    titles = [names[factor] + bin_ for factor, bin_ in unusual.items()]
+    titles = [
+        bin_ if factor in ("rank", "dtype") else f"{factor.replace('_', ' ')} {bin_}"
+        for factor, bin_ in unusual.items()
+    ]
     return Generated(
         id=name,
         title=", ".join(titles),
@@ -115,7 +115,7 @@ def _input(dtype: str, values_bin: str, shape: tuple[int, ...], layout: Layout, 
     """An input whose values are in this bin: the first of a few draws, since a small random tensor may miss it."""
     for draw_seed in range(seed, seed + _TRIES):
         fields = {"dtype": dtype, **_form(values_bin, shape, layout, draw_seed)}
-        if values(layout.to_core(tensor(fields, Path(), Path(), SizeLimits()))) == values_bin:
+        if values(layout.to_core(tensor(fields, Path(), Path()))) == values_bin:
             return fields
     raise AssertionError(f"no {dtype} tensor of shape {shape} with values {values_bin} in {_TRIES} draws")
 

@@ -1,7 +1,5 @@
 """Reads and edits files of known divergences."""
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile
@@ -14,15 +12,15 @@ from typing import Any
 
 import yaml
 
+from maxpool_check import inert
 from maxpool_check.corpus.document import read
-from maxpool_check.corpus.problems import CorpusError, Problem
+from maxpool_check.corpus.problems import CorpusError, Problem, Structure
 from maxpool_check.corpus.schema import KNOWN_FILE
-from maxpool_check.corpus.structure import Structure
+from maxpool_check.files import named
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.known import KnownDivergence
-from maxpool_check.judging.target_selector import TargetSelector
+from maxpool_check.judging.known import KnownDivergence, TargetSelector
 from maxpool_check.results.variants import ALL_VARIANTS, Variant, variant_named
-from maxpool_check.specifications.attributes import nearest
+from maxpool_check.specifications.specification import nearest
 
 _STRUCTURE = Structure(KNOWN_FILE)
 
@@ -39,10 +37,10 @@ def read_known(path: Path) -> list[KnownDivergence]:
     for number, fields in enumerate(known if isinstance(known, list) else []):
         if not isinstance(fields, dict):
             continue
-        name, at_id = fields.get("id"), ("known", number, "id")
+        name, at_id = str(fields.get("id")), ("known", number, "id")
         if name in lines:
             problems.append(document.problem(at_id, f"duplicate id '{name}', first on line {lines[name]}"))
-        lines.setdefault(str(name), document.mark_of(at_id).line)
+        lines.setdefault(name, document.mark_of(at_id).line)
         parsed: dict[str, Any] = {}
         for key, parse in _PARSERS.items():
             if key in fields and ("known", number, key) not in wrong:
@@ -141,9 +139,10 @@ def narrow(path: Path, known: KnownRange) -> list[str]:
 
     Only their ``when`` is rewritten. The file is not changed if that cannot be done safely.
     """
+    entries = read_known(path)
     with path.open(encoding="utf-8", newline="") as file:
         text = file.read()
-    entries, nodes = read_known(path), _whens(text)
+    nodes = _whens(text)
     messages: list[str] = []
     changes: dict[int, TargetSelector] = {}
     for number, entry in enumerate(entries):
@@ -173,7 +172,7 @@ def _replace(path: Path, text: str, expected: Sequence[KnownDivergence]) -> bool
     descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
     new = Path(name)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+        with named(path), os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(text)
         if read_known(new) != expected:
             return False
@@ -198,8 +197,8 @@ def append(path: Path, entries: Sequence[KnownDivergence]) -> None:
 
     Raises :class:`CorpusError` if entries cannot be added to the file.
     """
-    before = path.read_text(encoding="utf-8") if path.exists() else "known:\n"
     existing = read_known(path) if path.exists() else []
+    before = path.read_text(encoding="utf-8") if path.exists() else "known:\n"
     text = before.rstrip() + "\n" + "".join(f"\n{_entry_text(entry)}" for entry in entries)
     if not _replace(path, text, [*existing, *entries]):
         message = "entries cannot be added safely to this file; end it with a block list under 'known:'"
@@ -213,4 +212,4 @@ def _entry_text(entry: KnownDivergence) -> str:
     if entry.variants is not None:
         names = [variant.name for variant in ALL_VARIANTS if variant in entry.variants]
         lines.append(f"    variants: [{', '.join(names)}]")
-    return "\n".join([*lines, f"    reason: {json.dumps(entry.reason, ensure_ascii=False)}"]) + "\n"
+    return "\n".join([*lines, f"    reason: {inert.line(json.dumps(entry.reason, ensure_ascii=False))}"]) + "\n"

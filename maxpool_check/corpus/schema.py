@@ -4,8 +4,6 @@ A case is checked after its matrix is expanded and the file's defaults are merge
 published schema of a whole file, :func:`case_file_schema`, also allows a ``$name`` in place of any value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -104,7 +102,7 @@ _CONCERNED = "the variants concerned, each of which must show the divergence"
 _KNOWN_ENTRY = _map(
     "id when cases kinds reason",
     id=_ID,
-    when=_text('distribution and versions, "onnxruntime < 1.29 @Provider"'),
+    when=_text('distribution and versions, "onnxruntime < 1.29 @Provider", or a kernel, "python:PATH.py:FUNCTION"'),
     cases=_list(_text("a glob", pattern="."), minItems=1),
     kinds=_list(_TEXT, minItems=1),
     variants=_list(_VARIANTS, minItems=1, description=_CONCERNED),

@@ -1,36 +1,37 @@
-"""The tensor of an ``input``, in each of its forms."""
-
-from __future__ import annotations
+"""Tensors of a case file: literals as numbers of a dtype, and the ``input`` in each of its forms."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
-from maxpool_check.corpus.literals import array, array_of_bits, number
-from maxpool_check.corpus.problems import BadValue, first_of
-from maxpool_check.corpus.random_values import draw
+from maxpool_check.corpus.problems import BadValue, describe, first_of
+from maxpool_check.corpus.random_tensors import draw
 from maxpool_check.corpus.schema import INPUT_FORMS
-from maxpool_check.reference import dtypes
-from maxpool_check.reference.dtypes import NUMPY, is_float, rounded
+from maxpool_check.files import open_regular
+from maxpool_check.reference.dtypes import NAMES, NUMPY, highest, is_float, lowest, rounded
+
+MOST_CELLS = 2**25
+"""The most cells that X or Y may have, unless the user sets another limit."""
+
+MOST_TOGETHER = 4
+"""All X that are held at one time may have so many times the cells that one may have."""
 
 MOST_AXES = 32
 """The most axes a tensor can have: the limit of numpy 1."""
 
-_WITH_SHAPE = ("fill", "arange", "random")
+
+_SYMBOLS = ("lowest", "highest", "tiny", "smallest_subnormal")
+_BITS = re.compile(r"(?:0[xX])?([0-9a-fA-F]+)")
+_HEXADECIMAL_INTEGER = re.compile(r"[-+]?0[xX][0-9a-fA-F]+")
+_HEXADECIMAL = re.compile(r"[-+]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)([pP][-+]?[0-9]+)?")
 
 
-@dataclass(frozen=True)
-class SizeLimits:
-    """Limits of a case. ``cells`` is the maximum for X, and for Y."""
-
-    cells: int = 2**24
-
-
-def tensor(fields: Mapping[str, Any], folder: Path, root: Path, limits: SizeLimits) -> np.ndarray:
+def tensor(fields: Mapping[str, Any], folder: Path, root: Path, most_cells: int = MOST_CELLS) -> np.ndarray:
     """The tensor of an ``input``. Files are relative to ``folder`` and inside ``root``. Raises :class:`BadValue`."""
     forms = [form for form in INPUT_FORMS if form in fields]
     if len(forms) != 1:
@@ -39,19 +40,19 @@ def tensor(fields: Mapping[str, Any], folder: Path, root: Path, limits: SizeLimi
     form = forms[0]
     if form != "npy" and "dtype" not in fields:
         raise BadValue("missing 'dtype'")
-    if form in _WITH_SHAPE and "shape" not in fields:
+    if form in ("fill", "arange", "random") and "shape" not in fields:
         raise BadValue(f"'{form}' needs a 'shape'")
     shape = tuple(int(size) for size in fields.get("shape", ()))
-    _check_size(shape, limits)
+    _check_size(shape, most_cells)
     try:
-        X = npy(fields["npy"], folder, root, limits) if form == "npy" else _generate(form, fields, shape)
+        X = npy(fields["npy"], folder, root, most_cells) if form == "npy" else _generate(form, fields, shape)
     except BadValue as error:
         raise error.inside(form) from None
     if form == "npy" and fields.get("dtype", X.dtype.name) != X.dtype.name:
         raise BadValue(f"the file contains {X.dtype.name}", "dtype")
     if "shape" in fields and X.shape != shape:
         raise BadValue(f"the {form} has the shape {list(X.shape)}", "shape")
-    _check_size(X.shape, limits)
+    _check_size(X.shape, most_cells)
     return _set_cells(X, fields.get("set", ()))
 
 
@@ -80,14 +81,17 @@ def _ascending(start: float, step: float, shape: tuple[int, ...], dtype: np.dtyp
         number(start + step * max(size - 1, 0), dtype)
     except BadValue as error:
         raise BadValue(f"the last of {size} values does not fit: {error}") from None
-    return np.array([start + step * i for i in range(size)], dtype).reshape(shape)
+    # Modulo 2^64, in which the values themselves, which fit, are exact.
+    with np.errstate(over="ignore"):
+        values = np.arange(size, dtype=np.uint64) * np.uint64(step % 2**64) + np.uint64(start % 2**64)
+    return values.astype(dtype).reshape(shape)
 
 
-def npy(name: str, folder: Path, root: Path, limits: SizeLimits) -> np.ndarray:
+def npy(name: str, folder: Path, root: Path, most_cells: int) -> np.ndarray:
     """The tensor of a .npy file, relative to ``folder`` and inside ``root``. Raises :class:`BadValue`."""
     try:
         path = (folder / name).resolve()
-        exists = path.is_file()
+        exists = path.exists()
     except (OSError, ValueError, RuntimeError) as error:
         raise BadValue(f"'{name}' is not a valid path: {error}") from error
     if not path.is_relative_to(root.resolve()):
@@ -95,13 +99,14 @@ def npy(name: str, folder: Path, root: Path, limits: SizeLimits) -> np.ndarray:
     if not exists:
         raise BadValue(f"there is no file '{name}' next to the case file")
     try:
-        # Mapped, so that a huge file is refused by its header.
-        X = np.load(path, mmap_mode="r", allow_pickle=False)
+        with open_regular(path):
+            # Mapped, so that a huge file is refused by its header.
+            X = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # numpy evaluates the header, which may raise anything
         raise BadValue(f"'{name}' is not a .npy file of numbers: {error}") from error
-    if not isinstance(X, np.ndarray) or X.dtype.newbyteorder("=").name not in dtypes.NAMES:
-        raise BadValue(f"'{name}' contains no tensor of {', '.join(dtypes.NAMES)}")
-    _check_size(X.shape, limits)
+    if not isinstance(X, np.ndarray) or X.dtype.newbyteorder("=").name not in NAMES:
+        raise BadValue(f"'{name}' contains no tensor of {', '.join(NAMES)}")
+    _check_size(X.shape, most_cells)
     return np.array(X, X.dtype.newbyteorder("="), order="C")
 
 
@@ -121,11 +126,120 @@ def _set_cells(X: np.ndarray, cells: Sequence[Mapping[str, Any]]) -> np.ndarray:
     return X
 
 
-def _check_size(shape: Sequence[int], limits: SizeLimits) -> None:
+def _check_size(shape: Sequence[int], most_cells: int) -> None:
     if len(shape) > MOST_AXES:
         raise BadValue(f"a tensor of {len(shape)} axes; the limit is {MOST_AXES}", "shape")
     # numpy refuses huge sizes even where another size is 0.
     cells = math.prod(size for size in shape if size)
-    if cells > limits.cells:
-        remedy = f"the limit is {limits.cells} (raise it with --max-cells)"
+    if cells > most_cells:
+        remedy = f"the limit is {most_cells} (raise it with --max-cells)"
         raise BadValue(f"a tensor of shape {list(shape)} has {cells} cells; {remedy}", "shape")
+
+
+def excess_together(cells: int, most_cells: int) -> str | None:
+    """A message if the X of all cases together have more cells than memory may be needed for, else None."""
+    limit = MOST_TOGETHER * most_cells
+    message = (
+        f"the X of all cases up to here have {cells} cells; the limit is {limit}, {MOST_TOGETHER} times --max-cells"
+    )
+    return f"{message}: run fewer cases at a time, or raise it" if cells > limit else None
+
+
+def number(value: Any, dtype: np.dtype) -> float | int:
+    """One literal as an exact Python number: an integer in the dtype's range, or a float before rounding to the dtype."""
+    literal = value
+    if isinstance(value, str):
+        value = _text_number(value, dtype)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise BadValue(f"expected a number, found {describe(value)}")
+    if is_float(dtype):
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf if value > 0 else -math.inf
+    if isinstance(value, float) and not value.is_integer():
+        raise BadValue(f"{dtype.name} cannot hold {value} exactly")
+    if not int(lowest(dtype)) <= value <= int(highest(dtype)):
+        raise BadValue(
+            f"{dtype.name} holds {lowest(dtype)} to {highest(dtype)}, not {describe(literal) if isinstance(literal, str) else value}"
+        )
+    return int(value)
+
+
+def array(values: Any, dtype: np.dtype) -> np.ndarray:
+    """Nested lists of literals as a tensor; the shape is the nesting. Raises :class:`BadValue`."""
+    shape, leaves = _flatten(values, lambda value: number(value, dtype))
+    tensor = rounded(np.array(leaves, np.float64), dtype) if is_float(dtype) else np.array(leaves, dtype)
+    return tensor.reshape(shape)
+
+
+def array_of_bits(values: Any, dtype: np.dtype) -> np.ndarray:
+    """Nested lists of hexadecimal bit patterns as a tensor. Raises :class:`BadValue`."""
+    shape, leaves = _flatten(values, lambda value: _pattern(value, dtype))
+    return np.array(leaves, f"u{dtype.itemsize}").view(dtype).reshape(shape)
+
+
+def _text_number(value: str, dtype: np.dtype) -> float | int:
+    if value in ("lowest", "highest"):
+        limit = lowest(dtype) if value == "lowest" else highest(dtype)
+        return float(limit) if is_float(dtype) else int(limit)
+    if value in _SYMBOLS:
+        if not is_float(dtype):
+            raise BadValue(f"{dtype.name} has no '{value}'; only floats have")
+        return float(getattr(ml_dtypes.finfo(dtype), value))
+    if _HEXADECIMAL.fullmatch(value):
+        # For a float dtype, -0x0 is a negative zero.
+        if not is_float(dtype) and _HEXADECIMAL_INTEGER.fullmatch(value):
+            return int(value, 16)
+        try:
+            return float.fromhex(value)
+        except OverflowError:
+            return -math.inf if value.startswith("-") else math.inf
+    hint = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan", "+inf": ".inf"}.get(value.lower())
+    more = f"; write {hint}" if hint else f"; allowed besides numbers: {', '.join(_SYMBOLS)} and hexadecimal floats"
+    raise BadValue(f"expected a number, found the text '{value}'{more}")
+
+
+def _pattern(value: Any, dtype: np.dtype) -> int:
+    digits = dtype.itemsize * 2
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 9:
+        return value
+    match = _BITS.fullmatch(value) if isinstance(value, str) else None
+    if match and len(match[1]) == digits:
+        return int(match[1], 16)
+    expected = f"{digits} hexadecimal digits in quotes, the bits of a {dtype.name}"
+    raise BadValue(f"expected {expected}; found {describe(value)}")
+
+
+def _flatten(values: Any, leaf: Callable[[Any], Any]) -> tuple[tuple[int, ...], list[Any]]:
+    """The shape of nested lists, and their converted values in row-major order."""
+    shape: list[int] = []
+    inner = values
+    while isinstance(inner, list):
+        shape.append(len(inner))
+        inner = inner[0] if inner else None
+    leaves: list[Any] = []
+    mistakes: list[BadValue] = []
+
+    def walk(value: Any, at: tuple[int, ...]) -> None:
+        is_list = isinstance(value, list)
+        if len(at) == len(shape):
+            if is_list:
+                mistakes.append(BadValue(f"ragged: a list where {list(at)} should be one value", *at))
+                return
+            try:
+                leaves.append(leaf(value))
+            except BadValue as error:
+                mistakes.append(BadValue(str(error), *at))
+        elif is_list and len(value) == shape[len(at)]:
+            for position, entry in enumerate(value):
+                walk(entry, (*at, position))
+        else:
+            actual = f"{len(value)} values" if is_list else describe(value)
+            message = f"ragged: expected a list of {shape[len(at)]} as in its neighbours, found {actual}"
+            mistakes.append(BadValue(message, *at))
+
+    walk(values, ())
+    if mistakes:
+        raise first_of(mistakes)
+    return tuple(shape), leaves

@@ -4,8 +4,6 @@ A single case is one text, with values as a person would write them. The cases o
 large tensors in .npy files next to them.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -17,11 +15,12 @@ import ml_dtypes
 import numpy as np
 import yaml
 
+from maxpool_check import inert
 from maxpool_check.corpus.case import Case, Values
 from maxpool_check.corpus.case_file import read_cases
 from maxpool_check.corpus.document import scalar_value
-from maxpool_check.corpus.literals import array
-from maxpool_check.corpus.tensors import SizeLimits
+from maxpool_check.corpus.tensors import MOST_CELLS, array
+from maxpool_check.files import named
 from maxpool_check.reference.dtypes import bits, highest, is_float, lowest, rounded
 from maxpool_check.specifications.refused import Refused
 
@@ -41,13 +40,17 @@ def case_file(case: Case, about: str) -> str:
     """The text of a file with one case. It expects nothing but the refusal, where the case's document excludes it."""
     refusal = case.resolved
     expect = {"refuse": _Plain(refusal.reason.value)} if isinstance(refusal, Refused) else {}
-    fields = _fields(case, case.provenance, _literal_input(case.X), case.outputs, expect)
+    literals = [_literal(value) for value in case.X.reshape(-1)]
+    # No number has the payload of a NaN.
+    is_exact = case.X.ndim == 0 or (bits(array(literals, case.X.dtype)) == bits(case.X.reshape(-1))).all()
+    tensor = _input(case.X, np.array(literals, object).reshape(case.X.shape).tolist() if is_exact else None)
+    fields = _fields(case, case.provenance, tensor, case.outputs, expect)
     lines = "\n    ".join(f"{key}: {_flow(value)}" for key, value in fields.items())
     return f"spec: {case.spec}\nabout: {_flow(about)}\ncases:\n  - {lines}\n"
 
 
 def write_suite(
-    cases: Sequence[Case], folder: Path, about: str, written_by: str, limits: SizeLimits
+    cases: Sequence[Case], folder: Path, about: str, written_by: str, most_cells: int = MOST_CELLS
 ) -> dict[Path, int]:
     """Write cases below a folder, a file for each prefix of their ids; the files, with the number of cases in each.
 
@@ -72,8 +75,9 @@ def write_suite(
         entries = [_suite_entry(case, shared, path) for case in group]
         data = {"spec": group[0].spec, "about": about, **defaults, "cases": entries}
         text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=118)
-        path.write_text(first_line + text, encoding="utf-8", newline="\n")
-        read = read_cases(path, folder, limits)
+        with named(path):
+            path.write_text(first_line + text, encoding="utf-8", newline="\n")
+        read = read_cases(path, folder, most_cells)
         if [(case.id, case.sha256) for case in read] != [(case.id, case.sha256) for case in group]:
             raise RuntimeError(f"{path} does not read back as the cases written to it")
     return {path: len(group) for path, group in groups.items()}
@@ -108,13 +112,6 @@ def _input(X: np.ndarray, data: Any) -> dict[str, Any]:
     return {"dtype": dtype, "bits": np.array(patterns).reshape(X.shape).tolist()}
 
 
-def _literal_input(X: np.ndarray) -> dict[str, Any]:
-    literals = [_literal(value) for value in X.reshape(-1)]
-    # No number has the payload of a NaN.
-    is_exact = X.ndim == 0 or (bits(array(literals, X.dtype)) == bits(X.reshape(-1))).all()
-    return _input(X, np.array(literals, object).reshape(X.shape).tolist() if is_exact else None)
-
-
 def _literal(value: np.generic) -> float | int | str:
     """One cell as a literal of a case file."""
     dtype = value.dtype
@@ -141,7 +138,7 @@ def _flow(value: Any) -> str:
         return f"[{', '.join(map(_flow, value))}]"
     if isinstance(value, float) and not math.isfinite(value):
         return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
-    return value if isinstance(value, _Plain) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, _Plain) else inert.line(json.dumps(value, ensure_ascii=False))
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
@@ -165,37 +162,29 @@ def _suite_entry(case: Case, shared: Mapping[str, str], path: Path) -> dict[str,
     provenance = {key: value for key, value in case.provenance.items() if key not in shared}
     outputs = case.outputs if len(case.outputs) == 1 and case.specification.indices else ()
     assert case.expect is None or isinstance(case.expect, Values), "only printed values are written"
-    if _is_large(case.X):
-        tensor = {"npy": _write_npy(case.X, path, f"{case.name}.X")}
+    has_nan = is_float(case.X.dtype) and np.isnan(case.X).any()
+    tensor = _npy(case.X, path, f"{case.name}.X") or _input(case.X, None if has_nan else _numbers(case.X))
+    printed = {} if case.expect is None else {"Y": case.expect.Y, "Indices": case.expect.Indices}
+    tensors = {name: values for name, values in printed.items() if values is not None}
+    if any(values.size == 0 for values in tensors.values()):
+        expect: dict[str, Any] = {"shape": list(next(iter(tensors.values())).shape)}
     else:
-        tensor = _input(case.X, None if is_float(case.X.dtype) and np.isnan(case.X).any() else _numbers(case.X))
-    expect = _printed(case.expect, path, case.name) if case.expect else {}
+        expect = {name: _npy(value, path, f"{case.name}.{name}") or _numbers(value) for name, value in tensors.items()}
     erratum = {} if case.erratum is None else {"erratum": case.erratum}
     return {**_fields(case, provenance, tensor, outputs, expect), **erratum}
 
 
-def _printed(expect: Values, path: Path, name: str) -> dict[str, Any]:
-    tensors = {key: value for key, value in (("Y", expect.Y), ("Indices", expect.Indices)) if value is not None}
-    if any(value.size == 0 for value in tensors.values()):
-        return {"shape": list(next(iter(tensors.values())).shape)}
-    return {
-        key: {"npy": _write_npy(value, path, f"{name}.{key}")} if _is_large(value) else _numbers(value)
-        for key, value in tensors.items()
-    }
-
-
-def _is_large(values: np.ndarray) -> bool:
+def _npy(values: np.ndarray, path: Path, name: str) -> dict[str, str]:
+    """Write a large tensor to a file and refer to it; empty for others."""
     # The .npy format has no name for bfloat16.
-    return values.size > MOST_INLINE and values.dtype.name != "bfloat16"
-
-
-def _write_npy(values: np.ndarray, path: Path, name: str) -> str:
+    if values.size <= MOST_INLINE or values.dtype.name == "bfloat16":
+        return {}
     file = path.with_suffix("") / f"{name}.npy"
     file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("wb") as stream:
+    with named(file), file.open("wb") as stream:
         little_endian = values.astype(values.dtype.newbyteorder("<"), copy=False)
         np.lib.format.write_array(stream, np.ascontiguousarray(little_endian), version=(1, 0), allow_pickle=False)
-    return file.relative_to(path.parent).as_posix()
+    return {"npy": file.relative_to(path.parent).as_posix()}
 
 
 def _numbers(values: np.ndarray) -> Any:

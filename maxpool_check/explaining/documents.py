@@ -1,19 +1,16 @@
 """The documents side by side, and their errata, in Markdown."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 import numpy as np
 
-from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.expectations import disagreements
+from maxpool_check.corpus.case import Case, disagreements
 from maxpool_check.explaining.reference import policies_in_which_differ
 from maxpool_check.judging.oracle import ALL_INTERPRETATIONS, Oracle
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.reporting.markup import bullets, escaped, joined, table
+from maxpool_check.reporting.markup import bullets, code, escaped, joined, table
 
 TAG = "documents"
 """The tag of the cases that are compared."""
@@ -25,22 +22,22 @@ _TOPICS = {
     "index-base": ("What Indices count", ""),
     "floor": ("Rounding down", ""),
     "ceil": ("Rounding up", ""),
-    "ceil-in-padding": ("Rounding up, where the last window starts in the padding", ""),
+    "ceil-in-padding": ("Rounding up, where the last window starts in the padding", "ceil_clip"),
     "ceil-torch": ("Rounding up as PyTorch does", ""),
     "valid-ceil": ("VALID, and rounding up", "valid_ceil"),
     "same-upper": ("SAME, the odd cell at the end", ""),
     "same-lower": ("SAME, the odd cell at the beginning", ""),
     "same-stride": ("SAME, with a stride that makes the padding negative", "same_clamp"),
     "large-pads": ("A padding as large as the kernel", "large_pads"),
-    "empty-window": ("A window without a cell", ""),
-    "window-larger": ("A window larger than the input", ""),
+    "empty-window": ("A window without a cell of X", ""),
+    "window-larger": ("A window larger than the input", "zero_size"),
 }
 """The headings of the page, in order, by the ids of their cases, each with the open point that it is about."""
 
 _INTRODUCTION = (
     "Each table compares the documents on one point, each case in the document's own terms. The reference computes every "
-    "cell from the case that is named; a document without the notion refuses it. `-` is the result of a window without a "
-    "cell, which no document defines."
+    "cell from the case that is named; a document without the notion refuses it. `-` stands for what the document does not "
+    "define: the index of a window without a cell of X, and its value where the padding has none."
 )
 
 
@@ -53,13 +50,13 @@ def write(cases: Sequence[Case], file: TextIO) -> None:
             topics[case.id.rpartition(":")[2]].append(case)
     headings = ["document", "interpretation", "shape", "Y", "Indices", "case"]
     for name in [*(name for name in _TOPICS if name in topics), *(name for name in topics if name not in _TOPICS)]:
-        heading, point = _TOPICS.get(name, (name, ""))
-        rows = [[*row, f"`{case.id}`"] for case in topics[name] for row in _rows(case, point)]
+        heading, point = _TOPICS.get(name, (escaped(name), ""))
+        rows = [[*row, code(case.id)] for case in topics[name] for row in _rows(case, point)]
         blocks += [f"## {heading}", table(headings, rows)]
     blocks += ["## Errata", "Mistakes in the documents, with the computation that shows each."]
     for case in cases:
         if case.erratum:
-            blocks += [f"### {case.specification.title}: `{case.id}`", " ".join(case.erratum.split())]
+            blocks += [f"### {case.specification.title}: {code(case.id)}", escaped(" ".join(case.erratum.split()))]
             computed = (
                 [f"D{number}: {axis}" for number, axis in enumerate(case.resolved.geometry, 1)]
                 if isinstance(case.resolved, Pooling)
@@ -83,10 +80,10 @@ def _rows(case: Case, point: str) -> Iterator[tuple[str, str, str, str, str]]:
         for nan, pooled in zip(ALL_INTERPRETATIONS if several else (None,), oracle.interpretations, strict=True):
             arranged = pooled.arranged(pooling.layout)
             indices = arranged.Indices if pooling.indices else None
-            outputs = (str(list(oracle.shape)), _text(arranged.Y, arranged.empty), _text(indices, arranged.empty))
+            outputs = (str(list(oracle.shape)), _text(arranged.Y, arranged.undefined), _text(indices, arranged.empty))
             label = f"nan: {nan.value}" if nan else policies_in_which_differ(oracle, oracles)
             results[outputs].append(label)
-    fixed = f"`{point}`: {policies[point]}" if point in policies else ""
+    fixed = f"{code(point)}: {policies[point]}" if point in policies else ""
     for (shape, Y, Indices), labels in results.items():
         yield title, _combined(labels) if len(results) > 1 else fixed, shape, Y, Indices
 
@@ -103,4 +100,4 @@ def _combined(labels: Sequence[str]) -> str:
         point, _, interpretation = part.partition(": ")
         if point:
             interpretations[point][interpretation] = None
-    return "; ".join(f"`{point}`: {', '.join(names)}" for point, names in interpretations.items())
+    return "; ".join(f"{code(point)}: {', '.join(names)}" for point, names in interpretations.items())

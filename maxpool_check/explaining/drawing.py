@@ -1,7 +1,5 @@
 """Drawings of output cells: X around the window, the taps, the padding, and the cell that each side chose."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +12,7 @@ from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reference.geometry import Axis
-from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.numbering import Layout
 from maxpool_check.reporting.findings import explained
 from maxpool_check.reporting.tensors import coordinates, window_text
 from maxpool_check.results.record import Cell, Verdict
@@ -129,7 +127,10 @@ def reference_cell(oracle: Oracle, at: Sequence[int]) -> Iterator[Text]:
     yield Text(f"Y{coordinates(at)}", style="bold")
     yield from draw(view)
     if view.chosen is None:
-        yield Text("no cell of X is in the window: the document gives no result")
+        result = "the document gives no result"
+        if not pooled.undefined[view.at]:
+            result = f"Y is {pooled.Y[view.at]}, the value of the padding, and there is no index"
+        yield Text(f"no cell of X is in the window: {result}")
         return
     index = f", index {pooled.Indices[view.at]}" if pooling.indices and pooled.Indices is not None else ""
     yield Text(f"Y is {pooled.Y[view.at]}, from X{coordinates(pooling.layout.arranged(view.chosen))}{index}")
@@ -140,14 +141,15 @@ def draw_judgement(
 ) -> Iterator[Text]:
     """The verdict on one variant, with its wrong cells; ``steps`` are those of the translation."""
     kinds = ", ".join(kind.value for kind in judgement.kinds)
-    style = "green" if judgement.verdict is Verdict.CONFORMS else "red"
+    style = {Verdict.CONFORMS: "green", Verdict.INCONSISTENT: "yellow"}.get(judgement.verdict, "red")
     yield Text.assemble((f"{variant.name}: ", "bold"), (judgement.verdict.value, style), f"  {kinds}" if kinds else "")
     if steps:
         yield Text(f"  translation: {'; '.join(steps)}")
     for kind in judgement.kinds:
         yield Text(f"  {kind.value}: {DESCRIPTIONS[kind].sentence}")
-    for cause in judgement.causes:
-        yield Text(f"  {explained(cause)}.")
+    counts = {kind.value: count for kind, count in (judgement.counts or {}).items()}
+    for sentence in explained(judgement.causes, counts):
+        yield Text(f"  {sentence}.")
     for point, names in judgement.interpretations.items():
         yield Text(f"  interpretation of {point}: {' or '.join(names)}")
     if judgement.cells and isinstance(oracle, Oracle):
@@ -165,28 +167,24 @@ def _wrong_cells(oracle: Oracle, judgement: Judgement) -> Iterator[Text]:
         by_place.setdefault(cell.at, []).append(cell)
     for place, cells in by_place.items():
         at = _core(place, layout)
-        meaning = next((each for each in oracle.alternatives if _window(each, at) == cells[0].window), oracle)
+        named = next((_core(cell.got_cell, layout) for cell in cells if cell.got_cell is not None), None)
         view = View(
-            meaning, at, next((_core(cell.got_cell, layout) for cell in cells if cell.got_cell is not None), None)
+            next((each for each in oracle.alternatives if _window(each, at) == cells[0].window), oracle), at, named
         )
         yield Text("")
         yield Text(f"  {coordinates(place)}  {window_text(cells[0].window)}", style="bold")
         for line in draw(view):
             yield Text("    ").append_text(line)
         for cell in cells:
-            yield Text(f"    {_difference(view, cell)}  ({cell.kind})")
+            text = f"{cell.output}: expected {cell.expected}, got {cell.got}"
+            if cell.output == "Indices":
+                expected = f" = X{coordinates(layout.arranged(view.chosen))}" if view.chosen is not None else ""
+                actual = f" = X{coordinates(cell.got_cell)}" if cell.got_cell is not None else ", which is no cell of X"
+                text = f"Indices: expected {cell.expected}{expected}, got {cell.got}{actual}"
+            yield Text(f"    {text}  ({cell.kind})")
     total = sum((judgement.counts or {}).values())
     if total > len(judgement.cells):
         yield Text(f"  {plural(total, 'wrong cell')} in total")
-
-
-def _difference(view: View, cell: Cell) -> str:
-    if cell.output != "Indices":
-        return f"Y: expected {cell.expected}, got {cell.got}"
-    layout = view.oracle.pooling.layout
-    expected = f" = X{coordinates(layout.arranged(view.chosen))}" if view.chosen is not None else ""
-    actual = f" = X{coordinates(cell.got_cell)}" if cell.got_cell is not None else ", which is no cell of X"
-    return f"Indices: expected {cell.expected}{expected}, got {cell.got}{actual}"
 
 
 def _window(oracle: Oracle, at: _Position) -> tuple[tuple[int, ...], ...]:

@@ -1,11 +1,10 @@
 """The kinds of divergence explained: a list, one kind with its example, a page of all."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from maxpool_check.judging.examples import EXAMPLES, Example
-from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind, KindGroup
+from maxpool_check.judging.kind_groups import KindGroup
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reporting.markup import fenced, joined
 from maxpool_check.reporting.tensors import described

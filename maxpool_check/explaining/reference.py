@@ -1,19 +1,16 @@
 """The result of the reference for a case, as text and as JSON."""
 
-from __future__ import annotations
-
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TextIO
 
 import numpy as np
 
+from maxpool_check import inert
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference import definition
-from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.reporting.tensors import coordinates, described, window_text
 
@@ -21,23 +18,9 @@ MOST_WINDOWS, MOST_CELLS = 36, 1024
 """Larger results are shown only on request."""
 
 
-@dataclass(frozen=True)
-class ReferenceReport:
-    """A case; ``everything``: every window and every cell, however many."""
-
-    case: Case
-    everything: bool = False
-
-    @property
-    def oracles(self) -> tuple[Oracle, ...]:
-        """An oracle for each interpretation of the document; none if the document excludes the case."""
-        pooling = self.case.resolved
-        return Oracle(self.case.X, pooling).alternatives if isinstance(pooling, Pooling) else ()
-
-
-def write_text(report: ReferenceReport, file: TextIO) -> None:
-    """Write the reference's outputs for a case, with its windows."""
-    file.writelines(f"{line}\n" for line in _lines(report))
+def write_text(case: Case, file: TextIO, everything: bool = False) -> None:
+    """Write the reference's outputs for a case, with its windows; ``everything``: all of them and every cell."""
+    file.writelines(f"{inert.line(line)}\n" for line in _lines(case, everything))
 
 
 def policies_in_which_differ(oracle: Oracle, oracles: Sequence[Oracle]) -> str:
@@ -47,8 +30,7 @@ def policies_in_which_differ(oracle: Oracle, oracles: Sequence[Oracle]) -> str:
     return ", ".join(f"{point}: {names[point]}" for point in names if len({other[point] for other in every}) > 1)
 
 
-def _lines(report: ReferenceReport) -> Iterator[str]:
-    case, oracles = report.case, report.oracles
+def _lines(case: Case, everything: bool) -> Iterator[str]:
     yield f"{case.id}  {case.title}"
     if not isinstance(case.resolved, Pooling):
         yield f"{case.specification.title} excludes it ({case.resolved.reason.value}): {case.resolved}"
@@ -58,8 +40,8 @@ def _lines(report: ReferenceReport) -> Iterator[str]:
     yield ", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
     if case.erratum:
         yield f"Erratum: {case.erratum.strip()}"
-    geometry = None
-    tensor = partial(_tensor, layout=case.resolved.layout, everything=report.everything)
+    geometry, oracles = None, Oracle(case.X, case.resolved).alternatives
+    tensor = partial(_tensor, layout=case.resolved.layout, everything=everything)
     yield from tensor("X", case.X)
     for oracle in oracles:
         if len(oracles) > 1:
@@ -68,14 +50,17 @@ def _lines(report: ReferenceReport) -> Iterator[str]:
         if oracle.pooling.geometry != geometry:
             geometry = oracle.pooling.geometry
             yield from (f"  D{number}: {axis}" for number, axis in enumerate(geometry, 1))
-            yield from tensor("Y", pooled.Y)
+            yield from tensor("Y", pooled.Y, missing=pooled.undefined)
         if oracle.pooling.indices and pooled.Indices is not None:
-            yield from tensor("Indices", pooled.Indices)
-        if pooled.empty.any():
-            yield f"{int(pooled.empty.sum())} of {pooled.empty.size} windows are empty; Y and Indices are undefined there"
+            yield from tensor("Indices", pooled.Indices, missing=pooled.empty)
+        size = pooled.empty.size
+        if pooled.undefined.any():
+            yield f"{int(pooled.undefined.sum())} of {size} windows are empty; Y and Indices are undefined there"
+        if padding := int((pooled.empty & ~pooled.undefined).sum()):
+            yield f"{padding} of {size} windows hold padding alone: Y is its value, and there is no index"
     same = len({oracle.pooling.geometry for oracle in oracles}) == 1
     for oracle in oracles[:1] if same else oracles:
-        yield from _windows(oracle, report.everything)
+        yield from _windows(oracle, everything)
 
 
 def _windows(oracle: Oracle, everything: bool) -> Iterator[str]:
@@ -94,39 +79,48 @@ def _windows(oracle: Oracle, everything: bool) -> Iterator[str]:
             yield f"  {where}  {window_text(window)}: {values or 'no cell of X'}"
 
 
-def _tensor(name: str, tensor: np.ndarray, layout: Layout, everything: bool) -> list[str]:
+def _tensor(
+    name: str, tensor: np.ndarray, layout: Layout, everything: bool, missing: np.ndarray | None = None
+) -> list[str]:
     if tensor.size > MOST_CELLS and not everything:
         return [f"{name} {tensor.dtype.name}{list(tensor.shape)}", f"  {tensor.size} cells; --all shows them"]
-    return described(name, tensor, layout)
+    return described(name, tensor, layout, missing)
 
 
-def write_json(report: ReferenceReport, file: TextIO) -> None:
-    """Write one JSON document. Values are text: JSON has no infinities, no NaN and no -0."""
-    case, oracles = report.case, report.oracles
+def write_json(case: Case, file: TextIO, _: bool = False) -> None:
+    """Write one JSON document with every cell. Values are text: JSON has no infinities, no NaN and no -0.
+
+    A cell without a value is null.
+    """
     document: dict[str, Any] = {"schema": "maxpool-check/reference/1", "case": case.id}
     if not isinstance(case.resolved, Pooling):
         refusal = case.resolved
         document["refused"] = {"reason": refusal.reason.value, "clause": refusal.clause, "message": str(refusal)}
     else:
+        first, *others = Oracle(case.X, case.resolved).alternatives
         document |= {
             "spec": case.spec,
             "dtype": case.X.dtype.name,
-            **_outputs(oracles[0]),
+            **_outputs(first),
             "policies": case.policies.names(),
             "index_dtype": case.resolved.numbering.dtype if case.resolved.indices else None,
-            "alternatives": [_outputs(oracle) for oracle in oracles[1:]],
+            "alternatives": [_outputs(oracle) for oracle in others],
         }
-    file.write(json.dumps(document, indent=1) + "\n")
+    file.write(inert.dumps(document, indent=1) + "\n")
 
 
 def _outputs(oracle: Oracle) -> dict[str, Any]:
     pooled = oracle.pooled.arranged(oracle.pooling.layout)
-    cells = np.array([str(value) for value in pooled.Y.reshape(-1)], object)
-    indices = pooled.Indices if oracle.pooling.indices else None
+    Y = np.array([str(value) for value in pooled.Y.reshape(-1)], object).reshape(pooled.Y.shape)
+    Y[pooled.undefined] = None
+    indices = None
+    if oracle.pooling.indices and pooled.Indices is not None:
+        indices = pooled.Indices.astype(object)
+        indices[pooled.empty] = None
     return {
         "policies": oracle.pooling.policies.names(),
         "shape": list(pooled.Y.shape),
-        "Y": cells.reshape(pooled.Y.shape).tolist(),
+        "Y": Y.tolist(),
         "Indices": None if indices is None else indices.tolist(),
         "empty": pooled.empty.tolist(),
     }

@@ -4,8 +4,6 @@ A geometry is drawn backwards, from the number of windows to the size of X, so t
 small palette of special values, so that whole windows of them occur.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 import warnings
@@ -20,9 +18,9 @@ from hypothesis import strategies as st
 from hypothesis.errors import HypothesisDeprecationWarning
 
 from maxpool_check.corpus.case import Case, Origin
-from maxpool_check.reference.activation import Function
 from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest
 from maxpool_check.reference.geometry import AutoPad, Axis
+from maxpool_check.reference.pooling import Function
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.inverse import attributes_of_roles, has_role, roles_of
 from maxpool_check.specifications.onnx import VERSIONS
@@ -82,7 +80,9 @@ def draw_batch(document: Specification, number: int, *, invalid: bool) -> list[C
 def _cases(draw: _Draw, document: Specification, invalid: bool) -> Case:
     axes = _axes(draw, document)
     choices = _choices(draw, document, len(axes))
-    dtype = _dtype(draw, document.dtypes)
+    # float32 and float64 come more often: most runtimes have special kernels for them.
+    common = [name for name in document.dtypes if name in ("float32", "float64")]
+    dtype = _choice(draw, [*document.dtypes, *common, *common]) if len(document.dtypes) > 1 else document.dtypes[0]
     sizes, attributes = _sizes_and_attributes(document, axes, choices)
     # Some of the attributes at their default are left out.
     attributes = {
@@ -176,33 +176,22 @@ def _sizes_and_attributes(
 def _values(draw: _Draw, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """A few values, mostly the first of them, so that whole windows hold nothing else; or ascending numbers."""
     size = int(np.prod(shape))
-    pool = _pool(dtype)
+    small = [1, 2, 3, 0]
+    if is_float(dtype):
+        subnormal = float(ml_dtypes.finfo(dtype).smallest_subnormal)
+        # The values that scans start from come more often than others.
+        pool = [
+            -np.inf, -np.inf, -np.inf, np.inf, np.nan, np.nan, lowest(dtype), highest(dtype), -0.0, subnormal, -subnormal,
+            -1, 0.5, *small,
+        ]  # fmt: skip
+    else:
+        pool = [lowest(dtype), highest(dtype), *small, *([-1, -2] if dtype.kind == "i" else [])]
     palette = [_choice(draw, pool) for _ in range(_integer(draw, 0, 4))]
     if not palette:
         return (np.arange(size) % 100).astype(dtype).reshape(shape)
     stream = random.Random(_integer(draw, 0, 2**32 - 1))
     weights = [len(palette) + 1, *[1] * (len(palette) - 1)]
     return np.array(stream.choices(palette, weights, k=size), dtype).reshape(shape)
-
-
-def _pool(dtype: np.dtype) -> list[Any]:
-    small = [1, 2, 3, 0]
-    if not is_float(dtype):
-        return [lowest(dtype), highest(dtype), *small, *([-1, -2] if dtype.kind == "i" else [])]
-    subnormal = float(ml_dtypes.finfo(dtype).smallest_subnormal)
-    # The values that scans start from come more often than others.
-    return [
-        -np.inf, -np.inf, -np.inf, np.inf, np.nan, np.nan, lowest(dtype), highest(dtype), -0.0, subnormal, -subnormal, -1,
-        0.5, *small,
-    ]  # fmt: skip
-
-
-def _dtype(draw: _Draw, dtypes: Sequence[str]) -> str:
-    """A dtype of a document, float32 and float64 more often: most runtimes have special kernels for them."""
-    if len(dtypes) == 1:
-        return dtypes[0]
-    common = [name for name in dtypes if name in ("float32", "float64")]
-    return str(_choice(draw, [*dtypes, *common, *common]))
 
 
 def _excluded(

@@ -1,25 +1,41 @@
-"""Runs drawn cases on one target and keeps those that show something new, made small."""
+"""Searches from seeds: drawn cases run on targets, and those that show something new are kept, made small.
 
-from __future__ import annotations
+Each search is separate, with targets started for it. Its discoveries depend on its seed and on what was known before all
+searches; which of them are new depends on the order of the seeds. Neither depends on the number of processes, or on which
+seed is done first.
+"""
 
-from collections.abc import Iterable, Sequence
+import contextlib
+import itertools
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.fuzzing.generation import generate
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.known import KnownDivergence, shows
 from maxpool_check.results.outcomes import Crashed, Failed, TimedOut
-from maxpool_check.results.record import COMPARED
+from maxpool_check.results.record import COMPARED, TargetDescription
 from maxpool_check.results.variants import ALL_VARIANTS, Variant
 from maxpool_check.running.case_run import CaseRun, run_case
-from maxpool_check.running.decisions import covers
-from maxpool_check.running.executors import DEATHS_IN_A_ROW
+from maxpool_check.running.executors import DEATHS_IN_A_ROW, check_same_targets
+from maxpool_check.running.pool import resource
+from maxpool_check.running.run import covers
 from maxpool_check.running.shrinking import shrink, tries
+from maxpool_check.targets.name import TargetName
+from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.session import TargetSession
+from maxpool_check.targets.target import Target
 
 Signature = tuple[Variant, frozenset[DivergenceKind]]
 """A variant, and exactly the kinds that it shows."""
+
+SearchCounts = Counter[str]
+"""How many ``cases`` ran on a target, and how many of them were ``compared`` and ``diverged``."""
 
 
 class GivenUp(RuntimeError):
@@ -47,31 +63,20 @@ class Discovery:
 
 
 @dataclass
-class SearchCounts:
-    """How many cases ran on a target, and how many of them were compared and diverged."""
-
-    cases: int = 0
-    compared: int = 0
-    diverged: int = 0
-
-    def add(self, other: SearchCounts) -> None:
-        """Add the counts of another search."""
-        self.cases += other.cases
-        self.compared += other.compared
-        self.diverged += other.diverged
-
-
-@dataclass
 class Search:
     """A search on one target; ``known`` are the signatures that are not new."""
 
     session: TargetSession
-    known: set[Signature]
-    counts: SearchCounts = field(default_factory=SearchCounts)
+    known: set[Signature] = field(default_factory=set)
+    counts: SearchCounts = field(default_factory=Counter)
     _deaths: int = field(default=0, init=False)
 
-    def add_known(self, cases: Iterable[Case]) -> None:
-        """Run cases of earlier searches: what they show is not new."""
+    def add_known(self, known: Iterable[KnownDivergence], cases: Iterable[Case]) -> None:
+        """Add what known divergences expect of any case, and what cases of earlier searches show, which are run."""
+        for entry in known:
+            if covers(entry, self.session.profile.description) and not entry.expired(date.today()):
+                for variant in ALL_VARIANTS if entry.variants is None else entry.variants:
+                    self.known.add((variant, frozenset(kind for kind in entry.kinds if shows(variant, kind))))
         for case in cases:
             case_run = run_case(self.session, case)
             self.known |= {(variant, frozenset(case_run.judgements[variant].kinds)) for variant in case_run.diverging}
@@ -79,36 +84,22 @@ class Search:
     def run(self, case: Case) -> list[Discovery]:
         """Run a case; what it shows for the first time. Raises :class:`GivenUp`."""
         case_run = run_case(self.session, case)
-        self.counts.cases += 1
-        self.counts.compared += any(each.verdict in COMPARED for each in case_run.judgements.values())
-        self.counts.diverged += bool(case_run.diverging)
-        self._count_deaths(case_run)
-        discoveries = []
-        for variant in case_run.diverging:
-            kinds = case_run.judgements[variant].kinds
-            if (variant, frozenset(kinds)) not in self.known:
-                self.known.add((variant, frozenset(kinds)))
-                small = shrunk(self.session, case_run, variant)
-                discoveries.append(Discovery(case_run.target, variant, kinds, small))
-        return discoveries
-
-    def _count_deaths(self, case_run: CaseRun) -> None:
+        self.counts["cases"] += 1
+        self.counts["compared"] += any(each.verdict in COMPARED for each in case_run.judgements.values())
+        self.counts["diverged"] += bool(case_run.diverging)
         for variant_result in case_run.results.values():
             outcome = variant_result.outcome
             self._deaths = self._deaths + 1 if isinstance(outcome, (Crashed, TimedOut, Failed)) else 0
             if self._deaths >= DEATHS_IN_A_ROW:
                 last = outcome.why if isinstance(outcome, Failed) else "it died or returned nothing in time"
                 raise GivenUp(f"{case_run.target} was given up after {self._deaths} in a row: {last}")
-
-
-def known_signatures(session: TargetSession, known: Sequence[KnownDivergence]) -> set[Signature]:
-    """What the known divergences that cover a target expect of any case, by variant."""
-    return {
-        (variant, frozenset(kind for kind in entry.kinds if shows(variant, kind)))
-        for entry in known
-        if covers(entry, session.profile.description) and not entry.expired(date.today())
-        for variant in (ALL_VARIANTS if entry.variants is None else entry.variants)
-    }
+        discoveries = []
+        for variant in case_run.diverging:
+            kinds = case_run.judgements[variant].kinds
+            if (variant, frozenset(kinds)) not in self.known:
+                self.known.add((variant, frozenset(kinds)))
+                discoveries.append(Discovery(case_run.target, variant, kinds, shrunk(self.session, case_run, variant)))
+        return discoveries
 
 
 def shrunk(session: TargetSession, case_run: CaseRun, variant: Variant) -> Case:
@@ -119,3 +110,127 @@ def shrunk(session: TargetSession, case_run: CaseRun, variant: Variant) -> Case:
         return run_case(session, case).signature(variant) == signature
 
     return shrink(case_run.case, keeps, tries(case_run, variant))
+
+
+@dataclass(frozen=True)
+class FuzzPlan:
+    """What every seed searches: the targets, and at most ``cases`` of a document, for at most ``seconds``."""
+
+    targets: tuple[TargetName, ...]
+    timeout: float
+    spec: str
+    invalid: bool
+    cases: int
+    seconds: float | None
+
+    def draw(self, seed: int) -> Iterator[Case]:
+        """The cases of a seed. The time begins with the first."""
+        deadline = None if self.seconds is None else time.monotonic() + self.seconds
+        for case in itertools.islice(generate(self.spec, seed, invalid=self.invalid), self.cases):
+            if deadline is not None and time.monotonic() >= deadline:
+                return
+            yield case
+
+    def origin(self, seed: int, number: int) -> str:
+        """The options that draw the case of this number again, counted from 1."""
+        return f"--spec {self.spec}{' --invalid' if self.invalid else ''} --seed {seed}, case {number}"
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A target before the search: its description, and the divergences that it is known to show."""
+
+    description: TargetDescription
+    known: frozenset[Signature]
+
+
+@dataclass
+class SeedResult:
+    """The result of the search from a seed: counts by target, and discoveries with the number of the drawn case.
+
+    ``error`` is why a target ended it early, if one did; ``complete`` is false if the search was stopped.
+    """
+
+    seed: int
+    counts: list[SearchCounts] = field(default_factory=list)
+    discoveries: list[tuple[int, Discovery]] = field(default_factory=list)
+    error: str | None = None
+    complete: bool = False
+
+
+class Searcher:
+    """Searches in one thread. Targets are started for each seed, since they may keep state."""
+
+    def __init__(self, plan: FuzzPlan) -> None:
+        self._plan = plan
+        self._ended = threading.Event()
+        self._sessions: list[TargetSession] = []
+
+    def baselines(self, known: Sequence[KnownDivergence], earlier: Sequence[Case]) -> list[Baseline]:
+        """The baselines of all targets; ``earlier`` cases are run for them. Raises ``CannotStart``."""
+        with self._started() as sessions:
+            searches = [Search(session) for session in sessions]
+            for search in searches:
+                search.add_known(known, earlier)
+        return [Baseline(search.session.profile.description, frozenset(search.known)) for search in searches]
+
+    def search(
+        self,
+        baselines: Sequence[Baseline],
+        result: SeedResult,
+        report: Callable[[int, Sequence[Discovery]], None] = lambda *_: None,
+    ) -> None:
+        """Search from a seed and fill in the result; ``report`` gets the number and the discoveries of each drawn case.
+
+        Raises ``PoolLost`` where the targets are not those of the baselines.
+        """
+        try:
+            with self._started() as sessions:
+                descriptions = [session.profile.description for session in sessions]
+                check_same_targets(descriptions, [baseline.description for baseline in baselines])
+                pairs = zip(sessions, baselines, strict=True)
+                searches = [Search(session, set(baseline.known)) for session, baseline in pairs]
+                result.counts += [search.counts for search in searches]
+                for number, case in enumerate(self._plan.draw(result.seed), 1):
+                    discoveries = [discovery for search in searches for discovery in search.run(case)]
+                    result.discoveries += [(number, discovery) for discovery in discoveries]
+                    report(number, discoveries)
+                result.complete = True
+        except (CannotStart, GivenUp) as error:
+            if not self._ended.is_set():
+                result.error, result.complete = str(error), True
+
+    def end(self) -> None:
+        """End the search that is under way. From any thread."""
+        self._ended.set()
+        for session in list(self._sessions):
+            session.end()
+
+    close = end
+
+    @contextlib.contextmanager
+    def _started(self) -> Iterator[list[TargetSession]]:
+        """The targets, started. Raises ``CannotStart``."""
+        self._sessions = []
+        with contextlib.ExitStack() as stack:
+            for name in self._plan.targets:
+                session = stack.enter_context(TargetSession(Target(name, self._plan.timeout)))
+                self._sessions.append(session)
+                if self._ended.is_set():
+                    session.end()
+                _ = session.profile
+            yield self._sessions
+
+
+def remote_baselines(
+    run: str, plan: FuzzPlan, known: Sequence[KnownDivergence], earlier: Sequence[Case]
+) -> list[Baseline]:
+    """The baselines of all targets, in a process of a pool. Raises ``CannotStart``."""
+    return resource(run, lambda: Searcher(plan)).baselines(known, earlier)
+
+
+def remote_search(run: str, plan: FuzzPlan, baselines: Sequence[Baseline], seed: int) -> SeedResult:
+    """The result of a seed, in a process of a pool. Raises ``PoolLost``."""
+    result = SeedResult(seed)
+    resource(run, lambda: Searcher(plan)).search(baselines, result)
+    return result

@@ -1,31 +1,43 @@
-"""Compares outputs with the reference's, cell by cell and by bits, and finds the kinds of divergence."""
-
-from __future__ import annotations
+"""Compares outputs with the reference's, cell by cell and by bits: the kinds of divergence, and single cells as proof."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
 
-from maxpool_check.judging.hypotheses import causes_of
-from maxpool_check.judging.indices import index_kinds, tie_kinds
+from maxpool_check.judging.hypotheses import causes_of, is_truncated_division
+from maxpool_check.judging.indices import NUMBERING, index_kinds, tie_kinds
 from maxpool_check.judging.interpretations import interpretations_of
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.values import value_kinds
-from maxpool_check.reference.dtypes import identical
-from maxpool_check.results.record import Cause
+from maxpool_check.reference.definition import cells as window_cells
+from maxpool_check.reference.dtypes import bits, identical
+from maxpool_check.results.record import AllowedDifference, Cause, Cell
+
+MOST_CELLS = 5
+"""How many cells of the outputs are shown."""
+
+MOST_COINCIDENCES = 2
+"""So many wrong cells are no proof of a mistake in the whole result."""
+
+MOST_VALUES = 32
+"""How many values of a window are shown."""
 
 
 @dataclass(frozen=True, eq=False)
 class WrongOutput:
-    """The cells of an output (boolean, N x C x D1 x ... x Dn) with one kind of divergence; None: the output as a whole."""
+    """The cells of an output (boolean, N x C x D1 x ... x Dn) with one kind of divergence.
+
+    ``cells`` is None for the output as a whole; ``message`` then says what is wrong.
+    """
 
     output: str
     kind: DivergenceKind
     cells: np.ndarray | None
+    message: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +46,8 @@ class Comparison:
 
     ``oracle`` is, of several that the document can be interpreted as, the first that agrees, else the nearest.
     ``information`` holds allowed differences from the reference. ``interpretations`` gives, by point that the document
-    leaves open, every interpretation that agrees. ``causes`` are the mistakes that explain all outputs, or one.
+    leaves open, every interpretation that agrees. ``causes`` are all mistakes that explain the outputs, or one; ``mistakes``
+    holds, by output, the mistake of which it is a kind: the only one, where it is more than a coincidence of few cells.
     ``identical``: the outputs are the reference's in every bit.
     """
 
@@ -43,7 +56,13 @@ class Comparison:
     information: tuple[WrongOutput, ...] = ()
     interpretations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     causes: tuple[Cause, ...] = ()
+    mistakes: Mapping[str, DivergenceKind] = field(default_factory=dict)
     identical: bool = False
+
+    @property
+    def kinds(self) -> tuple[DivergenceKind, ...]:
+        """The kinds of divergence: of each output a mistake, or else those of its cells."""
+        return tuple(sorted({self.mistakes.get(wrong.output, wrong.kind) for wrong in self.wrong}))
 
     @property
     def distance(self) -> float:
@@ -68,7 +87,11 @@ def compare(oracle: Oracle, outputs: Mapping[str, np.ndarray], names: tuple[str,
         for point, name in agreeing[0].items()
         if any(names[point] != name for names in every) and all(names[point] == name for names in agreeing)
     }
-    differences = tuple(wrong for wrong in comparisons[0].wrong if wrong.cells is None)
+    differences = tuple(
+        replace(wrong, kind=comparisons[0].mistakes.get(wrong.output, wrong.kind))
+        for wrong in comparisons[0].wrong
+        if wrong.cells is None
+    )
     return replace(
         nearest,
         information=(*differences, *nearest.information),
@@ -87,20 +110,17 @@ def _compare(oracle: Oracle, outputs: Mapping[str, np.ndarray], names: tuple[str
             if point != "tie" or "Indices" in names
         }
         return Comparison(oracle, interpretations=interpretations, identical=True)
-    whole = [wrong for name in names for wrong in _wrong_as_a_whole(oracle, name, outputs.get(name))]
-    if any(wrong.kind is not DivergenceKind.SHAPE for wrong in whole):
-        return Comparison(oracle, tuple(whole))
+    whole = [wrong for name in names if (wrong := _wrong_as_a_whole(oracle, name, outputs.get(name)))]
     if whole:
-        return _compare_shapes(oracle, outputs, names, whole)
+        return _compare_whole(oracle, outputs, names, whole)
     return _compare_cells(oracle, {name: oracle.pooling.layout.to_core(outputs[name]) for name in names})
 
 
 @lru_cache(8)
 def _interpretations_of_reference(oracle: Oracle) -> dict[str, tuple[str, ...]]:
     """The same for all targets whose outputs are the reference's."""
-    return interpretations_of(
-        oracle, {name: oracle.pooling.layout.to_core(oracle.outputs[name]) for name in oracle.outputs}
-    )
+    layout = oracle.pooling.layout
+    return interpretations_of(oracle, {name: layout.to_core(output) for name, output in oracle.outputs.items()})
 
 
 def _compare_cells(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> Comparison:
@@ -121,41 +141,128 @@ def _compare_cells(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> Compari
     if any(cause.output is None for cause in causes):
         # Outputs for other windows, or another X, say nothing about open points.
         interpretations = {}
-    kinds = _explained(causes, "Y", wrong_Y) or value_kinds(oracle, Y, wrong_Y)
-    wrong = _wrong_outputs("Y", kinds)
+    wrong = _wrong_outputs("Y", value_kinds(oracle, Y, wrong_Y))
+    wrong_cells = wrong_Y
     if numbers is not None and match is not None:
-        leaks = kinds.get(DivergenceKind.Y_PAD_VALUE_LEAK, np.zeros(Y.shape, bool))
-        explained = _explained(causes, "Indices", ~match.right)
-        wrong += _wrong_outputs("Indices", explained or index_kinds(oracle, numbers, match, leaks))
-    return Comparison(oracle, tuple(wrong), tuple(information), interpretations, tuple(causes))
+        leaks = next((each.cells for each in wrong if each.kind is DivergenceKind.Y_PAD_VALUE_LEAK), None)
+        none = np.zeros(Y.shape, bool)
+        wrong += _wrong_outputs("Indices", index_kinds(oracle, numbers, match, none if leaks is None else leaks))
+        wrong_cells = wrong_Y | ~match.right
+    few = wrong_cells.sum() <= MOST_COINCIDENCES
+    mistakes = _mistakes([cause for cause in causes if not few or cause.kind in NUMBERING], outputs)
+    return Comparison(oracle, tuple(wrong), tuple(information), interpretations, tuple(causes), mistakes)
 
 
-def _explained(causes: Sequence[Cause], output: str, wrong: np.ndarray) -> dict[DivergenceKind, np.ndarray]:
-    """The wrong cells of an output under the first mistake that explains them; empty if there is none."""
-    kinds = [cause.kind for cause in causes if cause.output in (None, output)]
-    return {DivergenceKind(kinds[0]): wrong} if kinds else {}
+def _mistakes(causes: Sequence[Cause], names: Iterable[str]) -> dict[str, DivergenceKind]:
+    """By output, the mistake that explains it, if there is only one."""
+    by_output = {name: [cause.kind for cause in causes if cause.output in (None, name)] for name in names}
+    return {name: DivergenceKind(kinds[0]) for name, kinds in by_output.items() if len(kinds) == 1}
 
 
-def _compare_shapes(
-    oracle: Oracle, outputs: Mapping[str, np.ndarray], names: tuple[str, ...], wrong: list[WrongOutput]
+def _compare_whole(
+    oracle: Oracle, outputs: Mapping[str, np.ndarray], names: tuple[str, ...], wrong: Sequence[WrongOutput]
 ) -> Comparison:
-    """Outputs of the wrong shape: a mistake may explain all of them."""
+    """Outputs that are wrong as a whole; if all of them have the wrong shape, a mistake may explain it."""
     causes: list[Cause] = []
-    if len(wrong) == len(names) and all(outputs[name].ndim == len(oracle.shape) for name in names):
+    shapes = len(wrong) == len(names) and all(output.kind is DivergenceKind.SHAPE for output in wrong)
+    tables = [(a.size, a.kernel, a.stride, a.dilation, a.begin, a.end) for a in oracle.pooling.geometry]
+    if shapes and all(outputs[name].ndim == len(oracle.shape) for name in names):
         causes = causes_of(oracle, {name: oracle.pooling.layout.to_core(outputs[name]) for name in names})
-    if causes:
-        kinds = {name: next(cause.kind for cause in causes if cause.output in (None, name)) for name in names}
-        wrong = [WrongOutput(name, DivergenceKind(kind), None) for name, kind in kinds.items()]
-    return Comparison(oracle, tuple(wrong), causes=tuple(causes))
+    if shapes and all(is_truncated_division(tables, outputs[name].shape) for name in names):
+        # Rounding up may explain it as well, but there is no window to round to.
+        truncated = (replace(output, kind=DivergenceKind.TRUNCATED_DIVISION) for output in wrong)
+        return Comparison(oracle, tuple(truncated), causes=tuple(causes))
+    return Comparison(oracle, tuple(wrong), causes=tuple(causes), mistakes=_mistakes(causes, names))
 
 
-def _wrong_as_a_whole(oracle: Oracle, name: str, tensor: np.ndarray | None) -> list[WrongOutput]:
+def _wrong_as_a_whole(oracle: Oracle, name: str, tensor: np.ndarray | None) -> WrongOutput | None:
     if tensor is None:
-        return [WrongOutput(name, DivergenceKind.MISSING_OUTPUT, None)]
-    if tensor.dtype != oracle.dtype(name):
-        return [WrongOutput(name, DivergenceKind.DTYPE, None)]
-    return [WrongOutput(name, DivergenceKind.SHAPE, None)] if tensor.shape != oracle.shape else []
+        return WrongOutput(name, DivergenceKind.MISSING_OUTPUT, None, f"{name} is missing")
+    dtype = oracle.dtype(name)
+    if tensor.dtype != dtype:
+        return WrongOutput(name, DivergenceKind.DTYPE, None, f"{name} is {tensor.dtype.name}, expected {dtype.name}")
+    if tensor.shape != oracle.shape:
+        message = f"{name} has the shape {list(tensor.shape)}, expected {list(oracle.shape)}"
+        return WrongOutput(name, DivergenceKind.SHAPE, None, message)
+    return None
 
 
 def _wrong_outputs(output: str, kinds: Mapping[DivergenceKind, np.ndarray]) -> list[WrongOutput]:
     return [WrongOutput(output, kind, cells) for kind, cells in kinds.items() if cells.any()]
+
+
+def allowed_differences(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> tuple[AllowedDifference, ...]:
+    """The first cells of each output, of the right shape and dtype, that differ from the reference's in any bit."""
+    layout, pooled = oracle.pooling.layout, oracle.pooled
+    differences = []
+    for name, tensor in outputs.items():
+        expected, actual = layout.to_core(oracle.outputs[name]), layout.to_core(tensor)
+        unspecified = pooled.undefined if name == "Y" else pooled.empty
+        differ = (bits(actual) != bits(expected)).reshape(actual.shape) | unspecified
+        differences += [
+            AllowedDifference(
+                at=layout.arranged(at),
+                output=name,
+                reference="-" if unspecified[at] else _exact(expected[at]),
+                got=_exact(actual[at]),
+            )
+            for at in _positions(differ)
+        ]
+    return tuple(differences)
+
+
+def _positions(cells: np.ndarray) -> list[tuple[int, ...]]:
+    """The first of the marked cells."""
+    return [tuple(int(i) for i in at) for at in np.argwhere(cells)[:MOST_CELLS]]
+
+
+def _exact(value: np.generic) -> str:
+    # A NaN has a payload, which its text does not show.
+    return f"{value} (0x{bits(np.array([value]))[0]:x})" if value != value else str(value)
+
+
+def wrong_cells(
+    oracle: Oracle,
+    wrong: Sequence[WrongOutput],
+    outputs: Mapping[str, np.ndarray],
+    instead: Mapping[str, np.ndarray] | None = None,
+) -> tuple[Cell, ...]:
+    """The first wrong cells in the order of the output, and at least one of every kind.
+
+    ``instead`` replaces the reference's outputs if two results are compared with each other.
+    """
+    candidates = [(at, output) for output in wrong if output.cells is not None for at in _positions(output.cells)]
+    candidates.sort(key=lambda candidate: (candidate[0], candidate[1].output != "Y"))
+    chosen = list({output.kind: (at, output) for at, output in reversed(candidates)}.values())
+    chosen += [candidate for candidate in candidates if candidate not in chosen][: max(0, MOST_CELLS - len(chosen))]
+    expected = oracle.outputs if instead is None else instead
+    return tuple(
+        _cell(oracle, at, output, expected[output.output], outputs[output.output])
+        for at, output in candidates
+        if (at, output) in chosen
+    )
+
+
+def _cell(oracle: Oracle, at: tuple[int, ...], wrong: WrongOutput, expected: np.ndarray, actual: np.ndarray) -> Cell:
+    pooling, X = oracle.pooling, oracle.core
+    expected, actual = pooling.layout.to_core(expected), pooling.layout.to_core(actual)
+    inside = window_cells(at, pooling.geometry)
+    return Cell(
+        at=pooling.layout.arranged(at),
+        output=wrong.output,
+        expected=str(expected[at]),
+        got=str(actual[at]),
+        kind=wrong.kind.value,
+        window=tuple(tuple(axis.window(i)) for axis, i in zip(pooling.geometry, at[2:], strict=True)),
+        values=tuple(str(X[cell]) for cell in inside) if len(inside) <= MOST_VALUES else None,
+        got_cell=_cell_of_index(oracle, at, actual) if wrong.output == "Indices" else None,
+    )
+
+
+def _cell_of_index(oracle: Oracle, at: tuple[int, ...], numbers: np.ndarray) -> tuple[int, ...] | None:
+    """The cell of X that an index refers to; None if there is none, or several."""
+    shape = oracle.core.shape
+    positions = [cells[at] for is_cell, cells in oracle.pooling.numbering.cells(numbers, shape) if is_cell[at]]
+    if len(positions) != 1:
+        return None
+    return oracle.pooling.layout.arranged([int(i) for i in np.unravel_index(int(positions[0]), shape)])

@@ -1,7 +1,5 @@
 """A minimal example of each kind: a case, and outputs in which the judge finds exactly that kind."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,9 +22,11 @@ _TWO = {"kernel_shape": [2, 2]}
 _THREE = {"kernel_shape": [3, 3]}
 _LOWEST = float(np.finfo(np.float32).min)
 _NEGATIVE = ((-1, -2, -3), (-4, -5, -6), (-7, -8, -9))
+_CHEQUERED = ((1, -2, 3), (-4, 5, -6), (7, -8, 9))
 _FIRST_NAN = ((_NAN, 2, 3), (4, 5, 6), (7, 8, 9))
 _FIRST_TENTH = ((0.1, 0, 0), (0, 0, 0), (0, 0, 0))
 _PADDED = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+_NINE = {"Y": [[9]], "Indices": [[8]]}
 _SONNX = {"nan": "as-neg-inf", "tie": "first", "zero_sign": "chosen"}
 
 
@@ -44,7 +44,6 @@ class Example:
     Y: Any = None
     Indices: Any = None
     dtype: str = "float32"
-    index_dtype: str = "int64"
     spec: str = DEFAULT
     policies: Mapping[str, str] = field(default_factory=dict)
     variant: Variant = WITH_INDICES
@@ -77,13 +76,10 @@ class Example:
         outputs = {}
         for name, values in (("Y", self.Y), ("Indices", self.Indices)):
             if values is not None:
-                outputs[name] = _tensor(values, self._dtype(name))
+                outputs[name] = _tensor(values, self.dtype if name == "Y" else "int64")
             elif name in expected and name in self.variant.outputs:
-                outputs[name] = expected[name].astype(NUMPY[self._dtype(name)])
+                outputs[name] = expected[name]
         return Returned(outputs)
-
-    def _dtype(self, output: str) -> str:
-        return self.dtype if output == "Y" else self.index_dtype
 
     @property
     def judgement(self) -> Judgement:
@@ -91,7 +87,8 @@ class Example:
         outcomes = {self.variant: self.actual}
         if self.base is not None:
             base = self.variant.base if self.variant.variation else WITH_INDICES
-            outputs = {name: _tensor(values, self._dtype(name)) for name, values in self.base.items()}
+            dtypes = {"Y": self.dtype, "Indices": "int64"}
+            outputs = {name: _tensor(values, dtypes[name]) for name, values in self.base.items()}
             outcomes = {base: Returned(outputs), **outcomes}
         return judge(self.oracle, outcomes)[self.variant]
 
@@ -99,6 +96,9 @@ class Example:
 def _tensor(values: Any, dtype: str) -> np.ndarray:
     tensor = np.array(values, NUMPY[dtype])
     return tensor.reshape((1,) * (4 - tensor.ndim) + tensor.shape)
+
+
+_MAXIMA = _tensor([[5, 6], [8, 9]], "float32")
 
 
 def _y_only(**fields: Any) -> Example:
@@ -139,7 +139,7 @@ _EXAMPLES: dict[str, Example] = {
     "indices-tie-other": Example(_filled(5), _THREE, Indices=[[4]], policies=_SONNX),
     "indices-disagrees-with-y": Example(_FIRST_NAN, _THREE, Y=[[9]], Indices=[[0]]),
     "indices-plane-relative": Example((_PLANE, _PLANE), _THREE, Indices=[[[8]], [[8]]]),
-    "indices-storage-order": Example(Indices=[[4, 7], [5, 8]]),
+    "indices-storage-order": Example(((1, 2, 3), (4, 5, 6)), {"kernel_shape": [1, 1]}, Indices=[[0, 2, 4], [1, 3, 5]]),
     "indices-axes-swapped": Example(((1, 2, 3), (4, 5, 6)), Indices=[[3, 4]]),
     "indices-nhwc-flat": Example((_PLANE, _PLANE), _THREE, Indices=[[[16]], [[17]]]),
     "indices-in-padded-tensor": Example(attributes={**_PADDED, "strides": [2, 2]}, Indices=[[12, 13], [17, 18]]),
@@ -149,15 +149,24 @@ _EXAMPLES: dict[str, Example] = {
         Indices=[[[8]], [[17]]],
         spec="openvino-8",
     ),
-    "pads-begin-end-exchanged": _y_only(attributes={**_TWO, "pads": [1, 1, 0, 0]}, Y=[[5, 6, 6], [8, 9, 9], [8, 9, 9]]),
+    "pads-begin-end-exchanged": _y_only(
+        attributes={**_THREE, "pads": [1, 2, 1, 0]}, Y=[[6, 6, 6], [9, 9, 9], [9, 9, 9]]
+    ),
     "pads-interleaved": _y_only(attributes={**_TWO, "pads": [1, 0, 1, 0]}, Y=[[1, 2, 3], [4, 5, 6], [7, 8, 9]]),
     "pads-axes-exchanged": _y_only(attributes={**_TWO, "pads": [1, 0, 1, 0]}, Y=[[4, 5, 6, 6], [7, 8, 9, 9]]),
-    "same-upper-lower-exchanged": _y_only(attributes={**_TWO, "auto_pad": "SAME_UPPER"}, Y=_PLANE),
+    "same-upper-lower-exchanged": _y_only(
+        X=((11, 7, 2, 10), (0, 1, 4, 6), (9, 5, 3, 8)),
+        attributes={"kernel_shape": [2, 3], "auto_pad": "SAME_UPPER"},
+        Y=[[11, 11, 10, 10], [11, 11, 10, 10], [9, 9, 8, 8]],
+    ),
     "same-ignores-dilation": _y_only(
         attributes={**_TWO, "dilations": [2, 2], "auto_pad": "SAME_UPPER"}, Y=[[9, 8], [6, 5]]
     ),
     "same-unclamped": _y_only(
-        attributes={"kernel_shape": [1, 1], "strides": [3, 3], "auto_pad": "SAME_UPPER"}, Y=[[5]]
+        X=(tuple(range(1, 16)),),
+        attributes={"kernel_shape": [1, 1], "strides": [1, 5], "auto_pad": "SAME_UPPER"},
+        Y=[[3, 8, 13]],
+        policies={"same_clamp": "clamps"},
     ),
     "ceil-floor-exchanged": _y_only(attributes={**_TWO, "strides": [2, 2], "ceil_mode": 1}, Y=[[5]]),
     "ceil-clip-exchanged": _y_only(
@@ -171,24 +180,32 @@ _EXAMPLES: dict[str, Example] = {
     ),
     "strides-axes-exchanged": _y_only(attributes={"kernel_shape": [1, 1], "strides": [1, 2]}, Y=[[1, 2, 3], [7, 8, 9]]),
     "kernel-axes-exchanged": _y_only(attributes={"kernel_shape": [1, 2]}, Y=[[4, 5, 6], [7, 8, 9]]),
-    "truncated-division": _y_only(
-        attributes={"kernel_shape": [4, 4], "strides": [2, 2]}, Y=[[9]], kinds=(DivergenceKind.ACCEPTS_INVALID,)
+    "dilation-of-first-axis": _y_only(attributes={**_TWO, "dilations": [2, 1]}, Y=[[9]]),
+    "stride-of-first-axis": _y_only(attributes={"kernel_shape": [1, 1], "strides": [3, 2]}, Y=[[1]]),
+    "stride-ignored": _y_only(
+        X=((5, 6, 3), (7, 4, 9), (8, 1, 2)), attributes={**_TWO, "strides": [2, 1]}, Y=[[7, 9], [8, 9]]
     ),
+    "stride-is-kernel": _y_only(Y=[[5]]),
+    "kernel-one-short": _y_only(Y=_PLANE),
+    "windows-shifted": _y_only(Y=[[9, 9], [9, 9]]),
+    "pads-ignored": _y_only(attributes={**_TWO, "pads": [1, 1, 0, 0]}, Y=[[5, 6], [8, 9]]),
+    "auto-pad-ignored": _y_only(attributes={**_TWO, "dilations": [2, 2], "auto_pad": "SAME_UPPER"}, Y=[[9]]),
+    "signed-unsigned-exchanged": _y_only(X=_CHEQUERED, dtype="int8", Y=[[-2, -2], [-4, -6]]),
+    "compared-as-bits": _y_only(X=((-1, -5, 2), (-3, -4, -6), (-8, -7, -9)), Y=[[-5, 2], [-8, -9]]),
+    "absolute-values": _y_only(X=_CHEQUERED, attributes={"kernel_shape": [1, 2]}, Y=[[2, 3], [5, 6], [8, 9]]),
+    "first-batch-repeated": _y_only(X=((_PLANE,), (_PLANE[::-1],)), Y=[[[[5, 6], [8, 9]]], [[[5, 6], [8, 9]]]]),
+    "scan-starts-at-zero": _y_only(X=((-9, -1, -8), (-2, -4, -7), (-3, -5, -6)), Y=[[0, 0], [0, 0]]),
+    "truncated-division": _y_only(attributes={"kernel_shape": [4, 4], "strides": [2, 2]}, Y=[[9]]),
     "shape": _y_only(Y=[[5, 6, 9]]),
-    "dtype": Example(index_dtype="int32"),
-    "missing-output": Example(outcome=Returned({"Y": _tensor([[5, 6], [8, 9]], "float32")})),
+    "dtype": Example(outcome=Returned({"Y": _MAXIMA, "Indices": _tensor([[4, 5], [7, 8]], "int32")})),
+    "missing-output": Example(outcome=Returned({"Y": _MAXIMA})),
     "accepts-invalid": _y_only(attributes={**_TWO, "strides": [0, 0]}, Y=[[5]]),
     "refuses-valid": Example(outcome=RefusedByTarget("NOT_IMPLEMENTED", "no kernel for this MaxPool")),
     "crash": Example(outcome=Crashed("killed by SIGFPE", "")),
     "timeout": Example(outcome=TimedOut(10)),
-    "y-depends-on-indices": _y_only(X=_FIRST_NAN, attributes=_THREE, Y=[[_NAN]], base={"Y": [[9]], "Indices": [[8]]}),
+    "y-depends-on-indices": _y_only(X=_FIRST_NAN, attributes=_THREE, Y=[[_NAN]], base=_NINE),
     "unstable": Example(
-        _FIRST_NAN,
-        _THREE,
-        Y=[[_NAN]],
-        Indices=[[0]],
-        variant=Variant(Y_AND_INDICES, TWICE),
-        base={"Y": [[9]], "Indices": [[8]]},
+        _FIRST_NAN, _THREE, Y=[[_NAN]], Indices=[[0]], variant=Variant(Y_AND_INDICES, TWICE), base=_NINE
     ),
 }
 for _variation in VARIATIONS:

@@ -1,14 +1,12 @@
 """Which interpretations of the points that a document leaves open agree with some outputs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
 
-from maxpool_check.judging.kinds import MIXED
+from maxpool_check.judging.kind_groups import MIXED
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.reference.dtypes import is_float, same
+from maxpool_check.reference.dtypes import bits, is_float, same
 from maxpool_check.reference.policies import Nan, Tie, ZeroSign
 
 FIRST_STICKS = "first-sticks"
@@ -27,6 +25,7 @@ def interpretations_of(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> dic
         "nan": _nan(oracle, outputs["Y"]),
         "tie": _tie(oracle, outputs["Y"], outputs.get("Indices")),
         "zero_sign": _zero_sign(oracle, outputs["Y"]),
+        "nan_bits": _nan_bits(oracle, outputs["Y"]),
     }
     return {point: names for point, names in names_by_point.items() if names}
 
@@ -53,7 +52,11 @@ def _nan(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
 
 
 def _tie(oracle: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> tuple[str, ...]:
-    if numbers is None or oracle.pooling.policies.tie is not Tie.ANY or not oracle.has_ties:
+    if numbers is None or oracle.pooling.policies.tie is not Tie.ANY:
+        return ()
+    values = np.sort(oracle.core, axis=None)
+    if not (values[1:] == values[:-1]).any():
+        # No value occurs twice in X, so that no window holds several equal maxima.
         return ()
     first, columns = oracle.choices[0], oracle.column_first
     numbering, shape = oracle.pooling.numbering, oracle.core.shape
@@ -87,3 +90,20 @@ def _zero_sign(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
     last = oracle.core.reshape(-1)[oracle.last]
     interpretations = {"first": oracle.pooled.Y, "last": last, "positive": zero, "negative": -zero}
     return _agreeing(interpretations, Y, both)
+
+
+def _nan_bits(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
+    """Whether NaN that conforms has the bits of a NaN of its window. No document says so: payload and sign are not judged."""
+    nan = Y != Y
+    own = bits(oracle.core[oracle.core != oracle.core])
+    # A runtime that makes every NaN the usual one shows it only if X has another.
+    if not nan.any() or (own == bits(np.array([np.nan], Y.dtype))).all():
+        return ()
+    nan &= oracle.acceptable(Y) & ~oracle.pooled.empty
+    X_bits, Y_bits = bits(oracle.core), bits(Y)
+    kept = np.zeros(Y.shape, bool)
+    for pattern in np.unique(Y_bits[nan]):
+        kept |= nan & (Y_bits == pattern) & oracle.holds(X_bits == pattern)
+    if not nan.any():
+        return ()
+    return ("kept",) if kept[nan].all() else (MIXED,) if kept.any() else ("changed",)

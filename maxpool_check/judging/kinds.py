@@ -1,43 +1,10 @@
 """The kinds of divergence: a closed list, each decided from the data."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 
+from maxpool_check.judging.kind_groups import KindDescription, KindGroup
 from maxpool_check.results.variants import VARIATIONS
-
-MIXED = "mixed"
-"""The interpretation of an open point if no single interpretation agrees with all cells of an output."""
-
-
-class KindGroup(str, Enum):
-    """What a kind of divergence is about; the value is a heading."""
-
-    Y_CELLS = "Cells of Y"
-    INDEX_CELLS = "Cells of Indices"
-    ALL_INDICES = "All Indices"
-    ALL_OUTPUTS = "All outputs"
-    EXECUTION = "Shapes, refusals and crashes"
-    DEPENDENCE = "Results that are not always the same"
-    """The outputs of two variants differ: of a variation and its base, or with Indices and without."""
-
-
-@dataclass(frozen=True)
-class KindDescription:
-    """A kind of divergence for people: one sentence, and the clause it rests on.
-
-    ``output`` is the output that the kind is about, None if it can be about both or neither. ``hypothesis`` is set if the
-    kind is a mistake in the whole result, which the reference can compute: what the result then equals.
-    """
-
-    group: KindGroup
-    output: str | None
-    sentence: str
-    clause: str
-    hypothesis: str | None
-
 
 _MAXIMUM = "Y is the maximum of the cells of X in the window; padding and initial values of a scan do not count"
 _COPIED = "Y is copied from X, not computed"
@@ -53,6 +20,7 @@ _AXES = "Each spatial axis has its own kernel, stride, dilation and pads"
 _CONSTRAINTS = "The document's constraints on attributes, types and shapes"
 _RESULT = "Every graph gives outputs or an error message"
 _FUNCTION = "MaxPool is a function of its input and its attributes"
+_INCONSISTENT = "none where the document allows both outputs: the verdict is then inconsistent, not diverges"
 
 
 _DESCRIBED: dict[str, KindDescription] = {}
@@ -84,6 +52,11 @@ def _geometry(value: str, sentence: str, clause: str, mistake: str) -> str:
 def _exchanged(value: str, attribute: str, clause: str) -> str:
     sentence = f"Axes have the {attribute} of other axes."
     return _geometry(value, sentence, clause, f"with the {attribute} of other axes")
+
+
+def _first_axis(value: str, attribute: str) -> str:
+    mistake = f"with the {attribute} of the first axis on all axes"
+    return _geometry(value, f"All axes have the {attribute} of the first axis.", _AXES, mistake)
 
 
 def _numbering(value: str, mistake: str) -> str:
@@ -138,8 +111,7 @@ class DivergenceKind(str, Enum):
 
     INDICES_SENTINEL = _index(
         "indices-sentinel",
-        "Index does not refer to any element of X, for example the uninitialised start value of the scan; after the first "
-        "plane such a number can be in range.",
+        "Index is negative or the start value of the scan (base - W - 1), not a position in the window.",
         _IN_WINDOW,
     )
     INDICES_PLANE_ORIGIN = _index(
@@ -232,6 +204,47 @@ class DivergenceKind(str, Enum):
     )
     STRIDES_AXES_EXCHANGED = _exchanged("strides-axes-exchanged", "strides", _AXES)
     KERNEL_AXES_EXCHANGED = _exchanged("kernel-axes-exchanged", "kernel sizes", _AXES)
+    DILATION_OF_FIRST_AXIS = _first_axis("dilation-of-first-axis", "dilation")
+    STRIDE_OF_FIRST_AXIS = _first_axis("stride-of-first-axis", "stride")
+    STRIDE_IGNORED = _geometry("stride-ignored", "The strides are ignored.", _AXES, "with stride 1")
+    STRIDE_IS_KERNEL = _geometry(
+        "stride-is-kernel", "The kernel sizes are used as strides.", _AXES, "with the kernel sizes as strides"
+    )
+    KERNEL_ONE_SHORT = _geometry(
+        "kernel-one-short",
+        "Each window lacks its last tap on every axis.",
+        _AXES,
+        "with kernel sizes that are one less",
+    )
+    WINDOWS_SHIFTED = _geometry(
+        "windows-shifted",
+        "Each window is shifted by one cell on every axis.",
+        _AXES,
+        "with windows that are shifted by one cell on every axis",
+    )
+    PADS_IGNORED = _geometry("pads-ignored", "The pads are ignored.", _PADS, "without pads")
+    AUTO_PAD_IGNORED = _geometry("auto-pad-ignored", "auto_pad=SAME_* is ignored.", _SAME, "without padding")
+    SIGNED_UNSIGNED_EXCHANGED = _geometry(
+        "signed-unsigned-exchanged",
+        "Signed integers are compared as unsigned ones, or the reverse.",
+        _MAXIMUM,
+        "that compares signed integers as unsigned ones, or the reverse",
+    )
+    COMPARED_AS_BITS = _geometry(
+        "compared-as-bits",
+        "Floats are compared as the integers of their bits, so that negative ones are in reverse order.",
+        _MAXIMUM,
+        "that compares the bits of floats as integers",
+    )
+    ABSOLUTE_VALUES = _geometry(
+        "absolute-values", "Absolute values are compared.", _MAXIMUM, "that compares absolute values"
+    )
+    FIRST_BATCH_REPEATED = _geometry(
+        "first-batch-repeated", "Every batch has the result of the first.", _MAXIMUM, "of the first batch, repeated"
+    )
+    SCAN_STARTS_AT_ZERO = _geometry(
+        "scan-starts-at-zero", "Y is max(0, maximum), as if the scan started at 0.", _MAXIMUM, "whose scan starts at 0"
+    )
     TRUNCATED_DIVISION = _geometry(
         "truncated-division",
         "A window larger than the padded input gives an output, because a negative size is divided towards zero.",
@@ -263,15 +276,18 @@ class DivergenceKind(str, Enum):
         "Y",
         "y-depends-on-indices",
         "Y differs in some bits when Indices are requested as well, though each Y by itself conforms.",
-        "An output does not depend on which other outputs are requested",
+        _INCONSISTENT,
     )
     for variation in VARIATIONS:
         if variation.subject is not None:
             vars()[f"Y_DEPENDS_ON_{variation.subject.upper()}"] = _dependence(
-                "Y", f"y-depends-on-{variation.subject}", f"Y differs {variation.sentence}.", _FUNCTION
+                "Y", f"y-depends-on-{variation.subject}", f"Y differs {variation.sentence}.", _INCONSISTENT
             )
             vars()[f"INDICES_DEPEND_ON_{variation.subject.upper()}"] = _dependence(
-                "Indices", f"indices-depend-on-{variation.subject}", f"Indices differ {variation.sentence}.", _FUNCTION
+                "Indices",
+                f"indices-depend-on-{variation.subject}",
+                f"Indices differ {variation.sentence}.",
+                _INCONSISTENT,
             )
     UNSTABLE = _dependence(None, "unstable", "The same request, executed twice, returns different outputs.", _FUNCTION)
 

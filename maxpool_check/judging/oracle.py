@@ -1,15 +1,13 @@
 """The reference's outputs for one case, and which other outputs conform as well."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from maxpool_check.judging.windows import holds, in_window
-from maxpool_check.reference.dtypes import is_float, lowest, same
+from maxpool_check.reference.dtypes import is_float, same
 from maxpool_check.reference.evaluator import chosen, evaluate
+from maxpool_check.reference.geometry import Geometry
 from maxpool_check.reference.numbering import Numbering
 from maxpool_check.reference.policies import Nan, Tie, ZeroSign
 from maxpool_check.reference.pooling import Pooled, Pooling
@@ -65,24 +63,38 @@ class Oracle:
         return self.pooling.layout.arranged((*self.core.shape[:2], *self.pooling.output_sizes))
 
     @cached_property
-    def alternatives(self) -> tuple[Oracle, ...]:
+    def alternatives(self) -> "tuple[Oracle, ...]":
         """Itself, and an oracle for each other pooling that the document can be interpreted as."""
         return (self, *(Oracle(self.X, other) for other in self.pooling.alternatives))
 
     @cached_property
     def has_empty(self) -> bool:
-        """Whether there are windows without a cell of X, for which the document gives no result."""
+        """Whether there are windows without a cell of X, which have no index."""
         return bool(self.pooled.empty.any())
+
+    @cached_property
+    def has_undefined(self) -> bool:
+        """Whether there are windows for which the document gives no Y."""
+        return bool(self.pooled.undefined.any())
 
     @cached_property
     def holds_nan(self) -> np.ndarray:
         """For each output cell, whether its window holds a NaN."""
-        return holds(self.core != self.core, self.pooling)
+        return self.holds(self.core != self.core)
+
+    @cached_property
+    def reaches_padding(self) -> np.ndarray:
+        """For each window, whether some of its taps lie outside X (boolean, of the spatial shape of the output)."""
+        reaches = np.zeros(self.pooling.output_sizes, bool)
+        for dimension, axis in enumerate(self.pooling.geometry):
+            _, count = axis.taps()
+            reaches |= (count < axis.kernel).reshape(-1, *[1] * (reaches.ndim - 1 - dimension))
+        return reaches
 
     @cached_property
     def only_nan(self) -> np.ndarray:
         """For each output cell, whether its window holds NaN and nothing else."""
-        return self.holds_nan & ~holds(self.core == self.core, self.pooling)
+        return self.holds_nan & ~self.holds(self.core == self.core)
 
     @cached_property
     def nan_is_open(self) -> bool:
@@ -105,12 +117,6 @@ class Oracle:
         return self.with_nan(Nan.AS_NEG_INF)
 
     @cached_property
-    def keeps_seed(self) -> np.ndarray:
-        """Where no cell of the window exceeds the dtype's lowest finite value, so that a scan from there finds nothing."""
-        kept: np.ndarray = ~(self.nan_as_neg_inf.maxima > lowest(self.X.dtype))
-        return kept
-
-    @cached_property
     def choices(self) -> list[np.ndarray]:
         """The row-major positions in N x C x D1 x ... x Dn of the chosen cells, under each interpretation of NaN."""
         plain = self.pooling.numbering == Numbering()
@@ -125,35 +131,39 @@ class Oracle:
     @cached_property
     def column_first(self) -> np.ndarray:
         """As ``last``, but of several equal maxima the first in column-major order."""
-        X = self.core
         # With the axes in reverse order, row-major order is column-major.
-        order = (0, 1, *range(X.ndim - 1, 1, -1))
-        cells = chosen(X.transpose(order), replace(self.pooling, geometry=self.pooling.geometry[::-1]))
-        return np.arange(X.size, dtype=np.int64).reshape(X.shape).transpose(order).reshape(-1)[cells].transpose(order)
-
-    @cached_property
-    def has_ties(self) -> bool:
-        """Whether a window may hold several equal maxima: some value occurs twice in X."""
-        values = np.sort(self.core, axis=None)
-        return bool((values[1:] == values[:-1]).any())
+        order = (0, 1, *range(self.core.ndim - 1, 1, -1))
+        X = self.core.transpose(order)
+        cells = chosen(X, replace(self.pooling, geometry=self.pooling.geometry[::-1])).transpose(order)
+        if not X.size:
+            return cells
+        coordinates = np.unravel_index(cells, X.shape)
+        return np.ravel_multi_index([coordinates[axis] for axis in order], self.core.shape)
 
     @cached_property
     def holds_zeros(self) -> tuple[np.ndarray, np.ndarray]:
         """For each output cell, whether its window holds a -0, and whether it holds a +0."""
         zero, negative = self.core == 0, np.signbit(self.core)
-        return holds(zero & negative, self.pooling), holds(zero & ~negative, self.pooling)
+        return self.holds(zero & negative), self.holds(zero & ~negative)
+
+    def holds(self, cells: np.ndarray) -> np.ndarray:
+        """For each output cell, whether its window holds one of the marked cells of X (boolean, of its shape)."""
+        if not cells.any():
+            return np.zeros((*cells.shape[:2], *self.pooling.output_sizes), bool)
+        pooling = replace(self.pooling, indices=False, activation=None, padding_value=None)
+        return evaluate(cells.astype(np.uint8), pooling).maxima == 1
 
     def dtype(self, output: str) -> np.dtype:
         """The dtype that an output has."""
         return self.X.dtype if output == "Y" else np.dtype(self.pooling.numbering.dtype)
 
     def same_values(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Where two Y are equal in every bit, or both NaN, or the window is empty."""
-        return same(a, b) | self.pooled.empty
+        """Where two Y are equal in every bit, or both NaN, or the document gives the window no value."""
+        return same(a, b) | self.pooled.undefined
 
     def acceptable(self, Y: np.ndarray) -> np.ndarray:
         """Where the policies allow a Y."""
-        accepted = self.pooled.empty.copy()
+        accepted = self.pooled.undefined.copy()
         for interpretation in self.interpretations:
             accepted |= self.agrees(Y, interpretation)
         return accepted
@@ -170,6 +180,41 @@ class Oracle:
             agrees |= (Y == 0) & (interpretation.Y == 0) & np.where(np.signbit(Y), *self.holds_zeros)
         return agrees
 
+    def judges_alike(self, other: "Oracle", *, indices: bool) -> bool:
+        """Whether an oracle of another document accepts the same outputs, with Indices or of Y alone."""
+        pairs = list(zip(self.alternatives, other.alternatives, strict=False))
+        return (
+            len(self.alternatives) == len(other.alternatives) == len(pairs)
+            and bool(self.pooling.refusable) == bool(other.pooling.refusable)
+            and all(one._accepts_alike(another, indices=indices) for one, another in pairs)
+        )
+
+    def _accepts_alike(self, other: "Oracle", *, indices: bool) -> bool:
+        """As :meth:`judges_alike`, without their alternatives. A policy counts where X has what it is about."""
+        mine, theirs = self.pooled, other.pooled
+        if (
+            mine.Y.shape != theirs.Y.shape
+            or self.pooling.activation != other.pooling.activation
+            or (mine.undefined != theirs.undefined).any()
+            or not same(mine.Y, theirs.Y).all()
+        ):
+            return False
+        policies, others = self.pooling.policies, other.pooling.policies
+        tie_differs = policies.tie is not others.tie
+        if (policies.nan is not others.nan or tie_differs) and self.holds_nan.any():
+            return False
+        zeros = [each.tie is Tie.ANY or each.zero_sign is ZeroSign.EITHER for each in (policies, others)]
+        if zeros[0] != zeros[1] and np.logical_and(*self.holds_zeros).any():
+            return False
+        if not indices:
+            return True
+        assert mine.Indices is not None
+        assert theirs.Indices is not None
+        named = ~mine.empty
+        numbers_alike = replace(self.pooling.numbering, dtype="") == replace(other.pooling.numbering, dtype="")
+        has_ties = tie_differs and (named & (self.last != self.choices[0])).any()
+        return numbers_alike and not has_ties and bool((mine.Indices == theirs.Indices)[named].all())
+
     def match_indices(self, numbers: np.ndarray, Y: np.ndarray | None) -> IndexMatch:
         """What Indices refer to, beside this Y; None: under any interpretation of NaN."""
         X, pooling, empty = self.core, self.pooling, self.pooled.empty
@@ -181,14 +226,19 @@ class Oracle:
         first, inside, maximum, fitting = (np.zeros(empty.shape, bool) for _ in range(4))
         for interpretation, fit in zip(self.interpretations, fits, strict=True):
             first |= fit & (numbers == interpretation.Indices)
+        is_number = np.zeros(empty.shape, bool)
         for is_cell, cells in pooling.numbering.cells(numbers, X.shape):
-            here = is_cell & in_window(cells, X.shape, pooling.geometry)
+            is_number |= is_cell
+            here = is_cell & _in_window(cells, X.shape, pooling.geometry)
             inside |= here
             for interpretation, fit in zip(self.interpretations, fits, strict=True):
                 equal = here & self._is_maximum(X.reshape(-1)[cells], interpretation)
                 maximum |= equal
                 fitting |= fit & equal
         right = first | empty
+        if pooling.policies.nan is Nan.AS_NEG_INF:
+            # No cell of such a window equals Y: any of its cells may be named, or none.
+            right |= self.only_nan & (inside | ~is_number)
         ties = fitting & ~right
         if pooling.policies.tie is Tie.ANY:
             right |= ties
@@ -201,6 +251,21 @@ class Oracle:
             nan = self.pooling.policies.nan
             if nan not in (Nan.PROPAGATES_FIRST, Nan.PROPAGATES_LAST):
                 equal |= np.isnan(values) & np.isnan(interpretation.maxima)
-            if nan in (Nan.AS_NEG_INF, Nan.UNSPECIFIED):
+            if nan is Nan.UNSPECIFIED:
                 equal |= np.isnan(values) & (interpretation.maxima == -np.inf)
         return equal
+
+
+def _in_window(cells: np.ndarray, shape: tuple[int, ...], geometry: Geometry) -> np.ndarray:
+    """For each output cell, whether a row-major position in ``[0, X.size)`` is one of its window's.
+
+    ``cells`` has the shape of the output, ``shape`` is that of X.
+    """
+    coordinates: tuple[np.ndarray, ...] = np.unravel_index(cells, shape)
+    batch, channel, *spatial = coordinates
+    outputs: tuple[np.ndarray, ...] = np.indices(cells.shape, sparse=True)
+    inside = (batch == outputs[0]) & (channel == outputs[1])
+    for axis, position, i in zip(geometry, spatial, outputs[2:], strict=True):
+        distance = position - (i * axis.stride - axis.begin)
+        inside &= (distance % axis.dilation == 0) & (distance >= 0) & (distance // axis.dilation < axis.kernel)
+    return inside

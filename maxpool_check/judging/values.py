@@ -1,21 +1,17 @@
 """The kinds of single wrong cells of Y, decided from X, the window and Y."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 
+import ml_dtypes
 import numpy as np
 
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.windows import reaches_padding
-from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest, same, smallest_normal
+from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest, same
 from maxpool_check.reference.policies import Nan
 
-NARROWER = {"float64": ("float32", "float16", "bfloat16"), "float32": ("float16", "bfloat16")}
+_NARROWER = {"float64": ("float32", "float16", "bfloat16"), "float32": ("float16", "bfloat16")}
 """By float type, the narrower types that its values can be rounded to, the finest first."""
-
-ROUNDED = {name: DivergenceKind(f"y-rounded-to-{name}") for name in ("float32", "float16", "bfloat16")}
 
 _MOST_WINDOWS = 4096
 
@@ -33,11 +29,9 @@ def value_kinds(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> dict[Diverg
             DivergenceKind.Y_NAN_ORDER_DEPENDENT: _order_dependent(oracle, Y, wrong),
             DivergenceKind.Y_NAN_INTRODUCED: np.isnan(Y),
             DivergenceKind.Y_NAN_DROPPED: always_nan,
-            DivergenceKind.Y_SATURATED_INFINITY: (expected == np.inf) & (Y == highest(dtype)),
-            DivergenceKind.Y_FLUSHED_SUBNORMAL: subnormal(expected) & (Y == 0),
         }
-        for name in NARROWER.get(dtype.name, ()):
-            kinds[ROUNDED[name]] = same(Y, rounded(expected, name)) | same(Y, rounded(expected, name, saturates=True))
+        for kind, changed in changes(expected):
+            kinds[kind] = kinds.get(kind, False) | same(Y, changed)
     inside = np.zeros(Y.shape, bool)
     for at, window in _windows(oracle, wrong):
         inside[at] = (_activated(oracle, window) == Y[at]).any()
@@ -63,20 +57,22 @@ def first_that_fits(
     return {kind: cells for kind, cells in by_kind.items() if cells.any()}
 
 
-def rounded(values: np.ndarray, name: str, *, saturates: bool = False) -> np.ndarray:
-    """Float values rounded to a narrower type, in their own dtype; values that are too large become infinite, or saturate."""
-    narrow = NUMPY[name]
-    with np.errstate(over="ignore", invalid="ignore"):
-        if saturates:
-            values = np.clip(values, *(limit.astype(values.dtype) for limit in (lowest(narrow), highest(narrow))))
-        result: np.ndarray = values.astype(narrow).astype(values.dtype)
-    return result
-
-
-def subnormal(values: np.ndarray) -> np.ndarray:
-    """Where float values are subnormal."""
-    small: np.ndarray = np.abs(values) < smallest_normal(values.dtype)
-    return small & (values != 0)
+def changes(values: np.ndarray) -> Iterator[tuple[DivergenceKind, np.ndarray]]:
+    """What kernels make of float values: subnormal ones zero, infinities finite, all of them rounded to a narrower type."""
+    small = (np.abs(values) < ml_dtypes.finfo(values.dtype).smallest_normal) & (values != 0)
+    zero = np.zeros_like(values)
+    yield DivergenceKind.Y_FLUSHED_SUBNORMAL, np.where(small, np.copysign(zero, values), values)
+    yield DivergenceKind.Y_FLUSHED_SUBNORMAL, np.where(small, zero, values)
+    if (values == np.inf).any():
+        limits = lowest(values.dtype), highest(values.dtype)
+        yield DivergenceKind.Y_SATURATED_INFINITY, np.where(np.isinf(values), np.clip(values, *limits), values)
+    for name in _NARROWER.get(values.dtype.name, ()):
+        kind, narrow = DivergenceKind(f"y-rounded-to-{name}"), NUMPY[name]
+        limits = lowest(narrow).astype(values.dtype), highest(narrow).astype(values.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            # Values that are too large become infinite, or the largest finite value.
+            yield kind, values.astype(narrow).astype(values.dtype)
+            yield kind, np.clip(values, *limits).astype(narrow).astype(values.dtype)
 
 
 def _activated(oracle: Oracle, maxima: np.ndarray) -> np.ndarray:
@@ -98,7 +94,7 @@ def _windows(oracle: Oracle, where: np.ndarray) -> Iterator[tuple[tuple[int, ...
 def _leaks(oracle: Oracle, Y: np.ndarray, where: np.ndarray, elsewhere: np.ndarray) -> np.ndarray:
     """Where Y may be the value of the padding: 0, or the same constant everywhere, which X does not hold."""
     greater: np.ndarray = ~(Y <= oracle.pooled.Y) & (Y == Y)
-    leaks = where & reaches_padding(oracle.pooling.geometry) & greater
+    leaks = where & oracle.reaches_padding & greater
     foreign = leaks & ~elsewhere & (Y != 0)
     # A single cell does not show that its value is a constant.
     constant = foreign.sum() > 1 and len(np.unique(Y[foreign])) == 1

@@ -1,33 +1,42 @@
 """From outcomes to verdicts: the only place that decides."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from maxpool_check.judging.comparison import WrongOutput, compare
-from maxpool_check.judging.evidence import MOST_CELLS, allowed_differences, wrong_cells
+from maxpool_check.judging.comparison import MOST_CELLS, WrongOutput, allowed_differences, compare, wrong_cells
 from maxpool_check.judging.hypotheses import is_truncated_division
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import identical, same
-from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, Outcome, RefusedByTarget, Returned, TimedOut
+from maxpool_check.results.outcomes import (
+    Crashed,
+    Failed,
+    NotClaimed,
+    NotExecuted,
+    Outcome,
+    RefusedByTarget,
+    Returned,
+    TimedOut,
+)
 from maxpool_check.results.record import AllowedDifference, Cause, Cell, Verdict
 from maxpool_check.results.variants import PAIRS, Variant
 from maxpool_check.specifications.refused import Refused
 
+_ALLOWED = (Verdict.CONFORMS, Verdict.UNDEFINED)
+"""The verdicts on outputs that the document allows."""
+
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdict on one execution, with its proof.
+    """The verdict on one execution, with its evidence; it has no truth value, so that no test asserts it by mistake.
 
     ``counts`` holds the number of cells of each kind that is about cells, ``cells`` the evidence on some of them.
     ``information`` names differences that the document allows. ``limit``: the refusal is one that runtimes declare or
     commonly have. ``interpretations`` gives, by point that the document leaves open, the interpretations that the outputs
-    agree with; ``differences`` are cells in which conforming outputs differ from the reference's. ``causes`` are the
-    mistakes that explain all outputs, or one.
+    agree with; ``differences`` are cells in which conforming outputs differ from the reference's. ``causes`` are all
+    mistakes that explain the outputs, or one. ``traceback`` is that of an exception in the judge itself.
     """
 
     verdict: Verdict
@@ -40,21 +49,33 @@ class Judgement:
     interpretations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     differences: tuple[AllowedDifference, ...] = ()
     causes: tuple[Cause, ...] = ()
+    traceback: str = ""
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"a Judgement is neither true nor false (this one: {self.verdict}); compare .verdict")
 
 
 def judge(oracle: Oracle | Refused, outcomes: Mapping[Variant, Outcome]) -> dict[Variant, Judgement]:
-    """Judge the outcomes of one case on one target; ``Refused``: the document excludes the graph."""
-    judgements = {variant: _judge_outcome(oracle, variant, outcome) for variant, outcome in outcomes.items()}
+    """Judge the outcomes of one case on one target; ``Refused``: the document excludes the graph.
+
+    An exception of the judge is an ``error`` of that execution alone.
+    """
+
+    def judged(variant: Variant, function: Callable[..., Judgement], *arguments: object) -> Judgement:
+        try:
+            return function(oracle, variant, *arguments)
+        except Exception as error:
+            return _judge_outcome(oracle, variant, Failed.internal(error))
+
+    by_document = {variant: judged(variant, _judge_outcome, outcome) for variant, outcome in outcomes.items()}
+    judgements = dict(by_document)
     if not isinstance(oracle, Oracle):
         return judgements
     for base, varied in [*PAIRS, *((variant.base, variant) for variant in outcomes if variant.variation is not None)]:
         expected, actual = outcomes.get(base), outcomes.get(varied)
         if isinstance(expected, Returned) and isinstance(actual, Returned):
-            compare_outputs = _variation_differences if varied.variation else _defensible_differences
-            if differences := compare_outputs(oracle, varied, expected.outputs, actual.outputs):
-                judgements[varied] = _with_differences(
-                    oracle, judgements[varied], differences, expected.outputs, actual.outputs
-                )
+            pair = by_document[base], by_document[varied]
+            judgements[varied] = judged(varied, _compared, *pair, expected.outputs, actual.outputs)
     return judgements
 
 
@@ -66,8 +87,10 @@ def _judge_outcome(oracle: Oracle | Refused, variant: Variant, outcome: Outcome)
             return Judgement(Verdict.TIMES_OUT, (DivergenceKind.TIMEOUT,), f"no result within {seconds:g} s")
         case NotExecuted(why):
             return Judgement(Verdict.NOT_EXPRESSIBLE, message=why)
-        case Failed(why, _):
-            return Judgement(Verdict.ERROR, message=why)
+        case NotClaimed(why):
+            return Judgement(Verdict.NOT_CLAIMED, message=why)
+        case Failed(why, _, traceback):
+            return Judgement(Verdict.ERROR, message=why, traceback=traceback)
         case RefusedByTarget(status, message):
             return _judge_refusal(oracle, variant, status, f"{status}: {message}")
         case Returned(outputs):
@@ -79,17 +102,19 @@ def _judge_refusal(oracle: Oracle | Refused, variant: Variant, status: str, mess
         return Judgement(Verdict.CONFORMS, message=message)
     if oracle.pooling.refusable:
         return Judgement(Verdict.CONFORMS, message=f"{message} (allowed by {oracle.pooling.refusable})")
-    if oracle.has_empty:
+    if oracle.has_undefined:
         return Judgement(Verdict.UNDEFINED, message=message)
     # No runtime has to offer another runtime's operator domain.
-    limit = status == "NOT_IMPLEMENTED" or oracle.pooling.has_large_pads or variant.in_domain
+    limit = status == "NOT_IMPLEMENTED" or oracle.pooling.has_large_pads or variant.in_domain or oracle.X.size == 0
     return Judgement(Verdict.REFUSES, (DivergenceKind.REFUSES_VALID,), message, limit=limit)
 
 
 def _judge_outputs(oracle: Oracle | Refused, variant: Variant, outputs: Mapping[str, np.ndarray]) -> Judgement:
+    if isinstance(oracle, Refused) and oracle.is_open:
+        return Judgement(Verdict.UNDEFINED, message=f"the document gives the graph no meaning: {oracle}")
     if isinstance(oracle, Refused):
         shapes = ", ".join(f"{name} {list(value.shape)}" for name, value in outputs.items())
-        truncated = "Y" in outputs and is_truncated_division(oracle, outputs["Y"].shape)
+        truncated = "Y" in outputs and is_truncated_division(oracle.axes, outputs["Y"].shape)
         return Judgement(
             Verdict.DIVERGES,
             (DivergenceKind.ACCEPTS_INVALID, *((DivergenceKind.TRUNCATED_DIVISION,) if truncated else ())),
@@ -105,12 +130,11 @@ def _judge_outputs(oracle: Oracle | Refused, variant: Variant, outputs: Mapping[
         return judgement
     if comparison.wrong:
         evidence = wrong_cells(oracle, comparison.wrong, outputs)
-        whole = [wrong.output for wrong in comparison.wrong if wrong.cells is None]
-        messages = [_whole_message(oracle, output, outputs.get(output)) for output in whole]
+        messages = [wrong.message for wrong in comparison.wrong if wrong.cells is None]
         return replace(
             judgement,
             verdict=Verdict.DIVERGES,
-            kinds=_kinds(comparison.wrong),
+            kinds=comparison.kinds,
             message="; ".join(messages) or str(evidence[0]),
             counts=_counts(comparison.wrong),
             cells=evidence,
@@ -118,19 +142,33 @@ def _judge_outputs(oracle: Oracle | Refused, variant: Variant, outputs: Mapping[
         )
     requested = {name: outputs[name] for name in variant.outputs}
     judgement = replace(judgement, differences=allowed_differences(oracle, requested))
-    if oracle.has_empty:
-        count, size = int(oracle.pooled.empty.sum()), oracle.pooled.empty.size
+    if oracle.has_undefined:
+        count, size = int(oracle.pooled.undefined.sum()), oracle.pooled.undefined.size
         message = f"{count} of {size} windows hold no cell of X" + ("; the rest is right" if count < size else "")
         return replace(judgement, verdict=Verdict.UNDEFINED, message=message)
     return judgement
 
 
-def _whole_message(oracle: Oracle, output: str, tensor: np.ndarray | None) -> str:
-    if tensor is None:
-        return f"{output} is missing"
-    if tensor.dtype != oracle.dtype(output):
-        return f"{output} is {tensor.dtype.name}, expected {oracle.dtype(output).name}"
-    return f"{output} has the shape {list(tensor.shape)}, expected {list(oracle.shape)}"
+def _compared(
+    oracle: Oracle,
+    variant: Variant,
+    base_judgement: Judgement,
+    judgement: Judgement,
+    base: Mapping[str, np.ndarray],
+    varied: Mapping[str, np.ndarray],
+) -> Judgement:
+    """The judgement on a variant, compared with the variant that it must agree with."""
+    compare_outputs = _variation_differences if variant.variation else _defensible_differences
+    differences = compare_outputs(oracle, variant, base, varied)
+    if not differences or Verdict.ERROR in (base_judgement.verdict, judgement.verdict):
+        return judgement
+    verdict = Verdict.DIVERGES
+    if any(difference.kind is DivergenceKind.UNSTABLE for difference in differences):
+        verdict = Verdict.UNSTABLE
+    # Y with Indices and Y alone are compared only where the document allows both.
+    elif judgement.verdict in _ALLOWED and (variant.variation is None or base_judgement.verdict in _ALLOWED):
+        verdict = Verdict.INCONSISTENT
+    return replace(_with_differences(oracle, judgement, differences, base, varied), verdict=verdict)
 
 
 def _defensible_differences(
@@ -147,7 +185,7 @@ def _defensible_differences(
         return (WrongOutput("Y", DivergenceKind.Y_DEPENDS_ON_INDICES, None),)
     oracle = oracles[a.shape]
     a, b = oracle.pooling.layout.to_core(a), oracle.pooling.layout.to_core(b)
-    # Also in empty windows: no document gives their result, but there must be only one.
+    # Also in windows without a cell of X: where the document gives no result, there must be only one.
     differ = ~same(a, b)
     if differ.any():
         differ &= oracle.acceptable(a) & oracle.acceptable(b)
@@ -192,10 +230,8 @@ def _with_differences(
         f"{name} is {_shape(varied[name])}, and otherwise {_shape(base[name])}"
         for name in (difference.output for difference in differences)
     )
-    unstable = any(difference.kind is DivergenceKind.UNSTABLE for difference in differences)
     return replace(
         judgement,
-        verdict=Verdict.UNSTABLE if unstable else Verdict.DIVERGES,
         kinds=tuple(sorted({*judgement.kinds, *_kinds(differences)})),
         message=judgement.message or (str(evidence[0]) if evidence else shapes),
         counts={**(judgement.counts or {}), **_counts(differences)},

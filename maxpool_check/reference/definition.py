@@ -4,16 +4,13 @@ To be read beside the documents; it is neither clever nor fast. Padding is not a
 the window that lie inside X.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 
 import numpy as np
 
 from maxpool_check.reference.geometry import Geometry
-from maxpool_check.reference.layout import Layout
-from maxpool_check.reference.numbering import Numbering, StorageOrder
+from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder
 from maxpool_check.reference.policies import Nan
 from maxpool_check.reference.pooling import Pooled, Pooling
 
@@ -25,19 +22,23 @@ def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
     shape = (*X.shape[:2], *pooling.output_sizes)
     maxima = np.zeros(shape, X.dtype)
     Indices = np.full(shape, -1, pooling.numbering.dtype)
-    empty = np.zeros(shape, bool)
+    empty, undefined = np.zeros(shape, bool), np.zeros(shape, bool)
     for output in np.ndindex(shape):
         window = cells(output, pooling.geometry)
         if not window:
             empty[output] = True
+            if pooling.padding_value is not None and in_padded_input(output, pooling.geometry):
+                maxima[output] = pooling.padding_value
+            else:
+                undefined[output] = True
             continue
         at = maximum(window, X, pooling.policies.nan)
         maxima[output] = X[at]
         if pooling.policies.nan is Nan.AS_NEG_INF and math.isnan(X[at]):
             maxima[output] = -math.inf
         Indices[output] = index(at, X.shape, pooling.numbering)
-    Y = maxima if pooling.activation is None else np.where(empty, maxima, pooling.activation.of(maxima))
-    return Pooled(Y, Indices if pooling.indices else None, empty, maxima)
+    Y = maxima if pooling.activation is None else np.where(undefined, maxima, pooling.activation.of(maxima))
+    return Pooled(Y, Indices if pooling.indices else None, empty, undefined, maxima)
 
 
 def cells(output: Cell, geometry: Geometry) -> list[Cell]:
@@ -47,18 +48,25 @@ def cells(output: Cell, geometry: Geometry) -> list[Cell]:
     return [(batch, channel, *position) for position in itertools.product(*positions)]
 
 
+def in_padded_input(output: Cell, geometry: Geometry) -> bool:
+    """Whether all taps of the window of one output cell ``(n, c, i1, ..., in)`` are in X or in its padding."""
+    return all(
+        -axis.begin <= axis.start(i) + t * axis.dilation < axis.size + axis.end
+        for axis, i in zip(geometry, output[2:], strict=True)
+        for t in range(axis.kernel)
+    )
+
+
 def maximum(window: list[Cell], X: np.ndarray, nan: Nan) -> Cell:
     """The first cell that holds the maximum of a window; the window is not empty."""
     value = {at: float(X[at]) if X.dtype.kind != "i" and X.dtype.kind != "u" else int(X[at]) for at in window}
     nans = [at for at in window if math.isnan(value[at])]
     numbers = [at for at in window if at not in nans]
-    if nan is Nan.AS_NEG_INF:
-        value.update(dict.fromkeys(nans, -math.inf))
-        return first_maximum(window, value)
     if nan in (Nan.PROPAGATES, Nan.PROPAGATES_FIRST) and nans:
         return nans[0]
     if nan is Nan.PROPAGATES_LAST and nans:
         return nans[-1]
+    # Also where a NaN counts as -inf: no NaN is greater than a number, and the index is that of a cell that equals Y.
     return first_maximum(numbers, value) if numbers else nans[0]
 
 

@@ -1,7 +1,5 @@
 """The element types of MaxPool, by their names in case files."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import ml_dtypes
@@ -11,9 +9,7 @@ FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 NAMES = FLOATS + INTEGERS
 
-NUMPY: dict[str, np.dtype] = {
-    name: np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name) for name in NAMES
-}
+NUMPY: dict[str, np.dtype] = {name: np.dtype(name) for name in NAMES}
 _FLOATS = frozenset(NUMPY[name] for name in FLOATS)
 
 
@@ -55,12 +51,6 @@ def lowest(dtype: np.dtype) -> np.generic:
 def highest(dtype: np.dtype) -> np.generic:
     """The largest finite value of the type."""
     return dtype.type((ml_dtypes.finfo(dtype) if is_float(dtype) else np.iinfo(dtype)).max)
-
-
-def smallest_normal(dtype: np.dtype) -> np.generic:
-    """The smallest positive value of a float type that is not subnormal."""
-    smallest: np.generic = dtype.type(ml_dtypes.finfo(dtype).smallest_normal)
-    return smallest
 
 
 def rounded(values: np.ndarray, dtype: np.dtype) -> np.ndarray:

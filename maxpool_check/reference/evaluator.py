@@ -5,8 +5,6 @@ greater, so the first maximum in row-major order remains. The reduction keeps th
 is copied from X at the end, bit by bit.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -35,21 +33,30 @@ def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
     windows = [_windows(axis) for axis in pooling.geometry]
     for dimension, (missing, _) in enumerate(windows, start=2):
         empty |= missing.reshape(-1, *[1] * (X.ndim - 1 - dimension))
+    undefined, padding = empty, 0.0
+    if pooling.padding_value is not None and empty.any():
+        undefined, padding = np.zeros(shape, bool), pooling.padding_value
+        for dimension, axis in enumerate(pooling.geometry, start=2):
+            undefined[(slice(None),) * dimension + (slice(axis.padded_windows, None),)] = True
+        undefined &= empty
     if empty.all():
-        nothing = np.zeros(shape, X.dtype)
-        return Pooled(nothing, np.full(shape, -1, dtype) if pooling.indices else None, empty, nothing)
+        maxima = np.where(undefined, 0, padding).astype(X.dtype)
+        Y = maxima if pooling.activation is None else np.where(undefined, maxima, pooling.activation.of(maxima))
+        return Pooled(Y, np.full(shape, -1, dtype) if pooling.indices else None, empty, undefined, maxima)
 
     cells = _chosen(_keys(X, pooling.policies.nan), windows, np.greater)
     maxima = X.reshape(-1).take(cells)
     if pooling.policies.nan is Nan.AS_NEG_INF and is_float(X.dtype):
         maxima[np.isnan(maxima)] = -np.inf
-    maxima[empty] = 0
-    Y = maxima if pooling.activation is None else np.where(empty, maxima, pooling.activation.of(maxima))
+    if empty.any():
+        maxima[empty] = padding
+        maxima[undefined] = 0
+    Y = maxima if pooling.activation is None else np.where(undefined, maxima, pooling.activation.of(maxima))
     if not pooling.indices:
-        return Pooled(Y, None, empty, maxima)
+        return Pooled(Y, None, empty, undefined, maxima)
     Indices = pooling.numbering.number(cells, X.shape).astype(dtype, copy=False)
     Indices[empty] = -1
-    return Pooled(Y, Indices, empty, maxima)
+    return Pooled(Y, Indices, empty, undefined, maxima)
 
 
 def chosen(X: np.ndarray, pooling: Pooling, *, last: bool = False) -> np.ndarray:
@@ -143,7 +150,8 @@ def _keys(X: np.ndarray, nan: Nan) -> np.ndarray:
     keys = np.where(pattern < 0, -(1 << 8 * X.dtype.itemsize - 1) - pattern, pattern)
     infinity = int(bits(np.array([np.inf], X.dtype))[0])
     keys[nans] = {
-        Nan.AS_NEG_INF: -infinity,
+        # Less than -inf: a NaN that counts as -inf in Y is no cell that equals Y.
+        Nan.AS_NEG_INF: -infinity - 1,
         Nan.IGNORED: -infinity - 1,
         Nan.UNSPECIFIED: -infinity - 1,
         Nan.PROPAGATES: infinity + 1,

@@ -4,8 +4,6 @@ Notation, as in the documents: ``n`` input size, ``k`` kernel, ``s`` stride, ``d
 beginning and the end, ``K = (k - 1) * d + 1`` the effective kernel. Everything is an exact integer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -44,6 +42,18 @@ class Axis:
         """The position behind the last tap of the last window; it may lie beyond the input."""
         return self.start(self.output - 1) + effective_kernel(self.kernel, self.dilation)
 
+    @property
+    def padded_windows(self) -> int:
+        """How many windows, from the first on, have all their taps in the padded input; rounding up may add another."""
+        return min(
+            self.output, max(0, floor_output(self.size, self.kernel, self.stride, self.dilation, self.begin, self.end))
+        )
+
+    @property
+    def exceeds_padded_input(self) -> bool:
+        """Whether a window is larger than the padded input."""
+        return self.size + self.begin + self.end < effective_kernel(self.kernel, self.dilation)
+
     def start(self, i: int) -> int:
         """The position on the input of the first tap of window ``i``; negative in the padding."""
         return i * self.stride - self.begin
@@ -80,13 +90,13 @@ def effective_kernel(kernel: int, dilation: int) -> int:
 
 
 def floor_output(n: int, k: int, s: int, d: int, b: int, e: int) -> int:
-    """``floor((n + b + e - K) / s) + 1``; :class:`NoWindow` if the window is larger than the padded input."""
-    return _span(n, k, d, b, e) // s + 1
+    """``floor((n + b + e - K) / s) + 1``."""
+    return (n + b + e - effective_kernel(k, d)) // s + 1
 
 
 def ceil_output(n: int, k: int, s: int, d: int, b: int, e: int) -> int:
-    """``ceil((n + b + e - K) / s) + 1``; :class:`NoWindow` if the window is larger than the padded input."""
-    return -(-_span(n, k, d, b, e) // s) + 1
+    """``ceil((n + b + e - K) / s) + 1``."""
+    return -(-(n + b + e - effective_kernel(k, d)) // s) + 1
 
 
 def clipped_ceil_output(n: int, k: int, s: int, d: int, b: int, e: int) -> int:
@@ -95,8 +105,18 @@ def clipped_ceil_output(n: int, k: int, s: int, d: int, b: int, e: int) -> int:
     return output - 1 if (output - 1) * s >= n + b else output
 
 
-def padded_axis(n: int, k: int, s: int, d: int, b: int, e: int, rounding: Rounding) -> Axis:
-    """An axis with explicit pads; :class:`NoWindow` if the window is larger than the padded input."""
+def padded_axis(n: int, k: int, s: int, d: int, b: int, e: int, rounding: Rounding, *, zero_size: bool = False) -> Axis:
+    """An axis with explicit pads.
+
+    Raises :class:`NoWindow` if the window is larger than the padded input; with ``zero_size`` only if it is so by more
+    than a stride, where the formulas would give a negative size.
+    """
+    span = n + b + e - effective_kernel(k, d)
+    if span < (-s if zero_size else 0):
+        raise NoWindow(
+            f"the window covers {effective_kernel(k, d)} cells (kernel {k}, dilation {d}), "
+            f"the padded input has {n + b + e} ({b} + {n} + {e})"
+        )
     return Axis(n, k, s, d, b, e, rounding(n, k, s, d, b, e))
 
 
@@ -105,12 +125,12 @@ class AutoPad(str, Enum):
 
     EXPLICIT = "explicit"
     """The pads of the graph."""
-    VALID = "valid"
-    """There are no pads."""
     SAME_UPPER = "same-upper"
     """The output size is ``ceil(n / s)``; an odd cell of padding is at the end."""
     SAME_LOWER = "same-lower"
     """The output size is ``ceil(n / s)``; an odd cell of padding is at the beginning."""
+    VALID = "valid"
+    """There are no pads."""
 
 
 @dataclass(frozen=True)
@@ -118,12 +138,14 @@ class Placement:
     """How a document places the windows of an axis: by pads and a rounding, or by ``SAME_*``.
 
     ``SAME_*`` does not use ``rounding``. Where its stride makes the total padding ``(o - 1) * s + K - n`` negative, the
-    padding is 0 if it ``clamps``; otherwise the input is cropped.
+    padding is 0 if it ``clamps``; otherwise the input is cropped. ``zero_size``: the rounding counts the windows also where
+    they are larger than the padded input by no more than a stride.
     """
 
     auto_pad: AutoPad = AutoPad.EXPLICIT
     rounding: Rounding = floor_output
     clamps: bool = True
+    zero_size: bool = False
 
     @property
     def is_same(self) -> bool:
@@ -142,7 +164,7 @@ class Placement:
             b, e = (small, total - small) if self.auto_pad is AutoPad.SAME_UPPER else (total - small, small)
             return Axis(n, k, s, d, b, e, output)
         b, e = (b, e) if self.auto_pad is AutoPad.EXPLICIT else (0, 0)
-        return padded_axis(n, k, s, d, b, e, self.rounding)
+        return padded_axis(n, k, s, d, b, e, self.rounding, zero_size=self.zero_size)
 
 
 def placed_axis(n: int, k: int, s: int, start: int, output: int) -> Axis:
@@ -151,13 +173,3 @@ def placed_axis(n: int, k: int, s: int, start: int, output: int) -> Axis:
     Its pads are negative where no window covers the border cells, positive where windows reach beyond the input.
     """
     return Axis(n, k, s, 1, -start, start + (output - 1) * s + k - n, output)
-
-
-def _span(n: int, k: int, d: int, b: int, e: int) -> int:
-    span = n + b + e - effective_kernel(k, d)
-    if span < 0:
-        raise NoWindow(
-            f"the window covers {effective_kernel(k, d)} cells (kernel {k}, dilation {d}), "
-            f"the padded input has {n + b + e} ({b} + {n} + {e})"
-        )
-    return span

@@ -1,20 +1,60 @@
-"""How Indices number the cells of X.
+"""The order of the axes of a document's tensors, and how Indices number the cells of X.
+
+The reference computes on N x C x D1 x ... x Dn, the core's layout; tensors of other layouts are rearranged before and after.
 
 The number of a cell is its position in the whole unpadded tensor, flattened, N and C included:
 ``(n * C + c) * D1 * ... * Dn + offset``, with a row-major or column-major offset inside the plane. A document may flatten
 the tensor with its channels last, and may restart counting from some axis on.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
+from typing import TypeVar
 
 import numpy as np
 
-from maxpool_check.reference.layout import Layout
+_T = TypeVar("_T")
+
+
+class Layout(str, Enum):
+    """The order of the axes."""
+
+    CHANNELS_FIRST = "channels-first"
+    """N x C x D1 x ... x Dn, that of the core."""
+    CHANNELS_LAST = "channels-last"
+    """N x D1 x ... x Dn x C."""
+    IMAGE = "image"
+    """D1 x ... x Dn x C: one image, without a batch."""
+
+    def arranged(self, core: Sequence[_T]) -> tuple[_T, ...]:
+        """Values of the axes N, C, D1 ... Dn (sizes, coordinates) in the order of this layout."""
+        batch, channel, *spatial = core
+        if self is Layout.CHANNELS_FIRST:
+            return tuple(core)
+        return (batch, *spatial, channel) if self is Layout.CHANNELS_LAST else (*spatial, channel)
+
+    def sizes(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The inverse of :meth:`arranged` for a shape; one image is a batch of 1."""
+        if self is Layout.CHANNELS_FIRST:
+            return tuple(shape)
+        batch, spatial = ((1,), shape[:-1]) if self is Layout.IMAGE else (shape[:1], shape[1:-1])
+        return (*batch, shape[-1], *spatial)
+
+    def to_core(self, tensor: np.ndarray) -> np.ndarray:
+        """A tensor of this layout as N x C x D1 x ... x Dn; contiguous, of the same values."""
+        if self is Layout.CHANNELS_FIRST:
+            return tensor
+        batched = tensor[np.newaxis] if self is Layout.IMAGE else tensor
+        return np.ascontiguousarray(np.moveaxis(batched, -1, 1))
+
+    def from_core(self, tensor: np.ndarray) -> np.ndarray:
+        """The inverse of :meth:`to_core`."""
+        if self is Layout.CHANNELS_FIRST:
+            return tensor
+        arranged = np.ascontiguousarray(np.moveaxis(tensor, 1, -1))
+        return arranged[0] if self is Layout.IMAGE else arranged
 
 
 class StorageOrder(str, Enum):
@@ -45,11 +85,22 @@ class Numbering:
 
     def number(self, cells: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         """The numbers (int64) of row-major positions in N x C x D1 x ... x Dn."""
-        numbers = _reorder(cells, shape, "C", "F") if self.storage_order is StorageOrder.COLUMN_MAJOR else cells
-        if self.layout is not Layout.CHANNELS_FIRST:
-            batch, channel, offset = np.unravel_index(numbers, (*shape[:2], _plane(shape)))
+        if self.storage_order is StorageOrder.ROW_MAJOR and self.layout is Layout.CHANNELS_FIRST:
+            return cells % self.bound(shape) if self.axis else cells
+        return self.of_coordinates(np.unravel_index(cells, shape), shape)
+
+    def of_coordinates(self, coordinates: Sequence[np.ndarray | int], shape: tuple[int, ...]) -> np.ndarray:
+        """The numbers (int64) of coordinates in N x C x D1 x ... x Dn; computed in the same way where they lie outside."""
+        batch, channel, *position = coordinates
+        axes = list(zip(position, shape[2:], strict=True))
+        offset: np.ndarray | int = 0
+        for coordinate, size in reversed(axes) if self.storage_order is StorageOrder.COLUMN_MAJOR else axes:
+            offset = offset * size + coordinate
+        if self.layout is Layout.CHANNELS_FIRST:
+            numbers = (batch * shape[1] + channel) * _plane(shape) + offset
+        else:
             numbers = (batch * _plane(shape) + offset) * shape[1] + channel
-        return numbers % self.bound(shape) if self.axis else numbers
+        return np.asarray(numbers % self.bound(shape) if self.axis else numbers)
 
     def cells(self, numbers: np.ndarray, shape: tuple[int, ...]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The cells that numbers can mean: pairs of whether there is such a cell, and its row-major position, else 0.
@@ -64,7 +115,9 @@ class Numbering:
             batch, offset, channel = np.unravel_index(numbers, (shape[0], plane, shape[1]))
             numbers = (batch * shape[1] + channel) * plane + offset
         if self.storage_order is StorageOrder.COLUMN_MAJOR:
-            numbers = _reorder(numbers, shape, "F", "C")
+            origin, offset = np.divmod(numbers, max(plane, 1))
+            coordinates = np.unravel_index(offset, shape[2:], order="F")
+            numbers = origin * plane + np.ravel_multi_index(coordinates, shape[2:])
         start = np.arange(shape[0] * shape[1], dtype=np.int64) * plane // max(bound, 1) * bound
         start = start.reshape(*shape[:2], *[1] * (len(shape) - 2))
         for part in range(max(1, plane // max(bound, 1))):
@@ -75,34 +128,17 @@ class Numbering:
 
         In 2-D it is ``base - W - 1``: negative in the first plane, otherwise the number of a cell of an earlier plane.
         """
-        spatial = list(shape[2:])
-        if self.storage_order is StorageOrder.COLUMN_MAJOR:
-            spatial.reverse()
-        offset = 0
-        for size in spatial:
-            offset = offset * size - 1
         batch, channel = np.indices(shape[:2], np.int64)
-        if self.layout is Layout.CHANNELS_FIRST:
-            numbers = (batch * shape[1] + channel) * _plane(shape) + offset
-        else:
-            numbers = (batch * _plane(shape) + offset) * shape[1] + channel
+        numbers = replace(self, axis=0).of_coordinates((batch, channel, *[-1] * len(shape[2:])), shape)
         # The remainder of C: negative numbers stay negative.
         return np.fmod(numbers, max(self.bound(shape), 1)) if self.axis else numbers
 
 
 def of_whole_tensor(numbers: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Numbers of the whole tensor of a shape from numbers that begin at 0 in each plane, N x C x D1 x ... x Dn."""
-    planes = np.arange(math.prod(numbers.shape[:2]), dtype=numbers.dtype) * _plane(shape)
+    planes = (np.arange(math.prod(numbers.shape[:2]), dtype=np.int64) * _plane(shape)).astype(numbers.dtype)
     return numbers + planes.reshape(*numbers.shape[:2], *[1] * (numbers.ndim - 2))
 
 
 def _plane(shape: tuple[int, ...]) -> int:
     return math.prod(shape[2:])
-
-
-def _reorder(values: np.ndarray, shape: tuple[int, ...], before: str, after: str) -> np.ndarray:
-    spatial = shape[2:]
-    plane = _plane(shape)
-    origin, offset = np.divmod(values, max(plane, 1))
-    coordinates = np.unravel_index(offset, spatial, order=before)  # type: ignore[call-overload]
-    return origin * plane + np.ravel_multi_index(coordinates, spatial, order=after)  # type: ignore[call-overload]

@@ -4,8 +4,6 @@ A specification states its policies, a case may override them, and every report 
 ``either`` mean that the document does not choose: every interpretation conforms, and the reference computes one.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from enum import Enum
 
@@ -14,7 +12,8 @@ class Nan(str, Enum):
     """What a NaN in a window does."""
 
     AS_NEG_INF = "as-neg-inf"
-    """A NaN counts as -inf: a window without a larger value gives -inf."""
+    """A NaN counts as -inf in Y: a window without a larger value gives -inf. The index is that of the first cell that
+    equals Y; a window of NaN alone has no such cell, and its index is open."""
     IGNORED = "ignored"
     """A NaN is ignored; a window of NaN alone gives NaN, at its first cell."""
     PROPAGATES = "propagates"
@@ -62,7 +61,9 @@ class SameClamp(str, Enum):
     CLAMPS = "clamps"
     """The padding is 0."""
     CROPS = "crops"
-    """The negative padding is applied: cells at the borders of X are skipped."""
+    """The negative padding is applied, as the formula is printed: cells at the borders of X are skipped."""
+    EITHER = "either"
+    """Open. The reference clamps; both conform."""
 
 
 class LargePads(str, Enum):
@@ -72,6 +73,28 @@ class LargePads(str, Enum):
     """The text does not exclude it; a runtime that refuses it has a limit."""
     REFUSED = "refused"
     """The graph must be refused."""
+
+
+class CeilClip(str, Enum):
+    """What ``ceil_mode=1`` does with a last window that starts in the end padding, before operator set 22."""
+
+    KEEPS = "keeps"
+    """The window counts, as the printed formula says: n=2, k=1, s=2, end padding 1 gives 2."""
+    DROPS = "drops"
+    """The window does not count, as in the text of operator set 22 and in shape inference."""
+    EITHER = "either"
+    """The text is the formula; ONNX's own later text and shape inference drop the window. The reference keeps it."""
+
+
+class ZeroSize(str, Enum):
+    """What the formula of the output size means where the window is larger than the padded input, but by no more than a stride."""
+
+    FORMULA = "formula"
+    """Its count: no window, so that Y is empty; with ``ceil_mode=1`` there may be one."""
+    REFUSED = "refused"
+    """The graph must be refused."""
+    EITHER = "either"
+    """Open: the formula's count or a refusal, but no other count."""
 
 
 class NhwcIndexBase(str, Enum):
@@ -93,7 +116,9 @@ class Policies:
     tie: Tie = Tie.ANY
     zero_sign: ZeroSign = ZeroSign.EITHER
     valid_ceil: ValidCeil = ValidCeil.EITHER
-    same_clamp: SameClamp = SameClamp.CLAMPS
+    same_clamp: SameClamp = SameClamp.EITHER
+    ceil_clip: CeilClip = CeilClip.EITHER
+    zero_size: ZeroSize = ZeroSize.EITHER
     large_pads: LargePads = LargePads.LEGAL
     nhwc_index_base: NhwcIndexBase = NhwcIndexBase.EITHER
     inapplicable: frozenset[str] = frozenset({"nhwc_index_base"})

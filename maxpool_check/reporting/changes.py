@@ -1,8 +1,5 @@
 """What has changed between two targets, for a terminal, in Markdown and as JSON."""
 
-from __future__ import annotations
-
-import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,15 +7,15 @@ from typing import Any, TextIO
 
 import msgspec
 from rich.console import Console
-from rich.markup import escape
 from rich.padding import Padding
 
+from maxpool_check import inert
 from maxpool_check.comparing.gate import BLOCKING, Decision, TargetComparison, worst
 from maxpool_check.comparing.transitions import Change, Transition, TransitionGroup, counts, groups
 from maxpool_check.reporting.markdown import software
-from maxpool_check.reporting.markup import bullets, codes, escaped, fenced, folded, joined, table
+from maxpool_check.reporting.markup import bullets, code, codes, escaped, fenced, folded, joined, table
 from maxpool_check.reporting.tensors import coordinates
-from maxpool_check.reporting.text import terminal
+from maxpool_check.reporting.text import styled, terminal
 from maxpool_check.results.record import AllowedDifference, Cell, Execution, ExitCode
 from maxpool_check.words import plural
 
@@ -51,25 +48,25 @@ def write_text(report: ComparisonReport, file: TextIO) -> None:
         if len(report.comparisons) > 1:
             decisive = worst(report.comparisons)
             word, _, rest = str(decisive).partition(" ")
-            console.print(f"\n[bold]{word}[/] {escape(rest)} ({escape(decisive.new.name)})", soft_wrap=True)
+            console.print(f"\n[bold]{word}[/] {styled(rest)} ({styled(decisive.new.name)})", soft_wrap=True)
 
 
 def _comparison(console: Console, comparison: TargetComparison, verbose: bool) -> None:
     for label, target in (("old", comparison.old), ("new", comparison.new)):
         about = f"{target.distribution} {target.version}, {target.provider}, Python {target.python}"
-        console.print(f"{label}  [bold]{escape(target.name)}[/]  {escape(about)}", soft_wrap=True)
+        console.print(f"{label}  [bold]{styled(target.name)}[/]  {styled(about)}", soft_wrap=True)
     console.print()
     changed = groups(comparison.transitions)
     for number, group in enumerate(changed):
         style = "red" if group.change in BLOCKING else "yellow"
         cases = plural(len(group.cases), "case")
-        console.print(f"[bold {style}]{group.change.value}[/]  {escape(_kinds(group))}  {cases}")
+        console.print(f"[bold {style}]{group.change.value}[/]  {styled(_kinds(group))}  {cases}")
         if number < _IN_FULL or verbose:
             execution = group.smallest.execution
             about = f"{execution.case} ({execution.variant}): {execution.title}"
-            console.print(Padding(escape(about), (0, 0, 0, 2), expand=False))
+            console.print(Padding(styled(about), (0, 0, 0, 2), expand=False))
             for line in _details(group.smallest):
-                console.print(f"    {escape(line)}", soft_wrap=True)
+                console.print(f"    {styled(line)}", soft_wrap=True)
             console.print()
     if len(changed) > _IN_FULL and not verbose:
         console.print()
@@ -82,9 +79,9 @@ def _comparison(console: Console, comparison: TargetComparison, verbose: bool) -
         command = ["maxpool-check", "run", execution.origin.rpartition(":")[0], "-k", execution.case, "--no-known"]
         for name in dict.fromkeys([comparison.old.name, comparison.new.name]):
             command += ["-t", name]
-        console.print(f"[dim]{escape(shlex.join(command))}[/]", soft_wrap=True)
+        console.print(f"[dim]{styled(shlex.join(command))}[/]", soft_wrap=True)
     word, _, rest = str(comparison).partition(" ")
-    console.print(f"[{_STYLES[comparison.decision]}]{word}[/] {escape(rest)}", soft_wrap=True)
+    console.print(f"[{_STYLES[comparison.decision]}]{word}[/] {styled(rest)}", soft_wrap=True)
 
 
 def _details(transition: Transition) -> list[str]:
@@ -95,19 +92,14 @@ def _details(transition: Transition) -> list[str]:
             lines.append(f"{label}: not executed")
             continue
         kinds = f" ({', '.join(execution.kinds)})" if execution.kinds else ""
-        lines.append(f"{label}: {execution.verdict.value}{kinds}{_message(execution)}")
+        message = "" if execution.cells else " ".join(execution.message.split())
+        shown = f": {message if len(message) <= 300 else message[:297] + '...'}" if message else ""
+        lines.append(f"{label}: {execution.verdict.value}{kinds}{shown}")
         cells: tuple[Cell | AllowedDifference, ...] = (*execution.cells, *execution.differences)
         for cell in cells:
             right = f"expected {cell.expected}" if isinstance(cell, Cell) else f"reference {cell.reference}"
             lines.append(f"  {cell.output}{coordinates(cell.at)}: {right}, got {cell.got}")
     return lines
-
-
-def _message(execution: Execution) -> str:
-    if execution.cells or not execution.message:
-        return ""
-    message = " ".join(execution.message.split())
-    return f": {message if len(message) <= 300 else message[:297] + '...'}"
 
 
 def _kinds(group: TransitionGroup) -> str:
@@ -128,7 +120,7 @@ def _blocks(comparison: TargetComparison) -> Iterator[str]:
     yield f"**{escaped(str(comparison))}**"
     left_out = [f"left out: {codes(comparison.left_out)}"] if comparison.left_out else []
     errors = [escaped(" ".join(error.split())) for error in comparison.errors]
-    targets = [f"{label}: `{target.name}`, {software(target)}" for label, target in (("old", old), ("new", new))]
+    targets = [f"{label}: {code(target.name)}, {software(target)}" for label, target in (("old", old), ("new", new))]
     yield bullets([*targets, *errors, *left_out])
     rows = [[change, str(count)] for change, count in counts(changes).items() if count]
     yield table(["change", "executions"], rows, right=[1])
@@ -136,7 +128,7 @@ def _blocks(comparison: TargetComparison) -> Iterator[str]:
         execution, cases = group.smallest.execution, plural(len(group.cases), "case")
         yield f"## {group.change.value}: {escaped(_kinds(group))}"
         yield f"{cases}. The smallest:"
-        yield f"`{execution.case}` ({execution.variant}): {escaped(execution.title)}"
+        yield f"{code(execution.case)} ({escaped(execution.variant)}): {escaped(execution.title)}"
         yield fenced(_details(group.smallest))
         if len(group.cases) > 1:
             yield folded(f"All {cases}", codes(group.cases))
@@ -170,7 +162,7 @@ def write_json(report: ComparisonReport, file: TextIO) -> None:
         ],
         "errors": [{"message": error} for comparison in report.comparisons for error in comparison.errors],
     }
-    file.write(json.dumps(document, indent=1) + "\n")
+    file.write(inert.dumps(document, indent=1) + "\n")
 
 
 def _fields(execution: Execution, *names: str) -> dict[str, Any]:

@@ -1,24 +1,53 @@
-"""The faults of a record, grouped by what is wrong rather than by case."""
+"""What every report of a run is made from: its faults, grouped by what is wrong rather than by case, and its numbers."""
 
-from __future__ import annotations
-
-import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from maxpool_check.judging.kinds import DESCRIPTIONS, MIXED, KindGroup
-from maxpool_check.results.record import FAULTS, Cause, Execution, Record
+import msgspec
+
+from maxpool_check.judging.comparison import MOST_COINCIDENCES
+from maxpool_check.judging.kind_groups import KindGroup
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
+from maxpool_check.judging.naming import named_causes
+from maxpool_check.reporting.interpretations import by_size
+from maxpool_check.results.record import REPORTED, Cause, Execution, ExitCode, KnownEntry, KnownStatus, Record, Verdict
+from maxpool_check.words import plural
 
 _DESCRIPTIONS = {kind.value: description for kind, description in DESCRIPTIONS.items()}
 _ABOUT_ONE_OUTPUT = frozenset(kind for kind, description in _DESCRIPTIONS.items() if description.output is not None)
 _DEPENDENT = _ABOUT_ONE_OUTPUT & {kind for kind, about in _DESCRIPTIONS.items() if about.group is KindGroup.DEPENDENCE}
 
+_MOST_POSSIBLE = 3
+"""A sentence names so many mistakes of which one is the cause."""
+
+_CELLS = {
+    output: frozenset(kind for kind, about in _DESCRIPTIONS.items() if about.group is group)
+    | {DivergenceKind.SHAPE.value}
+    for output, group in (("Y", KindGroup.Y_CELLS), ("Indices", KindGroup.INDEX_CELLS))
+}
+"""The kinds of the cells and of the shape of each output."""
+
+_EXPECTED = {
+    Verdict.CONFORMS: ("conforms", "conform"),
+    Verdict.DIVERGES: ("known divergence", ""),
+    Verdict.REFUSES: ("known refusal", ""),
+    Verdict.CRASHES: ("known crash", "known crashes"),
+    Verdict.TIMES_OUT: ("known timeout", ""),
+    Verdict.UNSTABLE: ("known unstable result", ""),
+    Verdict.INCONSISTENT: ("inconsistent", "inconsistent"),
+    Verdict.UNDEFINED: ("undefined", "undefined"),
+    Verdict.NOT_EXPRESSIBLE: ("not expressible", "not expressible"),
+    Verdict.NOT_CLAIMED: ("not claimed", "not claimed"),
+    Verdict.ERROR: ("error", ""),
+}
+"""The executions of each verdict in a run without unexpected results, in words: singular and plural."""
+
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """Executions of one target that are wrong for the same cause, the smallest case first.
+    """Executions of one target that are wrong, or inconsistent, for the same cause, the smallest case first.
 
     ``kinds`` are those of the whole group: an execution without Indices shows only the kinds of Y.
     """
@@ -49,58 +78,75 @@ class Finding:
         return self.status == "expected"
 
     @property
+    def is_unexpected(self) -> bool:
+        """Whether it fails the run."""
+        return self.status in ("new", "changed")
+
+    @property
+    def is_inconsistency(self) -> bool:
+        """Whether the document allows all outputs, which differ from variant to variant."""
+        return self.smallest.verdict is Verdict.INCONSISTENT
+
+    @property
     def limit(self) -> bool:
         """Whether all executions are refusals that the runtime declares as its limits."""
         return all(execution.limit for execution in self.executions)
 
     @property
     def explanation(self) -> str:
-        """A sentence on the mistake that explains whole results; empty if there is none."""
-        for kind in self.kinds:
-            count = sum(any(cause.kind == kind for cause in execution.causes) for execution in self.executions)
-            if count == len(self.executions):
-                return f"Every result equals {hypothesis(kind)}."
-            if count:
-                return f"{count} of {len(self.executions)} results equal {hypothesis(kind)}."
-        return ""
+        """A sentence on the mistake that explains whole results, or several of which one does; empty if there is none."""
+        named = Counter(tuple(cause.kind for cause in execution.causes) for execution in self.executions)
+        kinds, count = max(named.items(), key=lambda item: (bool(item[0]), item[1]))
+        if not 0 < len(kinds) <= _MOST_POSSIBLE:
+            return ""
+        results = (
+            "Every result equals"
+            if count == len(self.executions)
+            else f"{count} of {len(self.executions)} results equal"
+        )
+        return f"{results} {' or '.join(map(hypothesis, kinds))}."
 
 
 def findings(record: Record) -> list[Finding]:
-    """The faults of the targets in the header: by target, unexpected ones first, then those in most cases."""
+    """What is wrong with the targets in the header: by target, unexpected findings first, known ones last."""
     faults: dict[str, list[Execution]] = {target.name: [] for target in record.header.targets}
     for execution in record.executions:
-        if execution.verdict in FAULTS and execution.target in faults:
+        if execution.verdict in REPORTED and execution.target in faults:
             faults[execution.target].append(execution)
-    result = [finding for target, executions in faults.items() for finding in _grouped(target, executions)]
+    result = []
+    for target, executions in faults.items():
+        contradicted = record.footer.contradicted.get(target, {}) if record.footer else {}
+        causes = named_causes(executions, contradicted)
+        groups: dict[tuple[str, bool, bool], dict[frozenset[str], list[Execution]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
+        for execution, named in zip(executions, causes, strict=True):
+            narrowed = msgspec.structs.replace(execution, causes=named)
+            group = groups[execution.status, execution.limit, execution.verdict is Verdict.INCONSISTENT]
+            group[_main_kinds(execution, named)].append(narrowed)
+        for (status, *_), by_kinds in groups.items():
+            for kinds, alike in _merged(by_kinds).items():
+                result.append(Finding(target, tuple(sorted(kinds)), status, tuple(sorted(alike, key=by_size))))
     targets = list(faults)
-    return sorted(result, key=lambda each: (targets.index(each.target), each.is_expected, -len(each.cases), each.kinds))
+    return sorted(
+        result,
+        key=lambda each: (
+            targets.index(each.target), each.is_expected, not each.is_unexpected, -len(each.cases), each.kinds
+        ),
+    )  # fmt: skip
 
 
-def _grouped(target: str, faults: Sequence[Execution]) -> list[Finding]:
-    frequency = Counter(cause.kind for execution in faults for cause in execution.causes)
-    groups: dict[tuple[str, bool], dict[frozenset[str], list[Execution]]] = defaultdict(lambda: defaultdict(list))
-    for execution in faults:
-        groups[execution.status, execution.limit][_main_kinds(execution, frequency)].append(execution)
-    return [
-        Finding(target, tuple(sorted(kinds)), status, tuple(sorted(executions, key=_size)))
-        for (status, _), by_kinds in groups.items()
-        for kinds, executions in _merged(by_kinds).items()
-    ]
-
-
-def _size(execution: Execution) -> tuple[bool, int, str]:
-    """Sorts executions: first those with wrong cells to show, then small inputs."""
-    return not execution.cells, math.prod(execution.input.shape) if execution.input else 0, execution.case
-
-
-def _main_kinds(execution: Execution, frequency: Mapping[str, int]) -> frozenset[str]:
-    """The kinds of a fault, with one cause for each output: the first, or one that is at least twice as frequent."""
-    kinds = set(execution.kinds)
-    for output in {cause.output for cause in execution.causes}:
-        causes = [cause.kind for cause in execution.causes if cause.output == output]
-        most_frequent = max(causes, key=lambda kind: frequency[kind])
-        kinds -= set(causes)
-        kinds.add(most_frequent if frequency[most_frequent] >= 2 * frequency[causes[0]] else causes[0])
+def _main_kinds(execution: Execution, causes: Sequence[Cause]) -> frozenset[str]:
+    """The kinds of a fault: the named cause of an output, or those of its cells if none is named, or several are."""
+    kinds = {*execution.kinds, *execution.counts}
+    # A mistake that other executions contradict is no kind of the target's.
+    kinds -= {cause.kind for cause in execution.causes} - execution.counts.keys()
+    for output in ("Y", "Indices"):
+        named = {cause.kind for cause in causes if cause.output in (None, output)}
+        if len(named) == 1:
+            kinds = (kinds - _CELLS[output]) | named
+    if not kinds:
+        kinds = {DivergenceKind.SHAPE.value}
     # That a wrong Y depends on something is no defect of its own.
     return frozenset((kinds - _DEPENDENT) or kinds)
 
@@ -129,51 +175,108 @@ def _merged(groups: Mapping[frozenset[str], list[Execution]]) -> dict[frozenset[
 
 
 @dataclass(frozen=True)
-class Interpretation:
-    """How a target interprets a point that documents leave open, in one variant.
+class RunReport:
+    """A record and how to show it; ``width`` is in columns, ``verbose`` shows known divergences in full."""
 
-    ``text`` names the interpretations with which all results agree. If there is none, it names two cases whose results
-    agree with different ones, or a case whose cells do.
+    record: Record
+    exit_code: int
+    width: int = 100
+    color: bool = False
+    verbose: bool = False
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """The faults, grouped by their cause."""
+        return findings(self.record)
+
+    @property
+    def unexpected(self) -> list[Finding]:
+        """The findings that fail the run."""
+        return [finding for finding in self.findings if finding.is_unexpected]
+
+    @property
+    def inconsistent(self) -> list[Finding]:
+        """The inconsistencies that no known divergence expects."""
+        return [finding for finding in self.findings if not finding.is_expected and finding.is_inconsistency]
+
+    @cached_property
+    def counts(self) -> Mapping[str, Mapping[Verdict, int]]:
+        """The number of executions by target and verdict, every target of the header and every verdict included."""
+        counts = {target.name: dict.fromkeys(Verdict, 0) for target in self.record.header.targets}
+        for execution in self.record.executions:
+            counts.setdefault(execution.target, dict.fromkeys(Verdict, 0))[execution.verdict] += 1
+        return counts
+
+    @property
+    def totals(self) -> dict[Verdict, int]:
+        """The number of executions by verdict."""
+        return {verdict: sum(counts[verdict] for counts in self.counts.values()) for verdict in Verdict}
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """The verdicts that occur, in order."""
+        return [verdict for verdict, count in self.totals.items() if count]
+
+    @property
+    def known(self) -> tuple[KnownEntry, ...]:
+        """The known divergences of the run."""
+        return self.record.footer.known if self.record.footer else ()
+
+    @property
+    def outdated(self) -> list[KnownEntry]:
+        """The known divergences that are stale or expired."""
+        return [entry for entry in self.known if entry.status in (KnownStatus.STALE, KnownStatus.EXPIRED)]
+
+    def reasons(self, target: str) -> Mapping[str, str]:
+        """The reason of each known divergence on a target, on one line."""
+        return {entry.id: " ".join(entry.reason.split()) for entry in self.known if entry.target == target}
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the run itself."""
+        return self.record.footer.errors if self.record.footer else ("the run did not end",)
+
+    @cached_property
+    def result(self) -> tuple[str, str]:
+        """The result of the run: one or two words, and a sentence without its full stop."""
+        if self.record.footer is None:
+            return "INCOMPLETE", "the run did not end"
+        if self.exit_code == ExitCode.NOTHING_COMPARED:
+            return "NOTHING COMPARED", "no execution could be compared with a document"
+        if self.exit_code == ExitCode.INCOMPLETE:
+            return "INCOMPLETE", next(iter(self.problems), "some executions failed").splitlines()[0]
+        if self.exit_code == ExitCode.UNEXPECTED:
+            return "UNEXPECTED", self._unexpected()
+        parts = [plural(count, *_EXPECTED[verdict]) for verdict, count in self.totals.items() if count]
+        return "AS EXPECTED", f"no unexpected results: {', '.join(parts)}"
+
+    def _unexpected(self) -> str:
+        unexpected = [execution.case for execution in self.record.executions if execution.unexpected]
+        allowed = sum(bool(execution.information) for execution in self.record.executions)
+        inconsistent = sum(execution.status == "inconsistent" for execution in self.record.executions)
+        parts = (
+            (unexpected, f"{plural(len(unexpected), 'unexpected result')} in {plural(len(set(unexpected)), 'case')}"),
+            (self.outdated, f"{plural(len(self.outdated), 'known divergence')} to remove or review"),
+            (allowed, f"{plural(allowed, 'difference')} that the documents allow"),
+            (inconsistent, f"{plural(inconsistent, 'inconsistent result')}"),
+        )
+        return "; ".join(text for occurs, text in parts if occurs)
+
+
+def explained(causes: Sequence[Cause], counts: Mapping[str, int] | None) -> list[str]:
+    """``Y equals a MaxPool with dilation 1 in 25 of 25 cells``, by output; ``counts`` are those of the wrong cells.
+
+    Several mistakes that explain the same are all possible. Nothing for many, and for a few wrong cells.
     """
-
-    target: str
-    point: str
-    variant: str
-    translated: bool
-    executions: int
-    text: str
-
-
-def interpretations(record: Record) -> list[Interpretation]:
-    """What the results of a record show of open points, by target, point and variant."""
-    # An execution for each result that occurs, so that the size does not grow with their number.
-    groups: dict[tuple[str, str, str, bool], dict[tuple[str, ...], Execution]] = defaultdict(dict)
-    numbers: Counter[tuple[str, str, str, bool]] = Counter()
-    for execution in record.executions:
-        for point, names in execution.interpretations.items():
-            key = (execution.target, point, execution.variant, bool(execution.translation))
-            numbers[key] += 1
-            first = groups[key].setdefault(names, execution)
-            if names == (MIXED,):
-                groups[key][names] = min(first, execution, key=_size)
-    return [Interpretation(*key, numbers[key], _agreement(groups[key])) for key in sorted(groups)]
-
-
-def _agreement(results: Mapping[tuple[str, ...], Execution]) -> str:
-    first, *others = results
-    common = [name for name in first if name != MIXED and all(name in names for names in others)]
-    if common:
-        return " or ".join(common)
-    if (MIXED,) in results:
-        return f"inconsistent (differs between elements in {results[MIXED,].case})"
-    different = [names for names in others if not set(names) & set(first)]
-    witnesses = [f"{' or '.join(names)} in {results[names].case}" for names in (first, *different[:1])]
-    return f"inconsistent ({'; '.join(witnesses)})"
-
-
-def explained(cause: Cause) -> str:
-    """``Y equals a MaxPool with dilation 1 in 25 of 25 cells``."""
-    return f"{cause.output or 'The result'} equals {hypothesis(cause.kind)} in {cause.cells} of {cause.cells} cells"
+    if counts and sum(counts.values()) <= MOST_COINCIDENCES:
+        return []
+    sentences = []
+    for output, cells in dict.fromkeys((cause.output, cause.cells) for cause in causes):
+        kinds = [cause.kind for cause in causes if cause.output == output]
+        if len(kinds) <= _MOST_POSSIBLE:
+            possible = " or ".join(map(hypothesis, kinds))
+            sentences.append(f"{output or 'The result'} equals {possible} in {cells} of {cells} cells")
+    return sentences
 
 
 def hypothesis(kind: str) -> str:
@@ -184,12 +287,3 @@ def hypothesis(kind: str) -> str:
 def sentence(kind: str) -> str:
     """What a kind means."""
     return _DESCRIPTIONS[kind].sentence if kind in _DESCRIPTIONS else "A kind that this version does not know."
-
-
-def profiles(record: Record) -> list[tuple[list[str], dict[str, str]]]:
-    """The policies by which results were judged, each with the documents that have them."""
-    result: list[tuple[list[str], dict[str, str]]] = []
-    for policies in record.header.profile.values():
-        if policies not in [others for _, others in result]:
-            result.append(([name for name, others in record.header.profile.items() if others == policies], policies))
-    return result

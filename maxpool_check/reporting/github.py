@@ -1,13 +1,11 @@
 """A run for GitHub: a step summary in Markdown, and annotations at the lines of the cases."""
 
-from __future__ import annotations
-
 from typing import TextIO
 
-from maxpool_check.reporting.findings import Finding, sentence
+from maxpool_check import inert
+from maxpool_check.reporting.findings import Finding, RunReport, sentence
 from maxpool_check.reporting.markdown import state, summary_table
-from maxpool_check.reporting.markup import bullets, codes, escaped, fenced, folded, joined, table
-from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.reporting.markup import bullets, code, codes, escaped, fenced, folded, joined, table
 from maxpool_check.reporting.text import details
 from maxpool_check.results.record import Record, Verdict
 from maxpool_check.words import plural
@@ -22,14 +20,17 @@ def write(report: RunReport, file: TextIO) -> None:
     for finding in report.unexpected:
         smallest = finding.smallest
         blocks += [
-            f"### {', '.join(finding.kinds)} on {escaped(finding.target)}",
+            f"### {escaped(', '.join(finding.kinds))} on {escaped(finding.target)}",
             bullets(escaped(sentence(kind)) for kind in finding.kinds),
-            finding.explanation,
-            f"{plural(len(finding.cases), 'case')}. The smallest is `{smallest.case}` ({smallest.variant}):",
+            escaped(finding.explanation),
+            f"{plural(len(finding.cases), 'case')}. The smallest is {code(smallest.case)} ({escaped(smallest.variant)}):",
             fenced(details(smallest)),
         ]
+    rows = [[f"`{each.target}`", ", ".join(each.kinds), str(len(each.cases))] for each in report.inconsistent]
+    if rows:
+        blocks.append(folded("Inconsistent results", table(["target", "kinds", "cases"], rows, right=[2])))
     rows = [
-        [codes(finding.known), f"`{finding.target}`", ", ".join(finding.kinds), str(len(finding.cases))]
+        [codes(finding.known), code(finding.target), escaped(", ".join(finding.kinds)), str(len(finding.cases))]
         for finding in report.findings
         if finding.is_expected
     ]
@@ -49,7 +50,7 @@ def workflow_commands(record: Record) -> list[str]:
     for target, counts in report.counts.items():
         if counts[Verdict.ERROR]:
             others.append(("error", f"{plural(counts[Verdict.ERROR], 'execution')} failed on {target}"))
-    lines += [f"::error title={_property(title)}::{_data(message)}" for title, message in others]
+    lines += [f"::error title={inert.property_value(title)}::{inert.data(message)}" for title, message in others]
     more = len(lines) - MOST_ANNOTATIONS + 1
     return lines if more <= 1 else [*lines[: MOST_ANNOTATIONS - 1], f"::error::{more} more; see the step summary"]
 
@@ -60,13 +61,8 @@ def _annotation(finding: Finding) -> str:
     title = f"{', '.join(finding.kinds)} on {finding.target}"
     lines = [f"{smallest.case}: {smallest.title}", *details(smallest)]
     lines += [f"{len(finding.cases)} cases in total"] if len(finding.cases) > 1 else []
-    message = _data("\n".join(lines))
-    return f"::error file={_property(path)},line={line},title={_property(title)}::{message}"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    message = inert.data("\n".join(lines))
+    properties = {"file": path, "line": line, "title": title}
+    return (
+        f"::error {','.join(f'{name}={inert.property_value(value)}' for name, value in properties.items())}::{message}"
+    )

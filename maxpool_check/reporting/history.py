@@ -1,30 +1,50 @@
 """What many releases of one runtime show: a matrix of kinds and releases, and what changed with each."""
 
-from __future__ import annotations
-
-import json
+import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TextIO
 
 from rich.table import Table
 
-from maxpool_check.comparing.timeline import Release, Step
-from maxpool_check.comparing.transitions import counts
+from maxpool_check import inert
+from maxpool_check.comparing.transitions import Transition, counts, groups, transitions
 from maxpool_check.reporting.findings import sentence
-from maxpool_check.reporting.markup import bullets, codes, escaped, joined, table
-from maxpool_check.reporting.text import terminal
-from maxpool_check.results.record import ExitCode, Verdict
+from maxpool_check.reporting.markup import bullets, code, codes, escaped, joined, table
+from maxpool_check.reporting.text import styled, terminal
+from maxpool_check.results.record import ExitCode, Record, Verdict
 from maxpool_check.words import plural
 
 
 @dataclass(frozen=True)
+class Release:
+    """One release; ``record`` holds one target and is None for a release that was skipped for a reason."""
+
+    version: str
+    record: Record | None
+    skipped: str = ""
+
+    @property
+    def verdicts(self) -> Counter[Verdict]:
+        """The number of executions by verdict."""
+        return Counter(execution.verdict for execution in self.record.executions) if self.record else Counter()
+
+    @property
+    def kinds(self) -> Counter[str]:
+        """The number of cases that show each kind in any variant, in the order of the record."""
+        executions = self.record.executions if self.record else ()
+        pairs = dict.fromkeys((kind, execution.case) for execution in executions for kind in execution.kinds)
+        return Counter(kind for kind, _ in pairs)
+
+
+@dataclass(frozen=True)
 class HistoryReport:
-    """The releases of a target and their changes, and how to show them."""
+    """The releases of a target, in ascending order, and how to show them."""
 
     target: str
     releases: Sequence[Release]
-    steps: Sequence[Step]
     width: int = 100
 
     @property
@@ -41,6 +61,15 @@ class HistoryReport:
     def skipped(self) -> list[Release]:
         """The releases that were skipped."""
         return [release for release in self.releases if release.record is None]
+
+    @cached_property
+    def steps(self) -> list[tuple[str, str, list[Transition]]]:
+        """The changes from each release that was not skipped to the next: both versions, and all transitions."""
+        records = [(release.version, release.record) for release in self.releases if release.record is not None]
+        return [
+            (old, new, transitions(before, after, before.header.targets[0].name, after.header.targets[0].name))
+            for (old, before), (new, after) in itertools.pairwise(records)
+        ]
 
     @property
     def rows(self) -> list[tuple[str, list[int]]]:
@@ -59,23 +88,23 @@ def write_text(report: HistoryReport, file: TextIO) -> None:
     column = max((len(release.version) for release in executed), default=0) + 2
     columns = max(1, (report.width - first) // column)
     with terminal(file, report.width) as console:
-        console.print(f"{report.target}: cases by kind, executions by verdict\n")
+        console.print(f"{styled(report.target)}: cases by kind, executions by verdict\n")
         for start in range(0, len(executed), columns):
             block = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
             block.add_column("")
             for release in executed[start : start + columns]:
                 block.add_column(release.version, justify="right", no_wrap=True)
             for label, values in rows:
-                block.add_row(label, *[str(value or ".") for value in values[start : start + columns]])
+                block.add_row(styled(label), *[str(value or ".") for value in values[start : start + columns]])
             console.print(block)
             console.print()
         for release in report.skipped:
-            console.print(f"skipped {release.version}: {release.skipped}", soft_wrap=True)
-        for step in report.steps:
-            changes = {group.change.value for group in step.groups}
-            numbers = [f"{count} {change}" for change, count in counts(step.transitions).items() if change in changes]
+            console.print(styled(f"skipped {release.version}: {release.skipped}"), soft_wrap=True)
+        for old, new, changes in report.steps:
+            observed = {group.change.value for group in groups(changes)}
+            numbers = [f"{count} {change}" for change, count in counts(changes).items() if change in observed]
             if numbers:
-                console.print(f"{step.old.version} -> {step.new.version}: {', '.join(numbers)}", soft_wrap=True)
+                console.print(f"{old} -> {new}: {', '.join(numbers)}", soft_wrap=True)
 
 
 def write_markdown(report: HistoryReport, file: TextIO) -> None:
@@ -85,27 +114,26 @@ def write_markdown(report: HistoryReport, file: TextIO) -> None:
 
 def _blocks(report: HistoryReport) -> Iterator[str]:
     executed = report.executed
-    yield f"# {report.target}: a history"
+    yield f"# {escaped(report.target)}: a history"
     if executed and executed[0].record is not None:
         header, executions = executed[0].record.header, len(executed[0].record.executions)
         size = f"{plural(header.cases, 'case')}, {plural(executions, 'execution')} of each release"
-        machine = f"{header.system}, {header.cpu}; {header.started.partition('T')[0]}"
-        yield f"{size}. Cases: SHA-256 `{header.cases_sha256}`. {machine}."
+        machine = escaped(f"{header.system}, {header.cpu}; {header.started.partition('T')[0]}")
+        yield f"{size}. Cases: SHA-256 {code(header.cases_sha256)}. {machine}."
     yield "The number of cases that show each kind, and of executions by verdict:"
-    body = [[f"`{label}`", *[str(value or "") for value in values]] for label, values in report.rows]
+    body = [[code(label), *[str(value or "") for value in values]] for label, values in report.rows]
     yield table(["", *[release.version for release in executed]], body, right=range(1, len(executed) + 1))
     yield "The kinds:"
     kinds = sorted({kind for release in executed for kind in release.kinds})
-    yield bullets(f"`{kind}`: {sentence(kind)}" for kind in kinds)
+    yield bullets(f"{code(kind)}: {sentence(kind)}" for kind in kinds)
     yield "## Changes"
-    for step in report.steps:
-        yield f"### {step.old.version} to {step.new.version}"
-        changes = [
-            [group.change.value, *map(codes, group.kinds), str(len(group.cases)), f"`{group.smallest.execution.case}`"]
-            for group in step.groups
+    for old, new, changes in report.steps:
+        yield f"### {old} to {new}"
+        rows = [
+            [group.change.value, *map(codes, group.kinds), str(len(group.cases)), code(group.smallest.execution.case)]
+            for group in groups(changes)
         ]
-        headings = ["change", "before", "after", "cases", "smallest"]
-        yield table(headings, changes, right=[3]) if changes else "No changes."
+        yield table(["change", "before", "after", "cases", "smallest"], rows, right=[3]) if rows else "No changes."
     if report.skipped:
         yield "## Skipped releases"
         yield bullets(f"{release.version}: {escaped(release.skipped)}" for release in report.skipped)
@@ -118,10 +146,21 @@ def write_json(report: HistoryReport, file: TextIO) -> None:
         "exit_code": report.exit_code,
         "target": report.target,
         "releases": [_release(release) for release in report.releases],
-        "changes": [_step(step) for step in report.steps],
+        "changes": [
+            {
+                "from": old,
+                "to": new,
+                "summary": counts(changes),
+                "groups": [
+                    {"change": group.change, "before": group.kinds[0], "after": group.kinds[1], "cases": group.cases}
+                    for group in groups(changes)
+                ],
+            }
+            for old, new, changes in report.steps
+        ],
         "errors": [],
     }
-    file.write(json.dumps(document, indent=1) + "\n")
+    file.write(inert.dumps(document, indent=1) + "\n")
 
 
 def _release(release: Release) -> Mapping[str, Any]:
@@ -129,18 +168,6 @@ def _release(release: Release) -> Mapping[str, Any]:
         return {"version": release.version, "skipped": release.skipped}
     digest = release.record.header.cases_sha256
     return {"version": release.version, "cases_sha256": digest, "verdicts": release.verdicts, "kinds": release.kinds}
-
-
-def _step(step: Step) -> Mapping[str, Any]:
-    return {
-        "from": step.old.version,
-        "to": step.new.version,
-        "summary": counts(step.transitions),
-        "groups": [
-            {"change": group.change, "before": group.kinds[0], "after": group.kinds[1], "cases": group.cases}
-            for group in step.groups
-        ],
-    }
 
 
 FORMATS = {"text": write_text, "markdown": write_markdown, "json": write_json}

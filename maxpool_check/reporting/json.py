@@ -1,15 +1,12 @@
 """The JSON document of a run, for scripts."""
 
-from __future__ import annotations
-
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 import msgspec
 
-from maxpool_check.reporting.findings import explained
-from maxpool_check.reporting.run_report import RunReport
+from maxpool_check import inert
+from maxpool_check.reporting.findings import RunReport, hypothesis
 from maxpool_check.results.record import Execution, Verdict
 
 SCHEMA = "maxpool-check/run/1"
@@ -45,7 +42,7 @@ def write(report: RunReport, file: TextIO) -> None:
 def _result(execution: Execution) -> dict[str, Any]:
     return {name: getattr(execution, name) for name in _FIELDS} | {
         "cells": [{name: getattr(cell, name) for name in _CELL_FIELDS} for cell in execution.cells],
-        "causes": [{**msgspec.to_builtins(cause), "message": explained(cause)} for cause in execution.causes],
+        "causes": [{**msgspec.to_builtins(cause), "message": hypothesis(cause.kind)} for cause in execution.causes],
     }
 
 
@@ -53,14 +50,14 @@ def write_object(file: TextIO, members: Mapping[str, Any]) -> None:
     """Write a JSON object, one member a line; an iterator becomes a list, one item a line, and is never held in memory."""
     separator = "{\n"
     for name, value in members.items():
-        file.write(f"{separator}{json.dumps(name)}: ")
+        file.write(f"{separator}{inert.dumps(name)}: ")
         if isinstance(value, Iterator):
             file.write("[")
             for number, item in enumerate(value):
-                file.write(f"{',' if number else ''}\n{json.dumps(item)}")
+                file.write(f"{',' if number else ''}\n{inert.dumps(item)}")
             file.write("]")
         else:
-            file.write(json.dumps(value))
+            file.write(inert.dumps(value))
         separator = ",\n"
     file.write("}")
 
@@ -78,4 +75,4 @@ def failure(exit_code: int, errors: Sequence[dict[str, Any]]) -> str:
         "known": [],
         "errors": list(errors),
     }
-    return json.dumps(document, indent=1)
+    return inert.dumps(document, indent=1)

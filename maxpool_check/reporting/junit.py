@@ -1,18 +1,15 @@
 """A run as JUnit XML, as CI systems read it: one suite a target, one test an execution."""
 
-from __future__ import annotations
-
-import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterator
 from typing import TextIO
 
-from maxpool_check.reporting.run_report import RunReport
+from maxpool_check import inert
+from maxpool_check.reporting.findings import RunReport
 from maxpool_check.reporting.text import details
-from maxpool_check.results.record import Execution, TargetDescription, Verdict
+from maxpool_check.results.record import NOT_EXECUTED, Execution, TargetDescription, Verdict
 
-_NO_CHAR = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _COUNTED = {"errors": "error", "failures": "failure", "skipped": "skipped"}
 
 
@@ -62,7 +59,7 @@ def _result(execution: Execution) -> str:
     """The element in the test of an execution; ``passed`` if there is none."""
     if execution.verdict == Verdict.ERROR:
         return "error"
-    if execution.status == "expected" or execution.verdict in (Verdict.UNDEFINED, Verdict.NOT_EXPRESSIBLE):
+    if execution.status in ("expected", "inconsistent") or execution.verdict in (Verdict.UNDEFINED, *NOT_EXECUTED):
         return "skipped"
     return "failure" if execution.status else "passed"
 
@@ -90,7 +87,7 @@ def _start(tag: str, name: str, counts: Counter[str]) -> str:
 
 
 def _element(tag: str, text: str | None = None, **attributes: str) -> ET.Element:
-    """An element without what XML cannot hold: all but its production Char."""
-    element = ET.Element(tag, {name: _NO_CHAR.sub("?", value) for name, value in attributes.items()})
-    element.text = text and _NO_CHAR.sub("?", text)
+    """An element whose text and attributes are :func:`inert <maxpool_check.inert.xml>`."""
+    element = ET.Element(tag, {name: inert.xml(value) for name, value in attributes.items()})
+    element.text = text and inert.xml(text)
     return element

@@ -1,16 +1,14 @@
 """The divergence report of a run, in Markdown."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import TextIO
 
-from maxpool_check.reporting.findings import Finding, explained, interpretations, profiles, sentence
-from maxpool_check.reporting.markup import bullets, codes, escaped, fenced, folded, joined, table
-from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.reporting.findings import Finding, RunReport, explained, sentence
+from maxpool_check.reporting.interpretations import interpretations, profiles
+from maxpool_check.reporting.markup import bullets, code, codes, escaped, fenced, folded, joined, link, table
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
-from maxpool_check.results.record import Execution, KnownStatus, Record, TargetDescription, Verdict
+from maxpool_check.results.record import NOT_EXECUTED, Execution, KnownStatus, Record, TargetDescription, Verdict
 from maxpool_check.words import plural
 
 _VARIANTS = {
@@ -25,16 +23,33 @@ _TRANSLATED = (
     "runtime means the same as the case, so it is not executed."
 )
 
+_INCONSISTENT = (
+    "The document allows each of these outputs, but they differ from variant to variant. No clause forbids it, so that they "
+    "are no divergences; `--strict` fails on those that no known divergence expects."
+)
+
 
 def write(report: RunReport, file: TextIO) -> None:
     """Write the whole report."""
     record = report.record
     names = ", ".join(target.name for target in record.header.targets)
-    blocks = [f"# MaxPool on {names}", *state(report), summary_table(report), *_documents(report), _setting(record)]
+    blocks = [
+        f"# MaxPool on {escaped(names)}",
+        *state(report),
+        summary_table(report),
+        *_documents(report),
+        _setting(record),
+    ]
     for target in record.header.targets:
         findings = [finding for finding in report.findings if finding.target == target.name]
-        blocks += [f"## Divergences of {target.name}", _overview(findings), *_known(report, target.name)]
-        for finding in findings:
+        inconsistencies = [finding for finding in findings if finding.is_inconsistency]
+        divergences = [finding for finding in findings if not finding.is_inconsistency]
+        blocks += [f"## Divergences of {escaped(target.name)}", _overview(divergences), *_known(report, target.name)]
+        for finding in divergences:
+            blocks += _finding(finding)
+        if inconsistencies:
+            blocks += [f"## Inconsistencies of {escaped(target.name)}", _INCONSISTENT, _overview(inconsistencies)]
+        for finding in inconsistencies:
             blocks += _finding(finding)
     file.write(joined([*blocks, *_undefined(record)]).rstrip() + "\n")
 
@@ -48,17 +63,20 @@ def state(report: RunReport) -> list[str]:
     if label == "INCOMPLETE":
         result = "incomplete: some executions failed"
     strong = "" if label == "AS EXPECTED" else "**"
-    outdated = [f"**{entry.status}** on {entry.target}: `{entry.id}`, {entry.message}" for entry in report.outdated]
+    outdated = [
+        f"**{entry.status}** on {escaped(entry.target)}: {code(entry.id)}, {escaped(entry.message)}"
+        for entry in report.outdated
+    ]
     return [
-        f"{plural(cases, 'case')}, {plural(executions, 'execution')}. {strong}{result[0].upper()}{result[1:]}.{strong}",
-        bullets([*report.problems, *outdated]),
+        f"{plural(cases, 'case')}, {plural(executions, 'execution')}. {strong}{escaped(result[0].upper() + result[1:])}.{strong}",
+        bullets([*map(escaped, report.problems), *outdated]),
     ]
 
 
 def summary_table(report: RunReport) -> str:
     """The number of executions by target and verdict."""
     rows = [
-        [f"`{target.name}`", *[str(report.counts[target.name][verdict]) for verdict in report.verdicts]]
+        [code(target.name), *[str(report.counts[target.name][verdict]) for verdict in report.verdicts]]
         for target in report.record.header.targets
     ]
     return table(["target", *map(str, report.verdicts)], rows, right=range(1, len(report.verdicts) + 1))
@@ -76,7 +94,7 @@ def _documents(report: RunReport) -> list[str]:
     blocks: list[str] = []
     if len(specs) > 1:
         rows = [
-            [f"`{target.name}`", f"`{spec}`", *[str(counts[target.name, spec, verdict]) for verdict in report.verdicts]]
+            [code(target.name), code(spec), *[str(counts[target.name, spec, verdict]) for verdict in report.verdicts]]
             for target in record.header.targets
             for spec in specs
         ]
@@ -86,7 +104,7 @@ def _documents(report: RunReport) -> list[str]:
         blocks.append(_TRANSLATED)
     rows = [
         [
-            f"`{observed.target}`", f"`{observed.point}`", f"`{observed.variant}`", escaped(observed.text),
+            code(observed.target), code(observed.point), code(observed.variant), escaped(observed.text),
             "translated" if observed.translated else "direct", str(observed.executions),
         ]
         for observed in interpretations(record)
@@ -101,30 +119,34 @@ def _setting(record: Record) -> str:
     header = record.header
     libraries = ", ".join(f"{name} {version}" for name, version in header.libraries.items())
     points = list(dict.fromkeys(point for policies in header.profile.values() for point in policies))
-    rows = [[codes(specs), *[policies.get(point, "-") for point in points]] for specs, policies in profiles(record)]
+    rows = [
+        [codes(specs), *[escaped(policies[point]) if point in policies else "-" for point in points]]
+        for specs, policies in profiles(record)
+    ]
     settings = [
-        f"maxpool-check {header.tool} on Python {header.python}, with {libraries}",
-        f"{header.system}, {header.cpu}; started {header.started}",
-        f"cases: SHA-256 `{header.cases_sha256}`",
-        f"known divergences: {f'SHA-256 `{header.known_sha256}`' if header.known_sha256 else 'none used'}",
+        escaped(f"maxpool-check {header.tool} on Python {header.python}, with {libraries}"),
+        escaped(f"{header.system}, {header.cpu}; started {header.started}"),
+        f"cases: SHA-256 {code(header.cases_sha256)}",
+        f"known divergences: {f'SHA-256 {code(header.known_sha256)}' if header.known_sha256 else 'none used'}",
     ]
     return folded(
         "Environment and settings",
         bullets([*settings, *map(_target, header.targets)]),
-        "The interpretations by which results were judged where the documents leave a point open:",
-        table(["document", *[f"`{point}`" for point in points]], rows),
+        "The interpretations by which results were judged; some points are decided by the document, others are left open:",
+        table(["document", *[code(point) for point in points]], rows),
     )
 
 
 def _target(target: TargetDescription) -> str:
     options = ", ".join(f"{key}={value}" for key, value in target.session_options.items())
     opsets = f", loads operator sets up to {target.newest_opset}" if target.newest_opset is not None else ""
-    return f"`{target.name}`: {software(target)}{opsets}" + (f"; {options}" if options else "")
+    return f"{code(target.name)}: {software(target)}{opsets}" + (f"; {escaped(options)}" if options else "")
 
 
 def software(target: TargetDescription) -> str:
-    """The distribution, version, provider, Python and numpy of a target."""
-    return f"{target.distribution} {target.version}, {target.provider}, Python {target.python}, numpy {target.numpy}"
+    """The distribution, version, provider, Python and numpy of a target, in Markdown."""
+    python = f"Python {target.python}, numpy {target.numpy}"
+    return escaped(f"{target.distribution} {target.version}, {target.provider}, {python}")
 
 
 def _overview(findings: Sequence[Finding]) -> str:
@@ -133,7 +155,7 @@ def _overview(findings: Sequence[Finding]) -> str:
     rows = [
         [
             f"[{codes(finding.kinds)}](#{_anchor(finding)})" + (" (a limit)" if finding.limit else ""),
-            str(len(finding.cases)), f"`{finding.smallest.case}`", codes(finding.known) or f"**{finding.status}**",
+            str(len(finding.cases)), code(finding.smallest.case), codes(finding.known) or f"**{escaped(finding.status)}**",
         ]
         for finding in findings
     ]  # fmt: skip
@@ -144,9 +166,11 @@ def _known(report: RunReport, target: str) -> list[str]:
     reasons: dict[str, list[str]] = defaultdict(list)
     for entry in report.known:
         if entry.target == target and entry.status is not KnownStatus.NOT_EXECUTED:
-            state = "" if entry.status is KnownStatus.EXPECTED else f" **{entry.status.value}: {entry.message}**"
-            issue = f" <{entry.issue}>" if entry.issue else ""
-            reasons[f"{' '.join(entry.reason.split())}{issue}{state}"].append(entry.id)
+            state = (
+                "" if entry.status is KnownStatus.EXPECTED else f" **{entry.status.value}: {escaped(entry.message)}**"
+            )
+            issue = f" {link(entry.issue)}" if entry.issue else ""
+            reasons[f"{escaped(' '.join(entry.reason.split()))}{issue}{state}"].append(entry.id)
     items = [f"{codes(ids)}: {text}" for text, ids in reasons.items()]
     return ["Known divergences:", bullets(items)] if items else []
 
@@ -155,15 +179,15 @@ def _finding(finding: Finding) -> list[str]:
     """One defect: what it is, the smallest case with its wrong cells, and the other cases."""
     smallest = finding.smallest
     variants = Counter(execution.variant for execution in finding.executions)
-    numbers = ", ".join(f"{number} `{variant}`" for variant, number in variants.items())
-    known = f"known as {codes(finding.known)}" if finding.known else f"**{finding.status}**"
+    numbers = ", ".join(f"{number} {code(variant)}" for variant, number in variants.items())
+    known = f"known as {codes(finding.known)}" if finding.known else f"**{escaped(finding.status)}**"
     cases = plural(len(finding.cases), "case")
     blocks = [
         f'<a id="{_anchor(finding)}"></a>',
         f"### {codes(finding.kinds)}{' (a limit)' if finding.limit else ''}",
         bullets(escaped(sentence(kind)) for kind in finding.kinds),
-        f"{cases} ({numbers}), {known}. {finding.explanation}".rstrip(),
-        f"The smallest is `{smallest.case}`: {smallest.title}",
+        f"{cases} ({numbers}), {known}. {escaped(finding.explanation)}".rstrip(),
+        f"The smallest is {code(smallest.case)}: {escaped(smallest.title)}",
         *_input(smallest),
     ]
     for execution in finding.executions:
@@ -184,11 +208,12 @@ def _cases(finding: Finding) -> list[str]:
             continue
         first = {cell.output: cell for cell in reversed(execution.cells)}
         cells = "; ".join(
-            f"{name}{coordinates(cell.at)} is `{cell.got}`, expected `{cell.expected}`" for name, cell in first.items()
+            f"{escaped(name)}{coordinates(cell.at)} is {code(cell.got)}, expected {code(cell.expected)}"
+            for name, cell in first.items()
         )
         total = plural(sum(execution.counts.values()), "wrong cell")
-        lines.append(f"`{execution.case}` (`{execution.variant}`): {cells}; {total}")
-    return [*sorted(lines), *(f"`{file}`: {', '.join(names)}" for file, names in sorted(by_file.items()))]
+        lines.append(f"{code(execution.case)} ({code(execution.variant)}): {cells}; {total}")
+    return [*sorted(lines), *(f"{code(file)}: {escaped(', '.join(names))}" for file, names in sorted(by_file.items()))]
 
 
 def _input(execution: Execution) -> list[str]:
@@ -196,32 +221,33 @@ def _input(execution: Execution) -> list[str]:
     if data is None:
         return []
     settings = codes(f"{name}={value}" for name, value in data.attributes.items()) or "no attributes"
-    blocks = [f"`{execution.spec}`, X {data.dtype} {coordinates(data.shape)}, {settings}."]
+    blocks = [f"{code(execution.spec)}, X {escaped(data.dtype)} {coordinates(data.shape)}, {settings}."]
     if data.policies:
         policies = codes(f"{point}: {interpretation}" for point, interpretation in data.policies.items())
         blocks.append(f"Interpretation of this case: {policies}.")
     if data.values:
         cells = execution.cells[:1]
         marked = [at for cell in cells for at in window_cells(cell.at, cell.window, execution.layout)]
-        name = f"{cells[0].output}{coordinates(cells[0].at)}" if cells else ""
+        name = f"{escaped(cells[0].output)}{coordinates(cells[0].at)}" if cells else ""
         heading = f"X, with the window of {name} in brackets:" if marked else "X:"
         blocks += [heading, fenced(planes(data.values, data.shape, marked, execution.layout))]
     if execution.clauses:
         blocks.append(f"Clauses: {codes(execution.clauses)}.")
     if execution.erratum:
-        blocks.append(f"Erratum of the document: {execution.erratum.strip()}")
+        blocks.append(f"Erratum of the document: {escaped(execution.erratum.strip())}")
     return blocks
 
 
 def _execution(execution: Execution) -> list[str]:
-    variant = _VARIANTS.get(execution.variant, f"Variant `{execution.variant}`")
+    variant = _VARIANTS.get(execution.variant, f"Variant {code(execution.variant)}")
     opset = f", operator set {execution.opset}" if execution.opset is not None else ""
-    known = f"{execution.status}: `{execution.known}`" if execution.known else f"**{execution.status}**"
+    status = escaped(execution.status)
+    known = f"{status}: {code(execution.known)}" if execution.known else f"**{status}**"
     blocks = [f"{variant}{opset}: **{execution.verdict.value}**, {codes(execution.kinds)} ({known})"]
-    if execution.causes:
-        blocks.append(f"{'; '.join(map(explained, execution.causes))}.")
+    if sentences := explained(execution.causes, execution.counts):
+        blocks.append(f"{escaped('; '.join(sentences))}.")
     if execution.translation:
-        blocks.append(f"Translation: {'; '.join(execution.translation)}.")
+        blocks.append(f"Translation: {escaped('; '.join(execution.translation))}.")
     if not execution.cells:
         return [*blocks, fenced([execution.message.strip()])]
     total = sum(execution.counts.values())
@@ -229,11 +255,11 @@ def _execution(execution: Execution) -> list[str]:
         blocks.append(f"The first {len(execution.cells)} of {total} wrong cells:")
     rows = [
         [
-            f"{cell.output}{coordinates(cell.at)}",
+            f"{escaped(cell.output)}{coordinates(cell.at)}",
             window_text(cell.window),
-            f"`{cell.expected}`",
-            f"`{cell.got}`" + (f" = X{coordinates(cell.got_cell)}" if cell.got_cell is not None else ""),
-            f"`{cell.kind}`",
+            code(cell.expected),
+            code(cell.got) + (f" = X{coordinates(cell.got_cell)}" if cell.got_cell is not None else ""),
+            code(cell.kind),
         ]
         for cell in execution.cells
     ]
@@ -243,10 +269,10 @@ def _execution(execution: Execution) -> list[str]:
 def _undefined(record: Record) -> list[str]:
     groups: dict[tuple[str, Verdict, str], dict[str, None]] = defaultdict(dict)
     for execution in record.executions:
-        if execution.verdict in (Verdict.UNDEFINED, Verdict.NOT_EXPRESSIBLE):
+        if execution.verdict is Verdict.UNDEFINED or execution.verdict in NOT_EXECUTED:
             groups[execution.target, execution.verdict, execution.message][execution.case] = None
     rows = [
-        [f"`{target}`", verdict.value, escaped(message), str(len(cases)), codes(cases)]
+        [code(target), verdict.value, escaped(message), str(len(cases)), codes(cases)]
         for (target, verdict, message), cases in groups.items()
     ]
     headings = ["target", "verdict", "reason", "number", "cases"]
@@ -255,4 +281,5 @@ def _undefined(record: Record) -> list[str]:
 
 def _anchor(finding: Finding) -> str:
     name = f"{finding.target}-{finding.status}-{'-'.join(finding.kinds)}{'-limit' if finding.limit else ''}"
+    name += "-inconsistent" if finding.is_inconsistency and finding.is_expected else ""
     return "".join(char if char.isalnum() or char in ".-" else "-" for char in name)

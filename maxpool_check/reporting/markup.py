@@ -1,8 +1,16 @@
-"""Pieces of Markdown: blocks of text, with an empty line between them."""
+"""Pieces of Markdown: blocks of text, with an empty line between them, and foreign text that is nothing but text in them."""
 
-from __future__ import annotations
-
+import re
 from collections.abc import Container, Iterable, Sequence
+
+from maxpool_check import inert
+
+_SYNTAX = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~])|`|(?<=\])[(\[:]|\*(?=\S)|(?<![^\W_])_|~(?=~)"
+    r"|^\s*(?:[#>~]|[-+](?=[\s-]|$)|\d+[.)](?=\s|$))"
+)
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+_LINK = re.compile(r"https?://[^\s<>`\\]+")
 
 
 def joined(blocks: Iterable[str]) -> str:
@@ -11,13 +19,32 @@ def joined(blocks: Iterable[str]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text for a cell of a table."""
-    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+    """Foreign text on one line, as it is: no HTML, heading, list, link, image, code or emphasis."""
+    shown = _ENTITY.sub("&amp;", inert.line(" ".join(text.split("\n"))))
+    return _SYNTAX.sub(lambda match: f"{match[0][:-1]}\\{match[0][-1]}", shown).replace("<", "&lt;")
+
+
+def link(address: str) -> str:
+    """An address as a link if it is one of the web, else as text."""
+    return f"<{address}>" if _LINK.fullmatch(inert.line(address)) else escaped(address)
+
+
+def code(text: str) -> str:
+    """Foreign text as code on one line."""
+    shown = inert.line(text) or " "
+    ticks = "`" * (_longest(shown) + 1)
+    blank = " " if "`" in (shown[0], shown[-1]) else ""
+    return f"{ticks}{blank}{shown}{blank}{ticks}"
 
 
 def codes(names: Iterable[str]) -> str:
     """Names as code, with commas between them."""
-    return ", ".join(f"`{name}`" for name in names)
+    return ", ".join(map(code, names))
+
+
+def _longest(text: str) -> int:
+    """The length of the longest run of backticks."""
+    return max(map(len, re.findall("`+", text)), default=0)
 
 
 def bullets(items: Iterable[str]) -> str:
@@ -25,9 +52,11 @@ def bullets(items: Iterable[str]) -> str:
     return "\n".join(f"- {item}" for item in items)
 
 
-def fenced(lines: Iterable[str]) -> str:
-    """Lines as they are."""
-    return "\n".join(["```text", *(line.replace("```", "'''") for line in lines), "```"])
+def fenced(lines: Iterable[str], language: str = "text") -> str:
+    """Foreign lines as they are."""
+    text = inert.block("\n".join(lines))
+    fence = "`" * max(3, _longest(text) + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
 
 
 def folded(heading: str, *blocks: str) -> str:
@@ -36,6 +65,10 @@ def folded(heading: str, *blocks: str) -> str:
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Container[int] = ()) -> str:
-    """A table; the columns in ``right`` are aligned to the right."""
+    """A table of Markdown; the columns in ``right`` are aligned to the right."""
     ruler = ["---:" if index in right else "---" for index in range(len(headings))]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (headings, ruler, *rows))
+    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in (headings, ruler, *rows))
+
+
+def _cell(text: str) -> str:
+    return text.replace("\\|", "\\x7c").replace("|", "\\|")

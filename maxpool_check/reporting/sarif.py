@@ -1,16 +1,14 @@
 """A run as SARIF 2.1.0: one run a target, one rule a kind, one result for each kind of an execution."""
 
-from __future__ import annotations
-
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote
 
 from maxpool_check.judging.kinds import DESCRIPTIONS
+from maxpool_check.reporting.findings import RunReport
 from maxpool_check.reporting.json import write_object
-from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.text import details
 from maxpool_check.results.record import Execution, TargetDescription, Verdict
 
@@ -27,7 +25,7 @@ def write(report: RunReport, file: TextIO) -> None:
 
 
 def _run(report: RunReport, target: TargetDescription) -> dict[str, Any]:
-    record = report.record
+    record, reasons = report.record, report.reasons(target.name)
     problems = [*report.problems]
     for execution in record.executions:
         if execution.target == target.name and execution.verdict == Verdict.ERROR:
@@ -50,19 +48,17 @@ def _run(report: RunReport, target: TargetDescription) -> dict[str, Any]:
             }
         ],
         "columnKind": "unicodeCodePoints",
-        "results": _results(report, target),
+        "results": (
+            _result(execution, kind, reasons)
+            for execution in record.executions
+            if execution.target == target.name and execution.status
+            for kind in execution.kinds
+        ),
     }
 
 
 def _notifications(texts: Iterable[str]) -> list[dict[str, Any]]:
     return [{"level": "error", "message": {"text": text}} for text in texts]
-
-
-def _results(report: RunReport, target: TargetDescription) -> Iterator[dict[str, Any]]:
-    reasons = report.reasons(target.name)
-    for execution in report.record.executions:
-        if execution.target == target.name and execution.status:
-            yield from (_result(execution, kind, reasons) for kind in execution.kinds)
 
 
 def _result(execution: Execution, kind: str, reasons: Mapping[str, str]) -> dict[str, Any]:
@@ -73,7 +69,7 @@ def _result(execution: Execution, kind: str, reasons: Mapping[str, str]) -> dict
     location = {"artifactLocation": {"uri": uri}, "region": {"startLine": int(line)}}
     result: dict[str, Any] = {
         "ruleId": kind,
-        "level": "note" if execution.status == "expected" else "error",
+        "level": {"expected": "note", "inconsistent": "warning"}.get(execution.status, "error"),
         "message": {"text": "\n".join(lines)},
         "locations": [{"physicalLocation": location}],
         "partialFingerprints": {"maxpoolCheck/v1": digest.hexdigest()},

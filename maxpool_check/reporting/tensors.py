@@ -1,14 +1,12 @@
 """Tensors and windows as text."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.numbering import Layout
 
 Coordinates = tuple[int, ...]
 
@@ -45,9 +43,13 @@ def planes(
     return [*lines, f"({rest} more of {len(every)} planes)"] if selected and rest else lines
 
 
-def described(name: str, tensor: np.ndarray, layout: Layout = Layout.CHANNELS_FIRST) -> list[str]:
-    """The lines of a tensor, with its name, dtype and shape."""
-    cells = planes([str(value) for value in tensor.reshape(-1)], tensor.shape, layout=layout)
+def described(
+    name: str, tensor: np.ndarray, layout: Layout = Layout.CHANNELS_FIRST, missing: np.ndarray | None = None
+) -> list[str]:
+    """The lines of a tensor, with its name, dtype and shape; ``missing`` marks the cells without a value."""
+    no_value = np.zeros(tensor.size, bool) if missing is None else missing.reshape(-1)
+    texts = ["-" if no else str(value) for value, no in zip(tensor.reshape(-1), no_value, strict=True)]
+    cells = planes(texts, tensor.shape, layout=layout)
     return [f"{name} {tensor.dtype.name}{list(tensor.shape)}", *(f"  {line}" for line in cells)]
 
 
@@ -82,6 +84,8 @@ def window_cells(
 
 def window_text(window: Sequence[Sequence[int]]) -> str:
     """The window's positions on each spatial axis, ``rows 0-1, column 2`` in two dimensions."""
+    if not all(window):
+        return "the padding alone"
     if len(window) > 2:
         return ", ".join(f"D{number} {_taps(taps)}" for number, taps in enumerate(window, 1))
     names = ["position"] if len(window) == 1 else ["row", "column"]
@@ -90,9 +94,9 @@ def window_text(window: Sequence[Sequence[int]]) -> str:
 
 
 def _taps(taps: Sequence[int]) -> str:
-    if len(taps) > 1 and list(taps) == list(range(taps[0], taps[-1] + 1)):
+    if len(taps) > 1 and list(taps) == list(range(taps[0], taps[0] + len(taps))):
         return f"{taps[0]}-{taps[-1]}"
-    return " ".join(map(str, taps)) or "none"
+    return " ".join(map(str, taps))
 
 
 def coordinates(at: Sequence[int]) -> str:

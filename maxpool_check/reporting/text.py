@@ -1,7 +1,5 @@
 """The report of a run for a terminal: what is wrong, by kinds; a table; the verdict; what to do next."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import shlex
@@ -14,8 +12,9 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from maxpool_check.reporting.findings import Finding, explained, interpretations, profiles, sentence
-from maxpool_check.reporting.run_report import RunReport
+from maxpool_check import inert
+from maxpool_check.reporting.findings import Finding, RunReport, explained, sentence
+from maxpool_check.reporting.interpretations import interpretations, profiles
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
 from maxpool_check.results.record import Execution, ExitCode, Record, Verdict
 from maxpool_check.words import plural
@@ -27,20 +26,30 @@ _STYLES = {
     Verdict.REFUSES: "yellow",
     Verdict.CRASHES: "bold red",
     Verdict.TIMES_OUT: "bold red",
+    Verdict.INCONSISTENT: "yellow",
 }
 _NEXT: dict[int, str] = {
     ExitCode.UNEXPECTED: "correct known-divergences.yaml and run again",
-    ExitCode.INCOMPLETE: "maxpool-check targets --check TARGET shows whether a target starts",
+    ExitCode.INCOMPLETE: "maxpool-check targets --check shows which installed runtimes start",
     ExitCode.NOTHING_COMPARED: "maxpool-check list PATH lists the cases",
 }
 
 
 @contextlib.contextmanager
 def terminal(file: TextIO, width: int, color: bool = False) -> Iterator[Console]:
-    """A console whose output is written to a file at the end, without blanks at the ends of lines."""
+    """A console whose output is written to a file at the end, without blanks at the ends of lines.
+
+    What it prints of others is :func:`styled`.
+    """
     buffer = io.StringIO()
-    yield Console(file=buffer, width=width, force_terminal=color, no_color=not color, highlight=False)
-    file.write("\n".join(line.rstrip() for line in buffer.getvalue().split("\n")))
+    yield Console(file=buffer, width=width, force_terminal=color, no_color=not color, highlight=False, emoji=False)
+    # A long text is broken anywhere.
+    file.write(inert.no_command("\n".join(line.rstrip() for line in buffer.getvalue().split("\n"))))
+
+
+def styled(text: str) -> str:
+    """One line of foreign text, in rich's markup."""
+    return escape(inert.line(text))
 
 
 def write(report: RunReport, file: TextIO) -> None:
@@ -55,46 +64,48 @@ def _render(console: Console, report: RunReport) -> None:
         about = [f"{target.distribution} {target.version}", target.provider, f"Python {target.python}"]
         if target.newest_opset is not None:
             about.append(f"operator sets to {target.newest_opset}")
-        console.print(f"[bold]{escape(target.name)}[/]  {escape(', '.join(about))}", soft_wrap=True)
+        console.print(f"[bold]{styled(target.name)}[/]  {styled(', '.join(about))}", soft_wrap=True)
     for specs, policies in profiles(record):
         listed = ", ".join(f"{point} {interpretation}" for point, interpretation in policies.items())
-        console.print(f"[dim]{escape(' '.join(specs))}: {escape(listed or 'nothing left open')}[/]", soft_wrap=True)
+        console.print(f"[dim]{styled(' '.join(specs))}: {styled(listed or 'nothing left open')}[/]", soft_wrap=True)
     console.print()
     in_full = report.unexpected if report.verbose else report.unexpected[:_IN_FULL]
     for finding in in_full:
         _finding(console, finding, report)
     known = [finding for finding in report.findings if finding.is_expected]
     _others(console, report.unexpected[len(in_full) :], "Also unexpected" if in_full else "Unexpected")
+    _others(console, report.inconsistent, "Inconsistent: the document allows each output, but variants differ")
     _others(console, known, "Known divergences")
-    for finding in known if report.verbose else []:
+    for finding in [*report.inconsistent, *known] if report.verbose else []:
         _finding(console, finding, report)
     for entry in report.outdated:
-        text = escape(f"{entry.id} on {entry.target}: {entry.message}")
+        text = styled(f"{entry.id} on {entry.target}: {entry.message}")
         console.print(f"[bold red]{entry.status.value.upper()}[/]  {text}\n")
     _errors(console, record)
-    console.print(_table(report))
-    console.print()
+    if record.header.targets:
+        console.print(_table(report))
+        console.print()
     _interpretations(console, record)
     _result(console, report)
     if following := _next(report):
-        console.print(f"Next: {escape(following)}", soft_wrap=True)
+        console.print(f"Next: {styled(following)}", soft_wrap=True)
 
 
 def _finding(console: Console, finding: Finding, report: RunReport) -> None:
     smallest = finding.smallest
-    label = "KNOWN" if finding.is_expected else finding.status.upper()
+    label = "KNOWN" if finding.is_expected else styled(finding.status.upper())
     console.print(
-        f"[bold {'yellow' if finding.is_expected else 'red'}]{label}[/]  [bold]{', '.join(finding.kinds)}[/]  "
-        f"{plural(len(finding.cases), 'case')} on {escape(finding.target)}"
-        + (f" ({escape(', '.join(finding.known))})" if finding.known else "")
+        f"[bold {'red' if finding.is_unexpected else 'yellow'}]{label}[/]  [bold]{styled(', '.join(finding.kinds))}[/]  "
+        f"{plural(len(finding.cases), 'case')} on {styled(finding.target)}"
+        + (f" ({styled(', '.join(finding.known))})" if finding.known else "")
     )
     for text in (*map(sentence, finding.kinds), f"{smallest.case} ({smallest.variant}): {smallest.title}"):
-        console.print(Padding(escape(text), (0, 0, 0, 2), expand=False))
+        console.print(Padding(styled(text), (0, 0, 0, 2), expand=False))
     for line in details(smallest):
-        console.print(f"    {escape(line)}", soft_wrap=True)
+        console.print(f"    {styled(line)}", soft_wrap=True)
     command = ["maxpool-check", "run", _file(smallest), "-t", finding.target, "-k", smallest.case]
     command += ["--no-known"] if report.record.header.known_sha256 is None else []
-    console.print(f"  [dim]{escape(shlex.join(command))}[/]\n", soft_wrap=True)
+    console.print(f"  [dim]{styled(shlex.join(command))}[/]\n", soft_wrap=True)
 
 
 def details(execution: Execution) -> list[str]:
@@ -117,7 +128,7 @@ def details(execution: Execution) -> list[str]:
         lines.append(f"{where}  {window_text(cell.window)}: expected {cell.expected}, got {cell.got}  ({cell.kind})")
     if not execution.cells:
         lines.append(" ".join(execution.message.split()))
-    lines += map(explained, execution.causes)
+    lines += explained(execution.causes, execution.counts)
     total = sum(execution.counts.values())
     if total > len(execution.cells):
         lines.append(f"... {plural(total, 'wrong cell')} in total")
@@ -138,16 +149,20 @@ def _others(console: Console, findings: list[Finding], heading: str) -> None:
     table.add_column(justify="right", no_wrap=True)
     for first, *others in rows.values():
         more = f" and {len(first.known) - 1} more" if len(first.known) > 1 else ""
-        name = escape((first.known or [first.smallest.case])[0] + more)
+        name = styled((first.known or [first.smallest.case])[0] + more)
         cases = {case for finding in (first, *others) for case in finding.cases}
-        table.add_row(name, ", ".join(first.kinds) + (" (a limit)" if first.limit else ""), plural(len(cases), "case"))
+        kinds = styled(", ".join(first.kinds) + (" (a limit)" if first.limit else ""))
+        table.add_row(name, kinds, plural(len(cases), "case"))
     console.print(Padding(table, (0, 0, 1, 2), expand=False))
 
 
 def _errors(console: Console, record: Record) -> None:
     errors = [execution for execution in record.executions if execution.verdict == Verdict.ERROR]
     for execution in errors[:3]:
-        console.print(f"[bold red]ERROR[/]  {escape(f'{execution.case} on {execution.target}: {execution.message}')}")
+        text = f"{execution.case} on {execution.target}: {execution.message}"
+        console.print(f"[bold red]ERROR[/]  {escape(inert.block(text))}")
+        if execution.traceback:
+            console.print(escape(inert.block(execution.traceback)), soft_wrap=True)
     if len(errors) > 3:
         console.print(f"  ... {len(errors)} executions failed in total")
     if errors:
@@ -161,7 +176,7 @@ def _table(report: RunReport) -> Table:
     for verdict in verdicts:
         table.add_column(verdict.value, justify="right", style=_STYLES.get(verdict, ""))
     for target in report.record.header.targets:
-        table.add_row(escape(target.name), *[str(report.counts[target.name][verdict]) for verdict in verdicts])
+        table.add_row(styled(target.name), *[str(report.counts[target.name][verdict]) for verdict in verdicts])
     return table
 
 
@@ -173,7 +188,7 @@ def _interpretations(console: Console, record: Record) -> None:
             lines[observed.target, observed.point].append(f"{observed.text} ({observed.variant})")
     for (target, point), observations in lines.items():
         text = f"Unspecified behaviour of {target}: {point}: {', '.join(observations)}"
-        console.print(f"[dim]{escape(text)}[/]")
+        console.print(f"[dim]{styled(text)}[/]")
     if lines:
         console.print()
 
@@ -181,13 +196,13 @@ def _interpretations(console: Console, record: Record) -> None:
 def _result(console: Console, report: RunReport) -> None:
     label, text = report.result
     if report.record.footer is not None and label == "INCOMPLETE":
-        for problem in report.problems:
-            console.print(f"[bold red]{label}[/]  {escape(problem.splitlines()[0])}")
+        for problem in report.problems or [text]:
+            console.print(f"[bold red]{label}[/]  {escape(inert.block(problem))}")
         return
     style = "green" if label == "AS EXPECTED" else "red"
     cases = plural(report.record.header.cases, "case")
     size = f"{plural(len(report.record.executions), 'execution')} of {cases}"
-    console.print(f"[bold {style}]{label}[/]  {escape(text)} ({size})")
+    console.print(f"[bold {style}]{label}[/]  {styled(text)} ({size})")
 
 
 def _next(report: RunReport) -> str:
@@ -200,6 +215,8 @@ def _next(report: RunReport) -> str:
         return shlex.join(["maxpool-check", "explain", case, "-t", finding.target])
     if report.exit_code == ExitCode.AS_EXPECTED and report.findings:
         return "-v shows the known divergences, --report markdown=PATH writes them to a file"
+    if report.exit_code == ExitCode.INCOMPLETE and not report.problems:
+        return ""
     return _NEXT.get(report.exit_code, "")
 
 

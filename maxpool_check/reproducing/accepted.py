@@ -1,7 +1,5 @@
 """The outputs that a document accepts for a variant, cell by cell, in the layout of the runtime."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 
@@ -10,8 +8,8 @@ import numpy as np
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import judge
 from maxpool_check.reference.definition import cells as window_cells
-from maxpool_check.reference.dtypes import bits, is_float
-from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.dtypes import bits
+from maxpool_check.reference.numbering import Layout
 from maxpool_check.reporting.tensors import window_text
 from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.record import Verdict
@@ -32,8 +30,8 @@ def accepted(oracle: Oracle, variant: Variant, layout: Layout) -> list[dict[str,
     results = []
     for meaning in oracle.alternatives:
         pooled, shape = meaning.pooled, meaning.pooled.Y.shape
-        cells = [{} if pooled.empty[at] else _cell(meaning, oracle, variant, at) for at in np.ndindex(shape)]
-        ordered = [cells[place] for place in _order(shape, layout)]
+        cells = [{} if pooled.undefined[at] else _cell(meaning, oracle, variant, at) for at in np.ndindex(shape)]
+        ordered = layout.from_core(np.array(cells, object).reshape(shape)).reshape(-1)
         dtypes = {"Y": meaning.X.dtype.name, "Indices": "int64"}
         results.append(
             {
@@ -57,17 +55,15 @@ def windows(oracle: Oracle, layout: Layout) -> list[str]:
     words = [
         window_text([axis.window(int(i)) for axis, i in zip(geometry, at[2:], strict=True)]) for at in np.ndindex(shape)
     ]
-    return [words[place] for place in _order(shape, layout)]
-
-
-def _order(shape: tuple[int, ...], layout: Layout) -> list[int]:
-    places = np.arange(int(np.prod(shape))).reshape(shape)
-    return [int(place) for place in layout.from_core(places).reshape(-1)]
+    return list(layout.from_core(np.array(words, object).reshape(shape)).reshape(-1))
 
 
 def _cell(meaning: Oracle, oracle: Oracle, variant: Variant, at: tuple[int, ...]) -> dict[str, tuple[np.generic, ...]]:
     """The values that are right in one cell: the judge accepts them in the place of the reference's."""
-    candidates = {"Y": _values(meaning, at), "Indices": _numbers(meaning, at)}
+    if meaning.pooled.empty[at]:
+        # It has the value of the padding, and no index.
+        return {"Y": (meaning.pooled.Y[at],)}
+    candidates = _candidates(meaning, at)
     selected = [candidates[name] for name in variant.outputs]
     if all(len(values) == 1 for values in selected):
         return dict(zip(variant.outputs, map(tuple, selected), strict=True))
@@ -85,33 +81,22 @@ def _cell(meaning: Oracle, oracle: Oracle, variant: Variant, at: tuple[int, ...]
     return {name: tuple(values.values()) for name, values in right.items()}
 
 
-def _values(meaning: Oracle, at: tuple[int, ...]) -> list[np.generic]:
-    """The reference's Y first, then what another interpretation may make of the window."""
-    dtype, reference = meaning.X.dtype, meaning.pooled.Y[at]
-    values = np.array([meaning.core[cell] for cell in window_cells(at, meaning.pooling.geometry)], dtype)
-    if not is_float(dtype):
-        return [reference]
-    if np.isnan(values).any():
-        values = np.append(values, np.array([-np.inf], dtype))
-    else:
-        values = values[values == meaning.pooled.maxima[at]]
-    if meaning.pooling.activation is not None:
-        values = meaning.pooling.activation.of(values)
-    return list({_bits(value): value for value in (reference, *values)}.values())
-
-
-def _numbers(meaning: Oracle, at: tuple[int, ...]) -> list[np.generic]:
-    """The reference's index first, then those of the cells that another interpretation may name."""
-    if meaning.pooled.Indices is None:
-        return []
-    shape, maximum = meaning.core.shape, meaning.pooled.maxima[at]
-    cells = window_cells(at, meaning.pooling.geometry)
-    values = [meaning.core[cell] for cell in cells]
-    has_nan = any(value != value for value in values)
-    named = [cell for cell, value in zip(cells, values, strict=True) if has_nan or value == maximum]
-    flat = np.array([np.ravel_multi_index(cell, shape) for cell in named], np.int64)
-    numbers = meaning.pooling.numbering.number(flat, shape)
-    return list({int(number): number for number in (meaning.pooled.Indices[at], *numbers)}.values())
+def _candidates(meaning: Oracle, at: tuple[int, ...]) -> dict[str, list[np.generic]]:
+    """The reference's value of each output first, then those that another interpretation may make of the window."""
+    pooled, pooling = meaning.pooled, meaning.pooling
+    cells = window_cells(at, pooling.geometry)
+    values = np.array([meaning.core[cell] for cell in cells], meaning.X.dtype)
+    has_nan = (values != values).any()
+    selected = has_nan | (values == pooled.maxima[at])
+    flat = np.array([np.ravel_multi_index(cell, meaning.core.shape) for cell in cells], np.int64)[selected]
+    values = np.append(values[selected], np.array([-np.inf], values.dtype)) if has_nan else values[selected]
+    if pooling.activation is not None:
+        values = pooling.activation.of(values)
+    candidates = {"Y": list({_bits(value): value for value in (pooled.Y[at], *values)}.values())}
+    if pooled.Indices is not None:
+        numbers = pooling.numbering.number(flat, meaning.core.shape)
+        candidates["Indices"] = list({int(number): number for number in (pooled.Indices[at], *numbers)}.values())
+    return candidates
 
 
 def _bits(value: np.generic) -> int:

@@ -1,24 +1,25 @@
 """Writes a reproduction: runs the script in a temporary folder and moves it into place if it shows the fault."""
 
-from __future__ import annotations
-
-import contextlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from onnx import numpy_helper
 
 from maxpool_check.corpus.writing import case_file
+from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.judging.oracle import Oracle
+from maxpool_check.reporting.markup import codes, escaped, fenced
 from maxpool_check.reproducing.accepted import expected
-from maxpool_check.reproducing.issue import issue
-from maxpool_check.reproducing.runtimes import ScriptRuntime, requires_python
+from maxpool_check.reproducing.runtimes import DEFAULT_PROVIDER, ScriptRuntime
 from maxpool_check.reproducing.script import MARK, Reproduced, script
+from maxpool_check.results.record import TargetDescription
+from maxpool_check.specifications.refused import Refused
 from maxpool_check.targets import environments, onnx_model
 from maxpool_check.targets.session import TargetSession
 
@@ -26,17 +27,17 @@ SECONDS = 300.0
 """How long a script may take, in seconds, besides the time limit of the target."""
 
 _FILES = {"repro.py", "model.onnx", "test_data_set_0", "case.yaml", "ISSUE.md", "__pycache__"}
+_ARCHITECTURES = {"x86_64": "X64", "AMD64": "X64", "aarch64": "ARM64", "arm64": "ARM64", "i686": "X86"}
 
 
 class NotReproduced(RuntimeError):
     """The script, in a clean environment, does not show the fault."""
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(NamedTuple):
     """The files, by their names in the folder, what the script printed, and the environment in which it ran."""
 
-    files: tuple[str, ...]
+    files: list[str]
     printed: str
     environment: str
 
@@ -59,10 +60,12 @@ def write(reproduced: Reproduced, session: TargetSession, runtime: ScriptRuntime
     """
     folder = Path(os.path.abspath(folder))  # noqa: PTH100 (a link is not followed)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as partial:
+    prefix = f".{folder.name}."
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=folder.parent, ignore_cleanup_errors=True) as partial:
         new, tried = Path(partial) / "new", Path(partial) / "tried"
         new.mkdir()
-        text = script(reproduced, runtime, requires_python(session.profile), session.target.seconds)
+        python = ".".join(session.profile.description.python.split(".")[:2])
+        text = script(reproduced, runtime, python, session.target.seconds)
         (new / "repro.py").write_text(text, encoding="utf-8")
         if runtime.kernel is not None:
             shutil.copyfile(runtime.kernel, new / runtime.kernel_name)
@@ -70,11 +73,11 @@ def write(reproduced: Reproduced, session: TargetSession, runtime: ScriptRuntime
         (new / "case.yaml").write_text(case_file(reproduced.case_run.case, about), encoding="utf-8")
         shutil.copytree(new, tried)
         printed, environment = _try(reproduced, session.target.seconds, runtime, tried)
-        issue_text = issue(reproduced, runtime, session.profile.description, text, printed)
+        issue_text = _issue(reproduced, runtime, session.profile.description, text, printed)
         (new / "ISSUE.md").write_text(issue_text, encoding="utf-8")
         _move(new, folder, Path(partial) / "old")
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    return Written(tuple(files), printed, environment)
+    return Written(files, printed, environment)
 
 
 def _test_data(reproduced: Reproduced, folder: Path) -> None:
@@ -105,15 +108,13 @@ def _try(reproduced: Reproduced, seconds_of_target: float, runtime: ScriptRuntim
         # Only the author of a kernel knows its requirements, so the script runs where the kernel ran.
         python, tried_with = sys.executable, "the environment of maxpool-check"
     seconds = SECONDS + (seconds_of_target if reproduced.dies else 0)
-    with contextlib.ExitStack() as stack:
-        stack.callback(shutil.rmtree, folder / "environment", ignore_errors=True)
-        try:
-            done = subprocess.run(
-                [python, "repro.py"], cwd=folder, env=environment, capture_output=True, text=True, errors="replace",
-                timeout=seconds, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired as error:
-            raise NotReproduced(f"the script did not end within {seconds:g} s in {tried_with}") from error
+    try:
+        done = subprocess.run(
+            [python, "repro.py"], cwd=folder, env=environment, capture_output=True, text=True, errors="replace",
+            timeout=seconds, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise NotReproduced(f"the script did not end within {seconds:g} s in {tried_with}") from error
     if done.returncode != 1 or not done.stdout.strip():
         printed = (done.stdout.strip() or done.stderr.strip())[-1000:]
         raise NotReproduced(f"the script exited with {done.returncode} in {tried_with}, not with 1: {printed}")
@@ -130,3 +131,41 @@ def _move(new: Path, folder: Path, old: Path) -> None:
         if old.exists():
             old.rename(folder)
         raise
+
+
+def _issue(reproduced: Reproduced, runtime: ScriptRuntime, target: TargetDescription, script: str, printed: str) -> str:
+    """The text of an issue in Markdown, in the order of ONNX Runtime's form; ``printed`` is the output of the script."""
+    case, oracle, title = reproduced.case_run.case, reproduced.case_run.oracle, escaped(runtime.title)
+    clauses = {DESCRIPTIONS[kind].clause for kind in reproduced.kinds}
+    if isinstance(oracle, Refused):
+        clauses = {f"{oracle.message} ({oracle.clause})"}
+    outputs = " and ".join(reproduced.request.outputs)
+    attributes = codes(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
+    sections = {
+        "Describe the issue": (
+            f"MaxPool with {attributes}, X {case.X.dtype.name}{list(case.X.shape)}, {outputs} requested, "
+            f"judged by {case.specification.title}:\n\n"
+            + "".join(f"- `{kind.value}`: {DESCRIPTIONS[kind].sentence}\n" for kind in reproduced.kinds)
+            + "".join(f"\nOracle: {escaped(clause)}." for clause in sorted(clauses))
+            + f"\n\n{fenced([printed.strip()], '')}"
+        ),
+        "To reproduce": (
+            "`uv run repro.py`, or with these requirements installed, `python repro.py`. Exit status, as for "
+            "`git bisect run`: 1 reproduced, 0 fixed, 125 inconclusive.\n\n"
+            f"{fenced([script.rstrip()], 'python')}\n\n"
+            "`model.onnx` and `test_data_set_0/` are the same as a test for ONNX's backend test runner."
+        ),
+        "Urgency": "None stated.",
+        "Platform": "Mac" if platform.system() == "Darwin" else platform.system(),
+        "OS Version": platform.platform(),
+        f"{title} Installation": "Released Package" if runtime.kernel is None else "Own kernel",
+        f"{title} Version or Commit ID": escaped(target.version) if runtime.kernel is None else "not stated",
+        f"{title} API": f"Python {escaped(target.python)}",
+        "Architecture": _ARCHITECTURES.get(platform.machine(), platform.machine()),
+        "Execution Provider": "Default CPU"
+        if target.provider in (DEFAULT_PROVIDER, "CPU")
+        else escaped(target.provider),
+        "Execution Provider Library Version": escaped(", ".join(runtime.requirements)),
+    }
+    heading = f"# MaxPool: {', '.join(kind.value for kind in reproduced.kinds)} ({escaped(runtime.named)})"
+    return "\n\n".join([heading, *(f"### {name}\n\n{text}" for name, text in sections.items())]) + "\n"

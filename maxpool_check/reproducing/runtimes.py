@@ -1,18 +1,13 @@
 """What the script of a reproduction needs for each runtime: its imports, and how it runs a model."""
 
-from __future__ import annotations
-
 import json
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
-from maxpool_check.targets.description import TargetProfile
-from maxpool_check.targets.name import TargetName
-from maxpool_check.targets.runtimes import RUNTIMES
+from maxpool_check.targets.name import RUNTIMES, TargetName
+from maxpool_check.targets.target import TargetProfile
 
 _PARSER = "from onnx.parser import parse_model"
 DEFAULT_PROVIDER = "CPUExecutionProvider"
@@ -26,24 +21,19 @@ class CannotWrite(ValueError):
 class ScriptRuntime:
     """How a script runs a model on one runtime.
 
-    ``title`` and ``version`` name it for people; a Python function has no version. ``requirements`` are exact,
+    ``title`` names it for people, and ``named`` with its version, if it has one. ``requirements`` are exact,
     ``imports`` are lines; ``call`` holds the lines of a function that returns the outputs for X, in order. Its ``model``
     is the text of an ONNX model, for a Python function the attributes. ``kernel`` is the file of a Python function, to
     be copied beside the script as ``kernel_name``.
     """
 
     title: str
-    version: str
+    named: str
     requirements: tuple[str, ...]
     imports: tuple[str, ...]
     call: tuple[str, ...]
     kernel: Path | None = None
     kernel_name: str = ""
-
-    @property
-    def named(self) -> str:
-        """Its name and version."""
-        return f"{self.title} {self.version}".rstrip()
 
 
 def check_writable(target: TargetName) -> None:
@@ -58,12 +48,13 @@ def check_writable(target: TargetName) -> None:
 def runtime(profile: TargetProfile) -> ScriptRuntime:
     """How a script runs a model on the runtime of a target."""
     if profile.name.function is not None:
-        return _function(profile.name.function)
+        return _function(profile.name.function, takes_spec=profile.takes_spec)
     target = profile.description
     requirement = f"{target.distribution}=={target.version}"
     if RUNTIMES[profile.name.runtime].adapter == "onnx_reference":
+        title = "onnx's ReferenceEvaluator"
         return ScriptRuntime(
-            "onnx's ReferenceEvaluator", target.version, (f"numpy=={target.numpy}", requirement),
+            title, f"{title} {target.version}", (f"numpy=={target.numpy}", requirement),
             (_PARSER, "from onnx.reference import ReferenceEvaluator"),
             ('return ReferenceEvaluator(parse_model(model)).run(None, {"X": X})',),
         )  # fmt: skip
@@ -93,17 +84,17 @@ def runtime(profile: TargetProfile) -> ScriptRuntime:
         'return session.run(None, {"X": X})',
     ]
     title = "ONNX Runtime" if target.distribution == "onnxruntime" else f"ONNX Runtime ({target.distribution})"
-    return ScriptRuntime(title, target.version, tuple(requirements), tuple(imports), tuple(call))
+    return ScriptRuntime(title, f"{title} {target.version}", tuple(requirements), tuple(imports), tuple(call))
 
 
-def _function(function: Sequence[str]) -> ScriptRuntime:
+def _function(function: Sequence[str], *, takes_spec: bool) -> ScriptRuntime:
     path, name = Path(function[0]).resolve(), function[1]
     beside = path.name if path.stem.isidentifier() and path.stem != "repro" else "kernel.py"
     return ScriptRuntime(
-        f"{path.name}:{name}", "", (f"numpy=={version('numpy')}",),
+        f"{path.name}:{name}", f"{path.name}:{name}", (f"numpy=={version('numpy')}",),
         (f"from {beside.removesuffix('.py')} import {name} as maxpool",),
         (
-            "outputs = maxpool(X.copy(), dict(model))",
+            f"outputs = maxpool(X.copy(), dict(model){', spec=SPEC' if takes_spec else ''})",
             "outputs = outputs if isinstance(outputs, tuple) else (outputs,)",
             "if len(outputs) not in (1, 2):",
             '    raise ValueError(f"{len(outputs)} values returned")',
@@ -111,10 +102,3 @@ def _function(function: Sequence[str]) -> ScriptRuntime:
         ),
         path, beside,
     )  # fmt: skip
-
-
-def requires_python(profile: TargetProfile) -> str:
-    """The oldest Python for the script: that of the target."""
-    text: Any = profile.description.python
-    major, minor, *_ = (text if text[:1].isdigit() else platform.python_version()).split(".")
-    return f">={major}.{minor}"

@@ -1,7 +1,5 @@
 """The text of ``repro.py``: a script that needs only its requirements, with the exit codes of ``git bisect run``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
+from maxpool_check import inert
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import bits, is_float
-from maxpool_check.reference.layout import Layout
-from maxpool_check.reproducing.accepted import Accepted, accepted, windows
+from maxpool_check.reference.numbering import Layout
+from maxpool_check.reproducing.accepted import accepted, windows
 from maxpool_check.reproducing.runtimes import CannotWrite, ScriptRuntime
 from maxpool_check.results.variants import PAIRS, Variant
 from maxpool_check.running.case_run import CaseRun
@@ -68,7 +67,7 @@ class Reproduced:
 
 
 def script(reproduced: Reproduced, runtime: ScriptRuntime, python: str, seconds: float) -> str:
-    """The text of the script; ``python`` is the specifier of its Python, ``seconds`` the time limit if the target dies.
+    """The text of the script; ``python`` is its oldest Python, ``seconds`` the time limit if the target dies.
 
     Raises :class:`CannotWrite`.
     """
@@ -77,40 +76,61 @@ def script(reproduced: Reproduced, runtime: ScriptRuntime, python: str, seconds:
     if cells > MOST_CELLS:
         raise CannotWrite(f"a script would have to list {cells} cells; the most is {MOST_CELLS}")
     kinds = ", ".join(kind.value for kind in reproduced.kinds)
-    dies = reproduced.dies
+    # The name of a kernel's file may hold what ends a docstring.
+    named = inert.line(runtime.named).replace("\\", "/").replace('"', "'")
     head = [
         "# /// script",
-        f'# requires-python = "{python}"',
+        f"# requires-python = {json.dumps(f'>={python}')}",
         f"# dependencies = {json.dumps(runtime.requirements)}",
         "# ///",
-        f'"""MaxPool of {runtime.named}: {kinds}. {MARK}',
+        f'"""MaxPool of {named}: {kinds}. {MARK}',
         'Exit codes: 1 if it occurs, 0 if it is fixed, 125 if the script cannot tell."""',
-        "import signal, subprocess, sys" if dies else "import sys",
+        "import signal, subprocess, sys" if reproduced.dies else "import sys",
     ]
+    if runtime.kernel is not None:
+        told = [f"SPEC = {inert.line(repr(request.spec))}"] if any("SPEC" in line for line in runtime.call) else []
+        models = [f"MODEL = {inert.line(repr(dict(request.attributes)))}", *told, *(["OTHER = MODEL"] if other else [])]
+    else:
+        models = [f"MODEL = {_text(request.model)}", *([f"OTHER = {_text(other.model)}"] if other else [])]
     control = []
     if request.model and not reproduced.variant.in_domain:
         # Without it a refusal would be no evidence about this MaxPool.
         control = [f"    run({_smallest(request.model)}, np.zeros((1, 1, 1), 'float32'))"]
+    child = [
+        'if sys.argv[1:] != ["child"]:  # The runtime may crash: it runs in a child process.',
+        '    code = subprocess.run([sys.executable, __file__, "child"]).returncode',
+        '    sys.exit(code if code in (0, 1, 125) else print("expected outputs or a refusal, got", code) or 1)',
+        f"signal.alarm({int(seconds) + 1})  # -14 is a timeout",
+    ]
     running = [
         "def run(model, X):",
         *(f"    {line}" for line in runtime.call),
-        *_models(reproduced, runtime),
+        *models,
         "try:",
         f"    import numpy as np{', onnxruntime' if 'import onnxruntime' in runtime.imports else ''}",
         *(f"    {line}" for line in runtime.imports if line != "import onnxruntime"),
         *control,
         "except Exception as error:",
         '    sys.exit(print("cannot be run:", error) or 125)',
-        *(_child(seconds) if dies else []),
+        *(child if reproduced.dies else []),
     ]
-    data = _data(reproduced)
+    data = [f"X = {_array(request.X)}"]
+    if isinstance(oracle, Oracle):
+        data += _right(oracle, reproduced)
+        code = 1 if DivergenceKind.REFUSES_VALID in reproduced.kinds else 125
+        refused = f'print("expected outputs, got a refusal:", error) or {code}'
+        compared = _compared(reproduced)
+    else:
+        data.append(f"# It must be refused: {inert.line(' '.join(str(oracle).split()))}")
+        refused = 'print("refused, as it must be:", error) or 0'
+        compared = ['sys.exit(print("expected a refusal, got", got) or 1)']
     got = f"dict(zip({json.dumps(request.outputs)}, run(MODEL, X)))"
     judging = [
         "try:",
         f"    got, other = {got}, run(OTHER, X)[0]" if other else f"    got = {got}",
         "except Exception as error:",
-        *_refused(reproduced),
-        *_compared(reproduced),
+        f"    sys.exit({refused})",
+        *compared,
     ]
     if any(word in line for line in data for word in ("inf", "nan")):
         data.insert(0, "inf, nan = np.inf, np.nan")
@@ -118,13 +138,6 @@ def script(reproduced: Reproduced, runtime: ScriptRuntime, python: str, seconds:
     # Empty lines between them if there is room.
     text = "\n\n".join(parts) + "\n"
     return text if text.count("\n") <= MOST_LINES else "\n".join(parts) + "\n"
-
-
-def _models(reproduced: Reproduced, runtime: ScriptRuntime) -> list[str]:
-    request, other = reproduced.request, reproduced.other
-    if runtime.kernel is not None:
-        return [f"MODEL = {dict(request.attributes)!r}", *(["OTHER = MODEL"] if other else [])]
-    return [f"MODEL = {_text(request.model)}", *([f"OTHER = {_text(other.model)}"] if other else [])]
 
 
 def _smallest(model: bytes) -> str:
@@ -144,7 +157,7 @@ def _text(model: bytes) -> str:
         again = onnx.printer.to_text(onnx.parser.parse_model(text))
     except onnx.parser.ParseError as error:
         raise CannotWrite(f"the model cannot be written as text: {error}") from error
-    if again != text or "'''" in text:
+    if again != text or "'''" in text or inert.block(text) != text:
         raise CannotWrite("the model cannot be written as text")
     head, _, graph = text.partition("\n>\n")
     signature, _, nodes = graph.partition("{\n")
@@ -152,49 +165,23 @@ def _text(model: bytes) -> str:
     return f"{'r' if chr(92) in text else ''}'''{first}\n    {second}'''"
 
 
-def _child(seconds: float) -> list[str]:
-    return [
-        'if sys.argv[1:] != ["child"]:  # The runtime may crash: it runs in a child process.',
-        '    code = subprocess.run([sys.executable, __file__, "child"]).returncode',
-        '    sys.exit(code if code in (0, 1, 125) else print("expected outputs or a refusal, got", code) or 1)',
-        f"signal.alarm({int(seconds) + 1})  # -14 is a timeout",
-    ]
-
-
-def _data(reproduced: Reproduced) -> list[str]:
-    X, oracle = reproduced.request.X, reproduced.case_run.oracle
-    lines = [f"X = {_array(X)}"]
-    if not isinstance(oracle, Oracle):
-        return [*lines, f"# It must be refused: {' '.join(str(oracle).split())}"]
+def _right(oracle: Oracle, reproduced: Reproduced) -> list[str]:
     # The first outputs of each shape: outputs of the same shape have the same accepted cells.
     results = accepted(oracle, reproduced.variant, reproduced.layout)
     right = list({outputs["Y"].shape: outputs for outputs in reversed(results)}.values())
     forms = [{name: (output.dtype, output.shape) for name, output in outputs.items()} for outputs in right]
-    cells = [
-        ", ".join(f"{json.dumps(name)}: {_cells(output)}" for name, output in outputs.items()) for outputs in right
-    ]
+    texts = []
+    for outputs in right:
+        cells = {name: ", ".join(f"[{_numbers(values)}]" for values in each.cells) for name, each in outputs.items()}
+        texts.append(", ".join(f"{json.dumps(name)}: [{text}]" for name, text in cells.items()))
     return [
-        *lines,
         f"FORMS = {forms}",
-        f"RIGHT = [{', '.join(f'{{{text}}}' for text in cells)}]  # the values that are right in each cell",
+        f"RIGHT = [{', '.join(f'{{{text}}}' for text in texts)}]  # the values that are right in each cell",
         f"WINDOWS = {json.dumps(windows(oracle, reproduced.layout))}  # of the cells, on X without its padding",
     ]
 
 
-def _cells(output: Accepted) -> str:
-    return f"[{', '.join(f'[{_numbers(values)}]' for values in output.cells)}]"
-
-
-def _refused(reproduced: Reproduced) -> list[str]:
-    if not isinstance(reproduced.case_run.oracle, Oracle):
-        return ['    sys.exit(print("refused, as it must be:", error) or 0)']
-    code = 1 if DivergenceKind.REFUSES_VALID in reproduced.kinds else 125
-    return [f'    sys.exit(print("expected outputs, got a refusal:", error) or {code})']
-
-
 def _compared(reproduced: Reproduced) -> list[str]:
-    if not isinstance(reproduced.case_run.oracle, Oracle):
-        return ['sys.exit(print("expected a refusal, got", got) or 1)']
     lines = [
         "form = {name: (value.dtype.name, value.shape) for name, value in got.items()}",
         "if form not in FORMS:",
@@ -215,23 +202,20 @@ def _compared(reproduced: Reproduced) -> list[str]:
 
 
 def _array(X: np.ndarray) -> str:
-    shape = ", ".join(map(str, X.shape))
     flat, name = X.reshape(-1), X.dtype.name
-    if not is_float(X.dtype):
-        return f'np.array([{_numbers(flat)}], "{name}").reshape({shape})'
-    parsed = np.array([float(value) for value in flat], np.float64).astype(X.dtype)
-    if (bits(parsed) == bits(flat)).all():
-        return f'np.array([{_numbers(flat)}], "{name}").reshape({shape})'
-    # A NaN with a payload.
-    return f'np.array({bits(flat).tolist()}, "{bits(flat).dtype.name}").view("{name}").reshape({shape})'
+    text = f'np.array([{_numbers(flat)}], "{name}")'
+    if is_float(X.dtype):
+        parsed = np.array([float(value) for value in flat], np.float64).astype(X.dtype)
+        if (bits(parsed) != bits(flat)).any():
+            # A NaN with a payload.
+            text = f'np.array({bits(flat).tolist()}, "{bits(flat).dtype.name}").view("{name}")'
+    return f"{text}.reshape({', '.join(map(str, X.shape))})"
 
 
 def _numbers(values: Sequence[np.generic] | np.ndarray) -> str:
-    return ", ".join(_number(value) for value in values)
-
-
-def _number(value: np.generic) -> str:
-    if not is_float(value.dtype):
-        return str(int(value))
-    exact = float(value)
-    return str(int(exact)) if exact.is_integer() and abs(exact) < 2**24 and exact != 0 else repr(exact)
+    texts = []
+    for value in values:
+        exact = float(value) if is_float(value.dtype) else int(value)
+        is_short = exact != 0 and abs(exact) < 2**24 and float(exact).is_integer()
+        texts.append(repr(int(exact) if is_short else exact))
+    return ", ".join(texts)

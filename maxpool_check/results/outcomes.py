@@ -1,7 +1,6 @@
 """The outcomes of a request to a target."""
 
-from __future__ import annotations
-
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -47,11 +46,28 @@ class NotExecuted:
 
 
 @dataclass(frozen=True)
+class NotClaimed:
+    """The target does not claim the document of the case, nor one that means the same here."""
+
+    why: str
+
+
+@dataclass(frozen=True)
 class Failed:
-    """The execution failed for a reason other than the target's MaxPool; ``final``: the target cannot go on."""
+    """The execution failed for a reason other than the target's MaxPool; ``final``: the target cannot go on.
+
+    ``traceback`` is that of an exception in the tool itself.
+    """
 
     why: str
     final: bool = False
+    traceback: str = ""
+
+    @classmethod
+    def internal(cls, error: Exception) -> "Failed":
+        """An exception while an outcome was converted or judged."""
+        why = f"internal error: {type(error).__name__}: {error}; a defect of maxpool-check, -vv records the traceback"
+        return cls(why, traceback="".join(traceback.format_exception(error)))
 
 
-Outcome = Returned | RefusedByTarget | Crashed | TimedOut | NotExecuted | Failed
+Outcome = Returned | RefusedByTarget | Crashed | TimedOut | NotExecuted | NotClaimed | Failed

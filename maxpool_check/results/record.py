@@ -1,15 +1,14 @@
 """The types of a record: JSON lines of a header, the executions of a run, and a footer."""
 
-from __future__ import annotations
-
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import Any
 
 import msgspec
 
-from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.numbering import Layout
 
 SCHEMA = "maxpool-check/record/1"
 
@@ -29,10 +28,14 @@ class Verdict(str, Enum):
     """The target returned nothing in time."""
     UNSTABLE = "unstable"
     """The same request, executed twice, returned different outputs."""
+    INCONSISTENT = "inconsistent"
+    """Two variants returned different outputs, and the document allows both: no clause is broken."""
     UNDEFINED = "undefined"
     """The document defines no result for some windows, and the others are right: recorded, not judged."""
     NOT_EXPRESSIBLE = "not-expressible"
     """The target accepts nothing that means the same as the case: not executed."""
+    NOT_CLAIMED = "not-claimed"
+    """The target does not claim the document of the case, nor one that means the same here: not executed."""
     ERROR = "error"
     """The execution failed in a way that says nothing about the target."""
 
@@ -40,13 +43,19 @@ class Verdict(str, Enum):
         return self.value
 
 
-COMPARED = frozenset(
-    {Verdict.CONFORMS, Verdict.DIVERGES, Verdict.REFUSES, Verdict.CRASHES, Verdict.TIMES_OUT, Verdict.UNSTABLE}
+REPORTED = frozenset(
+    {Verdict.DIVERGES, Verdict.REFUSES, Verdict.CRASHES, Verdict.TIMES_OUT, Verdict.UNSTABLE, Verdict.INCONSISTENT}
 )
+"""The verdicts that have kinds: reports explain them, and known divergences can expect them."""
+
+COMPARED = REPORTED | {Verdict.CONFORMS}
 """The verdicts that compare a target with a document. A run without any of them proves nothing."""
 
-FAULTS = COMPARED - {Verdict.CONFORMS}
+FAULTS = REPORTED - {Verdict.INCONSISTENT}
 """The verdicts that fail a run unless a known divergence expects them."""
+
+NOT_EXECUTED = frozenset({Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED})
+"""The verdicts on what no target was given."""
 
 DEATHS = frozenset({Verdict.CRASHES, Verdict.TIMES_OUT, Verdict.ERROR})
 """The verdicts that count towards giving a target up."""
@@ -84,7 +93,7 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
 
     ``newest_opset`` is the newest operator set that it loads, None if it gets no ONNX models. ``speaks`` is the language
     of its requests. ``indices``: whether it numbers the cells of the ``whole`` tensor or of each ``plane``; None if it
-    returns no Indices.
+    returns no Indices. ``specs`` are the documents that a kernel claims; None: all.
     """
 
     name: str
@@ -98,6 +107,7 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
     newest_opset: int | None
     speaks: str = "onnx"
     indices: str | None = "whole"
+    specs: tuple[str, ...] | None = None
 
 
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
@@ -151,7 +161,7 @@ class AllowedDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
-    """A mistake that reproduces all outputs, or ``output`` of ``cells`` cells."""
+    """A mistake that would give exactly all outputs, or ``output`` of ``cells`` cells: a candidate for the cause."""
 
     kind: str
     output: str | None
@@ -174,12 +184,13 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
 class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit_defaults=True):
     """A case in one variant on one target.
 
-    ``known`` is the entry that expects its kinds; ``status`` is ``expected``, ``new`` or ``changed`` for a fault, otherwise
-    empty. ``opset`` is the operator set of the model; ``translation`` lists how a case of another document became one.
+    ``known`` is the entry that expects its kinds; ``status`` is ``expected``, ``new`` or ``changed`` for a fault,
+    ``expected`` or ``inconsistent`` for an inconsistency, otherwise empty. ``opset`` is the operator set of the model; ``translation`` lists how a case of another document became one.
     ``layout`` is that of X and of all coordinates. ``interpretations`` gives, for each open point of the document, the
-    interpretations that the outputs agree with, or ``mixed``. ``causes`` are mistakes that explain the outputs. ``digests``
+    interpretations that the outputs agree with, or ``mixed``. ``causes`` are all mistakes that explain the outputs. ``digests``
     holds the SHA-256 of each output, ``counts`` the number of wrong cells of each kind. ``differences`` are the first cells
-    in which conforming outputs differ from the reference. ``size`` is the number of cells of X.
+    in which conforming outputs differ from the reference. ``size`` is the number of cells of X. ``traceback`` is that of an
+    exception in the tool itself, if the run records tracebacks.
     """
 
     target: str
@@ -209,6 +220,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     input: Input | None = None
     clauses: tuple[str, ...] = ()
     erratum: str | None = None
+    traceback: str = ""
 
     @property
     def unexpected(self) -> bool:
@@ -229,7 +241,10 @@ class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunFooter(msgspec.Struct, frozen=True, kw_only=True, tag="footer"):
-    """The last line of a complete run; ``summary`` counts executions by target and verdict."""
+    """The last line of a complete run; ``summary`` counts executions by target and verdict.
+
+    ``contradicted`` names, by target, kind of cause and dtype, a case whose outputs are not those of the mistake.
+    """
 
     finished: str
     executions: int
@@ -237,6 +252,7 @@ class RunFooter(msgspec.Struct, frozen=True, kw_only=True, tag="footer"):
     known: tuple[KnownEntry, ...]
     errors: tuple[str, ...]
     exit_code: int
+    contradicted: dict[str, dict[str, dict[str, str]]] = {}
 
 
 Line = RunHeader | Execution | RunFooter
@@ -249,3 +265,34 @@ class Record:
     header: RunHeader
     executions: Collection[Execution]
     footer: RunFooter | None
+
+
+@dataclass
+class RunSummary:
+    """Counts of the executions of a run; ``verdicts`` by target and verdict."""
+
+    executions: int = 0
+    verdicts: dict[str, Counter[str]] = field(default_factory=dict)
+    unexpected: bool = False
+    informative: bool = False
+
+    def add(self, execution: Execution) -> None:
+        """Count one execution."""
+        self.executions += 1
+        self.verdicts.setdefault(execution.target, Counter())[execution.verdict.value] += 1
+        self.unexpected |= execution.unexpected
+        self.informative |= bool(execution.information) or execution.status == "inconsistent"
+
+    def exit_code(self, known: Sequence[KnownEntry], errors: Sequence[str], *, strict: bool) -> ExitCode:
+        """The exit code of the run. ``strict``: differences that a document allows and inconsistencies are unexpected, too."""
+        verdicts = self.verdicts.values()
+        if errors or any(Verdict.ERROR.value in counts for counts in verdicts):
+            return ExitCode.INCOMPLETE
+        compared = {verdict.value for verdict in COMPARED}
+        if not verdicts or any(not counts.keys() & compared for counts in verdicts):
+            # Another target does not make up for a target without any comparison.
+            return ExitCode.NOTHING_COMPARED
+        is_stale = any(entry.status in (KnownStatus.STALE, KnownStatus.EXPIRED) for entry in known)
+        if is_stale or (strict and self.informative) or self.unexpected:
+            return ExitCode.UNEXPECTED
+        return ExitCode.AS_EXPECTED

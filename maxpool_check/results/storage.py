@@ -1,10 +1,11 @@
 """Reading and writing records: JSON lines, in a file that may be compressed by gzip."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import itertools
+import math
+import re
+import sys
 import tempfile
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -13,9 +14,16 @@ from typing import IO, Any, cast
 
 import msgspec
 
-from maxpool_check.results.record import SCHEMA, Execution, Line, Record, RunFooter, RunHeader
+from maxpool_check import inert
+from maxpool_check.files import STDOUT, named, open_regular
+from maxpool_check.reference.numbering import Layout
+from maxpool_check.results.record import SCHEMA, Cell, Execution, Input, Line, Record, RunFooter, RunHeader
 
 _ENCODER = msgspec.json.Encoder()
+MAX_LINE = 256 * 2**20
+"""The longest line of a record that is read, in bytes."""
+_MOST_DEPTH = 64
+_ORIGIN = re.compile(r".*:[0-9]{1,9}", re.DOTALL)
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
 
@@ -76,7 +84,7 @@ class Recorder(contextlib.ExitStack):
     def __init__(self, path: Path | None) -> None:
         super().__init__()
         self._path = path
-        self._streams: list[IO[bytes]] = []
+        self._streams: list[tuple[Path, IO[bytes]]] = []
         self._stored: Path | None = None
         self._header: RunHeader | None = None
         self._footer: RunFooter | None = None
@@ -86,10 +94,11 @@ class Recorder(contextlib.ExitStack):
         """Add one line, complete or not at all. Raises ``OSError``."""
         if not self._streams:
             self._open()
-        encoded = _ENCODER.encode(line) + b"\n"
-        for stream in self._streams:
-            stream.write(encoded)
-            stream.flush()
+        encoded = inert.ascii_json(_ENCODER.encode(line)) + b"\n"
+        for path, stream in self._streams:
+            with named(path):
+                stream.write(encoded)
+                stream.flush()
         if isinstance(line, Execution):
             self._count += 1
         elif isinstance(line, RunFooter):
@@ -105,24 +114,43 @@ class Recorder(contextlib.ExitStack):
         return Record(self._header, StoredExecutions(self._stored, self._count), self._footer)
 
     def _open(self) -> None:
-        if self._path is not None:
-            stream: IO[bytes] = self.enter_context(self._path.open("wb"))
+        if self._path == STDOUT:
+            self._streams.append((STDOUT, sys.stdout.buffer))
+        elif self._path is not None:
+            stream: IO[bytes] = self._closed_at_exit(self._path, self._path.open("wb"))
             if self._path.suffix == ".gz":
                 # Without a name and a time, the same lines make the same file.
-                stream = cast("IO[bytes]", self.enter_context(gzip.GzipFile("", "wb", 9, stream, 0)))
-            self._streams.append(stream)
+                compressing = cast("IO[bytes]", gzip.GzipFile("", "wb", 9, stream, 0))
+                stream = self._closed_at_exit(self._path, compressing)
+            self._streams.append((self._path, stream))
             self._stored = self._path
         if self._path is None or not self._path.is_file():
             # A pipe or a device cannot be read again.
             folder = self.enter_context(tempfile.TemporaryDirectory())
             self._stored = Path(folder) / "record.jsonl"
-            self._streams.append(self.enter_context(self._stored.open("wb")))
+            self._streams.append((self._stored, self._closed_at_exit(self._stored, self._stored.open("wb"))))
+
+    def _closed_at_exit(self, path: Path, stream: IO[bytes]) -> IO[bytes]:
+        def close() -> None:
+            with named(path):
+                stream.close()
+
+        self.callback(close)
+        return stream
 
 
 def _lines(path: Path) -> Iterator[Line]:
     """The decoded lines of a record file, the header first. Raises :class:`BadRecord` or ``OSError``."""
     lines = _stored_lines(path)
-    yield _header(path, lines)
+    first = next(lines, b"")
+    if not first.endswith(b"\n") and first[:1] in (b"", b"{"):
+        raise CutOff(f"{path}:1: the record is cut off before the end of its first line")
+    header = _decoded(path, 1, first)
+    if not isinstance(header, RunHeader):
+        raise BadRecord(f"{path}:1: not a record: the first line is not a header")
+    if header.schema != SCHEMA:
+        raise BadRecord(f"{path}:1: a record of the schema {header.schema}; this version reads {SCHEMA}")
+    yield header
     complete = itertools.takewhile(lambda line: line.endswith(b"\n"), lines)
     for number, line in enumerate(complete, 2):
         yield _decoded(path, number, line)
@@ -130,10 +158,14 @@ def _lines(path: Path) -> Iterator[Line]:
 
 def _stored_lines(path: Path) -> Iterator[bytes]:
     """The lines of a file that may be compressed, each with its end; the last may have none."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         compressed = file.peek(2).startswith(b"\x1f\x8b")
+        stream = gzip.GzipFile(fileobj=file) if compressed else file
         try:
-            yield from gzip.GzipFile(fileobj=file) if compressed else file
+            for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE + 1), b""), 1):
+                if len(line) > MAX_LINE:
+                    raise BadRecord(f"{path}:{number}: the line is longer than {MAX_LINE} bytes; is this a record?")
+                yield line
         except EOFError:
             # The compressed stream of an interrupted run has no end, but its lines can be read.
             return
@@ -141,23 +173,59 @@ def _stored_lines(path: Path) -> Iterator[bytes]:
             raise BadRecord(f"{path}: not a record: {error}") from error
 
 
-def _header(path: Path, lines: Iterator[bytes]) -> RunHeader:
-    line = next(lines, b"")
-    if not line.endswith(b"\n") and line[:1] in (b"", b"{"):
-        raise CutOff(f"{path}:1: the record is cut off before the end of its first line")
-    header = _decoded(path, 1, line)
-    if not isinstance(header, RunHeader):
-        raise BadRecord(f"{path}:1: not a record: the first line is not a header")
-    if header.schema != SCHEMA:
-        raise BadRecord(f"{path}:1: a record of the schema {header.schema}; this version reads {SCHEMA}")
-    return header
-
-
 def _decoded(path: Path, number: int, line: bytes) -> Line:
     try:
-        return _DECODER.decode(line)
-    except msgspec.MsgspecError as error:
-        raise BadRecord(f"{path}:{number}: not a line of a record ({error})") from error
+        decoded = _DECODER.decode(line)
+        _check(decoded)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise BadRecord(f"{path}:{number}: not a line of a record ({reason})") from error
+    return decoded
+
+
+def _check(line: Line) -> None:
+    """Raise ``ValueError`` for what the types allow and no run writes: reports rely on it."""
+    if isinstance(line, RunHeader):
+        for target in line.targets:
+            _check_depth(target.session_options)
+    elif isinstance(line, Execution):
+        if not _ORIGIN.fullmatch(line.origin):
+            raise ValueError("the origin is not FILE:LINE")
+        if line.input is not None:
+            _check_depth(line.input.attributes)
+            _check_values(line.input)
+        if not all(_fits(cell, line) for cell in line.cells):
+            raise ValueError("one of the cells is not a cell of an output")
+
+
+def _check_values(given: Input) -> None:
+    if any(not 0 <= size < 2**63 for size in given.shape):
+        raise ValueError("the shape of the input is not one of a tensor")
+    if given.values is not None and len(given.values) != math.prod(given.shape):
+        raise ValueError("the values of the input are not those of its shape")
+
+
+def _fits(cell: Cell, execution: Execution) -> bool:
+    """Whether a wrong cell and its window can be those of the input."""
+    layout, given = execution.layout, execution.input
+    if not cell.at or not cell.window or min(cell.at) < 0:
+        return False
+    if given is None:
+        return True
+    at, shape = layout.sizes(cell.at), layout.sizes(given.shape)
+    if not len(at) == len(shape) == len(cell.window) + 2:
+        return False
+    sizes = zip(cell.window, shape[2:], strict=True)
+    inside = all(0 <= tap < size and len(taps) <= size for taps, size in sizes for tap in taps)
+    return inside and at[1] < shape[1] and (layout is Layout.IMAGE or at[0] < shape[0])
+
+
+def _check_depth(value: Any, depth: int = _MOST_DEPTH) -> None:
+    if depth == 0:
+        raise ValueError("nested too deeply")
+    if isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            _check_depth(inner, depth - 1)
 
 
 def schema() -> Mapping[str, Any]:

@@ -1,7 +1,5 @@
 """The variants in which a case is executed: which outputs are requested, and what is varied."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -64,14 +62,14 @@ class Variant:
         return "Indices" in self.outputs
 
     @property
-    def base(self) -> Variant:
+    def base(self) -> "Variant":
         """The variant whose outputs it must reproduce; itself without a variation."""
         return Variant(self.outputs) if self.variation else self
 
     def __str__(self) -> str:
         return self.name
 
-    def __lt__(self, other: Variant) -> bool:
+    def __lt__(self, other: "Variant") -> bool:
         return _ORDER[self] < _ORDER[other]
 
 

@@ -1,21 +1,22 @@
 """One case on one target: executes its requests, judges their outcomes, and makes the lines of the record."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import Judgement, judge
 from maxpool_check.reference.dtypes import name_of
+from maxpool_check.reference.geometry import Placement
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.results.outcomes import Crashed, Failed, Outcome, RefusedByTarget, Returned
-from maxpool_check.results.record import FAULTS, Execution, Input, Verdict
+from maxpool_check.results.outcomes import Crashed, Failed, RefusedByTarget, Returned
+from maxpool_check.results.record import REPORTED, Execution, Input, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.specifications.refused import Refused
-from maxpool_check.targets.requests import VariantPlan, VariantResult, plan, result, second_looks
+from maxpool_check.targets.requests import VariantPlan, VariantResult, plan, result, second_look
 from maxpool_check.targets.session import TargetSession
 
 MOST_VALUES = 100
@@ -44,9 +45,9 @@ class CaseRun:
         outcome = self.results[variant].outcome if variant in self.results else None
         oracle = self.oracle
         return (
-            judgement.verdict if judgement else None,
-            judgement.kinds if judgement else (),
-            (oracle.reason, oracle.attribute) if isinstance(oracle, Refused) else bool(oracle.pooled.empty.any()),
+            judgement.verdict if judgement is not None else None,
+            judgement.kinds if judgement is not None else (),
+            (oracle.reason, oracle.attribute) if isinstance(oracle, Refused) else oracle.has_undefined,
             outcome.status if isinstance(outcome, RefusedByTarget) else None,
             outcome.how if isinstance(outcome, Crashed) else None,
         )
@@ -79,15 +80,16 @@ def start_case(session: TargetSession, case: Case, variants: Collection[Variant]
 
 def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle: Oracle | Refused) -> CaseRun:
     """Wait for the outcomes of a case, execute the second looks that they require, and judge it."""
-    plans = [each for each, _ in started]
-    outcomes = [[session.outcome(number) for number in numbers] for _, numbers in started]
-    looks = second_looks(plans, outcomes)
+    executed = [(each, [session.outcome(number) for number in numbers]) for each, numbers in started]
+    looks = [second_look(each, outcomes) for each, outcomes in executed]
     numbers = iter(session.submit(look.request for look in looks if look is not None))
     seconds = [None if look is None else session.outcome(next(numbers)) for look in looks]
-    results = {
-        each.variant: result(each, of_plan, session.profile, second)
-        for each, of_plan, second in zip(plans, outcomes, seconds, strict=True)
-    }
+    results = {}
+    for (each, outcomes), second in zip(executed, seconds, strict=True):
+        try:
+            results[each.variant] = result(each, outcomes, session.profile, second)
+        except Exception as error:
+            results[each.variant] = VariantResult(Failed.internal(error))
     return _judged(case, session.profile.description.name, oracle, results)
 
 
@@ -99,8 +101,22 @@ def not_run(case: Case, target: str, variants: Collection[Variant], why: str) ->
 
 def _judged(case: Case, target: str, oracle: Oracle | Refused, results: dict[Variant, VariantResult]) -> CaseRun:
     outcomes = {variant: each.outcome for variant, each in results.items()}
+    oracle = _with_the_pads_given(oracle, results)
     lost = [outcome.why for outcome in outcomes.values() if isinstance(outcome, Failed) and outcome.final]
     return CaseRun(case, target, oracle, results, judge(oracle, outcomes), lost[0] if lost else None)
+
+
+def _with_the_pads_given(oracle: Oracle | Refused, results: Mapping[Variant, VariantResult]) -> Oracle | Refused:
+    """The oracle, which has explicit pads if that is what a target was given for ``SAME_*``: it made no mistake in that."""
+    requests = [each.request for each in results.values() if each.request is not None]
+    if (
+        not isinstance(oracle, Oracle)
+        or oracle.pooling.placement is None
+        or not oracle.pooling.placement.is_same
+        or any(str(request.attributes.get("auto_pad", "")).upper().startswith("SAME") for request in requests)
+    ):
+        return oracle
+    return Oracle(oracle.X, replace(oracle.pooling, placement=Placement()))
 
 
 def executions(run: CaseRun) -> list[Execution]:
@@ -110,7 +126,8 @@ def executions(run: CaseRun) -> list[Execution]:
 
 def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Execution:
     case, variant_result = run.case, run.results[variant]
-    is_explained = judgement.verdict in FAULTS or judgement.verdict in (Verdict.UNDEFINED, Verdict.ERROR)
+    outcome = variant_result.outcome
+    is_explained = judgement.verdict in REPORTED or judgement.verdict in (Verdict.UNDEFINED, Verdict.ERROR)
     return Execution(
         target=run.target,
         case=case.id,
@@ -129,7 +146,9 @@ def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Executio
         layout=case.specification.layout,
         interpretations=dict(judgement.interpretations),
         causes=judgement.causes,
-        digests=_digests(variant_result.outcome),
+        digests={name: _digest(value) for name, value in outcome.outputs.items()}
+        if isinstance(outcome, Returned)
+        else {},
         counts={kind.value: count for kind, count in (judgement.counts or {}).items()},
         cells=judgement.cells,
         differences=judgement.differences,
@@ -137,6 +156,7 @@ def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Executio
         input=_input(case) if is_explained else None,
         clauses=case.covers,
         erratum=case.erratum if is_explained else None,
+        traceback=judgement.traceback,
     )
 
 
@@ -152,11 +172,6 @@ def _input(case: Case) -> Input:
     )
 
 
-def _digests(outcome: Outcome) -> dict[str, str]:
-    outputs = outcome.outputs if isinstance(outcome, Returned) else {}
-    return {
-        name: hashlib.sha256(
-            f"{name_of(value.dtype)}{value.shape}".encode() + (b"" if value.dtype.hasobject else value.tobytes())
-        ).hexdigest()
-        for name, value in outputs.items()
-    }
+def _digest(tensor: np.ndarray) -> str:
+    data = b"" if tensor.dtype.hasobject else tensor.tobytes()
+    return hashlib.sha256(f"{name_of(tensor.dtype)}{tensor.shape}".encode() + data).hexdigest()

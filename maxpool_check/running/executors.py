@@ -1,18 +1,20 @@
-"""The executor that runs cases on targets in this process, in order."""
+"""The executors that run cases on targets, in order: in this process, or in the processes of a pool."""
 
-from __future__ import annotations
-
+import contextlib
+import platform
 import threading
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import islice
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.results.record import DEATHS, Execution, TargetDescription, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.case_run import StartedCase, executions, finish_case, oracle_of, start_case
+from maxpool_check.running.pool import Pool, PoolLost, resource
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.session import TargetSession
@@ -23,6 +25,10 @@ DEATHS_IN_A_ROW = 20
 
 CASES_AHEAD = 3
 """The number of cases that are submitted ahead of the one being judged, so that no worker is idle."""
+
+
+CHUNK = 25
+"""The number of cases that are sent to another process together."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,8 @@ class FailureBudget:
         """Count an execution, in the order of the cases; ``lost`` is why the target cannot go on, if so."""
         if self.given_up is not None:
             return
-        self._deaths = self._deaths + 1 if execution.verdict in DEATHS else 0
+        # An error of the tool itself says nothing about the target.
+        self._deaths = self._deaths + 1 if execution.verdict in DEATHS and not execution.traceback else 0
         if lost is not None and execution.verdict is Verdict.ERROR:
             self.given_up = lost
         elif self._deaths == DEATHS_IN_A_ROW:
@@ -102,17 +109,19 @@ class LocalExecutor:
 
     def results(self, cases: Iterable[Case], given_up: Collection[str]) -> Iterator[CaseResults]:
         """The results of each case, in order; a few cases are submitted ahead."""
-        sessions = {session.profile.description.name: session for session in self.sessions}
-        budgets = {name: FailureBudget() for name in sessions}
+        targets = {session.profile.description.name: (session, FailureBudget()) for session in self.sessions}
         ahead: deque[tuple[Case, dict[str, StartedCase]]] = deque()
         for case in cases:
-            executed = [name for name in sessions if name not in given_up and budgets[name].given_up is None]
-            started = {name: start_case(sessions[name], case, self._config.variants) for name in executed}
+            started = {
+                name: start_case(session, case, self._config.variants)
+                for name, (session, budget) in targets.items()
+                if name not in given_up and budget.given_up is None
+            }
             ahead.append((case, started))
             if len(ahead) > CASES_AHEAD:
-                yield self._finished(*ahead.popleft(), sessions, budgets)
+                yield _finished(*ahead.popleft(), targets)
         while ahead:
-            yield self._finished(*ahead.popleft(), sessions, budgets)
+            yield _finished(*ahead.popleft(), targets)
 
     def end(self) -> None:
         """Kill all workers; nothing more is executed. From any thread."""
@@ -143,25 +152,73 @@ class LocalExecutor:
         else:
             future.set_result(session)
 
-    def _finished(
-        self,
-        case: Case,
-        started: Mapping[str, StartedCase],
-        sessions: Mapping[str, TargetSession],
-        budgets: Mapping[str, FailureBudget],
-    ) -> CaseResults:
-        # Computed once for all targets, and while their workers are busy.
-        oracle = oracle_of(case)
-        if isinstance(oracle, Oracle):
+
+def _finished(
+    case: Case, started: Mapping[str, StartedCase], targets: Mapping[str, tuple[TargetSession, FailureBudget]]
+) -> CaseResults:
+    # Computed once for all targets, and while their workers are busy.
+    oracle = oracle_of(case)
+    if isinstance(oracle, Oracle):
+        # What goes wrong here does so again, and as an error of each execution, in the judge.
+        with contextlib.suppress(Exception):
             _ = oracle.pooled
-        results = dict.fromkeys(sessions, TargetResult())
-        for name, started_case in started.items():
-            if budgets[name].given_up is not None:
-                continue
-            run = finish_case(sessions[name], case, started_case, oracle)
-            results[name] = TargetResult(tuple(executions(run)), run.lost)
-            for execution in results[name].executions:
-                budgets[name].count(execution, run.lost)
-            if budgets[name].given_up is not None:
-                sessions[name].close()
-        return results
+    results = dict.fromkeys(targets, TargetResult())
+    for name, started_case in started.items():
+        session, budget = targets[name]
+        if budget.given_up is not None:
+            continue
+        run = finish_case(session, case, started_case, oracle)
+        results[name] = TargetResult(tuple(executions(run)), run.lost)
+        for execution in results[name].executions:
+            budget.count(execution, run.lost)
+        if budget.given_up is not None:
+            session.close()
+    return results
+
+
+class RemoteExecutor:
+    """Runs cases in the processes of a pool; each process starts the targets once. A pool may repeat a lost chunk."""
+
+    def __init__(self, config: ExecutionConfig, pool: Pool) -> None:
+        """Start the targets in one process, to describe them. Raises :class:`PoolLost`."""
+        self._config, self._pool = config, pool
+        self.descriptions, self.errors = next(pool.results(describe, [(pool.run, config)]))
+
+    def results(self, cases: Iterable[Case], given_up: Collection[str]) -> Iterator[CaseResults]:
+        """The results of each case, in order. A chunk omits the targets that are ``given_up`` when it is sent.
+
+        Raises :class:`PoolLost`.
+        """
+        remaining = iter(cases)
+        chunks = iter(lambda: list(islice(remaining, CHUNK)), [])
+        calls = ((self._pool.run, self._config, self.descriptions, chunk, frozenset(given_up)) for chunk in chunks)
+        for results in self._pool.results(run_chunk, calls):
+            yield from results
+
+
+def describe(run: str, config: ExecutionConfig) -> tuple[list[TargetDescription], list[str]]:
+    """The descriptions of the targets in this process, and the errors of those that cannot be started."""
+    executor = resource(run, lambda: LocalExecutor(config))
+    return executor.descriptions, executor.errors
+
+
+def run_chunk(
+    run: str,
+    config: ExecutionConfig,
+    expected: Sequence[TargetDescription],
+    cases: Sequence[Case],
+    given_up: Collection[str],
+) -> list[CaseResults]:
+    """The results of a chunk. Raises :class:`PoolLost` if the targets are not as expected."""
+    executor = resource(run, lambda: LocalExecutor(config))
+    if len(executor.descriptions) != len(expected):
+        raise PoolLost(f"{platform.node()} cannot start the same targets: {'; '.join(executor.errors)}")
+    check_same_targets(executor.descriptions, expected)
+    return list(executor.results(cases, given_up))
+
+
+def check_same_targets(actual: Sequence[TargetDescription], expected: Sequence[TargetDescription]) -> None:
+    """Refuse targets that differ from those of the process where the run began. Raises :class:`PoolLost`."""
+    for description, other in zip(actual, expected, strict=True):
+        if description != other:
+            raise PoolLost(f"{platform.node()} has other targets: {description}, not {other}")

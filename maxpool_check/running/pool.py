@@ -3,8 +3,6 @@
 A ``concurrent.futures.Executor`` sends them functions of modules, and data; results are in the order of the calls.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import multiprocessing
@@ -20,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import AbstractContextManager
 from multiprocessing import connection
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import maxpool_check
 
@@ -88,7 +86,8 @@ def pool_of(jobs: int, scheduler: str | None) -> AbstractContextManager[Pool]:
 
 @contextlib.contextmanager
 def _local_pool(count: int) -> Iterator[Pool]:
-    # Forked processes have everything imported; macOS and Windows cannot fork safely.
+    # Forked processes have everything imported; macOS and Windows cannot fork safely. What Python spawns there may import
+    # from the user's folder before anything of ours runs, unless PYTHONSAFEPATH is set (Python 3.11).
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     # All processes stop when this end is closed.
     stop, stopper = context.Pipe(duplex=False)
@@ -137,17 +136,6 @@ def _cluster_pool(scheduler: str) -> Iterator[Pool]:
             stop()
 
 
-class Resource(Protocol):
-    """Something that a process starts for a run and keeps between calls."""
-
-    def end(self) -> None:
-        """End it, even while it is in use. From any thread."""
-
-    def close(self) -> None:
-        """Release it when it is not in use."""
-
-
-_R = TypeVar("_R", bound=Resource)
 _resources: dict[tuple[str, int], Any] = {}
 """The resources of this process, by run and thread."""
 
@@ -155,8 +143,11 @@ _stopped = threading.Event()
 """Set when this process must stop."""
 
 
-def resource(run: str, make: Callable[[], _R]) -> _R:
-    """The resource of this thread for a run, made at the first call, which closes that of an earlier run."""
+def resource(run: str, make: Callable[[], _T]) -> _T:
+    """The resource of this thread for a run, made at the first call, which closes that of an earlier run.
+
+    Its ``end()`` must work from any thread and while it is in use, ``close()`` when it is not in use.
+    """
     key = run, thread = run, threading.get_ident()
     if key not in _resources:
         for other in [other for other in _resources if other[1] == thread]:
@@ -164,7 +155,7 @@ def resource(run: str, make: Callable[[], _R]) -> _R:
         _resources[key] = make()
         if _stopped.is_set():
             _resources[key].end()
-    kept: _R = _resources[key]
+    kept: _T = _resources[key]
     return kept
 
 
@@ -183,10 +174,12 @@ def _call(version: str, function: Callable[..., _T], *arguments: object) -> _T:
 
 
 def _prepare_process(stop: connection.Connection, stopper: connection.Connection) -> None:
-    """Prepare a process of this machine: it ignores Ctrl-C, which its parent handles, and ends with its parent."""
+    """Prepare a process of this machine: it ignores what a terminal sends, which its parent handles, and ends with its parent."""
     # A copy of the parent's end: while it is open, no process would stop.
     stopper.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A terminal sends all three to every process that it started.
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _terminate)
     threading.Thread(target=_end_with_parent, args=(stop,), daemon=True).start()
 

@@ -1,27 +1,42 @@
 """A whole run: starts targets, executes cases, and writes every line of the record."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import platform
-from collections.abc import Callable, Collection, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
+from fnmatch import fnmatchcase
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
+
+import msgspec
 
 import maxpool_check
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
-from maxpool_check.judging.known import KnownDivergence
-from maxpool_check.results.record import Line, RunFooter, RunHeader, TargetDescription
-from maxpool_check.results.summary import RunSummary
-from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
-from maxpool_check.running.decisions import Decisions, completeness
-from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.known import KnownDivergence, Ledger, is_glob
+from maxpool_check.judging.naming import Contradictions, Observations, contradictions
+from maxpool_check.judging.oracle import Oracle
+from maxpool_check.results.record import (
+    COMPARED,
+    FAULTS,
+    REPORTED,
+    Execution,
+    KnownEntry,
+    Line,
+    RunFooter,
+    RunHeader,
+    RunSummary,
+    TargetDescription,
+)
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variant_named, variants_of
+from maxpool_check.running.case_run import executions, not_run, oracle_of
+from maxpool_check.running.executors import CaseResults, ExecutionConfig, FailureBudget, LocalExecutor, RemoteExecutor
 from maxpool_check.running.pool import PoolLost, pool_of
-from maxpool_check.running.remote import RemoteExecutor
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.targets.name import TargetName
 
@@ -33,6 +48,7 @@ class RunPlan:
     ``seconds`` is the time limit of one execution, ``memory`` limits a worker, in bytes. ``jobs`` is the number of
     processes on this machine; ``dask`` is the address of a scheduler whose workers are used instead. ``exit_first`` ends
     the run at the first unexpected verdict; ``strict`` counts differences that a document allows as unexpected.
+    ``tracebacks``: those of exceptions in the tool itself are recorded.
     """
 
     corpus: Corpus
@@ -47,12 +63,7 @@ class RunPlan:
     strict: bool = False
     variants: Collection[Variant] = DEFAULT_VARIANTS
     dask: str | None = None
-
-    @property
-    def config(self) -> ExecutionConfig:
-        """The configuration of an executor; without cases it starts no target."""
-        targets = tuple(self.targets) if self.cases else ()
-        return ExecutionConfig(targets, self.seconds, self.memory, frozenset(self.variants))
+    tracebacks: bool = False
 
 
 def run(
@@ -67,22 +78,26 @@ def run(
     started is an error in the footer. An interruption ends every worker and leaves no footer. Raises :class:`PoolLost`
     before the first line if there are no processes to run in.
     """
+    # Without cases no target is started.
+    targets = tuple(plan.targets) if plan.cases else ()
+    config = ExecutionConfig(targets, plan.seconds, plan.memory, frozenset(plan.variants))
     with contextlib.ExitStack() as stack:
         running: LocalExecutor | RemoteExecutor
         if (executor is None or not plan.cases) and (plan.dask is not None or plan.jobs > 1):
-            running = RemoteExecutor(plan.config, stack.enter_context(pool_of(plan.jobs, plan.dask)))
+            running = RemoteExecutor(config, stack.enter_context(pool_of(plan.jobs, plan.dask)))
         else:
-            running = executor if executor is not None and plan.cases else LocalExecutor(plan.config)
+            running = executor if executor is not None and plan.cases else LocalExecutor(config)
             stack.callback(running.close)
         descriptions = running.descriptions
         write(header(plan.cases, descriptions, plan.known_files))
-        is_complete = completeness(plan.corpus.cases, plan.cases, plan.corpus.whole)
-        decisions = Decisions(descriptions, plan.known, is_complete, plan.variants)
+        decisions = Decisions(plan, descriptions)
         summary, errors, ended_early = RunSummary(), list(running.errors), False
+        observations: dict[str, Observations] = defaultdict(Observations)
         results = running.results(plan.cases, decisions.given_up)
         try:
             for number, (case, case_results) in enumerate(zip(plan.cases, results, strict=True), 1):
                 for execution in decisions.take(case, case_results):
+                    observations[execution.target].add(number - 1, execution)
                     summary.add(execution)
                     write(execution)
                     ended_early = plan.exit_first and execution.unexpected
@@ -104,8 +119,113 @@ def run(
             known=tuple(known),
             errors=tuple(errors),
             exit_code=summary.exit_code(known, errors, strict=plan.strict),
+            contradicted=_contradicted(observations, plan.cases),
         )
     )
+
+
+def _contradicted(observations: Mapping[str, Observations], cases: Sequence[Case]) -> dict[str, Contradictions]:
+    """The candidates for causes that executions contradict, by target."""
+    ids = [case.id for case in cases]
+
+    @lru_cache(1)
+    def oracle(number: int) -> Oracle | None:
+        judge = oracle_of(cases[number])
+        return judge if isinstance(judge, Oracle) else None
+
+    return {target: contradictions(observed, ids, oracle) for target, observed in observations.items()}
+
+
+class Decisions:
+    """Applies known divergences to the executions of a run, and gives up targets that die too often."""
+
+    def __init__(self, plan: RunPlan, targets: Sequence[TargetDescription]) -> None:
+        self.given_up: dict[str, str] = {}
+        """Why targets are given up, by name."""
+        self._variants = plan.variants
+        self._tracebacks = plan.tracebacks
+        self._is_complete = completeness(plan.corpus.cases, plan.cases, plan.corpus.whole)
+        self._budgets = {target.name: FailureBudget() for target in targets}
+        today = date.today()
+        self._ledgers = {
+            target.name: Ledger([entry for entry in plan.known if covers(entry, target)], today) for target in targets
+        }
+
+    def take(self, case: Case, results: CaseResults) -> Iterator[Execution]:
+        """The executions of the next case with their status; errors for a target that is given up."""
+        for name, ledger in self._ledgers.items():
+            budget, lost = self._budgets[name], results[name].lost
+            lines: Sequence[Execution] = results[name].executions
+            if budget.given_up is not None:
+                applicable = variants_of(case.outputs, case.specification.domain, self._variants)
+                lines = executions(not_run(case, name, applicable, budget.given_up))
+            for execution in lines:
+                shown = execution if self._tracebacks else msgspec.structs.replace(execution, traceback="")
+                yield apply_known(shown, ledger)
+                budget.count(execution, lost)
+            if budget.given_up is not None:
+                self.given_up[name] = budget.given_up
+
+    def known_entries(self, *, ended_early: bool) -> list[KnownEntry]:
+        """The status of each known divergence, by target; none is stale if the run ended early."""
+        entries = []
+        for target, ledger in self._ledgers.items():
+            complete = {
+                pattern: not ended_early and self._is_complete(pattern) and target not in self.given_up
+                for entry in ledger.entries
+                for pattern in entry.cases
+            }
+            for entry, status, why in ledger.audit(complete):
+                entries.append(
+                    KnownEntry(
+                        id=entry.id,
+                        target=target,
+                        status=status,
+                        kinds=tuple(sorted(kind.value for kind in entry.kinds)),
+                        reason=entry.reason,
+                        issue=entry.issue,
+                        message=why,
+                    )
+                )
+        return entries
+
+
+def apply_known(execution: Execution, ledger: Ledger) -> Execution:
+    """An execution with its status by the known divergences."""
+    variant = variant_named(execution.variant)
+    if execution.verdict in COMPARED:
+        ledger.compared(execution.case, variant)
+    if execution.verdict not in REPORTED:
+        return execution
+    known = ledger.known(execution.case, variant, map(DivergenceKind, execution.kinds))
+    status = "changed" if ledger.others(execution.case, variant) else "new"
+    status = "expected" if known else status if execution.verdict in FAULTS else "inconsistent"
+    return msgspec.structs.replace(execution, known=known.id if known else None, status=status)
+
+
+def covers(entry: KnownDivergence, target: TargetDescription) -> bool:
+    """Whether an entry is about a target."""
+    return entry.when.covers(target.distribution, target.version, target.provider, target.name)
+
+
+def completeness(cases: Sequence[Case], selected: Sequence[Case], is_whole: bool) -> Callable[[str], bool]:
+    """Whether a run of ``selected`` contains every case that a pattern can name.
+
+    It must contain at least one, and all of ``cases`` that match; no other file may hold more: all files were read
+    (``is_whole``), or the pattern names one file.
+    """
+    selected_ids = {case.id for case in selected}
+    ids = {case.id for case in cases}
+
+    def is_complete(pattern: str) -> bool:
+        if is_glob(pattern):
+            matching = [case.id for case in cases if fnmatchcase(case.id, pattern)]
+        else:
+            matching = [pattern] if pattern in ids else []
+        names_one_file = not is_glob(pattern.partition(":")[0])
+        return bool(matching) and (is_whole or names_one_file) and selected_ids.issuperset(matching)
+
+    return is_complete
 
 
 def header(cases: Sequence[Case], targets: Sequence[TargetDescription], known_files: Sequence[Path]) -> RunHeader:
@@ -126,7 +246,7 @@ def header(cases: Sequence[Case], targets: Sequence[TargetDescription], known_fi
         profile={name: document.policies.names() for name, document in SPECIFICATIONS.items() if name in used},
         cases=len(cases),
         cases_sha256=digest.hexdigest(),
-        known_sha256=_digest_of(known_files),
+        known_sha256=hashlib.sha256(b"".join(map(Path.read_bytes, known_files))).hexdigest() if known_files else None,
     )
 
 
@@ -137,10 +257,6 @@ def _cpu() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         name = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), name)
     return f"{name} ({platform.machine()})"
-
-
-def _digest_of(files: Sequence[Path]) -> str | None:
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest() if files else None
 
 
 def _now() -> str:

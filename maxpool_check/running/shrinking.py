@@ -5,8 +5,6 @@ simplification lowers a size, moves a number towards the plainest, omits an attr
 search ends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,7 +13,7 @@ import numpy as np
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.reference.dtypes import bits, is_float
-from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.numbering import Layout
 from maxpool_check.results.outcomes import TimedOut
 from maxpool_check.results.variants import Variant
 from maxpool_check.running.case_run import CaseRun
@@ -153,10 +151,18 @@ def _plainer(value: Any, goal: int) -> Iterator[Any]:
 
 
 def _plainer_values(case: Case) -> Iterator[Case]:
-    """The goals in all cells, in all ordinary cells, and in smaller and smaller parts of X."""
+    """The goals in all cells, in all ordinary cells, and in smaller and smaller parts of X.
+
+    They are the plainest values of all cells: 1, 2, 3 ...; and -1, -2, -3 ... if the dtype has a sign.
+    """
     X = case.X.reshape(-1)
-    rank = _ranks(X)
-    goals = _goals(X)
+    ascending = 1 + np.arange(X.size) % 100
+    signed = is_float(X.dtype) or X.dtype.kind == "i"
+    goals = [goal.astype(X.dtype) for goal in ([ascending, -ascending] if signed else [ascending])]
+    # The number of the goal that each cell has, or the number of goals.
+    rank = np.full(X.size, len(goals))
+    for number, goal in reversed(list(enumerate(goals))):
+        rank[bits(goal) == bits(X)] = number
     special = np.zeros(X.size, bool)
     if is_float(X.dtype):
         special = ~np.isfinite(X) | (X == 0) | (np.abs(X.astype(np.float64)) > 2**24) | (X != np.rint(X))
@@ -168,22 +174,6 @@ def _plainer_values(case: Case) -> Iterator[Case]:
         here[part] = True
         for number, goal in enumerate(goals):
             yield from _with_cells(case, here & (rank > number), goal)
-
-
-def _goals(X: np.ndarray) -> list[np.ndarray]:
-    """The plainest values of all cells: 1, 2, 3 ...; and -1, -2, -3 ... if the dtype has a sign."""
-    ascending = 1 + np.arange(X.size) % 100
-    signed = is_float(X.dtype) or X.dtype.kind == "i"
-    return [goal.astype(X.dtype) for goal in ([ascending, -ascending] if signed else [ascending])]
-
-
-def _ranks(X: np.ndarray) -> np.ndarray:
-    """The number of the goal that each cell has, or the number of goals."""
-    goals = _goals(X)
-    rank = np.full(X.size, len(goals))
-    for number, goal in reversed(list(enumerate(goals))):
-        rank[bits(goal) == bits(X)] = number
-    return rank
 
 
 _PASSES: tuple[Callable[[Case], Iterator[Case]], ...] = (

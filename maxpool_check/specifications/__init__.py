@@ -1,16 +1,13 @@
 """The documents: each turns its attributes into a pooling of the reference, or refuses them."""
 
-from __future__ import annotations
-
 import re
 
-from maxpool_check.specifications.attributes import nearest
 from maxpool_check.specifications.ngraph import NGRAPH
 from maxpool_check.specifications.nhwc import NHWC
 from maxpool_check.specifications.onnx import VERSIONS as ONNX_VERSIONS
 from maxpool_check.specifications.openvino import VERSIONS as OPENVINO_VERSIONS
 from maxpool_check.specifications.sonnx import SONNX
-from maxpool_check.specifications.specification import Specification
+from maxpool_check.specifications.specification import Specification, nearest
 from maxpool_check.specifications.xmos import XMOS
 
 _DOCUMENTS: tuple[Specification, ...] = (*ONNX_VERSIONS, SONNX, *OPENVINO_VERSIONS, NHWC, NGRAPH, XMOS)
@@ -37,6 +34,11 @@ def specification(name: str) -> Specification:
     raise ValueError(
         f"unknown specification '{name}'{hint}; there are {', '.join(SPECIFICATIONS)}, and onnx-N for any operator set N"
     )
+
+
+def documents(name: str) -> tuple[str, ...]:
+    """The names of a family of documents, ``onnx`` or ``openvino``, or of one document. ``ValueError`` if unknown."""
+    return tuple(known for known in SPECIFICATIONS if known.startswith(f"{name}-")) or (specification(name).name,)
 
 
 def _in_force(opset: int) -> str:

@@ -1,13 +1,10 @@
 """The attributes of a document for a pooling: the inverse of ``Specification.pooling``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from maxpool_check.reference.geometry import AutoPad, Geometry
-from maxpool_check.reference.layout import Layout
-from maxpool_check.reference.numbering import Numbering, StorageOrder
+from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder
 from maxpool_check.specifications.roles import Attribute, AttributeType, Role, RoundingType
 from maxpool_check.specifications.specification import Specification
 

@@ -1,7 +1,5 @@
 """The reference as a function, which imports nothing but the documents and the reference."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.evaluator import evaluate
+from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooled
 from maxpool_check.specifications import DEFAULT, specification
 from maxpool_check.specifications.roles import AttributeType, Role
@@ -25,7 +24,9 @@ def maxpool(
     ort-nhwc-11; H x W x C for xmos-maxpool2d) and one of its dtypes: float16, float32, float64; int8 and uint8 from
     onnx-12 on; bfloat16 (of ml_dtypes) from onnx-22 on; OpenVINO and nGraph have the other integers, too.
 
-    ``spec`` is the document: ``sonnx``, ``openvino-14``, ``ngraph-0`` ..., or ``onnx-N`` with any operator set N.
+    ``spec`` is the document: ``onnx-1``, ``onnx-8``, ``onnx-10``, ``onnx-11``, ``onnx-12``, ``onnx-22`` (or ``onnx-N`` with
+    any operator set N), ``sonnx``, ``openvino-1``, ``openvino-8``, ``openvino-14``, ``ort-nhwc-11``, ``ngraph-0``,
+    ``xmos-maxpool2d``.
 
     Attributes of ONNX and SONNX (SONNX requires all seven):
       ``kernel_shape``   sizes of the window, one for each spatial axis; required
@@ -39,24 +40,53 @@ def maxpool(
 
     ``policies`` changes the interpretation of points that the document leaves open: ``{"nan": "propagates"}``. By default
     the result is one of those that conform: NaN is ignored, the first of equal maxima is chosen.
+      ``nan``              as-neg-inf, ignored, propagates, propagates-first, propagates-last or unspecified
+      ``tie``              which of equal maxima Indices name: first or any
+      ``zero_sign``        of a maximum of +0 and -0: chosen (that of the cell that Indices name) or either
+      ``valid_ceil``       whether VALID obeys ceil_mode: honours, formula or either
+      ``same_clamp``       SAME with a negative total padding: clamps, crops or either
+      ``ceil_clip``        ceil_mode before operator set 22: keeps or drops a last window in the end padding, or either
+      ``zero_size``        a window larger than the padded input by no more than a stride: formula (its count, which may
+                           be 0), refused or either
+      ``large_pads``       pads not smaller than the kernel: legal or refused
+      ``nhwc_index_base``  of ort-nhwc-11 alone: NCHW-flat, NHWC-flat or either
 
     Returns a :class:`Pooled` with ``Y`` (dtype of X), ``Indices`` (int64, int32 for OpenVINO's i32, None for documents
-    without), ``empty`` (bool; windows without an element of X, where Y and Indices mean nothing), all of the shape of Y:
-    that of X with each spatial axis replaced by its number of windows.
+    without), ``empty`` (bool; windows without an element of X: they have no index, and Y is the value of the padding),
+    ``undefined`` (bool; those of them for which the document gives no value, where Y means nothing), all of the shape of
+    Y: that of X with each spatial axis replaced by its number of windows.
 
     Raises :class:`Refused` for what the document excludes, with ``reason`` and ``clause``; its subclass :class:`IllTyped`
-    for an unknown attribute or a value of the wrong type; ``ValueError`` for an unknown document or policy.
+    for an unknown attribute or a value of the wrong type; ``ValueError`` for an unknown document or policy; ``TypeError``
+    for a ``spec`` or ``policies`` of another type.
     """
-    document, tensor = specification(spec), tensor_of(X)
+    document, tensor = document_of(spec), tensor_of(X)
     plain = plain_attributes(attributes, document, tensor.ndim)
-    pooling = document.pooling(plain, name_of(tensor.dtype), tensor.shape, override(document.policies, policies or {}))
+    pooling = document.pooling(plain, name_of(tensor.dtype), tensor.shape, policies_of(document, policies))
     return evaluate(pooling.layout.to_core(tensor), pooling).arranged(pooling.layout)
+
+
+def document_of(spec: str) -> Specification:
+    """The document of this name. Raises ``TypeError`` for what is no text, ``ValueError`` for an unknown name."""
+    if not isinstance(spec, str):
+        raise TypeError(f"spec is {spec!r}; it takes the name of a document, such as '{DEFAULT}'")
+    return specification(spec)
+
+
+def policies_of(document: Specification, interpretations: Mapping[str, str] | None) -> Policies:
+    """The policies of a document with other interpretations of some points.
+
+    Raises ``TypeError`` for what is no mapping, ``ValueError`` for an unknown point or interpretation.
+    """
+    if interpretations is not None and not isinstance(interpretations, Mapping):
+        example = "{'nan': 'propagates'}"
+        raise TypeError(f"policies is {interpretations!r}; it takes a mapping of points, such as {example}")
+    return override(document.policies, interpretations or {})
 
 
 def tensor_of(X: ArrayLike) -> np.ndarray:
     """X as a contiguous array of the native byte order."""
     tensor = np.asarray(X)
-    name_of(tensor.dtype)
     return np.ascontiguousarray(tensor.astype(tensor.dtype.newbyteorder("="), copy=False)).reshape(tensor.shape)
 
 

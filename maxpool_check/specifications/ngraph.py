@@ -1,16 +1,13 @@
 """nGraph's MaxPool (version 0 of the operator)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from maxpool_check.reference import dtypes
-from maxpool_check.reference.geometry import Placement
-from maxpool_check.reference.policies import Policies
+from maxpool_check.reference.policies import Policies, ZeroSize
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.attributes import check_dtype, check_large_pads, complete, placed, typed
-from maxpool_check.specifications.refused import Reason, Refused
+from maxpool_check.specifications.refused import Reason
 from maxpool_check.specifications.roles import Role, integers
 from maxpool_check.specifications.specification import Specification
 
@@ -20,17 +17,15 @@ class NGraph(Specification):
 
     def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
         """The pooling of an N x C x d1 x ... x dn tensor; n, C and every d are at least 1. Raises :class:`Refused`."""
-        attributes = typed(attributes, self.attributes, self.title)
-        check_dtype(dtype, self.dtypes, self.title, "input arg")
-        rank = len(shape) - 2
-        if rank < 1 or 0 in shape[1:]:
+        attributes = self.typed(attributes)
+        self.check_dtype(dtype, "input arg")
+        if len(shape) < 3 or 0 in shape[1:]:
             message = f"arg must be (N, C, d1, ..., dn) with n, C and every d above 0, got {list(shape)}"
-            raise Refused(Reason.INVALID_SHAPE, message, clause=f"{self.title}, input arg")
-        window, strides, below, above = complete(attributes, self.attributes, rank, self.title).values()
-        placement = Placement()
-        axes = placed(placement, zip(shape[2:], window, strides, (1,) * rank, below, above, strict=True), self.title)
-        pooling = Pooling(axes, policies, indices=False, placement=placement)
-        check_large_pads(pooling, "padding_below", self.title)
+            raise self.refusal(Reason.INVALID_SHAPE, message, "input arg")
+        pooling = self.padded(self.complete(attributes, len(shape) - 2), shape[2:], policies)
+        if any(axis.kernel > axis.size for axis in pooling.geometry):
+            # Printed for the input without its padding, which is too strict where there is padding.
+            return replace(pooling, refusable=f"{self.title}, the window shape: w <= d")
         return pooling
 
 
@@ -46,5 +41,8 @@ NGRAPH = NGraph(
     dtypes=dtypes.NAMES,
     ranks=(1, 2, 3),
     indices=False,
-    policies=Policies(inapplicable=frozenset({"valid_ceil", "same_clamp", "nhwc_index_base"})),
+    policies=Policies(
+        zero_size=ZeroSize.REFUSED,
+        inapplicable=frozenset({"valid_ceil", "same_clamp", "ceil_clip", "zero_size", "nhwc_index_base"}),
+    ),
 )

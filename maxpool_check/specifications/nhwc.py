@@ -1,22 +1,14 @@
-"""ONNX Runtime's com.ms.internal.nhwc MaxPool-11: ONNX-11 with the channels last and a fused activation.
-
-Its page repeats ONNX's text, has no defaults and no types, and its examples have the channels first; everything else is
-that of ONNX-11. The order in which Indices count is open.
-"""
-
-from __future__ import annotations
+"""ONNX Runtime's com.ms.internal.nhwc MaxPool-11."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from maxpool_check.reference.activation import Activation, Function
-from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.policies import NhwcIndexBase, Policies
-from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.attributes import check_length, check_one_of, invalid, typed
-from maxpool_check.specifications.onnx import VERSIONS, Onnx
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.reference.pooling import Activation, Function, Pooling
+from maxpool_check.specifications.onnx import VERSIONS
+from maxpool_check.specifications.refused import Reason, Refused
 from maxpool_check.specifications.roles import Attribute, AttributeType, Role, choice
 from maxpool_check.specifications.specification import Specification
 
@@ -30,26 +22,25 @@ _FLATTENED = {NhwcIndexBase.NCHW_FLAT: Layout.CHANNELS_FIRST, NhwcIndexBase.NHWC
 
 
 class Nhwc(Specification):
-    """The operator of the domain."""
+    """ONNX Runtime's com.ms.internal.nhwc MaxPool-11: ONNX-11 with the channels last and a fused activation.
 
-    @property
-    def onnx(self) -> Onnx:
-        """The ONNX version that it is made from."""
-        return _ONNX_11
+    Its page repeats ONNX's text, has no defaults and no types, and its examples have the channels first; everything else
+    is that of ONNX-11. The order in which Indices count is open.
+    """
+
+    onnx = _ONNX_11
+    """The ONNX version that it is made from."""
 
     def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
         """The pooling of an N x D1 x ... x Dn x C tensor. Raises :class:`Refused`."""
-        attributes = typed(attributes, self.attributes, self.title)
+        attributes = self.typed(attributes)
         activation = self._activation(attributes)
         of_onnx = {name: value for name, value in attributes.items() if name not in _ACTIVATION}
         sizes = self.layout.sizes(shape) if len(shape) > 2 else shape
         try:
             pooling = self.onnx.pooling(of_onnx, dtype, sizes, policies)
         except Refused as refused:
-            clause = refused.clause.replace(self.onnx.title, self.title)
-            raise Refused(
-                refused.reason, refused.message, clause=clause, attribute=refused.attribute, axes=refused.axes
-            ) from refused
+            raise refused.by(self.title, self.onnx.title) from refused
         interpretations = [
             replace(interpretation, activation=activation, layout=self.layout, alternatives=())
             for interpretation in (pooling, *pooling.alternatives)
@@ -63,14 +54,17 @@ class Nhwc(Specification):
         name, parameters = attributes.get("activation", ""), attributes.get("activation_params", ())
         if not name:
             if parameters:
-                raise invalid("activation_params", "belong to an activation, and there is none", self.title)
+                raise self.invalid("activation_params", "belong to an activation, and there is none")
             return None
-        check_one_of("activation", name, tuple(function.value for function in _PARAMETERS), self.title)
+        if name not in (known := [function.value for function in _PARAMETERS]):
+            message = f"activation {name!r} has no meaning in the document; judged are {', '.join(known)}"
+            clause = f"{self.title}, attribute activation"
+            raise Refused(Reason.INVALID_ATTRIBUTE, message, clause=clause, attribute="activation", is_open=True)
         function = Function(name)
         if function is Function.RELU and parameters == (0.0, float("inf")):
             # The fusion of ONNX Runtime writes it so.
             parameters = ()
-        check_length("activation_params", parameters, _PARAMETERS[function], self.title)
+        self.check_length("activation_params", parameters, _PARAMETERS[function])
         return Activation(function, parameters)
 
 

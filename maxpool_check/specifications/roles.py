@@ -1,7 +1,5 @@
 """The meanings of attributes as data, from which attributes are read, made for a geometry, drawn and simplified."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -44,7 +42,7 @@ class Role(str, Enum):
     """The name of a dtype."""
     INDEX_AXIS = "axis of Indices"
     ACTIVATION = "activation"
-    """A :class:`~maxpool_check.reference.activation.Function`."""
+    """A :class:`~maxpool_check.reference.pooling.Function`."""
     ACTIVATION_PARAMETERS = "parameters of the activation"
 
 

@@ -1,20 +1,36 @@
-"""The common form of all documents."""
+"""The common form of all documents: how they read the attributes of a graph, what they mean, and the refusal of others."""
 
-from __future__ import annotations
-
+import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from maxpool_check.reference.layout import Layout
-from maxpool_check.reference.policies import INTERPRETATIONS, Policies
+from maxpool_check.reference import geometry as rules
+from maxpool_check.reference.geometry import AutoPad, Geometry, NoWindow, Placement, Rounding
+from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder
+from maxpool_check.reference.policies import (
+    INTERPRETATIONS,
+    CeilClip,
+    LargePads,
+    Policies,
+    SameClamp,
+    ValidCeil,
+    ZeroSize,
+)
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.attributes import nearest
-from maxpool_check.specifications.roles import Attribute
+from maxpool_check.specifications.refused import IllTyped, Reason, Refused
+from maxpool_check.specifications.roles import Attribute, AttributeType, Role, RoundingType
 
 if TYPE_CHECKING:
     from maxpool_check.specifications.onnx import Onnx
+
+_LOWEST = {
+    **dict.fromkeys((Role.KERNEL, Role.STRIDE, Role.DILATION, Role.COUNT), 1),
+    **dict.fromkeys((Role.PADS, Role.PADS_BY_AXIS, Role.BEGIN, Role.END, Role.START), 0),
+}
+"""The smallest number that an attribute may have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +42,7 @@ class Specification(ABC):
     ``ranks`` the numbers of spatial axes, ascending (where the document sets no limit, those of drawn cases). The number
     of channels must be a multiple of ``channel_multiple``. ``indices``: whether there is a second output. ``layout`` is
     the order of the axes of its tensors, ``domain`` its operator domain in ONNX models, if it has one besides ONNX's.
+    ``round_up`` is the output size with ``RoundingType.CEIL``.
     """
 
     name: str
@@ -38,15 +55,146 @@ class Specification(ABC):
     indices: bool = True
     layout: Layout = Layout.CHANNELS_FIRST
     domain: str | None = None
+    round_up: Rounding = rules.ceil_output
 
     @property
-    def onnx(self) -> Onnx | None:
+    def onnx(self) -> "Onnx | None":
         """The ONNX version whose attributes it has; None if its graphs must be translated to ONNX."""
         return None
 
     @abstractmethod
     def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
         """The pooling that the attributes mean for an X of a dtype and shape. Raises ``Refused`` if it is excluded."""
+
+    def typed(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
+        """The attributes as plain Python values, lists as tuples.
+
+        Raises :class:`IllTyped` for a name that the document does not have and for a value of another type.
+        """
+        values: dict[str, Any] = {}
+        for name, value in attributes.items():
+            if name not in self.attributes:
+                message = f"{self.title} has no attribute '{name}'{nearest(name, self.attributes)}"
+                raise IllTyped(Reason.INVALID_ATTRIBUTE, message, clause=f"{self.title}, Attributes", attribute=name)
+            kind = self.attributes[name].type
+            try:
+                values[name] = _typed(value, kind)
+            except TypeError:
+                entries = value if isinstance(value, (list, tuple)) else [value]
+                is_long = any(isinstance(entry, int) and abs(entry) >= 2**63 for entry in entries)
+                message = f"{name} must be {kind.value}{' of 64 bits' if is_long else ''}, got {value!r}"
+                clause = f"{self.title}, attribute {name}"
+                raise IllTyped(Reason.INVALID_ATTRIBUTE, message, clause=clause, attribute=name) from None
+        return values
+
+    def complete(self, attributes: Mapping[str, Any], rank: int, optional: Collection[str] = ()) -> dict[str, Any]:
+        """All attributes in the document's order: those that are missing at their defaults, choices as their meanings.
+
+        Lists have an entry for each of ``rank`` spatial axes, pads two. Attributes that are ``optional`` may be missing
+        without a default. Raises :class:`Refused` for others that are missing, for a list of another length, a number
+        that is too small for its role, and a value that the document does not have.
+        """
+        values: dict[str, Any] = {}
+        for name, attribute in self.attributes.items():
+            value = attributes.get(name, attribute.default_for(rank))
+            if value is None:
+                if name in optional:
+                    continue
+                raise self.refusal(Reason.INVALID_ATTRIBUTE, f"{name} is required", f"attribute {name}")
+            entries = [value]
+            if attribute.type is AttributeType.INTEGERS:
+                self.check_length(name, value, attribute.length(rank))
+                entries = list(value)
+            lowest = _LOWEST.get(attribute.role)
+            if lowest is not None and any(entry < lowest for entry in entries):
+                limit = "be at least 1 on every axis" if lowest else "not be negative"
+                raise self.invalid(name, f"must {limit}, got {entries}")
+            if attribute.values:
+                self.check_one_of(name, value, tuple(attribute.values))
+                value = attribute.values[value]
+            values[name] = value
+        return values
+
+    def padded(
+        self, values: Mapping[str, Any], sizes: Sequence[int], policies: Policies, refusable: str | None = None
+    ) -> Pooling:
+        """The pooling with the meanings of :meth:`complete` attributes, of spatial axes of these ``sizes``.
+
+        Pads count without ``auto_pad`` alone. Raises :class:`Refused` if a window is larger than the padded input, and
+        for pads that are not smaller than the kernel, where the policies refuse them.
+        """
+        names = {self.attributes[name].role: name for name in values}
+        roles = {role: values[name] for role, name in names.items()}
+        zeros, ones = (0,) * len(sizes), (1,) * len(sizes)
+        auto_pad = roles.get(Role.AUTO_PAD, AutoPad.EXPLICIT)
+        rounding_type = roles.get(Role.ROUNDING, RoundingType.FLOOR)
+        if auto_pad is AutoPad.VALID and policies.valid_ceil is ValidCeil.FORMULA:
+            rounding_type = RoundingType.FLOOR
+        clips = rounding_type is RoundingType.CEIL_TORCH or policies.ceil_clip is CeilClip.DROPS
+        ceil = rules.clipped_ceil_output if clips else self.round_up
+        rounding = rules.floor_output if rounding_type is RoundingType.FLOOR else ceil
+        placement = Placement(
+            auto_pad,
+            rounding,
+            clamps=policies.same_clamp is not SameClamp.CROPS,
+            zero_size=policies.zero_size is not ZeroSize.REFUSED,
+        )
+        begin, end = zeros, zeros
+        if auto_pad is AutoPad.EXPLICIT:
+            pads = roles.get(Role.PADS, ())
+            begin, end = roles.get(Role.BEGIN, pads[: len(sizes)]), roles.get(Role.END, pads[len(sizes) :])
+        dilations = roles.get(Role.DILATION, ones)
+        tables = zip(sizes, roles[Role.KERNEL], roles[Role.STRIDE], dilations, begin, end, strict=True)
+        numbering = Numbering(
+            roles.get(Role.STORAGE_ORDER, StorageOrder.ROW_MAJOR),
+            axis=roles.get(Role.INDEX_AXIS, 0) % (len(sizes) + 2),
+            dtype=roles.get(Role.INDEX_TYPE, "int64"),
+        )
+        geometry = self.placed(placement, tables)
+        if policies.zero_size is ZeroSize.EITHER and any(axis.exceeds_padded_input for axis in geometry):
+            refusable = f"{self.title}, output shape: the window is larger than the padded input"
+        pooling = Pooling(geometry, policies, numbering, indices=self.indices, refusable=refusable, placement=placement)
+        if policies.large_pads is LargePads.REFUSED and pooling.has_large_pads:
+            name = names.get(Role.PADS) or names[Role.BEGIN]
+            clause = f"{self.title} with large_pads: refused, attribute {name}"
+            message = f"{name} must be smaller than the kernel"
+            raise Refused(Reason.INVALID_ATTRIBUTE, message, clause=clause, attribute=name)
+        return pooling
+
+    def placed(self, placement: Placement, tables: Iterable[tuple[int, ...]]) -> Geometry:
+        """The spatial axes of a pooling from n, k, s, d, b, e of each.
+
+        Raises :class:`Refused` if a window is larger than the padded input.
+        """
+        axes = tuple(tables)
+        try:
+            return tuple(placement.axis(*axis) for axis in axes)
+        except NoWindow as error:
+            clause = f"{self.title}, output shape"
+            raise Refused(Reason.WINDOW_LARGER_THAN_INPUT, str(error), clause=clause, axes=axes) from error
+
+    def check_length(self, name: str, values: Sequence[object], length: int) -> None:
+        """Refuse an attribute's list of another length."""
+        if len(values) != length:
+            raise self.invalid(name, f"must have {length} values, got {len(values)}")
+
+    def check_one_of(self, name: str, value: object, allowed: Sequence[object]) -> None:
+        """Refuse an attribute's value that is not in the list."""
+        if value not in allowed:
+            raise self.invalid(name, f"must be one of {', '.join(map(str, allowed))}, got {value!r}")
+
+    def check_dtype(self, dtype: str, clause: str) -> None:
+        """Refuse an element type of X that the document does not have."""
+        if dtype not in self.dtypes:
+            raise self.refusal(Reason.INVALID_TYPE, f"X must be one of {', '.join(self.dtypes)}, got {dtype}", clause)
+
+    def invalid(self, name: str, message: str) -> Refused:
+        """The refusal of an attribute's value."""
+        return self.refusal(Reason.INVALID_ATTRIBUTE, f"{name} {message}", f"attribute {name}", name)
+
+    def refusal(self, reason: Reason, message: str, clause: str, attribute: str | None = None) -> Refused:
+        """The refusal of a graph by a clause of this document."""
+        return Refused(reason, message, clause=f"{self.title}, {clause}", attribute=attribute)
 
 
 def override(policies: Policies, interpretations: Mapping[str, str]) -> Policies:
@@ -67,3 +215,49 @@ def override(policies: Policies, interpretations: Mapping[str, str]) -> Policies
         changed: dict[str, Any] = {point: INTERPRETATIONS[point](interpretation)}
         policies = replace(policies, **changed)
     return policies
+
+
+def decisions(policies: Policies, points: Iterable[str]) -> Iterator[Policies]:
+    """The policies with each of some points decided in every way that is open; first as the reference decides."""
+    options = {}
+    for point in points:
+        value = getattr(policies, point)
+        options[point] = (
+            [each for each in type(value) if each.value != "either"] if value.value == "either" else [value]
+        )
+    for chosen in itertools.product(*options.values()):
+        changed: dict[str, Any] = dict(zip(options, chosen, strict=True))
+        yield replace(policies, **changed)
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """`` (did you mean 'x'?)`` for the known name nearest to a misspelt one; empty if none is near."""
+    import difflib
+
+    matches = difflib.get_close_matches(name, list(names), 1, 0.5)
+    return f" (did you mean '{matches[0]}'?)" if matches else ""
+
+
+def _typed(value: Any, kind: AttributeType) -> Any:
+    """A value of an attribute's type; ``TypeError`` if it is none."""
+    if kind is AttributeType.INTEGER:
+        return _integer(value)
+    if kind is AttributeType.TEXT and isinstance(value, str):
+        return value
+    if kind is AttributeType.TEXT or isinstance(value, (str, bytes, Mapping)):
+        raise TypeError
+    convert = _integer if kind is AttributeType.INTEGERS else _number
+    return tuple(convert(entry) for entry in value)
+
+
+def _integer(value: Any) -> int:
+    # Attributes are integers of 64 bits, as in ONNX's file format. int first, for speed.
+    if not isinstance(value, (int, Integral)) or isinstance(value, bool) or not -(2**63) <= int(value) < 2**63:
+        raise TypeError
+    return int(value)
+
+
+def _number(value: Any) -> float:
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError
+    return float(value)

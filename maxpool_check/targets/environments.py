@@ -1,10 +1,9 @@
-"""Isolated environments: one per released version of a runtime, created once and kept in the user's cache.
+"""The releases of runtimes, and isolated environments: one for each, created once and kept in the user's cache.
 
 Some dependencies are imported on first use: most runs test what is installed.
 """
 
-from __future__ import annotations
-
+import contextlib
 import os
 import platform
 import re
@@ -14,7 +13,7 @@ import sys
 import tempfile
 import textwrap
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import uv
@@ -47,8 +46,13 @@ def interpreter(distribution: str, version: str) -> Path:
     python = f"{platform.python_implementation().lower()}{sys.version_info[0]}.{sys.version_info[1]}"
     name = f"{distribution}-{version}-{python}-{platform.machine()}"
     final = cache() / name
+    if _python(final).exists():
+        # Complete, as it was renamed: no lock, which a cache that cannot be written has no place for.
+        return _python(final)
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
+        # An installation that was killed has left its folder.
+        _remove(path for path in cache().glob("*") if path.is_dir() and not os.path.lexists(_python(path)))
         with FileLock(final.with_name(f"{name}.lock")):
             if not _python(final).exists():
                 # The interpreter that the environment was created with may have been removed since.
@@ -61,6 +65,33 @@ def interpreter(distribution: str, version: str) -> Path:
     except OSError as error:
         raise CannotMake(f"cannot write to {cache()}: {error}; set MAXPOOL_CHECK_CACHE to a writable folder") from error
     return _python(final)
+
+
+def kept() -> dict[Path, int]:
+    """The folders of the cache, each with its size in bytes: environments, and what killed installations have left."""
+    folders = sorted(path for path in cache().glob("*") if path.is_dir())
+    return {folder: sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir()) for folder in folders}
+
+
+def clear() -> list[Path]:
+    """Remove the folders of the cache, but those that are being installed; the removed ones. Raises ``OSError``."""
+    return _remove(path for path in cache().glob("*") if path.is_dir())
+
+
+def _remove(folders: Iterable[Path]) -> list[Path]:
+    """Remove folders of the cache whose lock nobody holds; the removed ones."""
+    from filelock import FileLock, Timeout
+
+    removed = []
+    for folder in folders:
+        # An incomplete folder has the name of its environment, a dot, and random letters.
+        own = [lock for lock in cache().glob("*.lock") if f"{folder.name}.".startswith(f"{lock.stem}.")]
+        lock = own[0] if own else folder.with_name(f"{folder.name}.lock")
+        with contextlib.suppress(Timeout), FileLock(lock, timeout=0):
+            shutil.rmtree(folder)
+            lock.unlink(missing_ok=True)
+            removed.append(folder)
+    return removed
 
 
 def fresh(folder: Path, requirements: Sequence[str]) -> Path:
@@ -154,3 +185,34 @@ def run_uv(*arguments: str, stdin: str | None = None) -> subprocess.CompletedPro
         env=environment,
         check=False,
     )
+
+
+class NoReleases(RuntimeError):
+    """The package index cannot be reached, or has no release for this Python."""
+
+
+def released(distribution: str, *, pre: bool = False) -> list[Version]:
+    """The versions that have a wheel for this Python, ascending; with pre-releases if ``pre``.
+
+    They come from the index that environments are installed from. Raises :class:`NoReleases`.
+    """
+    versions: list[Version] = []
+    requirement = distribution
+    # uv has no command that lists versions: resolve the newest, then the newest before it, down to the first.
+    while True:
+        try:
+            process = run_uv(
+                *("pip", "compile", "--python", sys.executable, "--only-binary", ":all:", "--no-deps"),
+                *("--no-header", "--no-annotate", "--prerelease", "allow" if pre else "disallow", "-"),
+                stdin=requirement,
+            )
+        except (CannotMake, OSError) as error:
+            raise NoReleases(f"cannot list the releases of {distribution}: {error}") from error
+        if process.returncode == 0:
+            version = process.stdout.strip().rpartition("==")[2]
+            versions.append(Version(version))
+            requirement = f"{distribution}<={version},!={version}"
+        elif versions and "No solution found" in process.stderr and "network was disabled" not in process.stderr:
+            return versions[::-1]
+        else:
+            raise NoReleases(f"cannot list the releases of {distribution}:\n{explain(process.stderr, distribution)}")

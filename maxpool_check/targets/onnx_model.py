@@ -1,7 +1,5 @@
 """The ONNX model of a request: a graph of one MaxPool node, and an activation if the case has one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -10,8 +8,8 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from maxpool_check.reference.activation import Activation, Function
 from maxpool_check.reference.dtypes import NUMPY, rounded
+from maxpool_check.reference.pooling import Activation, Function
 from maxpool_check.targets.protocol import Request
 
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
@@ -42,9 +40,7 @@ def build(
     ``activation`` is a node after the MaxPool; ``domain`` is the MaxPool's, and ``opset`` a version of that domain.
     """
     model = onnx.ModelProto()
-    # Parameters of an activation may be zeros of either sign, which are equal keys of a cache.
-    skeleton = _cached if activation is None else _without_attributes
-    model.CopyFrom(skeleton(opset, dtype, shape, outputs, activation, domain))
+    model.CopyFrom(_without_attributes(opset, dtype, shape, outputs, domain))
     node = model.graph.node[0]
     for name, value in attributes.items():
         # onnx cannot derive the type of an empty list, and has no truth values.
@@ -53,32 +49,32 @@ def build(
         node.attribute.append(
             helper.make_attribute(name, written, attr_type=onnx.AttributeProto.INTS if empty else None)
         )
+    if activation is not None:
+        node.output[0] = "maxima"
+        following, constants = _activation(activation, dtype)
+        model.graph.node.append(following)
+        model.graph.initializer.extend(constants)
     return bytes(model.SerializeToString())
 
 
+@lru_cache(1024)
 def _without_attributes(
-    opset: int, dtype: str, shape: tuple[int, ...], outputs: tuple[str, ...], activation: Activation | None, domain: str
+    opset: int, dtype: str, shape: tuple[int, ...], outputs: tuple[str, ...], domain: str
 ) -> onnx.ModelProto:
     """The model of a MaxPool without attributes, which models of the same shape share."""
     element = helper.np_dtype_to_tensor_dtype(NUMPY[dtype])
-    pooled = outputs if activation is None else ("maxima", *outputs[1:])
-    node, constants = (None, []) if activation is None else _activation(activation, dtype)
     # The sizes of the outputs are symbolic: the runtime infers them.
     rank = [f"D{axis}" for axis in range(len(shape))]
     types = {"Y": element, "Indices": TensorProto.INT64}
     graph = helper.make_graph(
-        [helper.make_node("MaxPool", ["X"], pooled, domain=domain), *([node] if node is not None else [])],
+        [helper.make_node("MaxPool", ["X"], outputs, domain=domain)],
         "maxpool",
         [helper.make_tensor_value_info("X", element, shape)],
         [helper.make_tensor_value_info(name, types[name], rank) for name in outputs],
-        constants,
     )
     imports = [helper.make_opsetid(domain, opset)]
     version = helper.find_min_ir_version_for(imports, ignore_unknown=True)
     return helper.make_model(graph, opset_imports=imports, ir_version=version)
-
-
-_cached = lru_cache(1024)(_without_attributes)
 
 
 def _activation(activation: Activation, dtype: str) -> tuple[NodeProto, list[TensorProto]]:

@@ -1,15 +1,14 @@
 """A worker process: its start, its requests and outcomes, and its end."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
 import queue
 import re
 import signal
+import socket
 import subprocess
-import tempfile
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -17,21 +16,22 @@ from pathlib import Path
 from typing import Any
 
 from maxpool_check.results.outcomes import Crashed, Failed, Outcome, TimedOut
-from maxpool_check.targets.protocol import outcome_of
+from maxpool_check.targets.protocol import line_of, outcome_of, parsed, text_of
 from maxpool_check.targets.worker.__main__ import PROTOCOL
 
 START_SECONDS = 120.0
 """How long a runtime may take to import. A cold disk is slow; a hang is longer."""
 
-MOST_BYTES = 2**30
-"""The longest line a worker may write: far more than the largest tensor, less than the memory of a machine."""
 
 PIPE_BYTES = 2**15
 """How many bytes fit into a pipe: a write does not block if it and what is unread are no more."""
 
 _STDERR_SHOWN = 300
-_STDERR_READ = 2**16
+_STDERR_KEPT = 2**16
 _STACK_FRAME = re.compile(r"\s+(\d+:|at )\s*\S")
+
+_MOST_LINES = 16
+"""How many lines that nobody has read are kept: a worker that writes more than it is asked waits."""
 
 _POLL_SECONDS = 0.2
 """How often to check that a process still exists: its pipes may be held open by a child."""
@@ -40,14 +40,19 @@ _EXIT_SECONDS = 1.0
 """How long a process may take from closing its pipes to its exit."""
 
 # Imports the worker package, and nothing else of the folder it is in: neither that folder nor the user's own may hide a
-# module of the runtime.
+# module of the runtime. Not by -I, which hides what the user has installed, nor -P, which is not there before Python 3.11;
+# sys is built in, and nothing else may be imported before the user's folder, "", is out of the path.
 _BOOT = """
-import runpy, sys
-sys.path[:] = [sys.argv.pop(1), *filter(None, sys.path)]
+import sys
+sys.path[:] = filter(None, sys.path)
+import runpy
+sys.path.insert(0, sys.argv.pop(1))
 import worker
 del sys.path[0]
 runpy.run_module("worker", run_name="__main__", alter_sys=True)
 """
+
+_GUARD = str(Path(__file__).with_name("guard.py"))
 
 
 class CannotStart(RuntimeError):
@@ -74,30 +79,38 @@ class Worker:
         Raises :class:`CannotStart`.
         """
         self._program = program[0]
-        if memory is not None:
-            # By the shell, before the program starts: no limit of this process changes.
-            program = ["/bin/sh", "-c", f'ulimit -v {max(1, memory // 1024)} && exec "$@"', "sh", *program]
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the worker)
+        environment = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "1"}
+        if isolated:
+            environment = {name: environment[name] for name in environment.keys() - {"PYTHONPATH", "PYTHONHOME"}}
+            environment["PYTHONNOUSERSITE"] = "1"
+        self._lifeline, guards_end = socket.socketpair()
+        guard = [sys.executable, "-I", "-S", _GUARD, str(guards_end.fileno()), str(memory or 0)]
         try:
             self._process = subprocess.Popen(
-                program,
+                [*guard, *program],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=self._stderr,
-                env=_environment(isolated),
-                # Ctrl-C is the parent's to handle, and the whole group can be killed.
+                stderr=subprocess.PIPE,
+                env=environment,
+                pass_fds=[guards_end.fileno()],
+                # Ctrl-C is the parent's to handle.
                 start_new_session=True,
             )
         except OSError as error:
-            self._stderr.close()
+            self._lifeline.close()
             raise CannotStart(f"{self._program} cannot be run: {error.strerror}") from error
-        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        finally:
+            guards_end.close()
+        self._lines: queue.Queue[bytes] = queue.Queue(_MOST_LINES)
         self._closed_pipe: str | None = None
         self._ended = self._expired = False
         self.executed = 0
         """How many requests have had an outcome."""
-        # A thread reads, so that waiting can have a time limit on every operating system.
+        self._stderr = bytearray()
+        # Threads read, so that waiting can have a time limit on every operating system.
         threading.Thread(target=self._read_lines, daemon=True).start()
+        self._reading_stderr = threading.Thread(target=self._read_stderr, daemon=True)
+        self._reading_stderr.start()
         try:
             self.write(json.dumps({"protocol": PROTOCOL, "options": dict(options)}).encode() + b"\n", START_SECONDS)
         except BaseException:
@@ -106,7 +119,7 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """The process number, which is also that of its process group."""
+        """The number of the process that guards it and ends when it ends."""
         return self._process.pid
 
     @property
@@ -123,7 +136,7 @@ class Worker:
                 death = self._death()
                 why = f"{death.how}\n{death.stderr}" if isinstance(death, Crashed) else death.why
                 raise CannotStart(f"the worker died while starting: {why}".rstrip())
-            message = _parsed(line)
+            message = parsed(line)
         except TimeoutError:
             self.end()
             raise CannotStart("it was not ready in time") from None
@@ -134,8 +147,9 @@ class Worker:
             return message
         self.end()
         if message.get("type") == "ready":
-            raise CannotStart(f"it speaks version {message.get('protocol')} of the protocol, not version {PROTOCOL}")
-        raise CannotStart(str(message.get("message", f"the worker wrote {str(message)[:200]}")))
+            version = text_of(message.get("protocol"))
+            raise CannotStart(f"it speaks version {version} of the protocol, not version {PROTOCOL}")
+        raise CannotStart(text_of(message["message"]) if "message" in message else f"the worker wrote {line[:200]!r}")
 
     def write(self, line: bytes, seconds: float) -> None:
         """Send a request. It does not block if this line and those without an outcome fit into a pipe."""
@@ -166,7 +180,7 @@ class Worker:
             line = self._next_line(_EXIT_SECONDS if self._closed_pipe else seconds)
             if not line:
                 return TimedOut(seconds) if self._expired else self._death()
-            outcome = outcome_of(_parsed(line), number)
+            outcome = outcome_of(parsed(line), number)
         except TimeoutError:
             if self._closed_pipe:
                 return self._death()
@@ -175,29 +189,30 @@ class Worker:
         except Exception as error:
             # Whatever a program writes, it does not end the run.
             self.end()
-            return Failed(f"the worker broke the protocol: {error}")
+            return Failed(f"the worker broke the protocol: {text_of(error)}")
         self.executed += 1
         return outcome
 
     def end(self) -> None:
-        """Kill the process and its children. From any thread."""
+        """Kill the process and all that it has started. From any thread."""
         self._ended = True
-        if self._process.returncode is None:
-            # Otherwise its number may be another process's by now.
-            self._kill_group()
+        with contextlib.suppress(OSError):
+            # Closing alone would not do: a process forked meanwhile has this end too.
+            self._lifeline.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """End it and close its pipes. From the thread that reads."""
         self.end()
-        self._process.wait()
-        for stream in (self._process.stdin, self._stderr):
+        try:
+            self._process.wait(_EXIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            # The guard was stopped: what it guards ends with it.
+            self._process.kill()
+            self._process.wait()
+        for stream in (self._process.stdin, self._lifeline):
             with contextlib.suppress(OSError):
                 if stream is not None:
                     stream.close()
-
-    def _kill_group(self) -> None:
-        with contextlib.suppress(OSError):
-            os.killpg(self._process.pid, signal.SIGKILL)
 
     def _expire(self) -> None:
         self._expired = True
@@ -208,9 +223,27 @@ class Worker:
         stream = self._process.stdout
         assert stream is not None
         with contextlib.suppress(OSError, ValueError):
-            while line := stream.readline(MOST_BYTES + 1):
-                self._lines.put(line)
-        self._lines.put(b"")
+            while (line := line_of(stream)) and self._put(line):
+                pass
+        self._put(b"")
+        stream.close()
+
+    def _put(self, line: bytes) -> bool:
+        """Queue a line, as soon as there is room; False if the process has ended."""
+        while True:
+            with contextlib.suppress(queue.Full):
+                self._lines.put(line, timeout=_POLL_SECONDS)
+                return True
+            if self._ended:
+                return False
+
+    def _read_stderr(self) -> None:
+        """Read stderr until its end, and keep the beginning and the end of it. In a thread of its own."""
+        stream = self._process.stderr
+        assert stream is not None
+        while chunk := os.read(stream.fileno(), _STDERR_KEPT):
+            self._stderr += chunk
+            del self._stderr[_STDERR_KEPT:-_STDERR_KEPT]
         stream.close()
 
     def _next_line(self, seconds: float) -> bytes:
@@ -239,45 +272,15 @@ class Worker:
             self.end()
             return Failed(f"the worker broke the protocol: it closed its {self._closed_pipe or 'stdout'}")
         self._ended = True
-        self._kill_group()
-        return Crashed(_how(status), self._stderr_text())
+        # Only where the guard cannot find all that the process has started may something still hold it open.
+        self._reading_stderr.join(_EXIT_SECONDS)
+        name = next((each.name for each in signal.Signals if each == -status), f"signal {-status}")
+        return Crashed(f"exited with status {status}" if status >= 0 else f"killed by {name}", self._stderr_text())
 
     def _stderr_text(self) -> str:
         """The beginning and the end of its stderr, without stack frames: those show where it was called from."""
-        self._stderr.seek(0)
-        head = self._stderr.read(_STDERR_READ)
-        rest = self._stderr.seek(0, os.SEEK_END) - len(head)
-        self._stderr.seek(-min(rest, _STDERR_READ), os.SEEK_END)
-        text = (head + (self._stderr.read() if rest > 0 else b"")).decode(errors="replace")
+        text = bytes(self._stderr).decode(errors="replace")
         text = "\n".join(line for line in text.splitlines() if not _STACK_FRAME.match(line)).strip()
         if len(text) <= 2 * _STDERR_SHOWN:
             return text
         return f"{text[:_STDERR_SHOWN].rstrip()}\n...\n{text[-_STDERR_SHOWN:].lstrip()}"
-
-
-def _parsed(line: bytes) -> dict[str, Any]:
-    """A line as a JSON object. Raises ``ValueError``."""
-    if len(line) > MOST_BYTES:
-        raise ValueError(f"a line of more than {MOST_BYTES} bytes")
-    try:
-        message = json.loads(line)
-    except RecursionError as error:
-        raise ValueError("a line is nested too deeply") from error
-    if not isinstance(message, dict):
-        raise ValueError(f"a line is not a JSON object: {line[:80]!r}")
-    return message
-
-
-def _how(status: int) -> str:
-    try:
-        return f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
-    except ValueError:
-        return f"killed by signal {-status}"
-
-
-def _environment(isolated: bool) -> dict[str, str]:
-    environment = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "1"}
-    if isolated:
-        environment = {name: environment[name] for name in environment.keys() - {"PYTHONPATH", "PYTHONHOME"}}
-        environment["PYTHONNOUSERSITE"] = "1"
-    return environment

@@ -1,17 +1,22 @@
 """The messages to and from a worker, as JSON objects: CONTRIBUTING describes the protocol."""
 
-from __future__ import annotations
-
 import base64
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from maxpool_check.results.outcomes import Failed, NotExecuted, Outcome, RefusedByTarget, Returned
-from maxpool_check.targets.worker.tensors import decode, encode
+from maxpool_check.targets.worker.messages import decode, encode
+
+MOST_BYTES = 2**30
+"""The longest line a worker may write: far more than the largest tensor, less than the memory of a machine."""
+
+MOST_TEXT = 4096
+"""The most characters that are kept of a message of a program."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +24,8 @@ class Request:
     """What a worker executes: X as the runtime takes it, the outputs, and the model or the attributes.
 
     ``setting`` is one that the program supports. ``excluded``: the document excludes the graph; a runtime that runs it
-    nevertheless may damage its own memory, so its process executes nothing else.
+    nevertheless may damage its own memory, so its process executes nothing else. ``spec`` is the document that a kernel is
+    told.
     """
 
     X: np.ndarray
@@ -28,6 +34,7 @@ class Request:
     attributes: Mapping[str, Any]
     setting: str | None = None
     excluded: bool = False
+    spec: str | None = None
 
     def line(self, number: int) -> bytes:
         """The request as a line of JSON with this ``id``."""
@@ -40,6 +47,8 @@ class Request:
         }
         if self.setting is not None:
             message["setting"] = self.setting
+        if self.spec is not None:
+            message["spec"] = self.spec
         return json.dumps(message).encode() + b"\n"
 
 
@@ -56,12 +65,56 @@ def outcome_of(message: Mapping[str, Any], number: int) -> Outcome:
         outputs = {name: np.asarray(decode(tensor)) for name, tensor in message["outputs"].items()}
         return Returned(outputs, message.get("provider"))
     if message["type"] == "refusal":
-        return RefusedByTarget(_text(message["status"]), _text(message["message"]))
+        return RefusedByTarget(text_of(message["status"]), text_of(message["message"]))
     if message["type"] == "unable":
-        return NotExecuted(_text(message["message"]))
-    return Failed(_text(message["message"]))
+        return NotExecuted(text_of(message["message"]))
+    return Failed(text_of(message["message"]))
 
 
-def _text(message: object) -> str:
-    # The message of a kernel may contain what no encoding can write.
-    return str(message).encode(errors="backslashreplace").decode()
+def text_of(message: object) -> str:
+    """A text of a program, and its length where only the beginning is kept."""
+    try:
+        # The message of a kernel may contain what no encoding can write.
+        text = str(message).encode(errors="backslashreplace").decode()
+    except RecursionError:
+        return "a value that is nested too deeply"
+    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}... ({len(text)} characters)"
+
+
+def _not_json(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _not_json(text)
+
+
+def _shown(value: Any) -> Any:
+    """A JSON value with halves of surrogate pairs as escapes."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_shown(name): _shown(entry) for name, entry in value.items()}
+    return [_shown(entry) for entry in value] if isinstance(value, list) else value
+
+
+def line_of(stream: IO[bytes]) -> bytes:
+    """The next line of a program, cut where :func:`parsed` rejects it as too long; b"" at the end."""
+    return stream.readline(MOST_BYTES + 1)
+
+
+def parsed(line: bytes) -> dict[str, Any]:
+    """A line as a JSON object. Raises ``ValueError``."""
+    if len(line) > MOST_BYTES:
+        raise ValueError(f"a line of more than {MOST_BYTES} bytes")
+    try:
+        message = json.loads(line, parse_constant=_not_json, parse_float=_finite)
+        if b"\\ud" in line or b"\\uD" in line:
+            # Half of a surrogate pair is no text: neither a record nor a report could hold it.
+            message = _shown(message)
+    except RecursionError as error:
+        raise ValueError("a line is nested too deeply") from error
+    if not isinstance(message, dict):
+        raise ValueError(f"a line is not a JSON object: {line[:80]!r}")
+    return message

@@ -1,23 +1,24 @@
 """The requests that execute a case on a target, and what their outcomes mean for the case."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, Outcome, RefusedByTarget, Returned
+from maxpool_check.results.outcomes import Crashed, Failed, NotClaimed, NotExecuted, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.variants import OLDEST_OPSET, Variant, variants_of
+from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.inverse import NotExpressible, all_attributes, is_list_of_numbers
-from maxpool_check.specifications.onnx import VERSIONS
-from maxpool_check.specifications.opsets import Graph, oldest_opset_for, opset_for
+from maxpool_check.specifications.onnx import VERSIONS, Graph, oldest_opset_for, opset_for
 from maxpool_check.specifications.refused import Refused
-from maxpool_check.targets import onnx_model, variations
-from maxpool_check.targets.description import TargetProfile
+from maxpool_check.specifications.specification import Specification
+from maxpool_check.targets import onnx_model
+from maxpool_check.targets.name import RUNTIMES
+from maxpool_check.targets.parts import cases, whole
 from maxpool_check.targets.protocol import Request
-from maxpool_check.targets.runtimes import RUNTIMES
+from maxpool_check.targets.target import TargetProfile
 from maxpool_check.targets.translation import Translation, translate
 
 
@@ -52,7 +53,7 @@ class VariantPlan:
     case: Case
     variant: Variant
     parts: tuple[PlannedRequest, ...] = ()
-    not_executed: str = ""
+    not_executed: NotExecuted | NotClaimed | None = None
 
     @property
     def requests(self) -> list[Request]:
@@ -78,32 +79,30 @@ def plan(case: Case, variants: Collection[Variant], target: TargetProfile) -> li
             if variant.in_domain:
                 parts = [_in_domain(case, variant, target)]
             else:
-                parts = [_translated(part, variant, target) for part in variations.parts(case, variant.variation)]
+                parts = [_translated(part, variant, target) for part in cases(case, variant.variation)]
             plans.append(VariantPlan(case, variant, tuple(parts)))
         except NotExpressible as error:
-            plans.append(VariantPlan(case, variant, not_executed=str(error)))
+            plans.append(VariantPlan(case, variant, not_executed=NotExecuted(str(error))))
+        except _Unclaimed as error:
+            plans.append(VariantPlan(case, variant, not_executed=NotClaimed(str(error))))
     return plans
 
 
-def second_looks(plans: Sequence[VariantPlan], outcomes: Sequence[Sequence[Outcome]]) -> list[SecondLook | None]:
-    """For each plan the second look that the outcomes of its requests call for, if they do."""
-    looks: list[SecondLook | None] = []
-    for variant_plan, plan_outcomes in zip(plans, outcomes, strict=True):
-        look = None
-        if variant_plan.parts:
-            part, outcome = _decisive(variant_plan, plan_outcomes)
-            if part.second_look is not None and isinstance(outcome, part.second_look.after):
-                look = part.second_look
-        looks.append(look)
-    return looks
+def second_look(variant_plan: VariantPlan, outcomes: Sequence[Outcome]) -> SecondLook | None:
+    """The second look that the outcomes of the requests of a variant call for, if they do."""
+    if not variant_plan.parts:
+        return None
+    part, outcome = _decisive(variant_plan, outcomes)
+    look = part.second_look
+    return look if look is not None and isinstance(outcome, look.after) else None
 
 
 def result(
     variant_plan: VariantPlan, outcomes: Sequence[Outcome], target: TargetProfile, second: Outcome | None = None
 ) -> VariantResult:
     """The result of a variant from the outcomes of its requests, and of its second look if there was one."""
-    if not variant_plan.parts:
-        return VariantResult(NotExecuted(variant_plan.not_executed))
+    if variant_plan.not_executed is not None:
+        return VariantResult(variant_plan.not_executed)
     part, outcome = _decisive(variant_plan, outcomes)
     look = part.second_look
     if look is not None and second is not None and isinstance(second, look.rules_out):
@@ -114,7 +113,7 @@ def result(
     part, outcome = _decisive(variant_plan, converted)
     if isinstance(outcome, Returned):
         outputs = [each.outputs for each in converted if isinstance(each, Returned)]
-        outcome = replace(outcome, outputs=variations.whole(variant_plan.case, variant_plan.variant.variation, outputs))
+        outcome = replace(outcome, outputs=whole(variant_plan.case, variant_plan.variant.variation, outputs))
     return VariantResult(outcome, part.opset, part.translation.steps, part.request)
 
 
@@ -136,9 +135,14 @@ def _converted(part: PlannedRequest, outcome: Outcome, target: TargetProfile) ->
 
 
 def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:
-    """A case in the language of the target. Raises ``NotExpressible``."""
-    description, dtype = target.description, name_of(case.X.dtype)
-    setting = _setting(variant, target)
+    """A case in the language of the target. Raises ``NotExpressible``, and ``_Unclaimed``."""
+    description, dtype, variation = target.description, name_of(case.X.dtype), variant.variation
+    setting = None
+    if variation is not None and variation.is_setting:
+        if variation.name in target.settings:
+            setting = variation.name
+        elif variation.required:
+            raise NotExpressible(f"it has no setting for {variation.name}")
     if variant.has_indices and description.indices is None:
         raise NotExpressible("it gives no Indices")
     graph = translate(
@@ -146,14 +150,61 @@ def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedR
         indices=variant.has_indices, language="onnx" if description.speaks == "attributes" else description.speaks,
     )  # fmt: skip
     excluded = target.exclude(dtype, len(graph.target.sizes(graph.shape)) - 2)
-    if excluded is not None and isinstance(case.resolved, Pooling):
+    # A runtime must refuse what it does not have; a kernel that says what it has relies on getting nothing else.
+    if excluded is not None and (isinstance(case.resolved, Pooling) or not target.name.is_released):
         raise NotExpressible(excluded)
     if variant.has_indices and description.indices == "plane":
         graph = replace(graph, steps=(*graph.steps, "Indices counted in each plane, converted to the whole tensor"))
     request = Request(graph.input(case.X), variant.outputs, b"", graph.attributes, setting)
     if description.newest_opset is not None:
-        return _as_model(case, variant, graph, request, description.newest_opset)
-    return _as_attributes(case, variant, graph, request, target)
+        planned = _as_model(case, variant, graph, request, description.newest_opset)
+    else:
+        planned = _as_attributes(case, variant, graph, request, target)
+    if description.specs is None:
+        return planned
+    return replace(planned, request=replace(planned.request, spec=_claimed(case, variant, planned, target)))
+
+
+class _Unclaimed(ValueError):
+    """The target claims no document that means the same as that of the case."""
+
+
+def _claimed(case: Case, variant: Variant, planned: PlannedRequest, target: TargetProfile) -> str:
+    """The document of the case if the target claims it, or the first claimed one by which the request means the same.
+
+    That is: by which the outputs are judged alike. Raises :class:`_Unclaimed`.
+    """
+    specs = target.description.specs or ()
+    if case.spec in specs:
+        return case.spec
+    own = Oracle(case.X, case.resolved) if isinstance(case.resolved, Pooling) else case.resolved
+    for name in specs:
+        if _is_alike(
+            own, SPECIFICATIONS[name], planned.request, target.description.speaks, indices=variant.has_indices
+        ):
+            return name
+    claimed = ", ".join(specs) or "no document"
+    raise _Unclaimed(f"it claims {claimed}, by which the case does not mean the same; --spec {case.spec} claims it")
+
+
+def _is_alike(own: Oracle | Refused, document: Specification, request: Request, speaks: str, *, indices: bool) -> bool:
+    """Whether a document judges the outputs of a request as its own oracle does."""
+    attributes = request.attributes
+    if document.onnx is not None and speaks in ("onnx", "attributes"):
+        # Older versions lack attributes, which then have their defaults.
+        table, rank = VERSIONS[-1].attributes, request.X.ndim - 2
+        attributes = {
+            name: value
+            for name, value in attributes.items()
+            if name in document.attributes or name not in table or value != table[name].default_for(rank)
+        }
+    elif document.name != speaks:
+        return False
+    try:
+        pooling = document.pooling(attributes, name_of(request.X.dtype), request.X.shape, document.policies)
+    except Refused as refused:
+        return isinstance(own, Refused) and own.is_open == refused.is_open
+    return isinstance(own, Oracle) and own.judges_alike(Oracle(request.X, pooling), indices=indices)
 
 
 def _as_attributes(
@@ -190,9 +241,9 @@ def _as_model(case: Case, variant: Variant, graph: Translation, request: Request
     request = replace(request, model=alone)
     if graph.activation is None:
         return PlannedRequest(request, graph, opset)
-    second_look = SecondLook(request, (RefusedByTarget,), Returned, "it refuses the activation, not MaxPool")
+    look = SecondLook(request, (RefusedByTarget,), Returned, "it refuses the activation, not MaxPool")
     model = onnx_model.build(opset, graph.attributes, dtype, graph.shape, variant.outputs, graph.activation)
-    return PlannedRequest(replace(request, model=model), graph, opset, second_look)
+    return PlannedRequest(replace(request, model=model), graph, opset, look)
 
 
 def _in_domain(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:
@@ -204,14 +255,13 @@ def _in_domain(case: Case, variant: Variant, target: TargetProfile) -> PlannedRe
     if not target.name.is_released or RUNTIMES[target.name.runtime].adapter != "onnxruntime":
         # Others load such a model as well, and take the node for ONNX's.
         raise NotExpressible(f"{domain} is a domain of ONNX Runtime's own")
-    second_look = None
+    look = None
     resolved = case.resolved
     has_empty_windows = case.X.size > 0 and isinstance(resolved, Pooling) and resolved.has_empty_windows
     if isinstance(resolved, Refused) or resolved.refusable is not None or has_empty_windows:
         # A runtime without the operator refuses everything, or dies of what it infers; that is no evidence about this case.
         smallest = onnx_model.smallest_request(opset, domain)
-        after = (RefusedByTarget, Crashed)
-        second_look = SecondLook(smallest, after, RefusedByTarget, f"it has no MaxPool in {domain}")
+        look = SecondLook(smallest, (RefusedByTarget, Crashed), RefusedByTarget, f"it has no MaxPool in {domain}")
     attributes = {
         name: [float(entry) for entry in value] if is_list_of_numbers(document, name, value) else value
         for name, value in case.attributes.items()
@@ -219,16 +269,4 @@ def _in_domain(case: Case, variant: Variant, target: TargetProfile) -> PlannedRe
     model = onnx_model.build(opset, attributes, name_of(case.X.dtype), case.X.shape, variant.outputs, domain=domain)
     layout, steps = document.layout, (f"in the operator domain {domain}",)
     unchanged = Translation(attributes, case.X.shape, layout, layout, steps=steps)
-    return PlannedRequest(Request(case.X, variant.outputs, model, attributes), unchanged, opset, second_look)
-
-
-def _setting(variant: Variant, target: TargetProfile) -> str | None:
-    """The setting for the target's program. Raises ``NotExpressible`` if it is required and not supported."""
-    variation = variant.variation
-    if variation is None or not variation.is_setting:
-        return None
-    if variation.name in target.settings:
-        return variation.name
-    if variation.required:
-        raise NotExpressible(f"it has no setting for {variation.name}")
-    return None
+    return PlannedRequest(Request(case.X, variant.outputs, model, attributes), unchanged, opset, look)

@@ -1,15 +1,12 @@
-"""A target during a run: one worker, started again after each death."""
-
-from __future__ import annotations
+"""A target: what it accepts, how its workers are started, and its session during a run."""
 
 from collections import deque
 from collections.abc import Iterable
 
 from maxpool_check.results.outcomes import Crashed, Failed, Outcome, Returned, TimedOut
-from maxpool_check.targets.description import TargetProfile
 from maxpool_check.targets.process import PIPE_BYTES, CannotStart, Worker
 from maxpool_check.targets.protocol import Request
-from maxpool_check.targets.target import Target
+from maxpool_check.targets.target import Target, TargetProfile
 
 
 class TargetSession:
@@ -76,7 +73,7 @@ class TargetSession:
         self.end()
         self._reset()
 
-    def __enter__(self) -> TargetSession:
+    def __enter__(self) -> "TargetSession":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -105,7 +102,7 @@ class TargetSession:
         return self._worker
 
     def _write_ahead(self) -> None:
-        """Write as many requests as the worker can take without blocking."""
+        """Write as many requests as the worker can take without blocking; fail them if no worker can be started."""
         if not self._written and self._worker is not None and not self._worker.alive:
             self._close_worker()
         while self._waiting and self.failure is None and self._may_write():
@@ -114,7 +111,11 @@ class TargetSession:
                 self._written.append(self._waiting.popleft())
             except CannotStart as error:
                 self.failure = error
-        self._fail_if_lost()
+        if self.failure is not None:
+            failed = Failed(f"could not be started again: {self.failure}", final=True)
+            self._outcomes |= {number: failed for number, _, _ in (*self._written, *self._waiting)}
+            self._written.clear()
+            self._waiting.clear()
 
     def _may_write(self) -> bool:
         if not self._written:
@@ -131,7 +132,6 @@ class TargetSession:
             outcome = worker.read(number, self.target.seconds)
         except CannotStart as error:
             self.failure = self.target.cannot_start(error)
-            self._fail_if_lost()
             return
         if isinstance(outcome, Crashed) and worker.executed:
             outcome = self._alone(number, line, outcome)
@@ -159,11 +159,3 @@ class TargetSession:
             self._close_worker()
             return outcome
         return Crashed(f"{crash.how} after other requests; executed alone, it does not crash", crash.stderr)
-
-    def _fail_if_lost(self) -> None:
-        """Fail all requests without an outcome, if no worker can be started."""
-        if self.failure is not None:
-            failed = Failed(f"could not be started again: {self.failure}", final=True)
-            self._outcomes |= {number: failed for number, _, _ in (*self._written, *self._waiting)}
-            self._written.clear()
-            self._waiting.clear()

@@ -1,22 +1,43 @@
-"""A target: where its runtime comes from, and how its workers are started."""
-
-from __future__ import annotations
+"""A runtime to test: how its worker is started, and what it says of itself."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from maxpool_check.results.outcomes import RefusedByTarget, Returned
 from maxpool_check.results.record import TargetDescription
+from maxpool_check.specifications import DEFAULT, documents, specification
 from maxpool_check.targets import environments, onnx_model
-from maxpool_check.targets.description import TargetProfile
-from maxpool_check.targets.languages import LANGUAGES
-from maxpool_check.targets.name import TargetName
+from maxpool_check.targets.name import RUNTIMES, TargetName
 from maxpool_check.targets.process import START_SECONDS, CannotStart, Worker, adapter
-from maxpool_check.targets.runtimes import RUNTIMES
+from maxpool_check.targets.protocol import text_of
+from maxpool_check.targets.translation import LANGUAGES
 
-_T = TypeVar("_T")
+
+@dataclass(frozen=True)
+class TargetProfile:
+    """A target, as its program describes it.
+
+    ``dtypes`` and ``spatial``, numbers of spatial axes, are all that it accepts; None: anything. ``settings`` are the
+    variations that its program supports. ``takes_spec``: it is a Python function with a keyword ``spec``.
+    """
+
+    name: TargetName
+    description: TargetDescription
+    dtypes: tuple[str, ...] | None = None
+    spatial: tuple[int, ...] | None = None
+    settings: tuple[str, ...] = ()
+    takes_spec: bool = False
+
+    def exclude(self, dtype: str, axes: int) -> str | None:
+        """Why a tensor of this dtype, over so many spatial axes, is not accepted; None if it is."""
+        if self.dtypes is not None and dtype not in self.dtypes:
+            return f"it has no {dtype}; it has {', '.join(self.dtypes)}"
+        if self.spatial is not None and axes not in self.spatial:
+            return f"it has no MaxPool over {axes} spatial axes"
+        return None
 
 
 class Target:
@@ -40,10 +61,11 @@ class Target:
     def worker(self) -> Worker:
         """A new process, which need not be ready yet. Raises :class:`CannotStart`."""
         name, isolated = self.name, False
-        options: dict[str, Any] = {"provider": name.provider}
-        options["provider_options"] = {key: value for key, value in name.options.items() if key != "python"}
+        provider_options = {key: value for key, value in name.options.items() if key != "python"}
+        options: dict[str, Any] = {"provider": name.provider, "provider_options": provider_options}
+        program: Sequence[str]
         if name.program is not None:
-            program = list(name.program)
+            program = name.program
         elif name.function is not None:
             options["function"] = [str(Path(name.function[0]).resolve()), name.function[1]]
             program = adapter(self._python, "python")
@@ -69,38 +91,51 @@ class Target:
             message = worker.description
         except CannotStart as error:
             raise self.cannot_start(error) from error
-        try:
-            dtypes, spatial = _list_of(message.get("dtypes"), str), _list_of(message.get("spatial"), int)
-            settings = _list_of(message.get("settings"), str) or ()
-            return TargetProfile(self.name, self._description(worker, message), dtypes, spatial, settings)
-        except (TypeError, ValueError) as error:
-            raise CannotStart(f"{self.name} describes itself in a way that cannot be read: {error}") from error
-
-    def _description(self, worker: Worker, message: Mapping[str, Any]) -> TargetDescription:
-        wants = str(message.get("wants", "attributes"))
+        wants, indices = text_of(message.get("wants", "attributes")), message.get("indices", "whole")
         if wants not in ("model", "attributes", *LANGUAGES):
             raise CannotStart(f"{self.name} wants '{wants}'; known are model, attributes, {', '.join(LANGUAGES)}")
-        indices = message.get("indices", "whole")
         if indices not in ("whole", "plane", None):
-            raise CannotStart(f"{self.name} counts Indices by '{indices}'; known are 'whole', 'plane' and null")
-        return TargetDescription(
-            name=str(self.name),
-            distribution=str(message.get("distribution", self.name.runtime)),
-            version=str(message.get("version", "0")),
-            provider=str(message.get("provider") or "CPUExecutionProvider"),
-            providers=tuple(map(str, message.get("providers", ()))),
-            session_options=dict(message.get("session_options", {})),
-            python=str(message.get("python", "-")),
-            numpy=str(message.get("numpy", "-")),
-            newest_opset=self._newest_opset(worker) if wants == "model" else None,
-            speaks="onnx" if wants == "model" else wants,
-            indices=indices,
+            raise CannotStart(
+                f"{self.name} counts Indices by '{text_of(indices)}'; known are 'whole', 'plane' and null"
+            )
+        try:
+            description = TargetDescription(
+                name=str(self.name),
+                distribution=text_of(message.get("distribution", self.name.runtime)),
+                version=text_of(message.get("version", "0")),
+                provider=text_of(message.get("provider") or "CPUExecutionProvider"),
+                providers=tuple(map(text_of, message.get("providers", ()))),
+                session_options=_flat(message.get("session_options", {})),
+                python=text_of(message.get("python", "-")),
+                numpy=text_of(message.get("numpy", "-")),
+                newest_opset=self._newest_opset(worker) if wants == "model" else None,
+                speaks="onnx" if wants == "model" else wants,
+                indices=indices,
+                specs=None if self.name.is_released else self._specs(wants, message.get("specs")),
+            )
+            dtypes, spatial = _list_of(message.get("dtypes"), text_of), _list_of(message.get("spatial"), int)
+            settings = _list_of(message.get("settings"), text_of) or ()
+        except (TypeError, ValueError) as error:
+            raise CannotStart(f"{self.name} describes itself in a way that cannot be read: {error}") from error
+        return TargetProfile(
+            self.name, description, dtypes, spatial, settings, takes_spec=bool(message.get("takes_spec"))
         )
+
+    def _specs(self, wants: str, declared: Any) -> tuple[str, ...]:
+        """The documents that a kernel claims: those that it declares, or the one of its language; and the user's."""
+        if declared is None:
+            document = LANGUAGES[wants].document if wants in LANGUAGES else None
+            declared = [document.name if document is not None else DEFAULT]
+        if not isinstance(declared, list) or not all(isinstance(name, str) for name in declared):
+            raise TypeError(f"specs is {declared!r}; it takes a list of names of documents")
+        return tuple(dict.fromkeys(each for name in (*declared, *self.name.specs) for each in documents(name)))
 
     def _newest_opset(self, worker: Worker) -> int:
         """The newest operator set in which the smallest MaxPool runs, found by trying."""
         for opset in range(onnx_model.NEWEST_OPSET, 7, -1):
-            worker.write(onnx_model.smallest_request(opset).line(opset), START_SECONDS)
+            spec = None if self.name.is_released else specification(f"onnx-{opset}").name
+            request = replace(onnx_model.smallest_request(opset), spec=spec)
+            worker.write(request.line(opset), START_SECONDS)
             outcome = worker.read(opset, START_SECONDS)
             if isinstance(outcome, Returned):
                 return opset
@@ -109,5 +144,18 @@ class Target:
         raise CannotStart(f"{self.name} executes no MaxPool in any operator set; its last message was: {outcome}")
 
 
-def _list_of(values: Any, kind: type[_T]) -> tuple[_T, ...] | None:
-    return tuple(kind(value) for value in values) if isinstance(values, list) else None  # type: ignore[call-arg]
+def _flat(options: Any, deepest: int = 8) -> dict[str, Any]:
+    """A map as it is. Raises ``ValueError`` for anything else, and where it is nested deeper than reports can show."""
+    if not isinstance(options, dict):
+        raise ValueError("session_options is not a map")
+    level: list[Any] = [options]
+    for _ in range(deepest):
+        maps = [value.values() if isinstance(value, dict) else value for value in level]
+        level = [value for values in maps for value in values if isinstance(value, (dict, list))]
+    if level:
+        raise ValueError(f"session_options is nested more than {deepest} deep")
+    return options
+
+
+def _list_of(values: Any, kind: Callable[[Any], Any]) -> tuple[Any, ...] | None:
+    return tuple(map(kind, values)) if isinstance(values, list) else None

@@ -1,29 +1,106 @@
-"""A case of any document in the language of a runtime."""
+"""The languages of runtimes, and a case of any document in one of them.
 
-from __future__ import annotations
+A runtime takes ONNX's attributes, those of another document, or the arguments of a framework's function. A language turns a
+geometry into attributes. Output sizes come from its document or from ``reference/geometry.py``.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from maxpool_check.reference.activation import Activation
-from maxpool_check.reference.geometry import Axis, Geometry
-from maxpool_check.reference.layout import Layout
-from maxpool_check.reference.numbering import of_whole_tensor
-from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.inverse import NotExpressible
+from maxpool_check.reference import geometry
+from maxpool_check.reference.geometry import Axis, Geometry, NoWindow, Rounding
+from maxpool_check.reference.numbering import Layout, Numbering, of_whole_tensor
+from maxpool_check.reference.pooling import Activation, Pooling
+from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.specifications.inverse import NotExpressible, attributes_for
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
 from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.roles import Role
 from maxpool_check.specifications.specification import Specification
-from maxpool_check.targets.languages import LANGUAGES, Language
 
-_LAYOUT_WORDS = {
-    Layout.CHANNELS_FIRST: "channels first",
-    Layout.CHANNELS_LAST: "channels last",
-    Layout.IMAGE: "one image with its channels last",
+Attributes = Mapping[str, Any]
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Language:
+    """One set of attributes or arguments that a runtime takes.
+
+    ``title`` is its name for people, ``layout`` that of its X. ``candidates`` are attributes that may mean a geometry; those
+    of a ``document`` must be checked by the sizes that it computes for them. They raise
+    :class:`~maxpool_check.specifications.inverse.NotExpressible`. ``crops``: X must be cropped for a negative pad.
+    """
+
+    title: str
+    candidates: Callable[[Geometry, Numbering | None], Iterator[Attributes]]
+    layout: Layout = Layout.CHANNELS_FIRST
+    document: Specification | None = None
+    crops: bool = True
+
+
+def _onnx(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
+    """The newest version's attributes, except those that older ones lack or have at the same default."""
+    document = VERSIONS[-1]
+    for attributes in attributes_for(document, axes):
+        yield {
+            name: value
+            for name, value in attributes.items()
+            if document.attributes[name].role not in (Role.AUTO_PAD, Role.STORAGE_ORDER)
+        }
+
+
+def _torch(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
+    if len(axes) > 3:
+        raise NotExpressible("it has one to three spatial axes")
+    for axis in axes:
+        if axis.begin != axis.end or axis.begin > axis.kernel // 2:
+            raise NotExpressible("its padding is the same on both sides, and at most half of the kernel")
+    for ceil_mode, rounding in ((False, geometry.floor_output), (True, geometry.clipped_ceil_output)):
+        if _gives_outputs(rounding, axes):
+            yield {
+                "kernel_size": [axis.kernel for axis in axes],
+                "stride": [axis.stride for axis in axes],
+                "padding": [axis.begin for axis in axes],
+                "dilation": [axis.dilation for axis in axes],
+                "ceil_mode": ceil_mode,
+            }
+
+
+def _jax(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
+    # At the end as far as the last window reaches: less than there is, where the size is rounded down.
+    axes = tuple(replace(axis, end=axis.reach - axis.size) for axis in axes)
+    if _gives_outputs(geometry.floor_output, axes):
+        yield {
+            "window": [axis.kernel for axis in axes],
+            "strides": [axis.stride for axis in axes],
+            "padding": [[axis.begin, axis.end] for axis in axes],
+            "dilation": [axis.dilation for axis in axes],
+        }
+
+
+def _gives_outputs(rounding: Rounding, axes: Geometry) -> bool:
+    """Whether every axis has the output size that a rounding gives it."""
+    try:
+        return all(rounding(a.size, a.kernel, a.stride, a.dilation, a.begin, a.end) == a.output for a in axes)
+    except NoWindow:
+        return False
+
+
+LANGUAGES: Mapping[str, Language] = {
+    "onnx": Language("ONNX MaxPool", _onnx, document=VERSIONS[-1]),
+    **{
+        name: Language(document.title, partial(attributes_for, document), document.layout, document)
+        for name, document in SPECIFICATIONS.items()
+        if document.onnx is None
+    },
+    "torch": Language("torch.nn.functional.max_pool", _torch),
+    "jax": Language("jax.lax.reduce_window", _jax, crops=False),
 }
+"""The languages of adapters, by name."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +113,8 @@ class Translation:
     of the case's Indices. ``steps`` describes the translation; it is empty where the case is passed unchanged.
     """
 
-    attributes: Mapping[str, Any]
-    shape: tuple[int, ...]
+    attributes: Attributes
+    shape: Shape
     source: Layout = Layout.CHANNELS_FIRST
     target: Layout = Layout.CHANNELS_FIRST
     crop: tuple[slice, ...] = ()
@@ -59,8 +136,8 @@ class Translation:
 
         ``by_plane``: the runtime numbers the cells of each plane from 0.
         """
-        # An image is a single batch.
-        if tensor.ndim == len(self.shape) and (
+        # An image is a single batch. A tensor without spatial axes has no layout.
+        if tensor.ndim == len(self.shape) > 2 and (
             self.source is not Layout.IMAGE or self.target.sizes(tensor.shape)[0] == 1
         ):
             tensor = self.target.to_core(tensor)
@@ -75,9 +152,9 @@ class Translation:
 
 def translate(
     document: Specification,
-    attributes: Mapping[str, Any],
+    attributes: Attributes,
     dtype: str,
-    shape: tuple[int, ...],
+    shape: Shape,
     resolved: Pooling | Refused,
     *,
     indices: bool,
@@ -89,7 +166,7 @@ def translate(
     from the geometry, with explicit pads; cells that are left out are cropped.
     """
     if language == "onnx" and document.onnx is not None:
-        return _rearranged(document, document.onnx, attributes, shape, resolved, indices=indices)
+        return _rearranged(document, attributes, shape, resolved, indices=indices)
     # A runtime of maxpool2d takes a TFLite model, which has a window and strides only.
     if language == document.name != "xmos-maxpool2d":
         # Indices have the dtype that the runtime gives them.
@@ -102,15 +179,11 @@ def translate(
 
 
 def _rearranged(
-    document: Specification,
-    onnx: Onnx,
-    attributes: Mapping[str, Any],
-    shape: tuple[int, ...],
-    resolved: Pooling | Refused,
-    *,
-    indices: bool,
+    document: Specification, attributes: Attributes, shape: Shape, resolved: Pooling | Refused, *, indices: bool
 ) -> Translation:
     """A case in ONNX's attributes: transposed, with its activation as a node."""
+    onnx = document.onnx
+    assert onnx is not None
     beyond = set(document.attributes) - set(onnx.attributes)
     activation = None
     steps = _transposition(document.layout, Layout.CHANNELS_FIRST)
@@ -130,13 +203,14 @@ def _rearranged(
     return Translation(kept, sizes, document.layout, onnx=onnx, activation=activation, steps=steps)
 
 
-def _from_geometry(
-    pooling: Pooling, dtype: str, shape: tuple[int, ...], language: Language, *, indices: bool
-) -> Translation:
+def _from_geometry(pooling: Pooling, dtype: str, shape: Shape, language: Language, *, indices: bool) -> Translation:
     axes, numbering = pooling.geometry, pooling.numbering
     if pooling.activation is not None:
         raise NotExpressible(f"{language.title} has no activation")
-    if indices and not language.numbers(numbering):
+    # Documents other than ONNX's number the cells from any axis on.
+    from_any_axis = language.document is not None and language.document.onnx is None
+    row_by_row = Numbering(axis=numbering.axis if from_any_axis else 0, dtype=numbering.dtype)
+    if indices and numbering != row_by_row:
         raise NotExpressible(f"{language.title} numbers the cells of the whole tensor row by row, channels first")
     crop: tuple[slice, ...] = ()
     if language.crops and any(axis.begin < 0 or axis.end < 0 for axis in axes):
@@ -171,8 +245,8 @@ def _kept(axis: Axis) -> slice:
 
 
 def _attributes(
-    language: Language, axes: Geometry, dtype: str, shape: tuple[int, ...], pooling: Pooling, *, indices: bool
-) -> dict[str, Any]:
+    language: Language, axes: Geometry, dtype: str, shape: Shape, pooling: Pooling, *, indices: bool
+) -> Attributes:
     """The first of the language's candidates that has the same windows."""
     document = language.document
     for attributes in language.candidates(axes, pooling.numbering if indices else None):
@@ -190,4 +264,5 @@ def _attributes(
 
 
 def _transposition(source: Layout, target: Layout) -> tuple[str, ...]:
-    return () if source is target else (f"X transposed to {_LAYOUT_WORDS[target]}, the outputs back",)
+    words = "one image with its channels last" if target is Layout.IMAGE else target.value.replace("-", " ")
+    return () if source is target else (f"X transposed to {words}, the outputs back",)

@@ -1,8 +1,10 @@
-"""ONNX's test data: ``model.onnx``, with ``test_data_set_N/input_0.pb`` and ``output_M.pb`` next to it."""
+"""ONNX's test data: ``model.onnx``, with ``test_data_set_N/input_0.pb`` and ``output_M.pb`` next to it.
 
-from __future__ import annotations
+The installed onnx package has such files of its node tests, or makes the same data.
+"""
 
 import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxpool_check.corpus.case import Case, Values
-from maxpool_check.corpus.importers.suite import Broken, LeftOut, build_case, dtype_of, group_of, read_bytes
-from maxpool_check.corpus.tensors import SizeLimits
+from maxpool_check.corpus.importers import Broken, LeftOut, Suite, dtype_of, group_of, make_case, read_bytes, read_files
+from maxpool_check.corpus.tensors import MOST_CELLS
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.specifications import specification
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto
 
-NAME = "onnx-testdata"
+NAME, PACKAGE_NAME = "onnx-testdata", "onnx-backend"
 PATTERN = "model.onnx"
 
 MAX_BYTES = 16 * 2**20
@@ -27,13 +29,13 @@ _OWN_DOMAINS = ("", "ai.onnx")
 _DATA_SET = re.compile(r"test_data_set_(\d+)")
 
 
-def read(file: Path, root: Path, limits: SizeLimits, provenance: Mapping[str, str] | None = None) -> list[Case]:
+def read(file: Path, root: Path, most_cells: int, provenance: Mapping[str, str] | None = None) -> list[Case]:
     """A case for each data set of a model, named after the model's folder.
 
     Raises :class:`LeftOut` for a model that is not a single MaxPool or has no data, and :class:`Broken`.
     """
     model = _load(file)
-    outputs = outputs_of(model)
+    outputs = _outputs_of(model)
     _, opset = _document_of(model)
     folder = file.parent.absolute()
     entries = ((_DATA_SET.fullmatch(entry.name), entry) for entry in folder.iterdir())
@@ -45,35 +47,66 @@ def read(file: Path, root: Path, limits: SizeLimits, provenance: Mapping[str, st
     )
     tensors = {}
     for number, data in sets:
-        if not (data / "input_0.pb").is_file():
+        if not (data / "input_0.pb").exists():
             raise Broken("there is no input_0.pb", data)
         files = {name: data / f"output_{i}.pb" for i, name in enumerate(outputs)}
-        printed = {name: _tensor(path, limits) for name, path in files.items() if path.is_file()}
-        tensors[number] = (_tensor(data / "input_0.pb", limits), printed)
+        printed = {name: _tensor(path, most_cells) for name, path in files.items() if path.exists()}
+        tensors[number] = (_tensor(data / "input_0.pb", most_cells), printed)
     provenance = provenance or {"suite": NAME, "version": version}
-    return build_cases(model, folder.name, group_of(folder.parent, root), tensors, file, provenance, limits)
+    return _make_cases(model, folder.name, group_of(folder.parent, root), tensors, file, provenance, most_cells)
 
 
-def build_cases(
-    model: ModelProto, name: str, group: str, data_sets: Mapping[int, tuple[np.ndarray, Mapping[str, np.ndarray]]],
-    path: Path, provenance: Mapping[str, str], limits: SizeLimits,
+def read_package(most_cells: int = MOST_CELLS) -> Suite:
+    """A case for each node test of MaxPool in the installed onnx package: from its files, or generated if it has none."""
+    import onnx
+
+    version = f"onnx {onnx.__version__}"
+    provenance = {"suite": PACKAGE_NAME, "version": version}
+    folder = Path(onnx.__file__).parent / "backend/test/data/node"
+    files = sorted(folder.glob(f"test_maxpool*/{PATTERN}"))
+    if files:
+        return read_files(files, lambda file: read(file, folder, most_cells, {**provenance, "file": file.parent.name}))
+    from onnx.backend.test.case.node import collect_testcases
+
+    with warnings.catch_warnings():
+        # onnx generates the test data of every operator, with overflows.
+        warnings.simplefilter("ignore")
+        collected: list[Any] = collect_testcases("MaxPool")
+    # Tests collected earlier in the same process are returned as well.
+    pooling = [test for test in collected if any(node.op_type == "MaxPool" for node in test.model.graph.node)]
+    tests = {f"{version}: {test.name}": test for test in pooling}
+
+    def cases(path: Path) -> list[Case]:
+        test = tests[str(path)]
+        outputs = _outputs_of(test.model)
+        data_sets = {
+            number: (np.ascontiguousarray(X), dict(zip(outputs, map(np.ascontiguousarray, values), strict=True)))
+            for number, ((X, *_), values) in enumerate(test.data_sets)
+        }
+        return _make_cases(test.model, test.name, "", data_sets, path, {**provenance, "file": test.name}, most_cells)
+
+    return read_files(map(Path, tests), cases)
+
+
+def _make_cases(
+    model: "ModelProto", name: str, group: str, data_sets: Mapping[int, tuple[np.ndarray, Mapping[str, np.ndarray]]],
+    path: Path, provenance: Mapping[str, str], most_cells: int,
 ) -> list[Case]:  # fmt: skip
     """A case for each numbered data set of a model: X, and the printed outputs by name. Raises :class:`LeftOut`."""
-    prefix = f"{group}/{name}" if group else name
     return [
-        build_case(
+        make_case(
             group=group, name=name if number == 0 else f"{name}/{number}", title=f"{name}, test data set {number}",
             spec=_document_of(model)[0], X=X, attributes=_attributes_of(model.graph.node[0]),
-            outputs=("Y", "Indices") if "Indices" in outputs_of(model) else ("Y",),
+            outputs=("Y", "Indices") if "Indices" in _outputs_of(model) else ("Y",),
             expect=Values(printed.get("Y"), printed.get("Indices")), path=path,
-            provenance={**provenance, "file": provenance.get("file", f"{prefix}/test_data_set_{number}")},
-            limits=limits,
+            provenance={**provenance, "file": provenance.get("file", f"{group}{name}/test_data_set_{number}")},
+            most_cells=most_cells,
         )
         for number, (X, printed) in data_sets.items()
     ]  # fmt: skip
 
 
-def _load(path: Path) -> ModelProto:
+def _load(path: Path) -> "ModelProto":
     import onnx
 
     if path.is_file() and path.stat().st_size > MAX_BYTES:
@@ -85,7 +118,7 @@ def _load(path: Path) -> ModelProto:
     return model
 
 
-def _parse(proto: ModelProto | TensorProto, path: Path, most_bytes: int, what: str) -> None:
+def _parse(proto: "ModelProto | TensorProto", path: Path, most_bytes: int, what: str) -> None:
     from google.protobuf.message import DecodeError
 
     try:
@@ -94,13 +127,13 @@ def _parse(proto: ModelProto | TensorProto, path: Path, most_bytes: int, what: s
         raise Broken(f"not {what}: {error}", path) from error
 
 
-def _tensor(path: Path, limits: SizeLimits) -> np.ndarray:
+def _tensor(path: Path, most_cells: int) -> np.ndarray:
     import onnx
     from onnx import numpy_helper
 
     proto = onnx.TensorProto()
     # Leaves room for a name and a comment.
-    _parse(proto, path, limits.cells * 8 + 2**16, "a tensor in ONNX's file format")
+    _parse(proto, path, most_cells * 8 + 2**16, "a tensor in ONNX's file format")
     if proto.data_type == onnx.TensorProto.UNDEFINED:
         raise Broken("not a tensor in ONNX's file format: it has no element type", path)
     if proto.data_location == onnx.TensorProto.EXTERNAL:
@@ -113,7 +146,7 @@ def _tensor(path: Path, limits: SizeLimits) -> np.ndarray:
         raise Broken(f"not a tensor in ONNX's file format: {error}", path) from error
 
 
-def outputs_of(model: ModelProto) -> list[str]:
+def _outputs_of(model: "ModelProto") -> list[str]:
     """``Y`` or ``Indices`` for each output of a graph of one MaxPool, in order. Raises :class:`LeftOut` for others."""
     graph = model.graph
     if len(graph.node) != 1:
@@ -133,7 +166,7 @@ def outputs_of(model: ModelProto) -> list[str]:
     return [names[value.name] for value in graph.output]
 
 
-def _document_of(model: ModelProto) -> tuple[str, int]:
+def _document_of(model: "ModelProto") -> tuple[str, int]:
     """The document of a model's version of MaxPool, and the operator set."""
     # The first models named no operator set.
     opset = next((entry.version for entry in model.opset_import if entry.domain in _OWN_DOMAINS), 1)
@@ -143,7 +176,7 @@ def _document_of(model: ModelProto) -> tuple[str, int]:
         raise LeftOut(str(error)) from error
 
 
-def _attributes_of(node: NodeProto) -> dict[str, Any]:
+def _attributes_of(node: "NodeProto") -> dict[str, Any]:
     from onnx import helper
 
     attributes: dict[str, Any] = {}

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .tensors import decode, encode
+from .messages import decode, encode
 
 PROTOCOL = 1
 
@@ -33,16 +33,14 @@ def main() -> None:
     """Run requests until stdin ends."""
     # The output of the runtime must not mix with the protocol, which uses a private copy of stdout; file descriptor 1
     # is redirected to stderr.
-    out = os.fdopen(os.dup(1), "wb", buffering=0)
+    out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     requests = os.fdopen(os.dup(0), "rb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 
     def send(message: dict[str, Any]) -> None:
-        data = json.dumps(message).encode() + b"\n"
-        view = memoryview(data)
-        while view:
-            view = view[out.write(view) or 0 :]
+        out.write(json.dumps(message).encode() + b"\n")
+        out.flush()
 
     start = json.loads(requests.readline() or b"null")
     if start is None:

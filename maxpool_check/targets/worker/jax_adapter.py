@@ -13,7 +13,7 @@ from .messages import DTYPES, check_options, refusal, returned
 _XLA_FLAGS = "--xla_cpu_multi_thread_eigen=false"
 
 
-class Jax:
+class JaxFunction:
     """jax.lax.reduce_window with lax.max. It has no Indices."""
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -53,4 +53,4 @@ class Jax:
         return returned(request["outputs"], [Y])
 
 
-ADAPTER = Jax
+ADAPTER = JaxFunction

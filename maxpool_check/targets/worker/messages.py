@@ -1,16 +1,37 @@
-"""What adapters have in common: the messages about a request, the dtypes, and the check of a target's options.
+"""What adapters have in common: the messages about a request, tensors as JSON, and the check of a target's options.
 
-An adapter is a class: its instances have ``description``, the keys of ``ready`` that differ from the defaults, and
-``run(request, inputs)``, which returns a message.
+The module of an adapter has a class ``Adapter``: its instances have ``description``, the keys of ``ready`` that differ from
+the defaults, and ``run(request, inputs)``, which returns a message. A tensor is its dtype, shape, and bytes (row-major, little-endian) in
+base64. bfloat16 is not a dtype of numpy: where ml_dtypes is not installed it is read as uint16.
 """
 
 from __future__ import annotations
 
+import base64
+import math
+from functools import lru_cache
 from typing import Any, Iterable
+
+import numpy as np
+
+try:
+    import ml_dtypes
+except ImportError:
+    ml_dtypes = None  # type: ignore[assignment]
 
 DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64",
           "uint8", "uint16", "uint32", "uint64")  # fmt: skip
 """All that runtimes pool, by name."""
+
+NUMPY_DTYPES = tuple(name for name in DTYPES if ml_dtypes is not None or name != "bfloat16")
+"""The dtypes that numpy has in this environment."""
+
+MOST_CELLS = 2**24
+"""The limit for arrays that are not tensors."""
+
+
+PROGRAMMING_ERRORS = (NameError, AttributeError, ImportError, SyntaxError)
+"""Exceptions that are mistakes in the code of a kernel, not refusals of a request."""
 
 
 def returned(names: Iterable[str], outputs: Iterable[Any], provider: str | None = None) -> dict[str, Any]:
@@ -36,3 +57,52 @@ def check_options(options: dict[str, Any], name: str, *known: str) -> None:
         raise ValueError(f"unknown option {', '.join(unknown)}; {name} has {', '.join(known) or 'none'}")
     if options.get("provider") not in (None, "CPU"):
         raise ValueError(f"{name} runs on CPU only, not on {options['provider']}")
+
+
+class BFloat16:
+    """A tensor of bfloat16 as 16-bit integers, an output of adapters that may have no ml_dtypes."""
+
+    def __init__(self, bits: Any) -> None:
+        self.bits = bits
+
+
+def encode(value: Any) -> dict[str, Any]:
+    """The JSON of a tensor."""
+    if isinstance(value, BFloat16):
+        return {**encode(value.bits), "dtype": "bfloat16"}
+    array = np.asarray(value)
+    name, little = _dtype_to_write(array.dtype)
+    # Of an array that is not a tensor, only the type and shape are sent.
+    data = None if little is None else base64.b64encode(array.astype(little, copy=False).tobytes()).decode()
+    return {"dtype": name, "shape": list(array.shape), "data": data}
+
+
+def decode(tensor: dict[str, Any]) -> Any:
+    """The tensor of a JSON object; writable, since kernels may change it."""
+    name, shape = tensor["dtype"], tuple(tensor["shape"])
+    if min(shape, default=0) < 0:
+        raise ValueError(f"a tensor of the shape {shape}")
+    if tensor["data"] is None:
+        if math.prod(shape) > MOST_CELLS:
+            raise ValueError(f"{math.prod(shape)} cells of no type")
+        return np.broadcast_to(np.array(None, object), shape)
+    little, native = _dtype_to_read(name)
+    return np.frombuffer(base64.b64decode(tensor["data"], validate=True), little).reshape(shape).astype(native)
+
+
+# Thousands of requests have tensors of the same few dtypes.
+@lru_cache(64)
+def _dtype_to_write(dtype: Any) -> tuple[str, Any]:
+    """The name of a dtype, and the dtype to write it as; None if it is not one of tensors."""
+    is_tensor = not (dtype.hasobject or dtype.kind in "SUmM" or dtype.names)
+    return dtype.name, dtype.newbyteorder("<") if is_tensor else None
+
+
+@lru_cache(64)
+def _dtype_to_read(name: str) -> tuple[Any, Any]:
+    """The dtype to read tensors of a dtype name as, and the dtype to convert them to."""
+    if name == "bfloat16":
+        dtype = np.dtype("uint16") if ml_dtypes is None else np.dtype(ml_dtypes.bfloat16)
+    else:
+        dtype = np.dtype(name).base
+    return dtype.newbyteorder("<"), dtype.newbyteorder("=")

@@ -8,11 +8,10 @@ from typing import Any
 import onnx
 from onnx.reference import ReferenceEvaluator
 
-from .messages import check_options, refusal, returned, unable
-from .tensors import NUMPY_DTYPES
+from .messages import NUMPY_DTYPES, check_options, refusal, returned, unable
 
 
-class OnnxReference:
+class OnnxReferenceModel:
     """The evaluator of one release of onnx; each request has its own evaluator."""
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -37,4 +36,4 @@ class OnnxReference:
         return returned(request["outputs"], outputs, "CPU")
 
 
-ADAPTER = OnnxReference
+ADAPTER = OnnxReferenceModel

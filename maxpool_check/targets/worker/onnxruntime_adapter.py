@@ -20,27 +20,48 @@ _STATUS = re.compile(r"\[ONNXRuntimeError\] : \d+ : ([A-Z_]+) : ")
 _RECORD = "session.record_ep_graph_assignment_info"
 
 
-class OnnxRuntime:
-    """One provider of one ONNX Runtime; each request has its own session."""
+class OnnxRuntimeModel:
+    """One provider of one ONNX Runtime, without fallback to the CPU provider; each request has its own session."""
 
     def __init__(self, options: dict[str, Any]) -> None:
-        self.provider = provider = _Provider(options)
-        self.entries = dict(provider.entries)
+        distribution = options.get("distribution") or "onnxruntime"
+        try:
+            version = metadata.version(distribution)
+        except metadata.PackageNotFoundError:
+            # ONNX Runtime may be installed without a package.
+            if distribution != "onnxruntime":
+                raise ValueError(f"{distribution} is not installed in this environment") from None
+            version = str(onnxruntime.__version__)
+        plugin = _plugin(distribution)
+        self.provider = options.get("provider") or (plugin.get_ep_name() if plugin else _CPU)
+        self.provider_options = options.get("provider_options") or {}
+        self.entries = {} if self.provider == _CPU else {"session.disable_cpu_ep_fallback": "1"}
+        if self.entries and tuple(map(int, onnxruntime.__version__.split(".")[:2])) < (1, 16):
+            raise ValueError(
+                f"ONNX Runtime {onnxruntime.__version__} cannot disable the fallback to the CPU; use 1.16 or later"
+            )
+        # What the results also depend on: the ONNX Runtime that loads a plugin, and the device that the plugin uses.
+        related = {"onnxruntime": onnxruntime.__version__} if plugin else {}
+        self.device = None
+        providers = onnxruntime.get_available_providers()
+        if self.provider not in providers:
+            self.device, providers = _device_of(self.provider, providers, plugin)
+            related["device"] = " ".join([self.device.device.type.name, self.device.device.vendor]).strip()
         if hasattr(onnxruntime.InferenceSession, "get_provider_graph_assignment_info"):
             self.entries[_RECORD] = "1"
         self.description = {
             "wants": "model",
-            "distribution": provider.distribution,
-            "version": provider.version,
-            "provider": provider.name,
-            "providers": provider.names,
+            "distribution": distribution,
+            "version": version,
+            "provider": self.provider,
+            "providers": providers,
             "session_options": {
                 "intra_op_num_threads": 1,
                 "inter_op_num_threads": 1,
                 "graph_optimization_level": "ORT_ENABLE_ALL",
-                **provider.related,
+                **related,
                 **self.entries,
-                **provider.options,
+                **self.provider_options,
             },
             "settings": ["optimization-off", "default-threads", "twice"],
             "dtypes": ["float16", "bfloat16", "float32", "float64", "int8", "uint8"],
@@ -71,6 +92,7 @@ class OnnxRuntime:
             return refusal(error, status=re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).upper())
 
     def _session(self, model: bytes, setting: str | None) -> Any:
+        """A session of the model with this provider and no other."""
         options = onnxruntime.SessionOptions()
         if setting != "default-threads":
             options.intra_op_num_threads = 1
@@ -80,7 +102,14 @@ class OnnxRuntime:
         options.log_severity_level = 4
         for key, value in self.entries.items():
             options.add_session_config_entry(key, value)
-        return self.provider.session(model, options)
+        providers: Any = [(self.provider, self.provider_options)]
+        if self.device is not None:
+            options.add_provider_for_devices([self.device], self.provider_options)
+            providers = None
+        # By default, ONNX Runtime's Python code retries with another provider and hides the first error.
+        session = onnxruntime.InferenceSession(model, options, providers=providers, enable_fallback=0)
+        session.disable_fallback()
+        return session
 
     def _provider_of(self, session: Any) -> str:
         """The provider that runs the node; the first one of the session if the release does not report it.
@@ -92,57 +121,20 @@ class OnnxRuntime:
         return "+".join(sorted({subgraph.ep_name for subgraph in assignments})) or str(session.get_providers()[0])
 
 
-class _Provider:
-    """A single provider, without fallback to the CPU provider."""
-
-    def __init__(self, options: dict[str, Any]) -> None:
-        self.distribution = options.get("distribution") or "onnxruntime"
-        try:
-            self.version = metadata.version(self.distribution)
-        except metadata.PackageNotFoundError:
-            # ONNX Runtime may be installed without a package.
-            if self.distribution != "onnxruntime":
-                raise ValueError(f"{self.distribution} is not installed in this environment") from None
-            self.version = str(onnxruntime.__version__)
-        self.options = options.get("provider_options") or {}
-        plugin = _plugin(self.distribution)
-        self.name = options.get("provider") or (plugin.get_ep_name() if plugin else _CPU)
-        self.entries = {} if self.name == _CPU else {"session.disable_cpu_ep_fallback": "1"}
-        if self.entries and tuple(map(int, onnxruntime.__version__.split(".")[:2])) < (1, 16):
-            raise ValueError(
-                f"ONNX Runtime {onnxruntime.__version__} cannot disable the fallback to the CPU; use 1.16 or later"
-            )
-        # What the results also depend on: the ONNX Runtime that loads a plugin, and the device that the plugin uses.
-        self.related = {"onnxruntime": onnxruntime.__version__} if plugin else {}
-        self._device = None
-        self.names = onnxruntime.get_available_providers()
-        if self.name in self.names:
-            return
-        if plugin and self.name in plugin.get_ep_names():
-            # Its devices have the name that it is registered under.
-            onnxruntime.register_execution_provider_library(self.name, plugin.get_library_path())
-        devices = onnxruntime.get_ep_devices() if hasattr(onnxruntime, "get_ep_devices") else []
-        # Without duplicates: a provider lists every device that it supports.
-        self.names = list(dict.fromkeys([*self.names, *(device.ep_name for device in devices)]))
-        matching = [device for device in devices if device.ep_name == self.name]
-        if not matching:
-            has_plugin = plugin and self.name in plugin.get_ep_names()
-            reason = "its plugin found no device" if has_plugin else "it is not built in"
-            raise ValueError(f"this ONNX Runtime has no {self.name}: {reason}; it has {', '.join(self.names)}")
-        self._device = matching[0]
-        self.related["device"] = " ".join([self._device.device.type.name, self._device.device.vendor]).strip()
-
-    def session(self, model: bytes, options: Any) -> Any:
-        """A session of the model with this provider and no other."""
-        if self._device is None:
-            providers = [(self.name, self.options)]
-        else:
-            options.add_provider_for_devices([self._device], self.options)
-            providers = None
-        # By default, ONNX Runtime's Python code retries with another provider and hides the first error.
-        session = onnxruntime.InferenceSession(model, options, providers=providers, enable_fallback=0)
-        session.disable_fallback()
-        return session
+def _device_of(provider: str, built_in: list[str], plugin: Any) -> tuple[Any, list[str]]:
+    """The device of a provider that is not built in, and all providers."""
+    has_plugin = plugin and provider in plugin.get_ep_names()
+    if has_plugin:
+        # Its devices have the name that it is registered under.
+        onnxruntime.register_execution_provider_library(provider, plugin.get_library_path())
+    devices = onnxruntime.get_ep_devices() if hasattr(onnxruntime, "get_ep_devices") else []
+    # Without duplicates: a provider lists every device that it supports.
+    providers = list(dict.fromkeys([*built_in, *(device.ep_name for device in devices)]))
+    matching = [device for device in devices if device.ep_name == provider]
+    if not matching:
+        reason = "its plugin found no device" if has_plugin else "it is not built in"
+        raise ValueError(f"this ONNX Runtime has no {provider}: {reason}; it has {', '.join(providers)}")
+    return matching[0], providers
 
 
 def _plugin(distribution: str) -> Any:
@@ -153,4 +145,4 @@ def _plugin(distribution: str) -> Any:
     return importlib.import_module(name)
 
 
-ADAPTER = OnnxRuntime
+ADAPTER = OnnxRuntimeModel

@@ -15,14 +15,13 @@ except ImportError:
     from openvino.runtime.op import Parameter
     from openvino.runtime.utils.node_factory import NodeFactory
 
-from .messages import check_options, refusal, returned, unable
-from .tensors import NUMPY_DTYPES
+from .messages import NUMPY_DTYPES, check_options, refusal, returned, unable
 
 _CONFIG = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": "1", "INFERENCE_NUM_THREADS": "1"}
 _OPSETS = ("1", "8", "14")
 
 
-class OpenVinoAdapter:
+class OpenVinoModel:
     """One operator set of one OpenVINO; each request has its own model: a Parameter, a MaxPool and its Results."""
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -87,4 +86,4 @@ def _array(tensor: Any) -> Any:
     return array.view("bfloat16") if tensor.element_type == openvino.Type.bf16 else array
 
 
-ADAPTER = OpenVinoAdapter
+ADAPTER = OpenVinoModel

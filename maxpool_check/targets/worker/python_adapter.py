@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib.util
+import inspect
 import sys
 from pathlib import Path
 from typing import Any
 
-from .messages import refusal, returned, unable
+from .messages import PROGRAMMING_ERRORS, refusal, returned, unable
 
 
 class PythonFunction:
-    """A function of X and the ONNX attributes that returns Y or (Y, Indices)."""
+    """A function of X and the ONNX attributes that returns Y or (Y, Indices); it may take the document as ``spec``.
+
+    Its module may have ``SPECS``, the documents that it claims.
+    """
 
     def __init__(self, options: dict[str, Any]) -> None:
         path, name = Path(options["function"][0]), options["function"][1]
@@ -21,27 +26,53 @@ class PythonFunction:
             raise FileNotFoundError(f"there is no file {path}")
         module = importlib.util.module_from_spec(specification)
         specification.loader.exec_module(module)
-        self.function = getattr(module, name)
+        self.function = _function(module, name, path)
+        self.takes_spec = _takes_spec(self.function)
         self.description = {
             "distribution": "python",
             "version": "0",
             "provider": "CPUExecutionProvider",
             "providers": [],
+            "takes_spec": self.takes_spec,
         }
+        specs = getattr(module, "SPECS", None)
+        if specs is not None:
+            self.description["specs"] = list(specs) if isinstance(specs, (list, tuple, set, frozenset)) else [specs]
 
     def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Call the function; any exception is a refusal."""
+        """Call the function; any exception but a mistake in its code is a refusal."""
         try:
-            result = self.function(inputs["X"], request["attributes"])
+            told = {"spec": request.get("spec")} if self.takes_spec else {}
+            result = self.function(inputs["X"], request["attributes"], **told)
+        except PROGRAMMING_ERRORS:
+            raise
         except Exception as error:
             return refusal(error)
         outputs = result if isinstance(result, tuple) else (result,)
         if len(outputs) not in (1, 2):
-            message = f"the function returned {len(outputs)} values; expected (Y, Indices) or Y"
-            return {"type": "refusal", "status": "BAD_OUTPUTS", "message": message}
+            raise ValueError(f"the function returned {len(outputs)} values; expected (Y, Indices) or Y")
         if len(outputs) < len(request["outputs"]):
             return unable("the function returns Y only")
         return returned(request["outputs"], outputs)
+
+
+def _takes_spec(function: Any) -> bool:
+    try:
+        parameter = inspect.signature(function).parameters.get("spec")
+    except (TypeError, ValueError):
+        # A function in C may have no signature.
+        return False
+    return parameter is not None and parameter.kind is not inspect.Parameter.POSITIONAL_ONLY
+
+
+def _function(module: Any, name: str, path: Path) -> Any:
+    function = getattr(module, name, None)
+    if callable(function):
+        return function
+    others = [other for other in vars(module) if callable(getattr(module, other)) and not other.startswith("_")]
+    nearest = difflib.get_close_matches(name, others, 1)
+    hint = f" (did you mean '{nearest[0]}'?)" if nearest else ""
+    raise LookupError(f"{path} has no function '{name}'{hint}")
 
 
 ADAPTER = PythonFunction

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from .messages import DTYPES, check_options, refusal, returned
-from .tensors import BFloat16
+from .messages import DTYPES, BFloat16, check_options, refusal, returned
 
 _POOLS = {1: torch.nn.functional.max_pool1d, 2: torch.nn.functional.max_pool2d, 3: torch.nn.functional.max_pool3d}
 
 
-class Torch:
+class TorchFunction:
     """torch.nn.functional.max_pool1d to 3d, with return_indices and without, which are different kernels."""
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -54,4 +53,4 @@ def _array(tensor: Any) -> Any:
     return tensor.numpy()
 
 
-ADAPTER = Torch
+ADAPTER = TorchFunction

@@ -14,7 +14,7 @@ from .messages import DTYPES, check_options, refusal, returned, unable
 _DTYPES = [name for name in DTYPES if name != "bfloat16"]
 
 
-class Tract:
+class TractModel:
     """One release of tract; each request has its own model, optimized by default."""
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -45,4 +45,4 @@ class Tract:
         return returned(request["outputs"], outputs, "CPU")
 
 
-ADAPTER = Tract
+ADAPTER = TractModel

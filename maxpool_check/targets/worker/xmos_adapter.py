@@ -20,7 +20,7 @@ _COMPILER = Path(sys.executable).parent / "xcore-opt"
 _KERNEL = "XC_maxpool2d"
 
 
-class XmosAdapter:
+class XmosModel:
     """One MAX_POOL_2D of int8, VALID, compiled by xcore-opt and run on the host, without Indices."""
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -105,25 +105,18 @@ def _model(shape: Any, attributes: dict[str, int]) -> bytes:
         FilterWidth=attributes["K_w"], FilterHeight=attributes["K_h"],
     )  # fmt: skip
     operator = _table(
-        builder, "Operator", OpcodeIndex=0,
-        Inputs=_vector(builder, "OperatorStartInputs", "Int32", [0]),
-        Outputs=_vector(builder, "OperatorStartOutputs", "Int32", [1]),
+        builder, "Operator", OpcodeIndex=0, Inputs=("Int32", [0]), Outputs=("Int32", [1]),
         BuiltinOptionsType=tflite.BuiltinOptions.Pool2DOptions, BuiltinOptions=options,
     )  # fmt: skip
     graph = _table(
-        builder, "SubGraph",
-        Tensors=_vector(builder, "SubGraphStartTensors", "UOffsetTRelative", [X, Y]),
-        Operators=_vector(builder, "SubGraphStartOperators", "UOffsetTRelative", [operator]),
-        Inputs=_vector(builder, "SubGraphStartInputs", "Int32", [0]),
-        Outputs=_vector(builder, "SubGraphStartOutputs", "Int32", [1]),
+        builder, "SubGraph", Tensors=("UOffsetTRelative", [X, Y]), Operators=("UOffsetTRelative", [operator]),
+        Inputs=("Int32", [0]), Outputs=("Int32", [1]),
     )  # fmt: skip
     max_pool = tflite.BuiltinOperator.MAX_POOL_2D
     code = _table(builder, "OperatorCode", DeprecatedBuiltinCode=max_pool, BuiltinCode=max_pool, Version=2)
     model = _table(
-        builder, "Model", Version=3,
-        OperatorCodes=_vector(builder, "ModelStartOperatorCodes", "UOffsetTRelative", [code]),
-        Subgraphs=_vector(builder, "ModelStartSubgraphs", "UOffsetTRelative", [graph]),
-        Buffers=_vector(builder, "ModelStartBuffers", "UOffsetTRelative", [_table(builder, "Buffer")]),
+        builder, "Model", Version=3, OperatorCodes=("UOffsetTRelative", [code]), Subgraphs=("UOffsetTRelative", [graph]),
+        Buffers=("UOffsetTRelative", [_table(builder, "Buffer")]),
     )  # fmt: skip
     builder.Finish(model, b"TFL3")
     return bytes(builder.Output())
@@ -131,31 +124,30 @@ def _model(shape: Any, attributes: dict[str, int]) -> bytes:
 
 def _tensor(builder: Any, name: str, shape: tuple[int, ...]) -> Any:
     """An int8 tensor of scale 1 and zero point 0: its numbers are its values."""
-    quantization = _table(
-        builder, "QuantizationParameters",
-        Scale=_vector(builder, "QuantizationParametersStartScale", "Float32", [1.0]),
-        ZeroPoint=_vector(builder, "QuantizationParametersStartZeroPoint", "Int64", [0]),
-    )  # fmt: skip
+    scale_1 = _table(builder, "QuantizationParameters", Scale=("Float32", [1.0]), ZeroPoint=("Int64", [0]))
     return _table(
-        builder, "Tensor", Shape=_vector(builder, "TensorStartShape", "Int32", shape), Type=tflite.TensorType.INT8,
-        Buffer=0, Name=builder.CreateString(name), Quantization=quantization,
+        builder, "Tensor", Shape=("Int32", shape), Type=tflite.TensorType.INT8,
+        Buffer=0, Name=builder.CreateString(name), Quantization=scale_1,
     )  # fmt: skip
 
 
 def _table(builder: Any, name: str, **fields: Any) -> Any:
-    """A table of a flatbuffer; its vectors and strings must be complete before it starts."""
+    """A table of a flatbuffer. A vector is given as the type of its elements and a list.
+
+    Vectors and strings must be complete before the table starts.
+    """
+    for field, value in fields.items():
+        if isinstance(value, tuple):
+            element, entries = value
+            getattr(tflite, f"{name}Start{field}Vector")(builder, len(entries))
+            # They are written in reverse order.
+            for entry in reversed(entries):
+                getattr(builder, f"Prepend{element}")(entry)
+            fields[field] = builder.EndVector()
     getattr(tflite, f"{name}Start")(builder)
     for field, value in fields.items():
         getattr(tflite, f"{name}Add{field}")(builder, value)
     return getattr(tflite, f"{name}End")(builder)
 
 
-def _vector(builder: Any, start: str, element: str, entries: Any) -> Any:
-    """A vector of a flatbuffer; entries are written in reverse order."""
-    getattr(tflite, f"{start}Vector")(builder, len(entries))
-    for entry in reversed(entries):
-        getattr(builder, f"Prepend{element}")(entry)
-    return builder.EndVector()
-
-
-ADAPTER = XmosAdapter
+ADAPTER = XmosModel

@@ -1,6 +1,4 @@
-"""Variations that execute a case in parts or in another order, and the outputs put together again."""
-
-from __future__ import annotations
+"""The cases that a variation executes in place of a case, and their outputs as outputs of the case."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,13 +7,13 @@ from math import prod
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.variants import BATCH_SPLIT, CHANNELS_PERMUTED, Variation
 from maxpool_check.specifications.inverse import NotExpressible
 
 
-def parts(case: Case, variation: Variation | None) -> list[Case]:
+def cases(case: Case, variation: Variation | None) -> list[Case]:
     """The cases to execute: the images one by one, the case with its channels in reverse order, or the case itself.
 
     Raises :class:`NotExpressible` where there is nothing to split or to reorder.
@@ -63,10 +61,10 @@ def _joined(case: Case, variation: Variation | None, name: str, tensors: Sequenc
             shift = (2 * np.arange(channels) - (channels - 1)) * step
             tensor = tensor + np.moveaxis(shift.reshape(-1, *[1] * (tensor.ndim - 1)), 0, axis).astype(tensor.dtype)
         return tensor
-    if len({tensor.shape[1:] for tensor in tensors}) > 1:
+    if len({(tensor.shape[1:], tensor.dtype) for tensor in tensors}) > 1:
         return tensors[0]
     image = channels * prod(spatial) if counts and numbering.axis == 0 else 0
-    moved = [tensor + n * image for n, tensor in enumerate(tensors)] if image else list(tensors)
+    moved = [tensor + np.int64(n * image) for n, tensor in enumerate(tensors)] if image else list(tensors)
     return np.concatenate(moved).astype(tensors[0].dtype)
 
 

@@ -1,10 +1,8 @@
-"""Random tensors that are the same on every platform and with every version of numpy.
+"""Random tensors of cases, the same on every platform and with every version of numpy.
 
-The stream is SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014), counted from
+Their stream is SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014), counted from
 the seed. Values are derived from it by integer arithmetic and exact scaling only.
 """
-
-from __future__ import annotations
 
 import math
 
@@ -15,6 +13,8 @@ from maxpool_check.corpus.problems import BadValue
 from maxpool_check.reference.dtypes import highest, is_float, lowest, rounded
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
 _MIX = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
 
 
@@ -30,10 +30,10 @@ def draw(values: str, seed: int, shape: tuple[int, ...], dtype: np.dtype, nan: b
     return pool[(stream(seed, size) % np.uint64(len(pool))).astype(np.int64)].reshape(shape)
 
 
-def stream(seed: int, size: int) -> np.ndarray:
-    """The first ``size`` numbers of the stream, uniform over 64 bits."""
+def stream(seed: int, size: int, first: int = 0) -> np.ndarray:
+    """``size`` numbers of the stream, from the one with the number ``first`` on, uniform over 64 bits."""
     with np.errstate(over="ignore"):
-        state = np.uint64(seed % 2**64) + (np.arange(size, dtype=np.uint64) + np.uint64(1)) * _GOLDEN
+        state = np.uint64(seed % 2**64) + (np.arange(size, dtype=np.uint64) + np.uint64(first + 1)) * _GOLDEN
         for shift, factor in _MIX:
             state = (state ^ (state >> shift)) * factor
         return state ^ (state >> np.uint64(31))
@@ -52,8 +52,10 @@ def _distinct(seed: int, size: int, dtype: np.dtype) -> np.ndarray:
 
 def _normal(seed: int, size: int, dtype: np.dtype) -> np.ndarray:
     """The sum of twelve uniform numbers less six (Irwin-Hall): nearly normal, and exact, unlike a logarithm."""
-    uniform = (stream(seed, 12 * size) >> np.uint64(32)).astype(np.int64).reshape(12, size)
-    drawn = (uniform.sum(axis=0) - 6 * 2**32) / 2.0**32
+    total = np.full(size, -6 * 2**32)
+    for i in range(12):
+        total += (stream(seed, size, i * size) >> np.uint64(32)).view(np.int64)
+    drawn = total / 2.0**32
     if is_float(dtype):
         return rounded(drawn, dtype)
     # A standard deviation is an eighth of the range; values outside are clipped.
@@ -65,7 +67,7 @@ def _normal(seed: int, size: int, dtype: np.dtype) -> np.ndarray:
 def _special(dtype: np.dtype, nan: bool) -> np.ndarray:
     if not is_float(dtype):
         return np.array(sorted({int(lowest(dtype)), int(lowest(dtype)) + 1, 0, 1, int(highest(dtype))}), dtype)
-    limits = ml_dtypes.finfo(dtype)
-    magnitudes = [0.0, 1.0, math.inf, *map(float, (limits.smallest_subnormal, limits.tiny, limits.max))]
+    info = ml_dtypes.finfo(dtype)
+    magnitudes = [0.0, 1.0, math.inf, *map(float, (info.smallest_subnormal, info.tiny, info.max))]
     pool = [sign * magnitude for magnitude in magnitudes for sign in (1, -1)] + ([math.nan] if nan else [])
     return rounded(np.array(pool, np.float64), dtype)

@@ -1,0 +1,129 @@
+"""Which candidates for the cause of wrong outputs are named: the other executions of the target decide.
+
+A mistake concerns every execution to which it could apply. It is contradicted by one with other outputs: a right one that
+the mistake would change, or a wrong one that it does not explain. Runtimes have a kernel for each dtype, so that executions
+of a dtype say nothing about those of another.
+"""
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from maxpool_check.judging.comparison import MOST_COINCIDENCES
+from maxpool_check.judging.hypotheses import would_change
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.oracle import Oracle
+from maxpool_check.reference.geometry import floor_output
+from maxpool_check.results.record import Cause, Execution, Verdict
+
+_ONE_SIDED = frozenset(
+    {
+        DivergenceKind.SAME_UPPER_LOWER_EXCHANGED,
+        DivergenceKind.CEIL_FLOOR_EXCHANGED,
+        DivergenceKind.CEIL_CLIP_EXCHANGED,
+        DivergenceKind.INDICES_STORAGE_ORDER,
+    }
+)
+"""A target that always makes the same of two choices is right wherever it is the right one."""
+
+_OF_UNKNOWN_PADS = frozenset({DivergenceKind.AUTO_PAD_IGNORED})
+"""A target that ignores auto_pad may use pads beside it, which the geometry lacks."""
+
+Contradictions = dict[str, dict[str, str]]
+"""By kind and dtype, a case whose outputs are not those of the mistake."""
+
+
+@dataclass
+class Observations:
+    """The compared executions of one target: each the number of its case, and whether it is translated and has Indices."""
+
+    _conforming: "array[int]" = field(default_factory=lambda: array("q"))
+    _diverging: dict[int, frozenset[str]] = field(default_factory=dict)
+
+    def add(self, number: int, execution: Execution) -> None:
+        """Remember an execution of the case of a number."""
+        key = 4 * number + 2 * bool(execution.translation) + ("Indices" in execution.digests)
+        if execution.verdict is Verdict.CONFORMS and execution.digests:
+            self._conforming.append(key)
+        elif execution.verdict is Verdict.DIVERGES and execution.digests:
+            self._diverging[key] = frozenset(cause.kind for cause in execution.causes)
+
+    @property
+    def candidates(self) -> set[tuple[int, str]]:
+        """The cases that diverge, with each mistake that explains them."""
+        return {(key // 4, kind) for key, kinds in self._diverging.items() for kind in kinds}
+
+    def executions(self) -> Iterator[tuple[int, bool, bool, frozenset[str] | None]]:
+        """The number of the case, whether it is translated and has Indices, and the candidates: None if it conforms."""
+        for key in sorted({*self._conforming, *self._diverging}):
+            yield key // 4, bool(key & 2), bool(key & 1), self._diverging.get(key)
+
+
+def contradictions(
+    observations: Observations, ids: Sequence[str], oracle_of: Callable[[int], Oracle | None]
+) -> Contradictions:
+    """The candidates of one target that other executions contradict, with the first such case.
+
+    ``ids`` are those of the cases. ``oracle_of`` gives the oracle of a case, None if it has none.
+    """
+    result: Contradictions = defaultdict(dict)
+    candidates: dict[str, set[str]] = defaultdict(set)
+    for number, kind in observations.candidates:
+        oracle = oracle_of(number)
+        if oracle is not None:
+            candidates[oracle.X.dtype.name].add(kind)
+    for number, is_translated, has_indices, explained in observations.executions() if candidates else ():
+        oracle = oracle_of(number)
+        # Where the document can be interpreted in several ways, other outputs are right as well.
+        if oracle is None or oracle.pooling.alternatives:
+            continue
+        placement = oracle.pooling.placement
+        plain = placement is not None and not placement.is_same and placement.rounding is floor_output
+        if is_translated and not plain:
+            # The target may have been given other attributes, with which a mistake gives something else.
+            continue
+        dtype = oracle.X.dtype.name
+        for kind in sorted(
+            candidates[dtype] - (explained or frozenset()) - (_ONE_SIDED if explained is None else _OF_UNKNOWN_PADS)
+        ):
+            if would_change(oracle, DivergenceKind(kind), indices=has_indices):
+                result[kind][dtype] = ids[number]
+                candidates[dtype].remove(kind)
+    return dict(result)
+
+
+def named_causes(
+    executions: Sequence[Execution], contradicted: Mapping[str, Mapping[str, str]]
+) -> list[tuple[Cause, ...]]:
+    """For each wrong execution of one target, its causes: of those never contradicted, the one that explains most.
+
+    Several for an output: none of them explains more executions than the others. A mistake that explains nothing but a few
+    wrong cells is a coincidence.
+    """
+    possible = [
+        [cause for cause in execution.causes if _dtype(execution) not in contradicted.get(cause.kind, ())]
+        for execution in executions
+    ]
+    frequency = Counter(cause.kind for causes in possible for cause in causes)
+    proven = {
+        cause.kind
+        for execution, causes in zip(executions, possible, strict=True)
+        for cause in causes
+        if not execution.counts or sum(execution.counts.values()) > MOST_COINCIDENCES
+    }
+    return [_most_frequent([cause for cause in causes if cause.kind in proven], frequency) for causes in possible]
+
+
+def _dtype(execution: Execution) -> str:
+    return execution.input.dtype if execution.input else ""
+
+
+def _most_frequent(causes: Sequence[Cause], frequency: Mapping[str, int]) -> tuple[Cause, ...]:
+    def best(candidates: Sequence[Cause]) -> list[Cause]:
+        most = max((frequency[cause.kind] for cause in candidates), default=0)
+        return [cause for cause in candidates if frequency[cause.kind] == most]
+
+    of_Y = best([cause for cause in causes if cause.output != "Indices"])
+    whole = any(cause.output is None for cause in of_Y)
+    return (*of_Y, *([] if whole else best([cause for cause in causes if cause.output == "Indices"])))

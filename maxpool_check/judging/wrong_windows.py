@@ -1,0 +1,134 @@
+"""The geometries that a mistake in the windows gives."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.reference import geometry as rules
+from maxpool_check.reference.geometry import AutoPad, Axis, Geometry, NoWindow, Placement
+from maxpool_check.reference.pooling import Pooling
+
+_Geometries = Iterator[tuple[DivergenceKind, Geometry]]
+
+
+def geometries(pooling: Pooling) -> _Geometries:
+    """The geometries with one mistake each whose windows differ from those of a pooling."""
+    right = _windows(pooling.geometry)
+    seen = set()
+    for kind, geometry in _mistakes(pooling.geometry, pooling.placement):
+        windows = _windows(geometry)
+        if (kind, windows) not in seen and windows != right and all(axis.output > 0 for axis in geometry):
+            seen.add((kind, windows))
+            yield kind, geometry
+
+
+def _windows(geometry: Geometry) -> tuple[tuple[object, ...], ...]:
+    """Everything that determines the windows; the end padding does so only by their number."""
+    return tuple((type(axis), axis.kernel, axis.stride, axis.dilation, axis.begin, axis.output) for axis in geometry)
+
+
+def _mistakes(axes: Geometry, placement: Placement | None) -> _Geometries:
+    if placement is not None and placement.is_same:
+        yield from _same_mistakes(axes, placement)
+    elif placement is not None:
+        if placement.auto_pad is AutoPad.EXPLICIT:
+            yield from _pad_mistakes(axes, placement)
+        yield from _rounding_mistakes(axes, placement)
+    yield from _changed(DivergenceKind.DILATION_IGNORED, axes, placement, dilation=[1] * len(axes))
+    for kind, name in (
+        (DivergenceKind.DILATION_AXES_EXCHANGED, "dilation"),
+        (DivergenceKind.STRIDES_AXES_EXCHANGED, "stride"),
+        (DivergenceKind.KERNEL_AXES_EXCHANGED, "kernel"),
+    ):
+        for order in _orders(axes):
+            yield from _changed(kind, axes, placement, **{name: [getattr(axes[i], name) for i in order]})
+    for kind, name in (
+        (DivergenceKind.DILATION_OF_FIRST_AXIS, "dilation"),
+        (DivergenceKind.STRIDE_OF_FIRST_AXIS, "stride"),
+    ):
+        yield from _changed(kind, axes, placement, **{name: [getattr(axes[0], name)] * len(axes)})
+    kernels = [axis.kernel for axis in axes]
+    yield from _changed(DivergenceKind.STRIDE_IGNORED, axes, placement, stride=[1] * len(axes))
+    yield from _changed(DivergenceKind.STRIDE_IS_KERNEL, axes, placement, stride=kernels)
+    yield from _changed(DivergenceKind.KERNEL_ONE_SHORT, axes, placement, kernel=[max(1, k - 1) for k in kernels])
+    for shift in (1, -1):
+        yield from _changed(DivergenceKind.WINDOWS_SHIFTED, axes, None, begin=[axis.begin + shift for axis in axes])
+    yield (
+        DivergenceKind.DILATION_PHASE_LOST,
+        tuple(_FromTheBorder(**vars(axis)) if axis.dilation > 1 and axis.begin > 0 else axis for axis in axes),
+    )
+
+
+def _orders(axes: Geometry) -> list[tuple[int, ...]]:
+    """Orders of the axes, the reverse first; all of them for up to four axes."""
+    reverse = tuple(reversed(range(len(axes))))
+    others = itertools.permutations(range(len(axes))) if len(axes) <= 4 else ()
+    return [reverse, *(order for order in others if order != tuple(range(len(axes))))]
+
+
+def _changed(kind: DivergenceKind, axes: Geometry, placement: Placement | None, **values: Sequence[int]) -> _Geometries:
+    """Other values of some fields, one per axis: with the output size and padding that follow, and for the taps alone."""
+    changed = tuple(replace(axis, **{name: values[name][i] for name in values}) for i, axis in enumerate(axes))
+    if placement is not None:
+        yield from _placed(kind, changed, placement)
+    yield kind, changed
+
+
+def _placed(kind: DivergenceKind, axes: Geometry, placement: Placement) -> _Geometries:
+    """The axes with the output size and padding that a placement gives them."""
+    with suppress(NoWindow):
+        yield kind, tuple(placement.axis(a.size, a.kernel, a.stride, a.dilation, a.begin, a.end) for a in axes)
+
+
+def _pad_mistakes(axes: Geometry, placement: Placement) -> _Geometries:
+    begins, ends = [axis.begin for axis in axes], [axis.end for axis in axes]
+    pads = [*begins, *ends]
+    yield from _changed(DivergenceKind.PADS_BEGIN_END_EXCHANGED, axes, placement, begin=ends, end=begins)
+    none = [0] * len(axes)
+    yield from _changed(DivergenceKind.PADS_IGNORED, axes, placement, begin=none, end=none)
+    yield from _changed(DivergenceKind.PADS_INTERLEAVED, axes, placement, begin=pads[::2], end=pads[1::2])
+    for order in _orders(axes):
+        begin, end = [begins[i] for i in order], [ends[i] for i in order]
+        yield from _changed(DivergenceKind.PADS_AXES_EXCHANGED, axes, placement, begin=begin, end=end)
+
+
+def _rounding_mistakes(axes: Geometry, placement: Placement) -> _Geometries:
+    # If rounding down and dropping the last window give the same, the smaller mistake comes first.
+    for rounding in (rules.clipped_ceil_output, rules.ceil_output, rules.floor_output):
+        if rounding is not placement.rounding:
+            floor = rules.floor_output in (rounding, placement.rounding)
+            kind = DivergenceKind.CEIL_FLOOR_EXCHANGED if floor else DivergenceKind.CEIL_CLIP_EXCHANGED
+            yield from _placed(kind, axes, replace(placement, rounding=rounding))
+
+
+def _same_mistakes(axes: Geometry, placement: Placement) -> _Geometries:
+    dilated = any(axis.dilation > 1 for axis in axes)
+    for clamps in (True, False) if dilated else ():
+        plain = [replace(placement, clamps=clamps).axis(axis.size, axis.kernel, axis.stride, 1, 0, 0) for axis in axes]
+        short = tuple(replace(axis, begin=pads.begin, end=pads.end) for axis, pads in zip(axes, plain, strict=True))
+        # With the output size of SAME_*, and with the one that follows from the pads.
+        yield DivergenceKind.SAME_IGNORES_DILATION, short
+        yield from _placed(DivergenceKind.SAME_IGNORES_DILATION, short, Placement())
+    upper = placement.auto_pad is AutoPad.SAME_UPPER
+    other = AutoPad.SAME_LOWER if upper else AutoPad.SAME_UPPER
+    yield from _placed(DivergenceKind.SAME_UPPER_LOWER_EXCHANGED, axes, replace(placement, auto_pad=other))
+    none = tuple(replace(axis, begin=0, end=0) for axis in axes)
+    yield from _placed(DivergenceKind.AUTO_PAD_IGNORED, none, Placement())
+    yield DivergenceKind.AUTO_PAD_IGNORED, none
+    if placement.clamps:
+        yield from _placed(DivergenceKind.SAME_UNCLAMPED, axes, replace(placement, clamps=False))
+
+
+class _FromTheBorder(Axis):
+    """An axis on which a window that begins before X has its taps at 0, d, 2 * d ..."""
+
+    def taps(self) -> tuple[np.ndarray, np.ndarray]:
+        reach = rules.effective_kernel(self.kernel, self.dilation)
+        starts = [self.start(i) for i in range(self.output)]
+        windows = [range(max(0, start), min(self.size, start + reach), self.dilation) for start in starts]
+        first = np.array([window[0] if window else 0 for window in windows], np.int64)
+        return first, np.array([len(window) for window in windows], np.int64)
