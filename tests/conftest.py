@@ -1,6 +1,8 @@
 """What several tests use: the command line, and a small corpus."""
 
 import contextlib
+import functools
+import io
 import json
 import os
 import signal
@@ -8,9 +10,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from maxpool_check.commands.main import main
 from maxpool_check.corpus.collection import collect
 from maxpool_check.results.storage import record_of
 from maxpool_check.running.run import RunPlan, run
@@ -19,13 +23,14 @@ from maxpool_check.targets.name import parse
 ROOT = Path(__file__).parents[1]
 CASES = ROOT / "cases"
 KERNELS = ROOT / "tests/kernels.py"
+MISBEHAVING_WORKERS = ROOT / "tests/misbehaving_workers.py"
 
 
 class Finished:
     """A command that has ended."""
 
-    def __init__(self, done):
-        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
 
     @property
     def json(self):
@@ -37,22 +42,46 @@ def environment(**changed):
     return {**kept, "COLUMNS": "100", **changed}
 
 
+def command(*arguments, cwd=ROOT, **changed):
+    """Run ``maxpool-check`` in this process: from its arguments to what it prints and its exit code."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True) for _ in range(2))
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)}
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        mock.patch.dict(os.environ, environment(**changed), clear=True),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        patch.chdir(cwd)
+        with pytest.raises(SystemExit) as left:
+            main([str(argument) for argument in arguments])
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    return Finished(left.value.code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
+
+
+@functools.cache
+def shipped():
+    """The corpus of ``cases/``, read once."""
+    return collect([CASES])
+
+
 @pytest.fixture
 def cli():
+    """Runs ``maxpool-check`` as a user calls it."""
+    return command
+
+
+@pytest.fixture
+def process():
     """Runs ``maxpool-check`` as a user does, in a process of its own."""
 
-    def run(*arguments, cwd=ROOT, **changed):
-        return Finished(
-            subprocess.run(
-                [sys.executable, "-m", "maxpool_check", *map(str, arguments)],
-                capture_output=True,
-                text=True,
-                cwd=cwd,
-                env=environment(**changed),
-                timeout=300,
-                check=False,
-            )
-        )
+    def run(*arguments, **changed):
+        done = subprocess.run(
+            [sys.executable, "-m", "maxpool_check", *map(str, arguments)],
+            capture_output=True, text=True, cwd=ROOT, env=environment(**changed), timeout=300, check=False,
+        )  # fmt: skip
+        return Finished(done.returncode, done.stdout, done.stderr)
 
     return run
 
@@ -117,6 +146,16 @@ def eventually(condition, seconds=10):
     return condition()
 
 
+def children(*parents):
+    """The processes that some processes have started and that live."""
+    return {pid for pid, parent, _ in living() if parent in parents}
+
+
+def all_end(processes):
+    """Whether all of some processes come to an end."""
+    return eventually(lambda: not processes & {pid for pid, _, _ in living()})
+
+
 @pytest.fixture
 def cluster():
     """A dask cluster of two processes of one thread each."""
@@ -131,6 +170,11 @@ def cluster():
 def kernel_target():
     """The target name of a kernel of ``kernels.py``."""
     return lambda name: f"python:{KERNELS}:{name}"
+
+
+def misbehaving(name):
+    """The target name of a program of ``misbehaving_workers.py``, which starts faster than a kernel."""
+    return f"command:{sys.executable} -S {MISBEHAVING_WORKERS} {name}"
 
 
 SMALL = """\

@@ -17,9 +17,10 @@ if os.environ.get("SLOW_TO_START"):
 
 
 def right(X, attributes):
-    """As specified."""
+    """As specified, also by the documents in which a window of padding alone has the smallest value."""
     pooled = maxpool_check.maxpool(X, spec="onnx-22", policies={"nan": "as-neg-inf"}, **attributes)
-    return pooled.Y, pooled.Indices
+    smallest = -np.inf if is_float(X.dtype) else lowest(X.dtype)
+    return np.where(pooled.empty, X.dtype.type(smallest), pooled.Y), pooled.Indices
 
 
 def y_alone(X, attributes):
@@ -30,7 +31,7 @@ def y_alone(X, attributes):
 def keeps_the_seed(X, attributes):
     """Starts its scan from the lowest finite value and the cell before the plane, and needs something greater."""
     Y, Indices = (array.copy() for array in right(X, attributes))
-    seeds = Y == -np.inf if is_float(X.dtype) else Y == lowest(X.dtype)
+    seeds = (Y == -np.inf if is_float(X.dtype) else Y == lowest(X.dtype)) & (Indices >= 0)
     Y[seeds] = lowest(X.dtype)
     Indices[seeds] = -X.shape[-1] - 1
     return Y, Indices
@@ -137,6 +138,11 @@ def gives_three(X, attributes):
     return (*right(X, attributes), X)
 
 
+def misspells_a_name(X, attributes):
+    """Has a mistake in its code."""
+    return right(X, attribute)  # noqa: F821
+
+
 def speaks_in_surrogates(X, attributes):
     """Raises with words that no encoding can write."""
     raise ValueError("\ud800 is half a character")
@@ -165,13 +171,6 @@ def takes_its_time(X, attributes):
     """Takes as many tenths of a second as its first stride says."""
     time.sleep(attributes["strides"][0] / 10)
     return right(X, {**attributes, "strides": [1, 1]})
-
-
-def dies_every_other_time(X, attributes):
-    """Dies of an even first cell, so that no twenty deaths come in a row."""
-    if X.size and X.reshape(-1)[0] % 2 == 0:
-        os._exit(1)
-    return right(X, attributes)
 
 
 slow_to_start = right

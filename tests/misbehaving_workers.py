@@ -1,9 +1,10 @@
 """Programs behind ``command:`` that misbehave, each in one way: ``python misbehaving_workers.py NAME``."""
 
+import base64
 import json
 import os
 import signal
-import subprocess
+import struct
 import sys
 import time
 
@@ -18,6 +19,34 @@ def ready(**more):
 
 def receive():
     return json.loads(sys.stdin.readline())
+
+
+def result(**tensor):
+    return {"type": "result", "outputs": {"Y": tensor}}
+
+
+REPLIES = {
+    "no_json": "nonsense",
+    "no_object": "[1]",
+    "too_deep": "[" * 200_000,
+    "another_id": {"id": 99, "type": "unable", "message": ""},
+    "true_id": {"id": True, "type": "unable", "message": ""},
+    "unknown_type": {"type": "shrug"},
+    "no_outputs": {"type": "result", "outputs": [1]},
+    "no_dtype": result(dtype="(", shape=[0], data=""),
+    "unknown_dtype": result(dtype="posit", shape=[0], data=""),
+    "negative_shape": result(dtype="float32", shape=[-1], data="AAAAAA=="),
+    "short_data": result(dtype="float32", shape=[9], data="AAAA"),
+    "endless_nothing": result(dtype="object", shape=[10**6, 10**6], data=None),
+}
+"""What some send to every request: a line, or the fields of a message beside its id."""
+
+
+def send_always(reply):
+    ready()
+    while True:
+        number = receive()["id"]
+        print(reply if isinstance(reply, str) else json.dumps({"id": number, **reply}), flush=True)
 
 
 def another_protocol():
@@ -41,13 +70,6 @@ def poet():
     """Wants a language that does not exist."""
     ready(wants="poetry")
     sys.stdin.read()
-
-
-def no_json():
-    """Writes no JSON."""
-    ready()
-    while receive():
-        print("nonsense", flush=True)
 
 
 def sends_twice():
@@ -82,103 +104,75 @@ def closes_stdout():
     time.sleep(600)
 
 
-def no_outputs():
-    """Gives a list where outputs have names."""
-    ready()
-    while True:
-        send(id=receive()["id"], type="result", outputs=[1])
-
-
-def too_deep():
-    """Nests deeper than the reader allows."""
-    ready()
-    while receive():
-        print("[" * 200_000, flush=True)
-
-
-def no_dtype():
-    """Has an incomplete dtype."""
-    ready()
-    while True:
-        send(id=receive()["id"], type="result", outputs={"Y": {"dtype": "(", "shape": [0], "data": ""}})
-
-
-def negative_shape():
-    """Has a negative size."""
-    ready()
-    while True:
-        send(id=receive()["id"], type="result", outputs={"Y": {"dtype": "float32", "shape": [-1], "data": "AAAAAA=="}})
-
-
-def endless_nothing():
-    """Has an array of objects with 10^12 cells."""
-    ready()
-    while True:
-        send(
-            id=receive()["id"], type="result", outputs={"Y": {"dtype": "object", "shape": [10**6, 10**6], "data": None}}
-        )
-
-
 def providers_by_number():
     """Sends a number where providers have names."""
     ready(providers=5)
     sys.stdin.read()
 
 
-def no_object():
-    """Sends a list."""
-    ready()
-    while receive():
-        print("[1]", flush=True)
-
-
-def another_id():
-    """Sends the id of another request."""
-    ready()
-    while receive():
-        send(id=99, type="unable", message="")
-
-
-def true_id():
-    """Sends true as the id."""
-    ready()
-    while receive():
-        send(id=True, type="unable", message="")
-
-
-def short_data():
-    """Sends fewer bytes than its shape has."""
-    ready()
-    while True:
-        send(id=receive()["id"], type="result", outputs={"Y": {"dtype": "float32", "shape": [9], "data": "AAAA"}})
-
-
-def unknown_dtype():
-    """Has an unknown dtype."""
-    ready()
-    while True:
-        send(id=receive()["id"], type="result", outputs={"Y": {"dtype": "posit", "shape": [0], "data": ""}})
-
-
-def unknown_type():
-    """Sends an unknown type of message."""
-    ready()
-    while True:
-        send(id=receive()["id"], type="shrug")
-
-
 def deaf():
     """Ignores SIGTERM, starts a child that does too, and never returns."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    subprocess.Popen([sys.executable, __file__, "sleeper"])
+    if os.fork():
+        ready()
+    time.sleep(600)
+
+
+def has_a_family():
+    """Starts a daemon in a session of its own, and hangs; so does the daemon. Prints their numbers to $FAMILY."""
+    family = os.open(os.environ["FAMILY"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    if not os.fork():
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    else:
+        ready()
+        receive()
+    os.write(family, f"{os.getpid()}\n".encode())
+    while True:
+        pass
+
+
+def leaves_a_daemon():
+    """Starts a daemon in a session of its own, prints its number to $FAMILY, and does its work."""
+    read, write = os.pipe()
+    if not os.fork():
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        with open(os.environ["FAMILY"], "w") as family:  # noqa: PTH123
+            family.write(f"{os.getpid()}\n")
+        os.write(write, b"x")
+        time.sleep(600)
+    os.read(read, 1)
+    send_always({"type": "unable", "message": "no"})
+
+
+def noisy():
+    """Writes to stderr without end, dies, and says how much it wrote."""
     ready()
-    time.sleep(600)
+    receive()
+    os.write(2, b"it begins here\n")
+    for _ in range(300):
+        os.write(2, b"x" * 2**20)
+    os.write(2, b"\nit ends here\n")
+    sys.exit(9)
 
 
-def sleeper():
-    """Does not end."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    time.sleep(600)
+def nested():
+    """Has session options that are nested too deeply to be written."""
+    options = {}
+    for _ in range(900):
+        options = {"a": options}
+    ready(session_options=options)
+    sys.stdin.read()
+
+
+def talkative():
+    """Refuses every request at length."""
+    send_always({"type": "refusal", "status": "s" * 10**6, "message": "m" * 10**7})
 
 
 def dies():
@@ -186,6 +180,18 @@ def dies():
     ready()
     receive()
     sys.exit(9)
+
+
+def dies_every_other_time():
+    """Dies of an even number, and gives an odd one, in rows of four alike, as the maximum of their windows of two."""
+    ready()
+    while True:
+        request = receive()
+        cells = base64.b64decode(request["inputs"]["X"]["data"])
+        if int(struct.unpack("<4f", cells)[0]) % 2 == 0:
+            sys.exit(1)
+        Y = base64.b64encode(cells[:12]).decode()
+        send(id=request["id"], **result(dtype="float32", shape=[1, 1, 3], data=Y))
 
 
 def panics():
@@ -204,6 +210,8 @@ def endless():
 
 
 if __name__ == "__main__":
-    if sys.argv[1] not in ("sleeper", "endless"):
+    if sys.argv[1] != "endless":
         receive()
+    if sys.argv[1] in REPLIES:
+        send_always(REPLIES[sys.argv[1]])
     globals()[sys.argv[1]]()

@@ -25,12 +25,13 @@ GROUPS = {
     Verdict.UNSTABLE: "diverges",
     Verdict.CRASHES: "diverges",
     Verdict.TIMES_OUT: "diverges",
+    Verdict.INCONSISTENT: "inconsistent",
     Verdict.REFUSES: "refuses",
     Verdict.NOT_EXPRESSIBLE: "not-expressible",
 }
 """How verdicts are counted together; the others prove nothing and are left out."""
 
-COLUMNS = ("conforms", "diverges", "refuses", "not-expressible")
+COLUMNS = ("conforms", "diverges", "inconsistent", "refuses", "not-expressible")
 SECTION = re.compile(r"(<!-- matrix -->\n)(?:.*\n)*?(<!-- /matrix -->)")
 
 

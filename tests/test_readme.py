@@ -5,27 +5,21 @@ After a change that is meant: ``python -m tests.test_readme`` writes the quoted 
 
 import re
 import shlex
-import subprocess
-import sys
 
 import pytest
 
+from maxpool_check.corpus.case import contradictions
 from maxpool_check.corpus.collection import collect
-from maxpool_check.corpus.expectations import contradictions
-from tests.conftest import ROOT, environment
+from tests.conftest import ROOT, command
 
 README = ROOT / "README.md"
 CONSOLE = re.compile(r"```console\n\$ (?P<command>.+)\n(?P<output>(?:.*\n)*?)```")
 
 
-def printed(command):
-    program, *arguments = shlex.split(command)
+def printed(line):
+    program, *arguments = shlex.split(line)
     assert program == "maxpool-check"
-    done = subprocess.run(
-        [sys.executable, "-m", "maxpool_check", *arguments],
-        capture_output=True, text=True, cwd=ROOT, env=environment(), check=False,
-    )  # fmt: skip
-    return done.stdout
+    return command(*arguments).out
 
 
 @pytest.mark.network

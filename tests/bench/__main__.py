@@ -48,7 +48,7 @@ Made by `make bench` on {day}, never edited by hand. [CONTRIBUTING.md](../CONTRI
 
 - Machine: {_processor()}, {os.cpu_count()} cores; {busy:.1f} of them busy when it began
 - {platform.system()} {platform.machine()}, Python {platform.python_version()}, {versions}
-- Repetitions: {size.repetitions}; of what is short five times as many, of what is long fewer
+- Repetitions: {size.repetitions}; five times as many for short commands, fewer for long ones
 
 | | one / other | median | lowest to highest | repetitions | wanted | met | |
 |---|---|---:|---:|---:|---|---|---|

@@ -2,6 +2,7 @@
 
 import pytest
 
+from maxpool_check.corpus.generating import written
 from maxpool_check.results.storage import read
 
 TINY = """\
@@ -64,14 +65,14 @@ def test_the_counts_of_a_tiny_corpus(cli, tiny, kernel_target):
 
 
 def test_nothing_but_what_was_compared_counts(cli, tiny, kernel_target, small):
-    dead = cli("coverage", small, "-t", kernel_target("refuses_everything"), "--format", "json").json
+    dead = cli("coverage", small, "-t", kernel_target("refuses_everything"), "--format", "json")
     alive = cli("coverage", small, "-t", kernel_target("right"), "--format", "json").json
-    # A refusal is compared; the case whose window misses X is undefined, and that with a stride of 0 is excluded.
-    assert (
-        [document["cases"] for document in dead["documents"]]
-        == [document["cases"] for document in alive["documents"]]
-        == [4]
-    )
+    # The case whose window misses X is undefined, and that with a stride of 0 is excluded.
+    assert [document["cases"] for document in alive["documents"]] == [4]
+    # A refusal covers nothing, also where it is right.
+    (document,) = dead.json["documents"]
+    assert (dead.code, document["cases"], document["executions"]) == (4, 0, 0)
+    assert not any(group["covered"] for group in document["bins"])
     alone = cli("coverage", small, "-t", kernel_target("y_alone"), "--format", "json").json
     (outputs,) = [group for group in alone["documents"][0]["bins"] if group["factors"] == ["outputs"]]
     assert outputs["uncovered"] == [{"outputs": "y-and-indices"}]
@@ -135,6 +136,7 @@ def test_generate(cli, tmp_path):
     done = cli("generate", "--spec", "xmos-maxpool2d", "--seed", "3", "-o", path)
     assert (done.code, done.out) == (0, "")
     assert cli("generate", "--spec", "xmos-maxpool2d", "--seed", "3").out == path.read_text()
+    assert path.read_text() == written("xmos-maxpool2d", 2, 3)
     assert "# maxpool-check generate --spec xmos-maxpool2d --strength 2 --seed 3\n" in path.read_text()
     assert cli("lint", path).code == 0
 
@@ -153,3 +155,21 @@ def test_what_cannot_be_generated(cli, arguments, words):
     done = cli("generate", *arguments)
     assert done.code == 2
     assert words in done.err
+
+
+def test_more_than_three_spatial_axes_are_counted_where_the_document_allows_them(cli, tmp_path, kernel_target):
+    shapes = {"four": [1, 1, 2, 2, 2, 2], "five": [1, 1, 2, 2, 2, 2, 2], "six": [1, 1, 2, 2, 2, 2, 2, 2]}
+    cases = "".join(
+        f"""  - id: {name}
+    title: Windows over {name} axes
+    input: {{dtype: float32, shape: {shape}, arange: {{}}}}
+    attributes: {{kernel_shape: {[2] * (len(shape) - 2)}}}
+"""
+        for name, shape in shapes.items()
+    )
+    (tmp_path / "axes.yaml").write_text("spec: onnx-1\ncases:\n" + cases)
+    arguments = ("--strength", "1", "--format", "json")
+    (document,) = cli("coverage", tmp_path, "-t", kernel_target("right"), *arguments).json["documents"]
+    (rank,) = [group for group in document["bins"] if group["factors"] == ["rank"]]
+    assert rank["possible"] == 5
+    assert rank["uncovered"] == [{"rank": "1d"}, {"rank": "2d"}, {"rank": "3d"}]

@@ -47,7 +47,7 @@ def test_the_reference_in_text_shows_planes_and_interpretations(cli, nhwc):
 
 
 def test_the_reference_of_an_image(cli):
-    text = cli("reference", "xmos/examples:start").out
+    text = cli("reference", "cases/xmos/examples.yaml:start").out
     assert "XMOS lib_nn maxpool2d, nothing left open" in text
     assert "D1: size" in text
 

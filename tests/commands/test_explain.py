@@ -2,6 +2,8 @@
 
 from maxpool_check.judging.kinds import DivergenceKind
 
+NEG_INF = "cases/edge/neg-inf.yaml:"
+
 
 def test_every_kind_is_listed_and_explained(cli):
     done = cli("explain")
@@ -50,17 +52,17 @@ def test_padding_is_shown_as_outside(cli, small, kernel_target):
 
 
 def test_one_window_can_be_asked_for(cli):
-    done = cli("explain", "edge/neg-inf:three-axes", "--at", "0,1,0,0,1")
+    done = cli("explain", NEG_INF + "three-axes", "--at", "0,1,0,0,1")
     assert done.code == 0
     assert done.out.count("X[0, 1, ") == 3
     assert "Y[0, 1, 0, 0, 1]" in done.out
-    done = cli("explain", "edge/neg-inf:three-axes", "--at", "0,1")
+    done = cli("explain", NEG_INF + "three-axes", "--at", "0,1")
     assert done.code == 2
     assert "Y has the shape [1, 2, 1, 1, 2], its first cell is 0,0,0,0,0" in done.err
 
 
 def test_a_large_tensor_is_shown_around_the_window(cli):
-    done = cli("explain", "edge/neg-inf:wide-w33", "--at", "0,0,0,20")
+    done = cli("explain", NEG_INF + "wide-w33", "--at", "0,0,0,20")
     assert done.code == 0
     drawing = done.out[done.out.index("Y[0, 0, 0, 20]") :].splitlines()
     assert drawing[1].split() == [str(column) for column in range(18, 25)]
@@ -68,7 +70,7 @@ def test_a_large_tensor_is_shown_around_the_window(cli):
 
 
 def test_a_target_that_cannot_be_started_is_exit_code_3(cli):
-    done = cli("explain", "edge/nan:middle", "-t", "torch?python=/nowhere")
+    done = cli("explain", NEG_INF + "three-axes", "-t", "torch?python=/nowhere")
     assert done.code == 3
 
 

@@ -9,14 +9,15 @@ import pytest
 import yaml
 
 from maxpool_check.corpus.collection import collect
+from tests.conftest import misbehaving
 
 
 def found(folder):
     return {path.name: path.read_text() for path in sorted(folder.glob("*.yaml"))}
 
 
-def fuzz(cli, folder, *arguments):
-    return cli("fuzz", "-o", folder, "--max-cases", "300", *arguments)
+def fuzz(cli, folder, *arguments, cases=300):
+    return cli("fuzz", "-o", folder, "--max-cases", cases, *arguments)
 
 
 def test_a_kernel_that_keeps_the_seed_is_found_out_and_made_small(cli, kernel_target, tmp_path):
@@ -43,13 +44,13 @@ def test_the_same_seed_finds_the_same(cli, kernel_target, tmp_path):
 
 def test_what_was_found_before_is_not_new(cli, kernel_target, tmp_path):
     arguments = (tmp_path / "found", "-t", kernel_target("keeps_the_seed"))
-    assert fuzz(cli, *arguments).code == 1
+    assert fuzz(cli, *arguments, cases=100).code == 1
     before = found(tmp_path / "found")
-    again = fuzz(cli, *arguments)
+    again = fuzz(cli, *arguments, cases=100)
     assert (again.code, found(tmp_path / "found")) == (0, before)
-    assert "nothing new in 300 cases" in again.out
+    assert "nothing new in 100 cases" in again.out
     # What another kernel shows is new, beside it.
-    assert fuzz(cli, tmp_path / "found", "-t", kernel_target("pads_with_zero")).code == 1
+    assert fuzz(cli, tmp_path / "found", "-t", kernel_target("pads_with_zero"), cases=100).code == 1
     assert len(found(tmp_path / "found")) > len(before)
 
 
@@ -98,8 +99,8 @@ def test_graphs_that_must_be_refused(cli, kernel_target, tmp_path):
     }  # fmt: skip
 
 
-def test_a_target_that_always_dies_is_given_up(cli, kernel_target, tmp_path):
-    done = fuzz(cli, tmp_path / "found", "-t", kernel_target("dies_always"))
+def test_a_target_that_always_dies_is_given_up(cli, tmp_path):
+    done = fuzz(cli, tmp_path / "found", "-t", misbehaving("dies"))
     assert done.code == 3
     assert "was given up after" in done.err
     # What was found until then is there.

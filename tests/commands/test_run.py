@@ -10,18 +10,18 @@ import time
 
 import pytest
 
-from tests.conftest import ROOT, environment, eventually, living
+from tests.conftest import ROOT, all_end, children, environment, eventually
 
 
-def test_as_expected(cli, small, kernel_target):
-    done = cli("run", small, "-t", kernel_target("right"))
+def test_as_expected(process, small, kernel_target):
+    done = process("run", small, "-t", kernel_target("right"))
     assert done.code == 0
     assert "AS EXPECTED" in done.out
     assert done.err == ""
 
 
-def test_a_divergence_in_the_terminal(cli, small, kernel_target):
-    done = cli("run", small, "-t", kernel_target("keeps_the_seed"))
+def test_a_divergence_in_the_terminal(process, small, kernel_target):
+    done = process("run", small, "-t", kernel_target("keeps_the_seed"))
     assert done.code == 1
     for words in (
         "NEW  indices-sentinel, y-lowest-for-neg-inf  1 case",
@@ -90,7 +90,7 @@ def test_a_case_that_contradicts_the_reference_is_a_bad_file(cli, small, kernel_
     )
     done = cli("run", small, "-t", kernel_target("right"))
     assert done.code == 2
-    assert "wrong.yaml:2:5: wrong:a Y[0, 0, 0] is printed as 1, the reference has 2" in done.err
+    assert "wrong.yaml:2:5: wrong:a Y[0, 0, 0]: your file expects 1, the reference has 2" in done.err
 
 
 @pytest.mark.parametrize(
@@ -204,29 +204,27 @@ def test_quiet_prints_nothing_but_the_exit_code(cli, small, kernel_target):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_leaves_a_record_without_a_footer_and_no_worker(begun, small, kernel_target, tmp_path, number):
+def test_ctrl_c_leaves_a_record_without_a_footer_and_no_worker(cli, begun, small, kernel_target, tmp_path, number):
     path = tmp_path / "record.jsonl"
     arguments = ["run", small, "-t", kernel_target("hangs"), "-o", path, "--timeout", "60"]
     process = begun(*arguments)
     deadline = time.monotonic() + 60
     while not (path.exists() and path.read_text().count("\n") >= 5) and time.monotonic() < deadline:
         time.sleep(0.1)
-    children = {pid for pid, parent, _ in living() if parent == process.pid}
-    assert children
+    workers = children(process.pid)
+    assert workers
     process.send_signal(number)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "interrupted after" in err
     assert "Traceback" not in err
-    assert eventually(lambda: not children & {pid for pid, _, _ in living()})
+    assert all_end(workers)
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [line["type"] for line in lines[:2]] == ["header", "execution"]
     assert all(line["type"] != "footer" for line in lines)
-    report = subprocess.run(
-        [sys.executable, "-m", "maxpool_check", "report", str(path)], capture_output=True, text=True, check=False
-    )
-    assert report.returncode == 3
-    assert "INCOMPLETE" in report.stdout
+    report = cli("report", path)
+    assert report.code == 3
+    assert "INCOMPLETE" in report.out
 
 
 def test_a_progress_bar_on_a_terminal_only(small, kernel_target):
@@ -267,14 +265,14 @@ def test_ctrl_c_before_anything_is_asked_leaves_what_was_there(begun, small, tmp
     path.write_text("what was there")
     target = kernel_target("slow_to_start")
     process = begun("run", small, "-t", target, "-o", path, "--format", "json", SLOW_TO_START="1")
-    time.sleep(3)
-    children = {pid for pid, parent, _ in living() if parent == process.pid}
-    assert children
+    assert eventually(lambda: children(process.pid), 60)
+    time.sleep(1)
+    workers = children(process.pid)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=30)
     assert process.returncode == json.loads(out)["exit_code"] == 130
     # Nor is the target left behind that hangs in its import.
-    assert eventually(lambda: not children & {pid for pid, _, _ in living()})
+    assert all_end(workers)
     assert path.read_text() == "what was there"
 
 
@@ -296,3 +294,71 @@ def test_exit_zero_hides_the_code_and_not_what_it_came_to(cli, small, kernel_tar
     assert "**2 unexpected results in 1 case.**" in report.read_text()
     as_json = cli("run", small, "-t", kernel_target("keeps_the_seed"), "--exit-zero", "--format", "json")
     assert as_json.code == as_json.json["exit_code"] == 0
+
+
+TIES = """\
+cases:
+  - id: ties
+    title: Equal maxima in every window
+    input: {dtype: float32, shape: [1, 2, 3, 4], fill: 5}
+    attributes: {kernel_shape: [2, 2]}
+"""
+INCONSISTENCY = """\
+known:
+  - id: ties
+    when: python
+    cases: ["ties:ties"]
+    kinds: [indices-depend-on-channels]
+    variants: [indices-channels-permuted]
+    reason: Its first channel names the last of equal maxima.
+"""
+
+
+def test_an_inconsistency_is_counted_apart_and_fails_a_strict_run(cli, kernel_target, tmp_path):
+    """No document decides between equal maxima, but a kernel should."""
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases/ties.yaml").write_text(TIES)
+    files = {form: tmp_path / f"report.{form}" for form in ("json", "junit", "sarif", "github", "markdown")}
+    reports = [word for form, path in files.items() for word in ("--report", f"{form}={path}")]
+    arguments = ["run", tmp_path / "cases", "-t", kernel_target("knows_its_first_channel")]
+    arguments += ["--variants", "channels-permuted"]
+    done = cli(*arguments, *reports, "-o", tmp_path / "record.jsonl")
+    assert done.code == 0, done.out
+    assert "AS EXPECTED  no unexpected results: 3 conform, 1 inconsistent" in done.out
+    assert "Inconsistent: the document allows each output" in done.out
+    document = json.loads(files["json"].read_text())
+    assert document["summary"]["inconsistent"] == 1
+    (result,) = [each for each in document["results"] if each["verdict"] == "inconsistent"]
+    assert (result["kinds"], result["status"], result["unexpected"]) == (
+        ["indices-depend-on-channels"], "inconsistent", False,
+    )  # fmt: skip
+    assert '<skipped message="Indices[0, 0, 0, 0] is' in files["junit"].read_text()
+    assert 'type="inconsistent"' in files["junit"].read_text()
+    (finding,) = json.loads(files["sarif"].read_text())["runs"][0]["results"]
+    assert (finding["level"], finding["properties"]["verdict"]) == ("warning", "inconsistent")
+    assert "Inconsistent results" in files["github"].read_text()
+    assert "## Inconsistencies of" in files["markdown"].read_text()
+
+    strict = cli(*arguments, "--strict")
+    assert (strict.code, "1 inconsistent result" in strict.out) == (1, True)
+
+    # An entry expects it as any other kind, and is stale where it no longer occurs.
+    (tmp_path / "cases/known-divergences.yaml").write_text(INCONSISTENCY)
+    known = cli(*arguments, "--format", "json").json
+    (result,) = [each for each in known["results"] if each["verdict"] == "inconsistent"]
+    assert (known["exit_code"], result["status"], result["known"]) == (0, "expected", "ties")
+    assert "inconsistent result" not in cli(*arguments, "--strict").out
+    right = cli("run", tmp_path / "cases", "-t", kernel_target("right"), "--variants", "channels-permuted")
+    assert (right.code, "STALE" in right.out) == (1, True)
+
+
+def test_a_new_inconsistency_is_reviewed_and_blocks_if_it_is_named(cli, kernel_target, tmp_path):
+    (tmp_path / "ties.yaml").write_text(TIES)
+    for name in ("right", "knows_its_first_channel"):
+        variants = ("--variants", "channels-permuted")
+        cli("run", tmp_path / "ties.yaml", "-t", kernel_target(name), *variants, "-o", tmp_path / f"{name}.jsonl")
+    arguments = ("compare", tmp_path / "right.jsonl", tmp_path / "knows_its_first_channel.jsonl")
+    done = cli(*arguments)
+    assert done.code == 0
+    assert "REVIEW 1 newly-inconsistent, 1 conforming-but-different of 4 executions" in done.out
+    assert cli(*arguments, "--fail-on", "newly-inconsistent").code == 1

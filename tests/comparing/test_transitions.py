@@ -24,6 +24,7 @@ REFUSAL = execution("conforms", {})
 REFUSES = execution("refuses", {}, "refuses-valid")
 CRASH = execution("crashes", {}, "crash")
 HANGS = execution("times-out", {}, "timeout")
+INCONSISTENT = execution("inconsistent", A, "y-depends-on-indices")
 UNDEFINED = execution("undefined", A)
 NOT_EXECUTED = execution("not-expressible", {})
 ERROR = execution("error", {})
@@ -63,6 +64,16 @@ ERROR = execution("error", {})
         (RIGHT, execution("diverges", {}, "missing-output"), "regressed"),
         (execution("diverges", {}, "missing-output"), RIGHT, "fixed"),
         (CRASH, REFUSAL, "crash-gone"),
+        (RIGHT, INCONSISTENT, "newly-inconsistent"),
+        (WRONG, INCONSISTENT, "newly-inconsistent"),
+        (REFUSES, INCONSISTENT, "newly-inconsistent"),
+        (CRASH, INCONSISTENT, "crash-gone"),
+        (INCONSISTENT, INCONSISTENT, "same"),
+        (INCONSISTENT, execution("inconsistent", B, "y-depends-on-indices"), "conforming-but-different"),
+        (INCONSISTENT, RIGHT, "fixed"),
+        (INCONSISTENT, WRONG, "regressed"),
+        (INCONSISTENT, REFUSES, "newly-refused"),
+        (INCONSISTENT, CRASH, "crash-new"),
         (RIGHT, None, "missing"),
         (RIGHT, NOT_EXECUTED, "missing"),
         (RIGHT, ERROR, "missing"),
@@ -77,19 +88,16 @@ def test_what_becomes_of_an_execution(old, new, expected):
 
 
 def record(*executions, profile=None, targets=("t",), footer=True):
-    target = {
-        "distribution": "d",
-        "version": "1",
-        "provider": "p",
-        "providers": (),
-        "session_options": {},
-        "python": "3",
-        "numpy": "2",
-    }
     return Record(
         RunHeader(
             tool="0", started="", python="", system="", cpu="", libraries={}, cases=1, cases_sha256="",
-            targets=tuple(TargetDescription(name=name, newest_opset=None, **target) for name in targets),
+            targets=tuple(
+                TargetDescription(
+                    name=name, distribution="d", version="1", provider="p", providers=(), session_options={}, python="3",
+                    numpy="2", newest_opset=None,
+                )
+                for name in targets
+            ),
             profile={"onnx-22": profile or {"nan": "ignored"}}, known_sha256=None,
         ),
         executions,

@@ -51,10 +51,11 @@ def test_bins_of_a_geometry(tmp_path, attributes, expected):
 
 
 def test_what_no_bin_describes_is_left_out(tmp_path):
-    four = (
-        "    input: {dtype: int8, shape: [0, 1, 2, 2, 2, 2], fill: 0}\n    attributes: {kernel_shape: [2, 2, 2, 2]}\n"
+    six = (
+        "    input: {dtype: int8, shape: [0, 1, 2, 2, 2, 2, 2, 2], fill: 0}\n"
+        "    attributes: {kernel_shape: [2, 2, 2, 2, 2, 2]}\n"
     )
-    actual = bins(case_of(tmp_path, four))
+    actual = bins(case_of(tmp_path, six))
     assert not {"rank", "batch", "values"} & set(actual)
     assert actual["kernel"] == "whole"
     refused = "    input: {dtype: int8, shape: [1, 1, 2], fill: 0}\n    attributes: {kernel_shape: [0]}\n"

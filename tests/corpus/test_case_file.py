@@ -1,9 +1,6 @@
 """Case files: the cases they define, and every problem with its place."""
 
-import json
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import jsonschema
@@ -11,12 +8,10 @@ import numpy as np
 import pytest
 import yaml
 
-from maxpool_check.corpus.case import Refusal, Shape, Undefined, Values
+from maxpool_check.corpus.case import Refusal, Shape, Undefined, Values, contradictions, disagreements
 from maxpool_check.corpus.collection import collect, select
-from maxpool_check.corpus.expectations import contradictions, disagreements
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.corpus.schema import case_file_schema
-from maxpool_check.corpus.tensors import SizeLimits
 
 CASE = "cases:\n  - id: a\n    input: {dtype: float32, shape: [1, 1, 3, 3], fill: 0}\n    attributes: {kernel_shape: [2, 2]}\n"
 
@@ -35,7 +30,7 @@ def corpus(tmp_path):
 
 def problems(folder, **limits):
     with pytest.raises(CorpusError) as error:
-        collect([folder], SizeLimits(**limits))
+        collect([folder], **limits)
     return [str(problem).removeprefix(f"{folder}/") for problem in error.value.problems]
 
 
@@ -103,7 +98,7 @@ def test_the_forms_of_expect(corpus):
 defaults: {input: {dtype: float32, shape: [1, 1, 1, 3], fill: 0}}
 cases:
   - {id: shape, attributes: {kernel_shape: [1, 2]}, expect: {shape: [1, 1, 1, 2]}}
-  - {id: refuse, attributes: {kernel_shape: [2, 2]}, expect: {refuse: window-larger-than-input}}
+  - {id: refuse, attributes: {kernel_shape: [3, 2]}, expect: {refuse: window-larger-than-input}}
   - {id: undefined, attributes: {kernel_shape: [2, 1], dilations: [2, 1], pads: [1, 0, 1, 0]},
      expect: {undefined: empty-window}}
   - {id: indices, attributes: {kernel_shape: [1, 3]}, expect: {Indices: [[[[0]]]]}}
@@ -360,16 +355,58 @@ def test_a_wrong_attribute_is_allowed_where_the_refusal_is_expected(corpus):
     assert contradictions(case) == []
 
 
-def test_without_an_expectation_a_refusal_of_the_reference_stands(corpus):
-    (case,) = collect([corpus(CASE.replace("[2, 2]}", "[0, 2]}"))]).cases
-    assert case.resolved.reason == "invalid-attribute"
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        (("[2, 2]}", "[2, 2], strides: [-1, 1]}"), "invalid-attribute"),
+        (("float32", "int32"), "invalid-type"),
+        (("[1, 1, 3, 3]", "[1, 3, 3]"), "invalid-attribute"),
+        (("[2, 2]}", "[5, 5]}"), "window-larger-than-input"),
+    ],
+)
+def test_a_case_that_the_document_excludes_must_expect_the_refusal(corpus, cli, changed, reason):
+    """Otherwise a mistake in a case would conform on every runtime that refuses it."""
+    folder = corpus(CASE.replace(*changed))
+    (case,) = collect([folder]).cases
+    (problem,) = contradictions(case)
+    assert f"if that is intended, write expect: {{refuse: {reason}}}" in problem.message
+    for command in ("lint", "run"):
+        done = cli(command, folder)
+        assert (done.code, problem.message in done.err) == (2, True)
+    (case,) = collect([corpus(CASE.replace(*changed) + f"    expect: {{refuse: {reason}}}\n")]).cases
     assert contradictions(case) == []
 
 
 def test_limits_can_be_raised(corpus):
     folder = corpus(CASE.replace("[1, 1, 3, 3]", "[1, 1, 40, 40]"))
-    assert problems(folder, cells=100)
-    assert len(collect([folder], SizeLimits(2000)).cases) == 1
+    assert problems(folder, most_cells=100)
+    assert len(collect([folder], 2000).cases) == 1
+
+
+MANY = """\
+cases:
+  - id: a$i
+    matrix: {i: [1, 2, 3]}
+    input: {dtype: float32, shape: [1, 1, 40, 40], fill: $i}
+    attributes: {kernel_shape: [2, 2]}
+"""
+
+
+def test_all_cases_together_have_a_limit(corpus):
+    folder = corpus(MANY)
+    assert len(collect([folder], 1600).cases) == 3
+    assert len(collect([corpus(MANY.replace("3]", "3, 4]"))], 1600).cases) == 4
+    # Nothing more is read, and the place of the excess is shown once.
+    (problem,) = problems(corpus(MANY.replace("3]", "3, 4, 5, 6, 7]")), most_cells=1600)
+    assert "the X of all cases up to here have 8000 cells; the limit is 6400, 4 times --max-cells" in str(problem)
+    assert problem.startswith("x.yaml:4:")
+
+
+def test_the_cases_of_several_files_have_a_limit_together(corpus):
+    corpus(MANY, "a.yaml")
+    (problem,) = problems(corpus(MANY, "b.yaml"), most_cells=1600)
+    assert "b.yaml" in str(problem)
+    assert "8000 cells" in str(problem)
 
 
 def test_ids_count_from_the_folder_of_the_known_divergences(corpus):
@@ -465,11 +502,8 @@ cases:
     assert list(validator.iter_errors(yaml.safe_load(text.replace("spec: sonnx", "spec: onnx-x"))))
 
 
-def test_the_published_schema_is_printed():
-    printed = subprocess.run(
-        [sys.executable, "-m", "maxpool_check", "schema", "case"], capture_output=True, text=True, check=True
-    ).stdout
-    assert json.loads(printed) == case_file_schema()
+def test_the_published_schema_is_printed(cli):
+    assert cli("schema", "case").json == case_file_schema()
 
 
 def test_a_pickled_case_leaves_its_cached_results_behind(corpus):

@@ -2,21 +2,21 @@
 
 import hashlib
 import math
+import tracemalloc
 from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-from maxpool_check.corpus.literals import array, array_of_bits
 from maxpool_check.corpus.problems import BadValue
-from maxpool_check.corpus.random_values import draw, stream
-from maxpool_check.corpus.tensors import SizeLimits, tensor
+from maxpool_check.corpus.random_tensors import draw, stream
+from maxpool_check.corpus.tensors import array, array_of_bits, tensor
 from maxpool_check.reference.dtypes import NAMES, NUMPY, bits, rounded
 
 
 def build(folder=None, **fields):
-    return tensor(fields, folder, folder, SizeLimits(1000))
+    return tensor(fields, folder, folder, 1000)
 
 
 def mistake(folder=None, **fields):
@@ -220,3 +220,32 @@ def test_special_values_contain_nan_only_on_request():
     special = draw("special", 1, (500,), dtype, nan=False)
     assert {np.inf, -np.inf, 0.0, np.finfo("f4").max, np.finfo("f4").smallest_subnormal} <= set(special.tolist())
     assert np.signbit(special[special == 0]).any()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "int64"])
+@pytest.mark.parametrize("values", ["distinct", "normal", "ties", "special"])
+def test_a_tensor_is_generated_in_little_memory(values, dtype):
+    cells = 2**8 if (values, dtype) == ("distinct", "uint8") else 2**18
+    draw(values, 1, (10,), NUMPY[dtype], False)
+    tracemalloc.start()
+    draw(values, 1, (cells,), NUMPY[dtype], False)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 64 * cells + 2**16
+
+
+@pytest.mark.parametrize(("start", "step"), [(-(2**63), 2**40), (2**63 - 1, -(2**45)), (-5, 0), (3, -1)])
+def test_ascending_integers_are_exact_and_generated_in_little_memory(start, step):
+    cells = 2**18
+    fields = {"dtype": "int64", "shape": [cells], "arange": {"start": start, "step": step}}
+    tracemalloc.start()
+    X = tensor(fields, None, None, cells)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 32 * cells
+    assert X.tolist() == [start + step * i for i in range(cells)]
+
+
+def test_ascending_unsigned_integers_reach_the_highest():
+    X = build(dtype="uint64", shape=[3], arange={"start": 2**64 - 5, "step": 2})
+    assert X.tolist() == [2**64 - 5, 2**64 - 3, 2**64 - 1]

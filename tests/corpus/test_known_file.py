@@ -7,7 +7,7 @@ import pytest
 from maxpool_check.corpus.known_file import KnownRange, append, narrow, read_known
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.target_selector import TargetSelector
+from maxpool_check.judging.known import TargetSelector
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY
 
 RELEASES = ("1.27.0", "1.28.0", "1.29.0", "1.30.0")

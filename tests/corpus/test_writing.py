@@ -6,19 +6,17 @@ import numpy as np
 import pytest
 
 from maxpool_check.corpus.case_file import read_cases
-from maxpool_check.corpus.collection import collect
-from maxpool_check.corpus.tensors import SizeLimits
 from maxpool_check.corpus.writing import case_file
 from maxpool_check.reference.dtypes import NAMES, NUMPY, is_float
-from tests.conftest import CASES
+from tests.conftest import shipped
 
-SMALL_CASES = [case for case in collect([CASES]).cases if case.X.size <= 200]
+SMALL_CASES = [case for case in shipped().cases if case.X.size <= 200]
 
 
 def write_and_read(case, folder):
     path = folder / "written.yaml"
     path.write_text(case_file(case, 'Words with: a colon, "quotes" and ümlauts.'), encoding="utf-8")
-    (read,) = read_cases(path, folder, SizeLimits())
+    (read,) = read_cases(path, folder)
     return read
 
 

@@ -5,6 +5,7 @@ the first failure of each as JSON. Each mutant makes a wrong function of the rig
 Oracle, ``judge`` makes verdicts of outcomes, ``same_values`` says where two Y agree, ``known`` finds a known divergence.
 """
 
+import functools
 import json
 import os
 import sys
@@ -18,7 +19,7 @@ import pytest
 HERE = Path(__file__).parent
 TESTS = [
     str(HERE / f"test_{name}.py")
-    for name in ("examples", "verdicts", "layouts", "known", "interpretations", "comparison")
+    for name in ("examples", "verdicts", "comparison", "layouts", "known", "interpretations")
 ]
 """The quick ones first. Those that draw many examples notice as well, but take longer for each mutant."""
 
@@ -36,7 +37,7 @@ def mutant(target):
 
 
 def changing(change):
-    """A compare that gets other outputs: ``change(name, value, right, oracle)`` gives each of them."""
+    """Register a compare that gets other outputs: ``change(name, value, right, oracle)`` gives each of them."""
 
     def make(compare):
         def compared(oracle, outputs, names):
@@ -48,28 +49,34 @@ def changing(change):
 
         return compared
 
-    return make
+    MUTANTS[change.__name__] = ("compare", functools.update_wrapper(make, change))
+    return change
 
 
-def alike(value, right):
-    """Whether an output can be compared with the right one cell by cell."""
-    return value.shape == right.shape and value.dtype == right.dtype
+def excusing(*names):
+    """Register a compare to which cells of the named outputs seem right where ``excused(value, right, oracle)`` says so.
 
+    An output that cannot be compared with the right one cell by cell is left as it is.
+    """
 
-def where(value, right, excused):
-    """The output, right where it is excused."""
-    return np.where(excused, right, value).astype(value.dtype)
+    def register(excused):
+        @functools.wraps(excused)
+        def change(name, value, right, oracle):
+            if name not in names or value.shape != right.shape or value.dtype != right.dtype:
+                return value
+            with np.errstate(all="ignore"):
+                return np.where(excused(value, right, oracle), right, value).astype(value.dtype)
+
+        changing(change)
+        return excused
+
+    return register
 
 
 @mutant("same_values")
 def nan_equals_anything(same_values):
     """Takes NaN for equal to any value."""
-
-    def same(self, a, b):
-        either = (a != a) | (b != b)
-        return same_values(self, a, b) | either
-
-    return same
+    return lambda self, a, b: same_values(self, a, b) | (a != a) | (b != b)
 
 
 @mutant("same_values")
@@ -84,145 +91,99 @@ def indices_are_not_read(compare):
     return lambda oracle, outputs, names: compare(oracle, outputs, ("Y",))
 
 
-@mutant("compare")
-def y_is_not_read(compare):
+@excusing("Y")
+def y_is_not_read(value, right, oracle):
     """Looks at Indices alone."""
-
-    def change(name, value, right, oracle):
-        return right if name == "Y" and alike(value, right) else value
-
-    return changing(change)(compare)
+    return True
 
 
-@mutant("compare")
-def shapes_are_broadcast(compare):
+@changing
+def shapes_are_broadcast(name, value, right, oracle):
     """Accepts an output that can be broadcast to the right shape."""
-
-    def change(name, value, right, oracle):
-        try:
-            return np.broadcast_to(value, right.shape)
-        except ValueError:
-            return value
-
-    return changing(change)(compare)
+    try:
+        return np.broadcast_to(value, right.shape)
+    except ValueError:
+        return value
 
 
-@mutant("compare")
-def types_of_one_size_are_equal(compare):
+@changing
+def types_of_one_size_are_equal(name, value, right, oracle):
     """Reads the bits, and not what they are of."""
-
-    def change(name, value, right, oracle):
-        same_size = value.dtype.itemsize == right.dtype.itemsize and not value.dtype.hasobject
-        return value.view(right.dtype) if same_size and value.ndim else value
-
-    return changing(change)(compare)
+    same_size = value.dtype.itemsize == right.dtype.itemsize and not value.dtype.hasobject
+    return value.view(right.dtype) if same_size and value.ndim else value
 
 
-@mutant("compare")
-def shapes_are_cut(compare):
+@changing
+def shapes_are_cut(name, value, right, oracle):
     """Compares the part that both have."""
-
-    def change(name, value, right, oracle):
-        if value.ndim != right.ndim or value.shape == right.shape or value.dtype != right.dtype:
-            return value
-        filled = right.copy()
-        part = tuple(slice(0, min(sizes)) for sizes in zip(value.shape, right.shape, strict=True))
-        filled[part] = value[part]
-        return filled
-
-    return changing(change)(compare)
+    if value.ndim != right.ndim or value.shape == right.shape or value.dtype != right.dtype:
+        return value
+    filled = right.copy()
+    part = tuple(slice(0, min(sizes)) for sizes in zip(value.shape, right.shape, strict=True))
+    filled[part] = value[part]
+    return filled
 
 
-@mutant("compare")
-def the_dtype_is_ignored(compare):
+@changing
+def the_dtype_is_ignored(name, value, right, oracle):
     """Converts an output to the right dtype."""
-
-    def change(name, value, right, oracle):
-        with np.errstate(all="ignore"):
-            return value.astype(right.dtype)
-
-    return changing(change)(compare)
+    with np.errstate(all="ignore"):
+        return value.astype(right.dtype)
 
 
-@mutant("compare")
-def the_first_cells_only(compare):
+@excusing("Y", "Indices")
+def the_first_cells_only(value, right, oracle):
     """Compares the first plane of each output."""
-
-    def change(name, value, right, oracle):
-        if not alike(value, right) or oracle.pooling.layout.value != "channels-first":
-            return value
-        later = np.zeros(value.shape, bool)
+    later = np.zeros(value.shape, bool)
+    if oracle.pooling.layout.value == "channels-first":
         later.reshape(-1, max(1, int(np.prod(value.shape[2:]))))[1:] = True
-        return where(value, right, later)
-
-    return changing(change)(compare)
+    return later
 
 
-@mutant("compare")
-def not_the_last_cell(compare):
-    """Compares all cells but the last."""
-
-    def change(name, value, right, oracle):
-        if not alike(value, right) or value.size < 2:
-            return value
-        last = (np.arange(value.size) == value.size - 1).reshape(value.shape)
-        return where(value, right, last)
-
-    return changing(change)(compare)
+@excusing("Y", "Indices")
+def not_the_last_cell(value, right, oracle):
+    """Compares all cells but the last, unless it is the only one."""
+    return (np.arange(value.size) == max(1, value.size - 1)).reshape(value.shape)
 
 
-@mutant("compare")
-def empty_windows_excuse_everything(compare):
+@excusing("Y", "Indices")
+def empty_windows_excuse_everything(value, right, oracle):
     """Takes all outputs for right if any window is empty."""
-
-    def change(name, value, right, oracle):
-        return right if oracle.pooled.empty.any() and alike(value, right) else value
-
-    return changing(change)(compare)
+    return oracle.pooled.empty.any()
 
 
-@mutant("compare")
-def near_is_equal(compare):
+@excusing("Y")
+def near_is_equal(value, right, oracle):
     """Allows a relative difference of a millionth."""
-
-    def change(name, value, right, oracle):
-        if name != "Y" or not alike(value, right):
-            return value
-        with np.errstate(all="ignore"):
-            return where(value, right, np.isclose(value.astype(np.float64), right.astype(np.float64), 1e-6, 0))
-
-    return changing(change)(compare)
+    return np.isclose(value.astype(np.float64), right.astype(np.float64), 1e-6, 0)
 
 
-@mutant("compare")
-def lowest_is_minus_infinity(compare):
+@excusing("Y")
+def lowest_is_minus_infinity(value, right, oracle):
     """Takes the lowest finite value for -inf."""
-
-    def change(name, value, right, oracle):
-        if name != "Y" or not alike(value, right):
-            return value
-        numbers, due = value.astype(np.float64), right.astype(np.float64)
-        return where(value, right, (due == -np.inf) & (numbers < -6e4) & np.isfinite(numbers))
-
-    return changing(change)(compare)
+    numbers, due = value.astype(np.float64), right.astype(np.float64)
+    return (due == -np.inf) & (numbers < -6e4) & np.isfinite(numbers)
 
 
-@mutant("compare")
-def negative_indices_are_ignored(compare):
+@excusing("Indices")
+def negative_indices_are_ignored(value, right, oracle):
     """Takes a negative index for a missing one."""
-
-    def change(name, value, right, oracle):
-        return where(value, right, value < 0) if name == "Indices" and alike(value, right) else value
-
-    return changing(change)(compare)
+    return value < 0
 
 
 @mutant("compare")
 def missing_outputs_are_ignored(compare):
     """Compares the outputs that are there, and nothing else."""
+    return lambda oracle, outputs, names: compare(oracle, outputs, tuple(name for name in names if name in outputs))
+
+
+def interpreting(compare, point, interpretation):
+    """A compare with this interpretation of a point, whatever the policy."""
 
     def compared(oracle, outputs, names):
-        return compare(oracle, outputs, tuple(name for name in names if name in outputs))
+        policies = oracle.pooling.policies
+        changed = replace(policies, **{point: type(getattr(policies, point))(interpretation)})
+        return compare(type(oracle)(oracle.X, replace(oracle.pooling, policies=changed)), outputs, names)
 
     return compared
 
@@ -230,29 +191,17 @@ def missing_outputs_are_ignored(compare):
 @mutant("compare")
 def any_of_equal_maxima_always(compare):
     """Accepts any of several equal maxima whatever the policy."""
-
-    def compared(oracle, outputs, names):
-        policies = oracle.pooling.policies
-        interpretations = replace(policies, tie=type(policies.tie)("any"))
-        return compare(type(oracle)(oracle.X, replace(oracle.pooling, policies=interpretations)), outputs, names)
-
-    return compared
+    return interpreting(compare, "tie", "any")
 
 
 @mutant("compare")
 def any_interpretation_of_nan_always(compare):
     """Accepts every interpretation of NaN whatever the policy."""
-
-    def compared(oracle, outputs, names):
-        policies = oracle.pooling.policies
-        interpretations = replace(policies, nan=type(policies.nan)("unspecified"))
-        return compare(type(oracle)(oracle.X, replace(oracle.pooling, policies=interpretations)), outputs, names)
-
-    return compared
+    return interpreting(compare, "nan", "unspecified")
 
 
-def conforming(fits):
-    """A judge that takes an outcome for right where ``fits(oracle, verdict)``."""
+def conforming(name, doc, fits):
+    """Register a judge that takes an outcome for right where ``fits(oracle, verdict)``."""
 
     def make(judge):
         def judged(oracle, outcomes):
@@ -266,49 +215,24 @@ def conforming(fits):
 
         return judged
 
-    return make
+    make.__doc__ = doc
+    MUTANTS[name] = ("judge", make)
 
 
-@mutant("judge")
-def a_refusal_conforms(judge):
-    """Counts the refusal of what the document allows as right."""
-    return conforming(lambda oracle, verdict: verdict == "refuses")(judge)
-
-
-@mutant("judge")
-def a_crash_conforms(judge):
-    """Counts a death as a refusal."""
-    return conforming(lambda oracle, verdict: verdict == "crashes")(judge)
-
-
-@mutant("judge")
-def a_time_out_conforms(judge):
-    """Counts silence as a refusal."""
-    return conforming(lambda oracle, verdict: verdict == "times-out")(judge)
-
-
-@mutant("judge")
-def an_error_conforms(judge):
-    """Counts a failed execution as right."""
-    return conforming(lambda oracle, verdict: verdict == "error")(judge)
-
-
-@mutant("judge")
-def not_executed_conforms(judge):
-    """Counts what was not executed as right."""
-    return conforming(lambda oracle, verdict: verdict == "not-expressible")(judge)
-
-
-@mutant("judge")
-def undefined_conforms(judge):
-    """Counts what no document defines as right."""
-    return conforming(lambda oracle, verdict: verdict == "undefined")(judge)
-
-
-@mutant("judge")
-def outputs_of_excluded_graphs_conform(judge):
-    """Counts outputs of a graph that the document excludes as right."""
-    return conforming(lambda oracle, verdict: verdict == "diverges" and not hasattr(oracle, "pooling"))(judge)
+for name, verdict_taken, doc in (
+    ("a_refusal_conforms", "refuses", "Counts the refusal of what the document allows as right."),
+    ("a_crash_conforms", "crashes", "Counts a death as a refusal."),
+    ("a_time_out_conforms", "times-out", "Counts silence as a refusal."),
+    ("an_error_conforms", "error", "Counts a failed execution as right."),
+    ("not_executed_conforms", "not-expressible", "Counts what was not executed as right."),
+    ("undefined_conforms", "undefined", "Counts what no document defines as right."),
+):
+    conforming(name, doc, lambda oracle, verdict, taken=verdict_taken: verdict == taken)
+conforming(
+    "outputs_of_excluded_graphs_conform",
+    "Counts outputs of a graph that the document excludes as right.",
+    lambda oracle, verdict: verdict == "diverges" and not hasattr(oracle, "pooling"),
+)
 
 
 @mutant("judge")

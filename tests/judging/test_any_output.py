@@ -4,24 +4,33 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maxpool_check.corpus.collection import collect
+from maxpool_check.corpus.case import Case
 from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import judge
-from maxpool_check.reference.dtypes import is_float, lowest
+from maxpool_check.reference.dtypes import NUMPY, is_float, lowest
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import Returned
-from maxpool_check.results.variants import WITH_INDICES, Y_ONLY
-from tests.conftest import CASES
+from maxpool_check.results.record import TargetDescription
+from maxpool_check.results.variants import ALL_VARIANTS, VARIATIONS, WITH_INDICES, Y_ONLY
+from maxpool_check.running.case_run import oracle_of
+from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.targets.name import parse
+from maxpool_check.targets.requests import plan, result
+from maxpool_check.targets.target import TargetProfile
+from maxpool_check.targets.worker.messages import DTYPES
+from tests.conftest import shipped
 
-FOLDERS = ("edge/nan.yaml", "edge/neg-inf.yaml", "edge/storage-order.yaml", "edge/auto-pad.yaml", "edge/dilations.yaml",
-           "openvino/types.yaml", "nhwc/attributes.yaml", "nhwc/activation.yaml", "xmos/examples.yaml", "ngraph/examples.yaml",
-           "edge/empty-windows.yaml", "edge/empty-batch.yaml", "edge/bfloat16.yaml", "edge/asymmetric-pads.yaml")  # fmt: skip
+FILES = ("edge/nan", "edge/neg-inf", "edge/storage-order", "edge/auto-pad", "edge/dilations", "openvino/types",
+         "nhwc/attributes", "nhwc/activation", "xmos/examples", "ngraph/examples", "edge/empty-windows", "edge/empty-batch",
+         "edge/bfloat16", "edge/asymmetric-pads")  # fmt: skip
 READY = [
     case
-    for case in collect([CASES / name for name in FOLDERS if (CASES / name).exists()]).cases
-    if isinstance(case.resolved, Pooling) and case.X.size < 300
+    for case in shipped().cases
+    if case.id.startswith(tuple(f"{file}:" for file in FILES))
+    and isinstance(case.resolved, Pooling)
+    and case.X.size < 300
 ]
 
 
@@ -81,3 +90,44 @@ def test_no_output_of_any_shape_stops_the_judge(drawn, data):
     for judgement in judgements.values():
         assert all(isinstance(kind, DivergenceKind) for kind in judgement.kinds)
         assert judgement.kinds or judgement.verdict.value in ("conforms", "undefined")
+
+
+def profile(indices):
+    """A target that takes any attributes, and counts Indices as it says."""
+    description = TargetDescription(
+        name="any", distribution="any", version="0", provider="CPU", providers=(), session_options={}, python="-",
+        numpy="-", newest_opset=None, speaks="attributes", indices=indices,
+    )  # fmt: skip
+    return TargetProfile(parse("python:any.py:any"), description, settings=tuple(each.name for each in VARIATIONS))
+
+
+def array(data, *shapes):
+    """Any tensor that the protocol can carry; often of one of some shapes."""
+    shape = data.draw(st.sampled_from(shapes) | st.lists(st.integers(0, 3), max_size=5).map(tuple))
+    dtype = NUMPY[data.draw(st.sampled_from(DTYPES))]
+    numbers = np.random.default_rng(data.draw(st.integers(0, 99))).integers(-3, 9, shape).astype(dtype)
+    return np.asarray(numbers, order=data.draw(st.sampled_from("CF")))
+
+
+FLAT = [
+    Case(f"flat:{name}-{rank}", name, np.ones((2,) * rank, np.int8), {}, ("Y", "Indices"), document.policies)
+    for name, document in SPECIFICATIONS.items()
+    for rank in range(3)
+]
+ANY_CASE = [case for case in shipped().cases if case.X.size < 300]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(FLAT) | st.sampled_from(ANY_CASE), st.sampled_from(["whole", "plane"]), st.data())
+def test_no_answer_at_all_stops_the_judge(case, indices, data):
+    target, oracle = profile(indices), oracle_of(case)
+    shapes = {case.X.shape, *([oracle.shape] if isinstance(oracle, Oracle) else [])}
+    results = {}
+    for planned in plan(case, ALL_VARIANTS, target):
+        outcomes = [
+            Returned({name: array(data, *shapes) for name in planned.variant.outputs[: data.draw(st.integers(0, 2))]})
+            for _ in planned.requests
+        ]
+        results[planned.variant] = result(planned, outcomes, target).outcome
+    for judgement in judge(oracle, results).values():
+        assert judgement.verdict.value != "error", judgement.traceback

@@ -48,6 +48,27 @@ def test_a_window_of_nan_distinguishes_two_interpretations():
 
 
 @pytest.mark.parametrize(
+    ("patterns", "name"),
+    [
+        ([0x7FC00001, 0xFFC00002], "kept"),
+        ([0x7FC00000, 0x7FC00000], "changed"),
+        ([0xFFC00002, 0x7FC00001], "changed"),
+        ([0x7FC00001, 0x7FC00000], "mixed"),
+    ],
+)
+def test_which_bits_a_nan_has(patterns, name):
+    """No document decides on payload and sign: both conform, and a runtime that canonicalises NaN is named."""
+    X = np.array([[[0x7FC00001, 0x3F800000, 0xFFC00002, 0x40000000]]], np.uint32).view(np.float32)
+    assert interpretations(X, np.array(patterns, np.uint32).view(np.float32), kernel_shape=[2], strides=[2])[
+        "nan_bits"
+    ] == (name,)
+    # The usual NaN has no bits to lose.
+    usual = np.array([[[NAN, 1.0]]], np.float32)
+    assert "nan_bits" not in interpretations(usual, [NAN])
+    assert "nan_bits" not in interpretations(X, [1, 2], kernel_shape=[2], strides=[2])
+
+
+@pytest.mark.parametrize(
     ("index", "name"), [(1, "first"), (8, "last"), (3, "column-first"), (4, "mixed")], ids=lambda value: str(value)
 )
 def test_which_of_equal_maxima_is_chosen(index, name):

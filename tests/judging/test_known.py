@@ -7,8 +7,7 @@ import pytest
 from maxpool_check.corpus.known_file import read_known, unmatched
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.known import KnownDivergence, Ledger
-from maxpool_check.judging.target_selector import TargetSelector
+from maxpool_check.judging.known import KnownDivergence, Ledger, TargetSelector
 from maxpool_check.results.record import KnownStatus
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY
 
@@ -17,15 +16,8 @@ BOTH = frozenset({DivergenceKind.Y_LOWEST_FOR_NEG_INF, DivergenceKind.INDICES_SE
 
 
 def entry(name="e", cases=("a:*",), kinds=BOTH, expires=None, variants=None):
-    return KnownDivergence(
-        name,
-        TargetSelector.parse("onnxruntime"),
-        tuple(cases),
-        frozenset(kinds),
-        "why",
-        expires=expires,
-        variants=frozenset(variants) if variants else None,
-    )
+    about, variants = TargetSelector.parse("onnxruntime"), frozenset(variants) if variants else None
+    return KnownDivergence(name, about, tuple(cases), frozenset(kinds), "why", expires=expires, variants=variants)
 
 
 def test_only_exactly_the_kinds_of_an_entry_are_known():

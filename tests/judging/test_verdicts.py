@@ -6,9 +6,9 @@ import pytest
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import judge
 from maxpool_check.reference.policies import Policies
-from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, RefusedByTarget, Returned, TimedOut
+from maxpool_check.results.outcomes import Crashed, Failed, NotClaimed, NotExecuted, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.record import Verdict
-from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, variants_of
+from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, variant_named, variants_of
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import Refused
 
@@ -50,6 +50,7 @@ REFUSAL = RefusedByTarget("INVALID_GRAPH", "no")
         (VALID, Crashed("killed by SIGFPE", ""), "crashes", ["crash"]),
         (VALID, TimedOut(1), "times-out", ["timeout"]),
         (VALID, NotExecuted("no words"), "not-expressible", []),
+        (VALID, NotClaimed("another document"), "not-claimed", []),
         (VALID, Failed("broken"), "error", []),
         (INVALID, REFUSAL, "conforms", []),
         (INVALID, right(VALID), "diverges", ["accepts-invalid"]),
@@ -97,6 +98,27 @@ def test_y_that_depends_on_indices_where_either_can_be_defended():
     oracle = oracle_of(np.array([[[1.0, np.nan]]]))
     assert both(oracle, [[[1.0]]], [[[np.nan]]]) == {"indices": [], "y-only": ["y-depends-on-indices"]}
     assert both(oracle, [[[1.0]]], [[[1.0]]]) == {"indices": [], "y-only": []}
+
+
+def test_a_difference_of_outputs_that_the_document_allows_is_an_inconsistency_and_no_divergence():
+    """Where one of the two is itself wrong, the difference stays a divergence."""
+    oracle = oracle_of(np.array([[[1.0, np.nan]], [[2.0, 3.0]]]))
+    threads = variant_named("y-only-default-threads")
+
+    def verdicts(base, varied, alone=None):
+        outcomes = {
+            WITH_INDICES: Returned({"Y": np.array(base), "Indices": oracle.pooled.Indices}),
+            Y_ONLY: Returned({"Y": np.array(base if alone is None else alone)}),
+            threads: Returned({"Y": np.array(varied)}),
+        }
+        return [judgement.verdict.value for judgement in judge(oracle, outcomes).values()]
+
+    number, nan, wrong = [[[1.0]], [[3.0]]], [[[np.nan]], [[3.0]]], [[[1.0]], [[2.0]]]
+    assert verdicts(number, number) == ["conforms"] * 3
+    assert verdicts(number, nan) == ["conforms", "conforms", "inconsistent"]
+    assert verdicts(number, nan, alone=nan) == ["conforms", "inconsistent", "conforms"]
+    assert verdicts(number, wrong) == ["conforms", "conforms", "diverges"]
+    assert verdicts(wrong, number) == ["diverges", "diverges", "diverges"]
 
 
 def test_in_an_empty_window_y_may_be_anything_but_the_same_with_indices_and_without():
@@ -154,4 +176,4 @@ def test_no_verdict_is_both_compared_and_not():
     from maxpool_check.results.record import COMPARED, FAULTS
 
     assert FAULTS < COMPARED
-    assert set(Verdict) - COMPARED == {Verdict.UNDEFINED, Verdict.NOT_EXPRESSIBLE, Verdict.ERROR}
+    assert set(Verdict) - COMPARED == {Verdict.UNDEFINED, Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED, Verdict.ERROR}

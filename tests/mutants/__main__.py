@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 
-from maxpool_check.corpus.collection import collect
-from tests.mutants.kill_matrix import CASES, CORRECT, kernels, measure, render
+from tests.conftest import shipped
+from tests.mutants.kill_matrix import CORRECT, kernels, measure, render
 
 
 def main(words: list[str]) -> int:
@@ -18,7 +18,7 @@ def main(words: list[str]) -> int:
         print(f"no kernel's name holds {' or '.join(words)}", file=sys.stderr)
         return 2
     matrix = measure(chosen)
-    print(render(matrix, collect([CASES]).cases))
+    print(render(matrix, shipped().cases))
     return int(bool(matrix.noticed(0, 1)) or any(matrix.kills_in(CORRECT).values()))
 
 

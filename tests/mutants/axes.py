@@ -11,10 +11,6 @@ def _first(values):
     return values[:1] * len(values)
 
 
-def _last(values):
-    return values[-1:] * len(values)
-
-
 def kernels_exchanged(X, attributes):
     """Takes the kernel of the axes in reverse. Plausible: width and height."""
     return scan(X, per_axis(attributes, "kernel_shape", _reversed))

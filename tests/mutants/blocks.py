@@ -1,7 +1,7 @@
 """Vector units: tails, blocks of channels, wide windows."""
 
 import numpy as np
-from scan import lowest, scan, seeded
+from scan import first_maximum, lowest, scan, seeded
 
 
 def _tail(X, attributes, lanes):
@@ -112,9 +112,7 @@ def windows_over_64(X, attributes):
     """Looks at the first 64 taps of the window only. Plausible: a mask of 64 bits."""
 
     def pick(values, inside):
-        inside = np.where(np.arange(inside.shape[-1]) < 64, inside, False)
-        comparable = np.where(inside & ~np.isnan(values.astype(np.float64)), values.astype(np.float64), -np.inf)
-        return (inside & (comparable == comparable.max(-1, keepdims=True))).argmax(-1)
+        return first_maximum(values, np.where(np.arange(inside.shape[-1]) < 64, inside, False))
 
     return scan(X, attributes, pick=pick)
 
@@ -123,7 +121,6 @@ def windows_of_more_than_255(X, attributes):
     """Names the tap by 8 bits: of windows with more than 256 taps the wrong cell. Seen: oneDNN's workspace of u8."""
 
     def pick(values, inside):
-        comparable = np.where(inside & ~np.isnan(values.astype(np.float64)), values.astype(np.float64), -np.inf)
-        return (inside & (comparable == comparable.max(-1, keepdims=True))).argmax(-1) & 0xFF
+        return first_maximum(values, inside) & 0xFF
 
     return scan(X, attributes, pick=pick)

@@ -6,7 +6,20 @@ from nans import propagates
 from numbering import in_the_plane
 from padding import zero
 from same import same_pads_with_the_kernel
-from scan import changed, floating, has_pads, keys, last_maximum, lowest, output_size, per_axis, same_pads, scan, seeded
+from scan import (
+    changed,
+    first_maximum,
+    floating,
+    has_pads,
+    keys,
+    last_maximum,
+    lowest,
+    output_size,
+    per_axis,
+    same_pads,
+    scan,
+    seeded,
+)
 from ties import down_the_columns, plus_zero_is_greater
 
 
@@ -171,11 +184,7 @@ def dilated_windows_in_the_padding(X, attributes):
 
 def pads_of_the_end_only(X, attributes):
     """Leaves padding out of the size unless there is some at the beginning. Plausible: if (pads[0])."""
-
-    def size(n, k, s, d, b, e, ceil):
-        return output_size(n, k, s, d, b, e if b else 0, ceil)
-
-    return scan(X, attributes, size=size)
+    return scan(X, attributes, size=lambda n, k, s, d, b, e, ceil: output_size(n, k, s, d, b, e if b else 0, ceil))
 
 
 def ties_over_the_padding(X, attributes):
@@ -185,9 +194,7 @@ def ties_over_the_padding(X, attributes):
     """
 
     def pick(values, inside):
-        comparable = keys(values, inside)
-        first = (inside & (comparable == comparable.max(-1, keepdims=True))).argmax(-1)
-        return np.where(inside.all(-1), first, last_maximum(values, inside))
+        return np.where(inside.all(-1), first_maximum(values, inside), last_maximum(values, inside))
 
     return scan(X, attributes, pick=pick)
 
@@ -210,10 +217,8 @@ def ties_of_minus_infinity(X, attributes):
     """Names the last of cells that are all -inf. Plausible: a scan that starts from -inf with >=."""
 
     def pick(values, inside):
-        comparable = keys(values, inside)
-        best = comparable.max(-1, keepdims=True)
-        first = (inside & (comparable == best)).argmax(-1)
-        return np.where(best[..., 0] == -np.inf, last_maximum(values, inside), first)
+        best = keys(values, inside).max(-1)
+        return np.where(best == -np.inf, last_maximum(values, inside), first_maximum(values, inside))
 
     return scan(X, attributes, pick=pick)
 

@@ -1,10 +1,11 @@
 """Right kernels, each written in another way: none may be flagged."""
 
+from functools import reduce
 from itertools import product
 from math import prod
 
 import numpy as np
-from scan import axes_of, check, first_maximum, floating, one_by_one, positions, scan, whole_tensor
+from scan import axes_of, check, first_maximum, floating, lowest, one_by_one, positions, scan, whole_tensor, within
 
 
 def _finished(X, attributes, axes, offsets):
@@ -15,13 +16,22 @@ def _finished(X, attributes, axes, offsets):
     Y = X.reshape(-1)[offsets + planes * prod(X.shape[2:])] if X.size else np.zeros(shape, X.dtype)
     if floating(X):
         Y = np.where(np.isnan(Y.astype(np.float64)), np.array(-np.inf).astype(X.dtype), Y)
+    held = reduce(np.logical_and.outer, (within(positions(axis), axis).any(1) for axis in axes)).reshape(-1)
+    Y = np.where(held, Y.reshape(len(planes), held.size), Y.dtype.type(-np.inf if floating(X) else lowest(X.dtype)))
     return Y.reshape(shape), whole_tensor(offsets, planes, X.shape, attributes).reshape(shape).astype(np.int64)
 
 
-def _keys(X):
-    """The cells as float64, NaN as -inf: planes x D1 x ... x Dn."""
-    numbers = X.reshape(prod(X.shape[:2]), *X.shape[2:]).astype(np.float64)
-    return np.where(np.isnan(numbers), -np.inf, numbers)
+def _ranks(values):
+    """Numbers that compare as the cells do, NaN below -inf: a NaN is named only where nothing else is in the window."""
+    if not floating(values):
+        return values.astype(np.float64)
+    numbers = values.astype(np.float64)
+    return np.where(np.isnan(numbers), -1, np.searchsorted(np.unique(numbers[~np.isnan(numbers)]), numbers)) * 1.0
+
+
+def _planes(X):
+    """``_ranks`` of the planes: planes x D1 x ... x Dn."""
+    return _ranks(X.reshape(prod(X.shape[:2]), *X.shape[2:]))
 
 
 def gathered(X, attributes):
@@ -33,7 +43,7 @@ def separable(X, attributes):
     """Reduces one axis after another, the last one first; a later cell wins only if it is greater."""
     check(X, attributes)
     axes = axes_of(X.shape, attributes)
-    best = _keys(X)
+    best = _planes(X)
     cells = np.broadcast_to(np.arange(prod(X.shape[2:])).reshape(X.shape[2:]), best.shape)
     real = np.ones(best.shape, bool)
     for dimension in range(best.ndim - 1, 0, -1):
@@ -58,8 +68,7 @@ def backwards(X, attributes):
 
     def pick(values, inside):
         reversed_ = one_by_one(lambda x, best: ~(x < best))
-        numbers = values.astype(np.float64)
-        numbers = np.where(np.isnan(numbers), -np.inf, numbers)
+        numbers = _ranks(values)
         return values.shape[-1] - 1 - reversed_(numbers[..., ::-1], inside[..., ::-1])
 
     return scan(X, attributes, pick=pick)
@@ -73,8 +82,7 @@ def row_by_row(X, attributes):
         planes, windows, taps = values.shape
         rows = (planes, windows, taps // width, width)
         seen = np.broadcast_to(inside, values.shape).reshape(rows)
-        numbers = values.astype(np.float64).reshape(rows)
-        numbers = np.where(seen & ~np.isnan(numbers), numbers, -np.inf)
+        numbers = np.where(seen, _ranks(values).reshape(rows), -np.inf)
         best = numbers.max(-1)
         column = (seen & (numbers == best[..., None])).argmax(-1)
         row = (seen.any(-1) & (best == best.max(-1, keepdims=True))).argmax(-1)
@@ -91,7 +99,7 @@ def padded_with_a_mask(X, attributes):
         return scan(X, attributes)
     reach = [max((a.output - 1) * a.stride + (a.kernel - 1) * a.dilation + 1, a.begin + a.size) for a in axes]
     widths = [(0, 0), *((a.begin, r - a.begin - a.size) for a, r in zip(axes, reach, strict=True))]
-    values = np.pad(_keys(X), widths, constant_values=-np.inf)
+    values = np.pad(_planes(X), widths, constant_values=-np.inf)
     cells = np.pad(np.arange(prod(X.shape[2:])).reshape(1, *X.shape[2:]), widths, constant_values=-1)
     spans = tuple((a.kernel - 1) * a.dilation + 1 for a in axes)
     steps = tuple(slice(0, (a.output - 1) * a.stride + 1, a.stride) for a in axes)
@@ -115,7 +123,7 @@ def looped(X, attributes):
     axes = axes_of(X.shape, attributes)
     if prod(X.shape[:2]) * prod(a.output for a in axes) * prod(a.kernel for a in axes) > 4000 or X.size > 10**6:
         return scan(X, attributes)
-    keys, offsets = _keys(X), []
+    keys, offsets = _planes(X), []
     steps = [prod(X.shape[3 + axis :]) for axis in range(len(axes))]
     for plane in keys:
         for window in product(*(range(axis.output) for axis in axes)):
@@ -135,7 +143,7 @@ def looped(X, attributes):
 
 
 def sorted_by_bits(X, attributes):
-    """Compares integers made of the bits, as some vector units do: sign and magnitude, NaN with -inf."""
+    """Compares integers made of the bits, as some vector units do: sign and magnitude, NaN below -inf."""
 
     def pick(values, inside):
         if not floating(values):
@@ -144,7 +152,7 @@ def sorted_by_bits(X, attributes):
         pattern = values.view(f"u{values.dtype.itemsize}")
         magnitude = (pattern & ~(np.ones((), pattern.dtype) << (width - 1))).astype(np.int64)
         order = np.where(pattern >> (width - 1) == 1, -magnitude, magnitude)
-        least = -int(np.array([np.inf]).astype(values.dtype).view(pattern.dtype)[0])
+        least = -int(np.array([np.inf]).astype(values.dtype).view(pattern.dtype)[0]) - 1
         order = np.where(np.isnan(values.astype(np.float64)), least, order)
         return np.where(inside, order, least - 1).argmax(-1)
 
@@ -157,7 +165,7 @@ def channels_last(X, attributes):
     axes = axes_of(X.shape, attributes)
     if prod(a.kernel for a in axes) > 2000 or X.size > 10**6:
         return scan(X, attributes)
-    keys = np.moveaxis(_keys(X), 0, -1)
+    keys = np.moveaxis(_planes(X), 0, -1)
     planes = keys.shape[-1]
     best = np.full((*(a.output for a in axes), planes), -np.inf)
     chosen = np.full(best.shape, -1)
@@ -178,8 +186,7 @@ def halves_of_halves(X, attributes):
     """Halves the taps again and again; of equal ones the left one stays."""
 
     def pick(values, inside):
-        numbers = values.astype(np.float64)
-        numbers = np.where(np.isnan(numbers), -np.inf, numbers)
+        numbers = _ranks(values)
         taps = np.broadcast_to(np.arange(values.shape[-1]), values.shape)
         seen = np.broadcast_to(inside, values.shape)
         while taps.shape[-1] > 1:

@@ -17,7 +17,6 @@ from unittest import mock
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import collect
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import judge
 from maxpool_check.results.outcomes import NotExecuted, Outcome, RefusedByTarget, Returned
@@ -26,11 +25,12 @@ from maxpool_check.results.variants import DEFAULT_VARIANTS
 from maxpool_check.running.case_run import oracle_of
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.targets import requests
-from maxpool_check.targets.description import TargetProfile
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.protocol import Request
+from maxpool_check.targets.target import TargetProfile
 from maxpool_check.targets.worker.python_adapter import PythonFunction
-from tests.mutants.kill_matrix import CASES, CORRECT, FOLDER, Kernel, kernels
+from tests.conftest import shipped
+from tests.mutants.kill_matrix import CORRECT, FOLDER, Kernel, kernels
 
 Task = tuple[Case, Oracle | Refused, list[requests.VariantPlan]]
 """A case, what its outputs are judged by, and its requests."""
@@ -45,7 +45,7 @@ def faults(kernel: Kernel) -> Iterator[Fault]:
         adapter = PythonFunction({"function": [str(FOLDER / f"{kernel.module}.py"), kernel.name]})
     for case, oracle, plans in tasks():
         outcomes = {
-            plan.variant: requests.result(plan, [_outcome(adapter, each) for each in plan.requests], profile()).outcome
+            plan.variant: requests.result(plan, [outcome(adapter, each) for each in plan.requests], profile()).outcome
             for plan in plans
         }
         for variant, judgement in judge(oracle, outcomes).items():
@@ -73,7 +73,7 @@ def excused() -> frozenset[Fault]:
 @lru_cache(1)
 def tasks() -> list[Task]:
     """All cases of the corpus that a kernel can execute."""
-    planned = ((case, requests.plan(case, DEFAULT_VARIANTS, profile())) for case in collect([CASES]).cases)
+    planned = ((case, requests.plan(case, DEFAULT_VARIANTS, profile())) for case in shipped().cases)
     return [(case, oracle_of(case), plans) for case, plans in planned if any(plan.parts for plan in plans)]
 
 
@@ -88,7 +88,8 @@ def profile() -> TargetProfile:
     return TargetProfile(parse(name), description)
 
 
-def _outcome(adapter: PythonFunction, request: Request) -> Outcome:
+def outcome(adapter: PythonFunction, request: Request) -> Outcome:
+    """What the adapter of ``python:`` targets returns for a request."""
     message = {"attributes": copy.deepcopy(dict(request.attributes)), "outputs": list(request.outputs)}
     with warnings.catch_warnings():
         # In a process of its own a kernel's warnings go to stderr.

@@ -23,6 +23,7 @@ from maxpool_check.corpus.collection import collect
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.record import FAULTS, Verdict
 from maxpool_check.results.storage import read
+from maxpool_check.specifications import SPECIFICATIONS
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
@@ -142,6 +143,7 @@ Faults = dict[tuple[str, str], None]
 def _faults(batch: Sequence[Kernel], record: Path, paths: Sequence[Path]) -> dict[Kernel, Faults]:
     """The faults of some kernels in one run of the command line."""
     targets = [word for kernel in batch for word in ("-t", kernel.target)]
+    targets += [word for document in SPECIFICATIONS for word in ("--spec", document)]
     command = [
         sys.executable, "-P", "-m", "maxpool_check", "run", *map(str, paths), *targets,
         "-q", "--no-known", "--exit-zero", "--timeout", "60", "-o", str(record),

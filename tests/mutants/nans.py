@@ -1,7 +1,7 @@
 """NaN."""
 
 import numpy as np
-from scan import floating, keys, lowest, one_by_one, scan
+from scan import first_maximum, floating, keys, lowest, one_by_one, scan
 
 
 def _where_nan(X, attributes, change):
@@ -9,10 +9,8 @@ def _where_nan(X, attributes, change):
     kept = {}
 
     def pick(values, inside):
-        comparable = keys(values, inside)
-        tap = (inside & (comparable == comparable.max(-1, keepdims=True))).argmax(-1)
-        kept["values"], kept["inside"], kept["tap"] = values, inside, tap
-        return tap
+        kept["values"], kept["inside"] = values, inside
+        return first_maximum(values, inside)
 
     Y, Indices = scan(X, attributes, pick=pick)
     values, inside = kept["values"], np.broadcast_to(kept["inside"], kept["values"].shape)
@@ -95,15 +93,12 @@ def index_of_the_nan(X, attributes):
     return Y, np.where(holds, named, Indices)
 
 
-def index_skips_the_nan(X, attributes):
-    """Takes NaN for less than -inf in Indices: a later -inf is named. Plausible: NaN dropped where -inf is meant."""
+def index_of_a_nan_before_minus_infinity(X, attributes):
+    """Names a NaN that stands before the -inf which is the maximum. Plausible: every NaN written over with -inf."""
 
     def pick(values, inside):
-        numbers = values.astype(np.float64)
-        seen = inside & ~np.isnan(numbers)
-        comparable = np.where(seen, numbers, -np.inf)
-        first = (seen & (comparable == comparable.max(-1, keepdims=True))).argmax(-1)
-        return np.where(seen.any(-1), first, inside.argmax(-1))
+        comparable = keys(values, inside)
+        return (inside & (comparable == comparable.max(-1, keepdims=True))).argmax(-1)
 
     return scan(X, attributes, pick=pick)
 

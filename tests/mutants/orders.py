@@ -4,7 +4,6 @@ from math import prod
 
 import numpy as np
 from scan import changed, scan
-from ties import down_the_columns as ties_down_the_columns
 
 
 def _by_columns(X, attributes, of):
@@ -52,14 +51,6 @@ def of_the_whole_tensor(X, attributes):
         return np.ravel_multi_index(np.broadcast_arrays(*at), shape, order="F")
 
     return _by_columns(X, attributes, of) if X.size else scan(X, attributes)
-
-
-def changes_the_ties(X, attributes):
-    """Names the first of equal maxima down the columns where storage_order is 1.
-
-    Plausible: the attribute taken for the scan.
-    """
-    return ties_down_the_columns(X, attributes) if attributes["storage_order"] == 1 else scan(X, attributes)
 
 
 def transposes_the_output(X, attributes):

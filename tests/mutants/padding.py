@@ -1,6 +1,7 @@
 """Explicit pads and what stands in for them."""
 
-from scan import changed, floating, has_pads, lowest, per_axis, scan
+import numpy as np
+from scan import changed, first_maximum, floating, has_pads, lowest, per_axis, scan
 
 
 def interleaved(X, attributes):
@@ -67,3 +68,31 @@ def begin_for_the_end(X, attributes):
     pads = attributes["pads"]
     half = len(pads) // 2
     return scan(X, changed(attributes, pads=pads[:half] * 2) if isinstance(pads, list) else attributes)
+
+
+def _padding_alone(X, attributes, value):
+    """The right answer, but Y of a window without a cell of X is a value; ``value(X)``."""
+    kept = {}
+
+    def pick(values, inside):
+        kept["empty"] = ~inside.any(-1)
+        return first_maximum(values, inside)
+
+    Y, Indices = scan(X, attributes, pick=pick)
+    Y[..., kept["empty"].reshape(Y.shape[2:])] = value(X)
+    return Y, Indices
+
+
+def windows_of_padding_are_unwritten(X, attributes):
+    """Leaves windows of padding alone as they were. Plausible: no cell, no store."""
+    return _padding_alone(X, attributes, lambda X: np.array(77).astype(X.dtype))
+
+
+def windows_of_padding_are_zero(X, attributes):
+    """Gives 0 for windows of padding alone. Seen: TFLite, in webmachinelearning/webnn#935."""
+    return _padding_alone(X, attributes, lambda X: np.array(0).astype(X.dtype))
+
+
+def windows_of_padding_are_lowest(X, attributes):
+    """Gives the lowest finite value for windows of padding alone. Seen: ONNX Runtime 1.31.1."""
+    return _padding_alone(X, attributes, lambda X: np.array(float(lowest(X.dtype))).astype(X.dtype))

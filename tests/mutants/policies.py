@@ -1,28 +1,8 @@
 """Kernels that differ only where no document that it is asked about decides. They need not be noticed."""
 
-import numpy as np
 from nans import propagates
 from scan import last_maximum, output_size, scan
-from ties import plus_zero_is_greater
-
-
-def _empty(X, attributes, value, number):
-    kept = {}
-
-    def pick(values, inside):
-        kept["empty"] = ~inside.any(-1)
-        comparable = np.where(inside & (values == values), values.astype(np.float64), -np.inf)
-        return (inside & (comparable == comparable.max(-1, keepdims=True))).argmax(-1)
-
-    Y, Indices = scan(X, attributes, pick=pick)
-    empty = kept["empty"].reshape(Y.shape[2:])
-    Y[..., empty], Indices[..., empty] = np.array(value).astype(X.dtype), number
-    return Y, Indices
-
-
-def empty_windows_give_zero(X, attributes):
-    """Gives 0 and the index -1 for a window without a cell. Seen: TFLite, in webmachinelearning/webnn#935."""
-    return _empty(X, attributes, 0, -1)
+from ties import down_the_columns, plus_zero_is_greater
 
 
 def auto_pad_with_pads_is_refused(X, attributes):
@@ -38,11 +18,7 @@ def valid_rounds_down(X, attributes):
     Seen: tract, onnx ReferenceEvaluator; it is the formula that ONNX prints.
     """
     valid = attributes["auto_pad"] == "VALID"
-
-    def size(n, k, s, d, b, e, ceil):
-        return output_size(n, k, s, d, b, e, ceil and not valid)
-
-    return scan(X, attributes, size=size)
+    return scan(X, attributes, size=lambda n, k, s, d, b, e, ceil: output_size(n, k, s, d, b, e, ceil and not valid))
 
 
 def last_of_ties_but_in_images(X, attributes):
@@ -64,3 +40,23 @@ def plus_zero_but_in_images(X, attributes):
     Plausible: ONNX does not say; SONNX has images.
     """
     return plus_zero_is_greater(X, attributes) if X.ndim != 4 else scan(X, attributes)
+
+
+def changes_the_ties(X, attributes):
+    """Names the first of equal maxima down the columns where storage_order is 1.
+
+    Plausible: the attribute taken for the scan.
+    """
+    return down_the_columns(X, attributes) if attributes["storage_order"] == 1 else scan(X, attributes)
+
+
+def same_crops(X, attributes):
+    """Applies a negative padding. Seen: ONNX Runtime 1.23.2 and 1.31.1 with strides over the kernel."""
+
+    def same(n, k, s, d, upper):
+        o = -(-n // s)
+        total = (o - 1) * s + (k - 1) * d + 1 - n
+        small = int(total / 2)
+        return (small, total - small, o) if upper else (total - small, small, o)
+
+    return scan(X, attributes, same=same)

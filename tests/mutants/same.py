@@ -28,18 +28,6 @@ def same_pads_with_the_kernel(X, attributes):
     return scan(X, attributes, same=lambda n, k, s, d, upper: same_pads(n, k, s, 1, upper))
 
 
-def same_crops(X, attributes):
-    """Applies a negative padding. Seen: ONNX Runtime 1.23.2 and 1.31.1 with strides over the kernel."""
-
-    def same(n, k, s, d, upper):
-        o = -(-n // s)
-        total = (o - 1) * s + (k - 1) * d + 1 - n
-        small = int(total / 2)
-        return (small, total - small, o) if upper else (total - small, small, o)
-
-    return scan(X, attributes, same=same)
-
-
 def same_rounds_down(X, attributes):
     """Gives floor(n / s) windows. Seen: onnx ReferenceEvaluator with SAME_LOWER."""
 

@@ -1,7 +1,7 @@
 """MaxPool in plain steps, independent of the package: each step can be replaced by a wrong one.
 
 A kernel is ``scan(X, attributes)`` with other attributes, another X, another step, or another answer behind it.
-Without a replacement it is right by SONNX and ONNX-22: NaN counts as -inf, the first maximum is named. This file is
+Without a replacement it is right by SONNX and ONNX-22: NaN counts as -inf, the first cell that equals the maximum is named. This file is
 loaded by path in a worker's process, and imports numpy alone.
 """
 
@@ -115,9 +115,14 @@ def keys(values, inside):
 
 
 def first_maximum(values, inside):
-    """The first tap inside X with the maximum. ``values``: planes x windows x taps, ``inside``: windows x taps."""
+    """The first tap inside X with the maximum. ``values``: planes x windows x taps, ``inside``: windows x taps.
+
+    A NaN counts as -inf, but where a cell is -inf, the NaN is not the cell that equals the maximum.
+    """
     comparable = keys(values, inside)
-    return (inside & (comparable == comparable.max(-1, keepdims=True))).argmax(-1)
+    maxima = inside & (comparable == comparable.max(-1, keepdims=True))
+    numbers = maxima & (values == values)
+    return np.where(numbers.any(-1, keepdims=True), numbers, maxima).argmax(-1)
 
 
 def last_maximum(values, inside):
@@ -185,7 +190,9 @@ def scan(
         values, seen = np.where(seen, values, np.array(pad).astype(X.dtype)), np.ones_like(seen)
     taps = pick(values, seen)
     Y = np.take_along_axis(values, taps[..., None], -1)[..., 0].copy()
-    Y[Y != Y] = -np.inf if X.dtype.kind != "i" and X.dtype.kind != "u" else 0
+    least = lowest(X.dtype) if X.dtype.kind in "iu" else -np.inf
+    # SONNX and OpenVINO: the padding has the smallest value, and a window of padding alone gives it.
+    Y[(Y != Y) | ~seen.any(-1)] = least
     offsets = np.take_along_axis(np.broadcast_to(cells, values.shape), taps[..., None], -1)[..., 0]
     Indices = number(offsets, np.arange(count)[:, None], X.shape, attributes)
     shape = (*X.shape[:2], *outputs)

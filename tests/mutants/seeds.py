@@ -1,7 +1,7 @@
 """What the scan starts from."""
 
 import numpy as np
-from scan import floating, keys, lowest, scan, seeded
+from scan import first_maximum, floating, lowest, scan, seeded
 
 
 def lowest_finite(X, attributes):
@@ -51,7 +51,6 @@ def first_tap_even_if_in_the_padding(X, attributes):
     def pick(values, inside):
         inside = inside.copy()
         inside[:, 0] = True
-        comparable = keys(values, inside)
-        return (inside & (comparable == comparable.max(-1, keepdims=True))).argmax(-1)
+        return first_maximum(values, inside)
 
     return scan(X, attributes, pick=pick)

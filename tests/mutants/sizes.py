@@ -89,11 +89,7 @@ def answers_without_a_window(X, attributes):
 
 def divides_by_the_stride_and_one(X, attributes):
     """Divides by strides + 1. Seen: the formula that SONNX prints."""
-
-    def size(n, k, s, d, b, e, ceil):
-        return output_size(n, k, s + 1, d, b, e, ceil)
-
-    return scan(X, attributes, size=size)
+    return scan(X, attributes, size=lambda n, k, s, d, b, e, ceil: output_size(n, k, s + 1, d, b, e, ceil))
 
 
 def size_without_dilation(X, attributes):

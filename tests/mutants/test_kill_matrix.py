@@ -24,7 +24,7 @@ def test_two_cases_kill_every_wrong_kernel(kernel):
 
 
 def test_two_cases_kill_every_kernel_that_ends_its_process():
-    matrix = measure(of_module(DEATHS), paths=[CASES / "edge", CASES / "refusals"])
+    matrix = measure(of_module(DEATHS), paths=[CASES / "refusals"])
     assert matrix.noticed(0, 1) == {}
 
 
@@ -69,7 +69,7 @@ def test_a_case_needs_a_kernel_that_it_kills_or_a_pair_of_bins_of_its_own(tmp_pa
         "  - {id: one, title: One, input: {dtype: int8, shape: [1, 1, 3, 3], fill: 1}}\n"
         "  - {id: same, title: The same bins, input: {dtype: int8, shape: [1, 1, 3, 4], fill: 2}}\n"
         "  - {id: own, title: Another type, input: {dtype: uint8, shape: [1, 1, 3, 3], fill: 1}}\n"
-        "  - {id: no, title: No window, input: {dtype: uint8, shape: [1, 1, 1, 3], fill: 1}}\n"
+        "  - {id: no, title: No window, input: {dtype: uint8, shape: [1, 1, 1, 3], fill: 1}, attributes: {kernel_shape: [3, 2]}}\n"
     )
     cases = collect([tmp_path]).cases
     ids = tuple(case.id for case in cases)

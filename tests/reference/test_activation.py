@@ -5,8 +5,8 @@ import pytest
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from maxpool_check.reference.activation import Activation, Function
 from maxpool_check.reference.dtypes import NUMPY
+from maxpool_check.reference.pooling import Activation, Function
 
 VALUES = [-np.inf, -3.5, -1e-3, -0.0, 0.0, 1e-3, 2.0, 6.5, np.inf, np.nan]
 

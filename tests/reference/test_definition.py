@@ -12,9 +12,9 @@ from maxpool_check.reference.geometry import (
     ceil_output,
     clipped_ceil_output,
     floor_output,
+    padded_axis,
 )
-from maxpool_check.reference.layout import Layout
-from maxpool_check.reference.numbering import Numbering, StorageOrder
+from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder
 from maxpool_check.reference.policies import Nan, Policies
 from maxpool_check.reference.pooling import Pooling
 
@@ -65,15 +65,25 @@ def test_a_window_of_nan(nan, value):
     assert pooled.Indices.tolist() == [[[0]]]
 
 
-def test_minus_infinity_wins_against_an_ignored_nan_and_ties_with_one_that_counts_as_it():
+def test_the_index_is_that_of_minus_infinity_also_where_a_nan_counts_as_it():
     axis = Axis(2, 2, 1, 1, 0, 0, 1)
     assert pool([[[np.nan, -np.inf]]], axis, nan=Nan.IGNORED).Indices.tolist() == [[[1]]]
-    assert pool([[[np.nan, -np.inf]]], axis, nan=Nan.AS_NEG_INF).Indices.tolist() == [[[0]]]
+    assert pool([[[np.nan, -np.inf]]], axis, nan=Nan.AS_NEG_INF).Indices.tolist() == [[[1]]]
 
 
 def test_a_window_that_misses_the_input_is_empty_and_says_so():
     pooled = pool([[[7.0]]], Axis(1, 2, 1, 2, 1, 1, 1))
-    assert pooled.empty.tolist() == [[[True]]]
+    assert pooled.empty.tolist() == pooled.undefined.tolist() == [[[True]]]
+
+
+def test_a_window_of_padding_has_the_value_of_the_padding_where_the_document_gives_one():
+    # Taps at -1 and 1 of one cell; the window behind it reaches beyond the declared padding.
+    pooling = Pooling((Axis(1, 2, 1, 2, 1, 1, 2),), Policies(), padding_value=-np.inf)
+    pooled = evaluate(np.array([[[7.0]]]), pooling)
+    assert pooled.Y.tolist() == [[[-np.inf, 7.0]]]
+    assert pooled.empty.tolist() == [[[True, False]]]
+    pooling = Pooling((Axis(2, 1, 2, 1, 0, 0, 2),), Policies(), padding_value=-np.inf)
+    assert evaluate(np.array([[[7.0, 8.0]]]), pooling).undefined.tolist() == [[[False, True]]]
 
 
 def test_the_window_of_a_cell_in_its_own_batch_and_channel():
@@ -105,10 +115,18 @@ def test_output_sizes():
     assert ceil_output(4, 1, 2, 1, 0, 1) == 3
     assert clipped_ceil_output(4, 1, 2, 1, 0, 1) == 2
     assert floor_output(20971521, 2, 4194304, 1, 0, 0) == 5
+    # Windows larger than the padded input by no more than a stride: the formulas give 0 and 1.
+    assert floor_output(2, 3, 2, 1, 0, 0) == 0
+    assert ceil_output(2, 2, 2, 2, 0, 0) == 1
+
+
+def test_a_window_larger_than_the_padded_input_is_no_axis_unless_the_formula_counts():
     with pytest.raises(NoWindow):
-        floor_output(2, 3, 2, 1, 0, 0)
+        padded_axis(2, 3, 2, 1, 0, 0, floor_output)
+    assert padded_axis(2, 3, 2, 1, 0, 0, floor_output, zero_size=True).output == 0
+    assert padded_axis(2, 4, 2, 1, 0, 0, floor_output, zero_size=True).output == 0
     with pytest.raises(NoWindow):
-        ceil_output(2, 2, 2, 2, 0, 0)
+        padded_axis(2, 5, 2, 1, 0, 0, floor_output, zero_size=True)
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxpool_check.reference import definition, evaluator
-from maxpool_check.reference.activation import Activation, Function
 from maxpool_check.reference.dtypes import NUMPY, bits, highest, is_float, lowest, rounded
-from maxpool_check.reference.geometry import Axis, NoWindow, ceil_output, clipped_ceil_output, floor_output
-from maxpool_check.reference.layout import Layout
-from maxpool_check.reference.numbering import Numbering, StorageOrder
+from maxpool_check.reference.geometry import Axis, NoWindow, ceil_output, clipped_ceil_output, floor_output, padded_axis
+from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder
 from maxpool_check.reference.policies import Nan, Policies
-from maxpool_check.reference.pooling import Pooled, Pooling
+from maxpool_check.reference.pooling import Activation, Function, Pooled, Pooling
 
 DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "uint8", "int16", "uint32", "int64", "uint64")
 SPECIAL = [np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 1e-45, -1e-45, 1e30, -1e30]
@@ -28,6 +26,7 @@ def assert_same(fast: Pooled, slow: Pooled, name: str = "") -> None:
     assert (bits(fast.Y) == bits(slow.Y)).all(), name
     assert (bits(fast.maxima) == bits(slow.maxima)).all(), name
     assert (fast.empty == slow.empty).all(), name
+    assert (fast.undefined == slow.undefined).all(), name
     if slow.Indices is None:
         assert fast.Indices is None, name
     else:
@@ -37,12 +36,12 @@ def assert_same(fast: Pooled, slow: Pooled, name: str = "") -> None:
 
 
 def every_axis(size: int):
-    """Every geometry of one axis of a size: k and s to 3, d to 2, pads to 3, rounded every way there is."""
+    """Every geometry of one axis of a size: k and s to 3, d to 2, pads to 3, rounded every way there is, also to 0."""
     for k, s, d, b, e in itertools.product(range(1, 4), range(1, 4), range(1, 3), range(4), range(4)):
         outputs = set()
         for size_of in (floor_output, ceil_output, clipped_ceil_output):
             try:
-                outputs.add(size_of(size, k, s, d, b, e))
+                outputs.add(padded_axis(size, k, s, d, b, e, size_of, zero_size=True).output)
             except NoWindow:
                 continue
         for output in outputs:
@@ -58,6 +57,17 @@ def test_every_small_geometry_in_one_dimension(size):
         assert_same(evaluator.evaluate(values, pooling), definition.evaluate(values, pooling))
         count += 1
     assert count > 100 or size == 0
+
+
+@pytest.mark.parametrize(("dtype", "value"), [("f4", -np.inf), ("i1", -128), ("u1", 0)])
+def test_every_small_geometry_whose_padding_has_a_value(dtype, value):
+    X = np.array([[[5, 3, 4], [1, 2, 0]]], dtype)
+    for size in range(4):
+        for axis in every_axis(size):
+            pooling = Pooling((axis,), Policies(), padding_value=value)
+            pooled = evaluator.evaluate(X[..., :size], pooling)
+            assert_same(pooled, definition.evaluate(X[..., :size], pooling))
+            assert (pooled.Y[pooled.empty & ~pooled.undefined] == value).all()
 
 
 @pytest.mark.parametrize("nan", Nan)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from maxpool_check.reference import definition
-from maxpool_check.reference.layout import Layout
-from maxpool_check.reference.numbering import Numbering, StorageOrder
+from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder
 
 SHAPES = [(2, 3, 5), (2, 3, 4, 5), (1, 1, 2, 3), (2, 1, 2, 3, 2), (1, 2, 1, 1)]
 WAYS = [

@@ -1,11 +1,12 @@
 """The memory of reports does not grow with the executions of a run, unless they are faults."""
 
+import gc
 import tracemalloc
 
 import pytest
 
-from maxpool_check.commands.rendering import FORMATS
-from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.commands.report import FORMATS
+from maxpool_check.reporting.findings import RunReport
 from maxpool_check.results.record import Execution, Verdict
 from maxpool_check.results.storage import Recorder, read
 from tests.conftest import ROOT
@@ -38,10 +39,14 @@ def peak(path, count, form):
                 )
             )  # fmt: skip
         record, file = recorder.record, Discarded()
+        # What earlier tests have left is not counted.
+        gc.collect()
+        gc.freeze()
         tracemalloc.start()
         FORMATS[form](RunReport(record, 0), file)
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
+        gc.unfreeze()
     return most, file.longest
 
 

@@ -1,7 +1,6 @@
 """Records: written as the run goes, read whole or in part."""
 
 import json
-from pathlib import Path
 
 import jsonschema
 import msgspec
@@ -9,12 +8,21 @@ import pytest
 
 from maxpool_check.results.record import Line
 from maxpool_check.results.storage import BadRecord, Recorder, read, record_of, schema
+from tests.conftest import KERNELS, ROOT, SMALL, command
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "small.yaml").write_text(SMALL)
+    command("run", folder, "-t", f"python:{KERNELS}:keeps_the_seed", "-o", folder / "record.jsonl", "-q")
+    return (folder / "record.jsonl").read_bytes()
 
 
 @pytest.fixture
-def path(cli, small, kernel_target, tmp_path):
+def path(recorded, tmp_path):
     path = tmp_path / "record.jsonl"
-    cli("run", small, "-t", kernel_target("keeps_the_seed"), "-o", path, "-q")
+    path.write_bytes(recorded)
     return path
 
 
@@ -91,12 +99,9 @@ def test_a_record_of_another_schema(path):
         read(path)
 
 
-def same(record, other):
-    return (record.header, tuple(record.executions), record.footer) == (
-        other.header,
-        tuple(other.executions),
-        other.footer,
-    )
+def same(*records):
+    first, second = ((record.header, tuple(record.executions), record.footer) for record in records)
+    return first == second
 
 
 def test_a_record_made_of_lines_is_the_one_that_they_were_read_from(path):
@@ -133,7 +138,7 @@ def test_an_interruption_before_the_first_line_leaves_the_old_record(path):
 
 def test_a_record_may_be_compressed_and_is_read_as_far_as_it_goes(tmp_path):
     path = tmp_path / "record.jsonl.gz"
-    plain = (Path(__file__).parents[1] / "data/golden/record.jsonl").read_bytes()
+    plain = (ROOT / "tests/data/golden/record.jsonl").read_bytes()
     lines = [msgspec.json.decode(line, type=Line) for line in plain.splitlines()]
     with Recorder(path) as recorder:
         for line in lines:

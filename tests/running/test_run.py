@@ -5,10 +5,12 @@ from collections import Counter
 import pytest
 
 from maxpool_check.corpus.collection import collect
+from maxpool_check.judging import verdicts
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.known import KnownDivergence
-from maxpool_check.judging.target_selector import TargetSelector
-from maxpool_check.running.decisions import completeness
+from maxpool_check.judging.known import KnownDivergence, TargetSelector
+from maxpool_check.results.storage import read
+from maxpool_check.running.run import completeness
+from tests.conftest import misbehaving
 from tests.conftest import run_record as record
 
 
@@ -102,17 +104,19 @@ def many(tmp_path, count):
 
 
 def test_twenty_deaths_in_a_row_end_the_target_and_not_the_others(tmp_path, kernel_target):
-    run = record(many(tmp_path, 25), kernel_target("dies_always"), kernel_target("right"))
+    dying = misbehaving("dies")
+    run = record(many(tmp_path, 25), dying, kernel_target("right"))
     counts = {target: Counter(e.verdict for e in run.executions if e.target == target) for target in run.footer.summary}
-    assert counts[kernel_target("dies_always")] == {"crashes": 20, "error": 5}
+    assert counts[dying] == {"crashes": 20, "error": 5}
     assert counts[kernel_target("right")] == {"conforms": 25}
     assert run.footer.exit_code == 3
     assert "20 deaths in a row" in run.footer.errors[0]
 
 
-def test_twenty_deaths_that_are_not_in_a_row_end_nothing(tmp_path, kernel_target):
-    run = record(many(tmp_path, 45), kernel_target("dies_every_other_time"))
-    assert run.footer.summary == {kernel_target("dies_every_other_time"): {"crashes": 23, "conforms": 22}}
+def test_twenty_deaths_that_are_not_in_a_row_end_nothing(tmp_path):
+    dying = misbehaving("dies_every_other_time")
+    run = record(many(tmp_path, 45), dying)
+    assert run.footer.summary == {dying: {"crashes": 23, "conforms": 22}}
     assert run.footer.errors == ()
 
 
@@ -130,10 +134,10 @@ def test_one_target_held_to_nothing_is_not_made_green_by_another(tmp_path, kerne
     assert [entry.status for entry in run.footer.known] == ["not-executed"]
 
 
-@pytest.mark.parametrize("name", ["right", "dies_always", "keeps_the_seed"])
+@pytest.mark.parametrize("name", ["right", None, "keeps_the_seed"])
 def test_the_number_of_workers_changes_nothing(tmp_path, kernel_target, name):
-    folder = many(tmp_path, 25)
-    serial, parallel = (record(folder, kernel_target(name), kernel_target("y_alone"), jobs=jobs) for jobs in (1, 4))
+    folder, target = many(tmp_path, 25), kernel_target(name) if name else misbehaving("dies")
+    serial, parallel = (record(folder, target, kernel_target("y_alone"), jobs=jobs) for jobs in (1, 4))
     assert serial.executions == parallel.executions
     assert [execution.case for execution in serial.executions[:4:2]] == ["x:case-0", "x:case-1"]
 
@@ -154,7 +158,7 @@ def test_the_number_of_workers_changes_nothing_where_a_real_runtime_is_given_up(
 def test_a_target_that_cannot_be_started_is_told_and_the_others_are_asked(small, kernel_target):
     run = record(small, kernel_target("absent"), kernel_target("right"))
     assert run.footer.exit_code == 3
-    assert "no attribute 'absent'" in run.footer.errors[0]
+    assert "no function 'absent'" in run.footer.errors[0]
     assert run.footer.summary == {kernel_target("right"): {"conforms": 10, "undefined": 2}}
 
 
@@ -245,3 +249,26 @@ def test_strict_counts_what_the_document_allows(tmp_path, kernel_target):
     )
     assert record(tmp_path, kernel_target("names_the_last_tie")).footer.exit_code == 0
     assert record(tmp_path, kernel_target("names_the_last_tie"), strict=True).footer.exit_code == 1
+
+
+def test_an_exception_of_the_judge_is_an_error_of_one_execution(cli, small, kernel_target, monkeypatch, tmp_path):
+    compare = verdicts.compare
+
+    def stumbles(oracle, outputs, names):
+        if oracle.X.shape == (1, 2, 3, 4) and "Indices" in names:
+            raise IndexError("out of range")
+        return compare(oracle, outputs, names)
+
+    monkeypatch.setattr(verdicts, "compare", stumbles)
+    arguments = ("run", small, "-t", kernel_target("right"), "--no-known", "-o", tmp_path / "record.jsonl")
+    done = cli(*arguments, "-vv")
+    assert done.code == 3
+    (error,) = [each for each in read(tmp_path / "record.jsonl").executions if each.verdict == "error"]
+    assert (error.case, error.variant) == ("small:ordinary", "indices")
+    assert error.message.startswith("internal error: IndexError: out of range")
+    assert "in stumbles" in error.traceback
+    assert "in stumbles" in done.out
+    assert "conforms" in done.out
+    # A traceback has paths of this machine: it is recorded on request.
+    assert cli(*arguments).code == 3
+    assert not any(each.traceback for each in read(tmp_path / "record.jsonl").executions)

@@ -5,13 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from maxpool_check.corpus.collection import collect
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.running.shrinking import shrink
-from tests.conftest import CASES
+from tests.conftest import shipped
 
-EVERY = {case.id: case for case in collect([CASES]).cases}
+EVERY = {case.id: case for case in shipped().cases}
 
 
 def shrunk(name, keeps, **changed):

@@ -7,8 +7,7 @@ import pytest
 from maxpool_check.fuzzing.generation import generate
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.geometry import Axis
-from maxpool_check.reference.layout import Layout
-from maxpool_check.reference.numbering import Numbering, StorageOrder
+from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.inverse import NotExpressible, all_attributes, attributes_for, is_list_of_numbers
 from maxpool_check.specifications.refused import Refused

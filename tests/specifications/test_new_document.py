@@ -4,23 +4,20 @@ from dataclasses import replace
 
 import pytest
 import yaml
-from click.testing import CliRunner
 
-from maxpool_check.commands.main import cli
 from maxpool_check.corpus.collection import collect
 from maxpool_check.fuzzing.generation import generate
 from maxpool_check.reference.geometry import Axis, Placement
-from maxpool_check.reference.layout import Layout
+from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.running.shrinking import shrink
 from maxpool_check.specifications import SPECIFICATIONS
-from maxpool_check.specifications.attributes import check_dtype, complete, invalid, placed, typed
 from maxpool_check.specifications.inverse import NotExpressible, attributes_for
 from maxpool_check.specifications.refused import Reason, Refused
 from maxpool_check.specifications.roles import Role, integers
 from maxpool_check.specifications.specification import Specification
-from tests.conftest import KERNELS
+from tests.conftest import KERNELS, command
 
 KERNEL = f"python:{KERNELS}:right"
 
@@ -29,19 +26,17 @@ class Tosa(Specification):
     """TOSA's max_pool2d in short: channels last, the pads of an axis side by side, no remainder, no Indices."""
 
     def pooling(self, attributes, dtype, shape, policies):
-        attributes = typed(attributes, self.attributes, self.title)
-        check_dtype(dtype, self.dtypes, self.title, "supported data types")
+        attributes = self.typed(attributes)
+        self.check_dtype(dtype, "supported data types")
         if len(shape) != 4:
             raise Refused(Reason.INVALID_SHAPE, "X must be N x H x W x C", clause=f"{self.title}, input")
-        kernel, stride, pad = complete(attributes, self.attributes, 2, self.title).values()
-        axes = placed(
-            Placement(), zip(shape[1:3], kernel, stride, (1, 1), pad[::2], pad[1::2], strict=True), self.title
-        )
+        kernel, stride, pad = self.complete(attributes, 2).values()
+        axes = self.placed(Placement(), zip(shape[1:3], kernel, stride, (1, 1), pad[::2], pad[1::2], strict=True))
         for axis in axes:
             if max(axis.begin, axis.end) >= axis.kernel:
-                raise invalid("pad", "must be smaller than the kernel", self.title)
+                raise self.invalid("pad", "must be smaller than the kernel")
             if (axis.size + axis.begin + axis.end - axis.kernel) % axis.stride:
-                raise invalid("stride", "must divide what the windows cover", self.title)
+                raise self.invalid("stride", "must divide what the windows cover")
         return Pooling(axes, policies, layout=self.layout, indices=False)
 
 
@@ -94,10 +89,8 @@ def corpus(tmp_path):
 
 def execute(*arguments):
     """Exit code and stdout of the command line, in this process, which knows the document."""
-    result = CliRunner().invoke(cli, [str(argument) for argument in arguments], standalone_mode=False)
-    if result.exception:
-        raise result.exception
-    return int(result.return_value or 0), result.stdout
+    done = command(*arguments)
+    return done.code, done.out
 
 
 def test_lint(corpus):

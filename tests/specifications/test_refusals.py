@@ -9,14 +9,9 @@ from maxpool_check.specifications.refused import IllTyped
 
 X = np.zeros((1, 1, 4, 4), np.float32)
 SONNX = {
-    "kernel_shape": [2, 2],
-    "strides": [1, 1],
-    "dilations": [1, 1],
-    "pads": [0, 0, 0, 0],
-    "auto_pad": "NOTSET",
-    "ceil_mode": 0,
-    "storage_order": 0,
-}
+    "kernel_shape": [2, 2], "strides": [1, 1], "dilations": [1, 1], "pads": [0, 0, 0, 0], "auto_pad": "NOTSET",
+    "ceil_mode": 0, "storage_order": 0,
+}  # fmt: skip
 
 
 def refusal(x=X, spec="onnx-22", **attributes):
@@ -100,17 +95,23 @@ def test_shapes_without_a_spatial_axis(shape):
 @pytest.mark.parametrize(
     "attributes",
     [
-        {"kernel_shape": [5, 2]},
-        {"kernel_shape": [2, 3], "dilations": [1, 2]},
-        {"kernel_shape": [5, 5], "auto_pad": "VALID"},
-        {"kernel_shape": [5, 5], "ceil_mode": 1},
-        {"kernel_shape": [7, 7], "pads": [1, 1, 1, 1]},
+        {"kernel_shape": [6, 2]},
+        {"kernel_shape": [2, 3], "dilations": [1, 4]},
+        {"kernel_shape": [6, 6], "auto_pad": "VALID"},
+        {"kernel_shape": [6, 6], "ceil_mode": 1},
+        {"kernel_shape": [8, 8], "pads": [1, 1, 1, 1]},
     ],
 )
 def test_a_window_larger_than_the_padded_input(attributes):
     refused = refusal(**attributes)
     assert refused.reason == "window-larger-than-input"
     assert refused.clause == "ONNX MaxPool-22, output shape"
+
+
+def test_a_window_larger_by_no_more_than_a_stride_gives_the_formulas_count_or_is_refused():
+    attributes = {"kernel_shape": [5, 2], "strides": [2, 1]}
+    assert maxpool_check.maxpool(X, **attributes).Y.shape == (1, 1, 0, 3)
+    assert refusal(policies={"zero_size": "refused"}, **attributes).reason == "window-larger-than-input"
 
 
 @pytest.mark.parametrize("name", SONNX)

@@ -1,16 +1,22 @@
 """``command:`` targets: the two examples, and programs that misbehave."""
 
 import contextlib
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from maxpool_check.targets import process
+from maxpool_check.results.outcomes import Crashed
+from maxpool_check.targets import process, protocol
 from maxpool_check.targets.name import BadTarget, parse
-from tests.conftest import ROOT, eventually, living
+from maxpool_check.targets.protocol import Request
+from maxpool_check.targets.session import TargetSession
+from maxpool_check.targets.target import Target
+from tests.conftest import MISBEHAVING_WORKERS, ROOT, eventually, living, misbehaving, run_record
 
 KERNELS = ROOT / "tests/data/kernels"
 PYTHON = f"command:{sys.executable} {KERNELS / 'maxpool.py'}"
@@ -52,9 +58,6 @@ def test_the_examples_are_right(cli, c_kernel, path):
     assert all(target["summary"]["conforms"] for target in done.json["targets"])
 
 
-MISBEHAVING_WORKERS = ROOT / "tests/misbehaving_workers.py"
-
-
 @pytest.mark.parametrize(
     ("name", "code", "words"),
     [
@@ -81,19 +84,17 @@ MISBEHAVING_WORKERS = ROOT / "tests/misbehaving_workers.py"
     ],
 )
 def test_a_misbehaving_worker_ends_as_one_clear_outcome_and_the_others_are_executed(
-    cli, small, kernel_target, name, code, words
+    cli, small, kernel_target, tmp_path, name, code, words
 ):
-    before = {process for process, _, _ in living()}
-    bad, good = f"command:{sys.executable} {MISBEHAVING_WORKERS} {name}", kernel_target("right")
+    # The folder tells its processes from those of other tests.
+    bad, good = f"{misbehaving(name)} {tmp_path}", kernel_target("right")
     done = cli("run", small, "-k", "small:ordinary", "-t", bad, "-t", good, "--timeout", "1", "--format", "json")
     assert done.code == done.json["exit_code"] == code, done.out + done.err
     assert words in done.out.replace("\\", "")
     summaries = {target["name"]: target["summary"] for target in done.json["targets"]}
     assert summaries[good]["conforms"] == 2
     assert sum(summaries.get(bad, {}).values()) in (0, 2)
-    assert eventually(
-        lambda: not [p for p, _, _ in living() if p not in before and MISBEHAVING_WORKERS.name in command_of(p)]
-    )
+    assert eventually(lambda: not [p for p, _, _ in living() if f"{name}\0{tmp_path}" in command_of(p)])
 
 
 def command_of(process):
@@ -104,15 +105,14 @@ def command_of(process):
 
 
 def test_an_endless_line_is_cut(monkeypatch):
-    monkeypatch.setattr(process, "MOST_BYTES", 2**16)
+    monkeypatch.setattr(protocol, "MOST_BYTES", 2**16)
     worker = process.Worker([sys.executable, str(MISBEHAVING_WORKERS), "endless"], {}, isolated=False)
     with contextlib.closing(worker), pytest.raises(process.CannotStart, match="a line of more than 65536 bytes"):
         _ = worker.description
 
 
 def test_what_a_program_said_before_it_died_is_shown_without_the_frames_of_a_backtrace(cli, small):
-    bad = f"command:{sys.executable} {MISBEHAVING_WORKERS} panics"
-    done = cli("run", small, "-k", "small:ordinary", "-t", bad, "--format", "json")
+    done = cli("run", small, "-k", "small:ordinary", "-t", misbehaving("panics"), "--format", "json")
     message = done.json["results"][0]["message"]
     assert "panicked: the window is empty" in message
     assert "note: that is all" in message
@@ -134,3 +134,37 @@ def test_words_of_a_command_are_split_as_a_shell_does():
     for text in ("command:", "command:'a"):
         with pytest.raises(BadTarget, match="command:PROGRAM"):
             parse(text)
+
+
+def test_a_target_whose_description_is_nested_too_deeply_is_lost_alone(cli, small, c_kernel):
+    done = cli("run", small, "-t", misbehaving("nested"), "-t", c_kernel, "--format", "json")
+    assert done.code == 3
+    assert done.json["summary"]["conforms"] == 10
+    (error,) = done.json["errors"]
+    assert "session_options is nested more than 8 deep" in str(error)
+
+
+def test_of_a_long_message_the_beginning_and_its_length_are_kept(small):
+    record = run_record(small, misbehaving("talkative"))
+    for execution in record.executions:
+        assert len(execution.message) < 10_000, execution.message[:100]
+        assert "... (10000000 characters)" in execution.message
+        assert "... (1000000 characters)" in execution.message
+
+
+def test_what_a_worker_writes_to_stderr_does_not_fill_the_disk():
+    with TargetSession(Target(parse(misbehaving("noisy")), seconds=60)) as session:
+        (number,) = session.submit([Request(np.zeros((1, 1, 2), np.float32), ("Y",), b"", {})])
+        outcome = session.outcome(number)
+        files = [status for fd in range(1024) if (status := status_of(fd)) and not status.st_nlink]
+    assert isinstance(outcome, Crashed)
+    assert outcome.stderr.startswith("it begins here\nxxx")
+    assert outcome.stderr.endswith("xxx\nit ends here")
+    assert sum(status.st_size for status in files) < 2**20
+
+
+def status_of(fd):
+    """What is known of the open file of a number; None if there is none."""
+    with contextlib.suppress(OSError):
+        return os.fstat(fd)
+    return None

@@ -2,11 +2,14 @@
 
 import json
 import os
+import platform
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from maxpool_check.targets import environments
 from maxpool_check.targets.environments import CannotMake, companions, interpreter
@@ -132,3 +135,42 @@ def test_a_cache_that_is_a_file(tmp_path, monkeypatch):
     monkeypatch.setenv("MAXPOOL_CHECK_CACHE", str(tmp_path / "file"))
     with pytest.raises(CannotMake, match="set MAXPOOL_CHECK_CACHE"):
         interpreter("onnxruntime", "1.23.2")
+
+
+def made(folder, name):
+    """An environment in a cache, as far as its Python goes."""
+    (folder / name / "bin").mkdir(parents=True)
+    (folder / name / "bin/python").touch()
+    return folder / name / "bin/python"
+
+
+def name_of(distribution, version):
+    python = f"{platform.python_implementation().lower()}{sys.version_info[0]}.{sys.version_info[1]}"
+    return f"{distribution}-{version}-{python}-{platform.machine()}"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the folder of the Python is another one there")
+def test_an_environment_in_a_cache_that_cannot_be_written_is_used(empty_cache):
+    name = name_of("onnx", "1.0")
+    python = made(empty_cache, name)
+    # Whoever may write everywhere cannot open this lock either.
+    (empty_cache / f"{name}.lock").mkdir()
+    assert interpreter("onnx", "1.0") == python
+
+
+def test_the_next_installation_removes_what_a_killed_one_has_left(empty_cache, monkeypatch):
+    def fake(*arguments):
+        if arguments[0] == "venv":
+            made(Path(arguments[-1]).parent, Path(arguments[-1]).name)
+        return subprocess.CompletedProcess(arguments, 0, "", "")
+
+    monkeypatch.setattr(environments, "run_uv", fake)
+    for killed in ("1.0", "2.0"):
+        (empty_cache / f"{name_of('onnx', killed)}.abcd1234" / "environment/lib").mkdir(parents=True)
+        (empty_cache / f"{name_of('onnx', killed)}.lock").touch()
+    busy = empty_cache / f"{name_of('onnx', '3.0')}.abcd1234"
+    busy.mkdir()
+    with FileLock(empty_cache / f"{name_of('onnx', '3.0')}.lock"):
+        assert interpreter("onnx", "2.0").exists()
+    folders = {path.name for path in empty_cache.iterdir() if path.is_dir()}
+    assert folders == {name_of("onnx", "2.0"), busy.name}

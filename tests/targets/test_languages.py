@@ -7,14 +7,12 @@ from hypothesis import strategies as st
 
 from maxpool_check.reference import geometry
 from maxpool_check.reference.geometry import Axis, NoWindow
-from maxpool_check.reference.layout import Layout
-from maxpool_check.reference.numbering import Numbering, StorageOrder
+from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import SPECIFICATIONS, specification
 from maxpool_check.specifications.inverse import NotExpressible
-from maxpool_check.targets.languages import LANGUAGES
-from maxpool_check.targets.translation import translate
+from maxpool_check.targets.translation import LANGUAGES, translate
 
 NAMES = {
     "onnx": ("kernel_shape", "strides", "dilations"),

@@ -2,8 +2,7 @@
 
 import pytest
 
-from maxpool_check.targets.name import BadTarget, TargetName, parse
-from maxpool_check.targets.runtimes import RUNTIMES
+from maxpool_check.targets.name import RUNTIMES, BadTarget, TargetName, parse
 
 
 def test_names():
@@ -29,6 +28,8 @@ def test_a_distribution_of_onnx_runtime_is_a_runtime(runtime):
         ("", "is not RUNTIME"),
         ("onnxruntine", "did you mean 'onnxruntime'"),
         ("onnxruntime==", "is not RUNTIME"),
+        ("kernels/mine.py:good", "did you mean 'python:kernels/mine.py:good'"),
+        ("mine.py", "did you mean 'python:mine.py:FUNCTION'"),
         ("onnxruntime=1.23.2", "is not RUNTIME"),
         ("onnxruntime==new", "'new' is not a version"),
         ("onnxruntime?python", "key=value"),

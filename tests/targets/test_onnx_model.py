@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import helper
 
-from maxpool_check.reference.activation import Activation, Function
+from maxpool_check.reference.pooling import Activation, Function
 from maxpool_check.targets.onnx_model import NEWEST_OPSET, build
 
 ELEMENTS = {

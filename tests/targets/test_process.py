@@ -4,7 +4,6 @@ import contextlib
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -20,9 +19,8 @@ from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.requests import plan, result
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
-from tests.conftest import eventually, living
+from tests.conftest import KERNELS, eventually, living
 
-KERNELS = Path(__file__).parents[1] / "kernels.py"
 X = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
 ATTRIBUTES = {
     "kernel_shape": [2, 2], "strides": [1, 1], "dilations": [1, 1], "pads": [0, 0, 0, 0],
@@ -89,9 +87,18 @@ def test_empty_tensors_travel(kernel_target):
     assert outcome.outputs["Y"].shape == (0, 1, 1, 1)
 
 
-def test_an_exception_is_a_refusal(kernel_target):
-    outcome = execute(kernel_target("refuses_everything"))
-    assert outcome == RefusedByTarget("NotImplementedError", "not today")
+@pytest.mark.parametrize(
+    ("name", "outcome"),
+    [
+        ("refuses_everything", RefusedByTarget("NotImplementedError", "not today")),
+        ("dies_always", Crashed("exited with status 7", "")),
+        ("y_alone", NotExecuted("the function returns Y only")),
+        # Words that cannot be written are made so.
+        ("speaks_in_surrogates", RefusedByTarget("ValueError", "\\ud800 is half a character")),
+    ],
+)
+def test_what_is_no_answer_has_an_outcome(kernel_target, name, outcome):
+    assert execute(kernel_target(name)) == outcome
 
 
 def test_a_signal_is_a_crash_with_its_name_and_stderr(kernel_target):
@@ -101,10 +108,6 @@ def test_a_signal_is_a_crash_with_its_name_and_stderr(kernel_target):
     assert not worker.alive
 
 
-def test_an_exit_is_a_crash_with_its_status(kernel_target):
-    assert execute(kernel_target("dies_always")) == Crashed("exited with status 7", "")
-
-
 def test_a_hang_is_ended_after_the_time(kernel_target):
     worker = kernel_target("hangs")
     assert_returned(execute(worker))
@@ -112,20 +115,11 @@ def test_a_hang_is_ended_after_the_time(kernel_target):
     assert not worker.alive
 
 
-def test_what_a_kernel_prints_cannot_be_mistaken_for_a_message(kernel_target):
-    worker = kernel_target("talks")
+@pytest.mark.parametrize("name", ["talks", "changes_its_input"])
+def test_a_kernel_that_prints_or_writes_into_its_input_harms_nobody(kernel_target, name):
+    worker = kernel_target(name)
     for _ in range(3):
         assert_returned(execute(worker))
-
-
-def test_a_kernel_that_writes_into_its_input_harms_nobody(kernel_target):
-    worker = kernel_target("changes_its_input")
-    for _ in range(2):
-        assert_returned(execute(worker))
-
-
-def test_one_output_where_two_were_requested(kernel_target):
-    assert execute(kernel_target("y_alone")) == NotExecuted("the function returns Y only")
 
 
 def test_what_cannot_be_started():
@@ -136,7 +130,7 @@ def test_what_cannot_be_started():
 
     with pytest.raises(CannotStart, match="no file"):
         start("absent.py", "f")
-    with pytest.raises(CannotStart, match="no attribute 'absent'"):
+    with pytest.raises(CannotStart, match="no function 'absent'"):
         start(str(KERNELS), "absent")
     with pytest.raises(CannotStart, match="cannot be started: .*NoSuchProvider"):
         start_target(Target(parse("onnxruntime@NoSuchProvider")))
@@ -189,15 +183,15 @@ def test_an_output_that_is_no_tensor_has_another_type(kernel_target, name):
     assert outcome.outputs["Y"].dtype == object
 
 
-def test_a_value_too_many_is_a_refusal(kernel_target):
+def test_a_value_too_many_is_an_error_and_no_refusal(kernel_target):
     outcome = execute(kernel_target("gives_three"))
-    assert isinstance(outcome, RefusedByTarget)
-    assert "the function returned 3 values" in outcome.message
+    assert outcome == Failed("ValueError: the function returned 3 values; expected (Y, Indices) or Y")
 
 
-def test_words_that_cannot_be_written_are_made_so(kernel_target):
-    outcome = execute(kernel_target("speaks_in_surrogates"))
-    assert outcome == RefusedByTarget("ValueError", "\\ud800 is half a character")
+def test_a_mistake_in_the_code_of_a_kernel_is_an_error_and_no_refusal(kernel_target):
+    outcome = execute(kernel_target("misspells_a_name"))
+    assert isinstance(outcome, Failed)
+    assert outcome.why.startswith("NameError: name 'attribute' is not defined")
 
 
 def test_a_program_that_does_not_speak_the_protocol_cannot_be_started(tmp_path):

@@ -5,7 +5,7 @@ import zipfile
 import pytest
 from packaging.version import Version
 
-from maxpool_check.targets.releases import NoReleases, released
+from maxpool_check.targets.environments import NoReleases, released
 
 VERSIONS = ("1.9.0", "1.9.1", "1.10.0rc1", "1.10.0", "1.10.0.1")
 

@@ -14,7 +14,7 @@ from maxpool_check.targets.process import CannotStart, Worker
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
-from tests.conftest import ROOT
+from tests.conftest import MISBEHAVING_WORKERS, misbehaving
 
 
 @pytest.fixture
@@ -29,10 +29,6 @@ def session(kernel_target):
     yield start
     for each in sessions:
         each.close()
-
-
-def misbehaving(name):
-    return f"command:{sys.executable} {ROOT / 'tests/misbehaving_workers.py'} {name}"
 
 
 def request(stride=1, *, size=4, excluded=False):
@@ -199,7 +195,7 @@ def test_a_message_without_a_request_is_no_outcome_of_the_next_request(session):
 
 def test_a_worker_that_cannot_be_started_again_fails_all_that_waits(session, tmp_path):
     program = tmp_path / "kernel"
-    program.write_text(f"#!/bin/sh\nexec {sys.executable} {ROOT / 'tests/misbehaving_workers.py'} dies\n")
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} {MISBEHAVING_WORKERS} dies\n")
     program.chmod(0o755)
     dying = session(f"command:{program}")
     assert dying.profile

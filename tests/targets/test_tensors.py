@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from maxpool_check.reference.dtypes import NAMES, NUMPY
-from maxpool_check.targets.worker.tensors import BFloat16, decode, encode
+from maxpool_check.targets.worker.messages import BFloat16, decode, encode
 
 
 def round_trip(value):

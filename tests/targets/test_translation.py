@@ -44,8 +44,10 @@ def assert_says_the_same(spec, attributes, X):
     own = evaluate(meaning.layout.to_core(X), meaning).arranged(meaning.layout)
     theirs = maxpool_check.maxpool(graph.input(X), spec=graph.onnx.name, **graph.attributes)
     assert graph.input(X).shape == graph.shape
-    assert (graph.output("Y", theirs.Y) == own.Y).all()
-    assert (graph.output("Y", theirs.empty) == own.empty).all()
+    empty = graph.output("Y", theirs.empty)
+    assert (empty == own.empty).all()
+    # Windows of padding alone have a value in one document and none in the other.
+    assert (graph.output("Y", theirs.Y) == own.Y)[~empty].all()
     if own.Indices is not None:
         indices = graph.output("Indices", theirs.Indices)
         assert indices.dtype == own.Indices.dtype

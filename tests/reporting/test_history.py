@@ -1,6 +1,6 @@
 """What a release shows, counted."""
 
-from maxpool_check.comparing.timeline import Release
+from maxpool_check.reporting.history import Release
 from maxpool_check.results.storage import read
 from tests.conftest import ROOT
 

@@ -1,0 +1,91 @@
+"""A cause is named after all executions of a target: the wrong kernels of the tests, on a sample of the corpus."""
+
+import sys
+from collections import Counter
+from unittest import mock
+
+import pytest
+
+from maxpool_check.judging.naming import Observations, contradictions, named_causes
+from maxpool_check.judging.oracle import Oracle
+from maxpool_check.judging.verdicts import judge
+from maxpool_check.results.record import Cause, Execution, Verdict
+from maxpool_check.running.case_run import CaseRun, executions
+from maxpool_check.targets import requests
+from maxpool_check.targets.worker.python_adapter import PythonFunction
+from tests.mutants.in_process import outcome, profile, tasks
+from tests.mutants.kill_matrix import FOLDER
+
+NAMES = {
+    "axes:kernels_exchanged": "kernel-axes-exchanged",
+    "axes:strides_exchanged": "strides-axes-exchanged",
+    "axes:dilations_exchanged": "dilation-axes-exchanged",
+    "axes:first_stride_for_all": "stride-of-first-axis",
+    "axes:first_dilation_for_all": "dilation-of-first-axis",
+    "batches:first_batch_only": "first-batch-repeated",
+    "dilations:ignored": "dilation-ignored",
+    "dilations:in_the_size_only": "dilation-ignored",
+    "dilations:loses_its_phase_at_the_border": "dilation-phase-lost",
+    "padding:axes_exchanged": "pads-axes-exchanged",
+    "padding:begin_and_end_exchanged": "pads-begin-end-exchanged",
+    "padding:ignored": "pads-ignored",
+    "padding:interleaved": "pads-interleaved",
+    "precision:bfloat16_as_integers": "compared-as-bits",
+    "precision:float32_in_bfloat16": "y-rounded-to-bfloat16",
+    "precision:float32_in_float16": "y-rounded-to-float16",
+    "precision:float64_in_float32": "y-rounded-to-float32",
+    "precision:floats_as_integers": "compared-as-bits",
+    "precision:int8_as_uint8": "signed-unsigned-exchanged",
+    "same:auto_pad_is_ignored": "auto-pad-ignored",
+    "same:lower_is_upper": "same-upper-lower-exchanged",
+    "same:same_pads_with_the_kernel": "same-ignores-dilation",
+    "same:same_with_the_kernel": "same-ignores-dilation",
+    "same:upper_is_lower": "same-upper-lower-exchanged",
+    "seeds:zero": "scan-starts-at-zero",
+    "sizes:floors_always": "ceil-floor-exchanged",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_wrong_kernel_gets_its_name(name):
+    module, function = name.split(":")
+    with mock.patch.object(sys, "path", list(sys.path)):
+        adapter = PythonFunction({"function": [str(FOLDER / f"{module}.py"), function]})
+    sample = [task for number, task in enumerate(tasks()) if number % 4 == 0]
+    observations, wrong = Observations(), []
+    for number, (case, oracle, plans) in enumerate(sample):
+        results = {
+            plan.variant: requests.result(plan, [outcome(adapter, each) for each in plan.requests], profile())
+            for plan in plans
+        }
+        judgements = judge(oracle, {variant: each.outcome for variant, each in results.items()})
+        for execution in executions(CaseRun(case, "kernel", oracle, results, judgements)):
+            observations.add(number, execution)
+            wrong += [execution] if execution.verdict is Verdict.DIVERGES else []
+    oracles = [oracle if isinstance(oracle, Oracle) else None for _, oracle, _ in sample]
+    contradicted = contradictions(observations, [case.id for case, _, _ in sample], oracles.__getitem__)
+    named = Counter(frozenset(cause.kind for cause in causes) for causes in named_causes(wrong, contradicted) if causes)
+    assert named.most_common(1)[0][0] == {NAMES[name]}
+
+
+def diverging(*kinds, wrong_cells=9):
+    causes = tuple(Cause(kind=kind, output="Y", cells=9) for kind in kinds)
+    return Execution(
+        target="t", case="c", variant="y-only", verdict=Verdict.DIVERGES, title="", spec="onnx-22", case_sha256="",
+        origin="", causes=causes, counts={"y-from-outside-window": wrong_cells},
+    )  # fmt: skip
+
+
+def names(executions, contradicted):
+    return [[cause.kind for cause in causes] for causes in named_causes(executions, contradicted)]
+
+
+def test_the_mistake_that_explains_most_is_named_and_a_contradicted_one_never_is():
+    both, one = diverging("pads-ignored", "windows-shifted"), diverging("windows-shifted")
+    assert names([both], {}) == [["pads-ignored", "windows-shifted"]]
+    assert names([both, one], {}) == [["windows-shifted"], ["windows-shifted"]]
+    assert names([both, one], {"windows-shifted": {"": "other"}}) == [["pads-ignored"], []]
+
+
+def test_a_few_wrong_cells_are_no_proof():
+    assert names([diverging("pads-ignored", wrong_cells=2)] * 5, {}) == [[]] * 5
