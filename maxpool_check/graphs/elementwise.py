@@ -1,0 +1,158 @@
+"""Operators on each cell alone.
+
+ONNX gives formulas, and no rounding: the exact value is rounded once, to nearest even. Where the formula does not decide
+what becomes of a NaN, the sign of a zero or a rounding, there is no unique result (:class:`Inexact`).
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from maxpool_check.graphs.floats import significand_bits, wide
+from maxpool_check.graphs.node import Inexact, Node
+from maxpool_check.graphs.quantization import dequantize, quantize
+from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest, name_of, rounded, same
+
+Function = Callable[[Node, np.ndarray, int], np.ndarray]
+
+
+def _copy(_node: Node, X: np.ndarray, _opset: int) -> np.ndarray:
+    """ONNX Identity-25; Dropout-22, not in training: "nothing will be dropped from the input data"."""
+    return X
+
+
+def _relu(_node: Node, X: np.ndarray, _opset: int) -> np.ndarray:
+    """ONNX Relu-14, max(0, x): neither max(0, NaN) nor the sign of max(0, -0) is defined."""
+    _check_no_nan(X, "Relu")
+    return _bounded(X, np.zeros((), X.dtype), np.less, "Relu")
+
+
+def _clip(node: Node, X: np.ndarray, opset: int) -> np.ndarray:
+    """ONNX Clip-13, Min(max, Max(input, min)); of NaN and of the sign of zeros as Relu.
+
+    A bound that is left out is the largest finite number, which evaluators do not apply to infinities; before operator set
+    11 it is that of float32 for any type. So a value beyond it has no unique result.
+    """
+    _check_no_nan(X, "Clip")
+    dtype = name_of(X.dtype)
+    limits = NUMPY["float32"] if opset < 11 and dtype == "float64" else X.dtype
+    minimum, maximum = (
+        node.scalar(name, dtype) if node.fields.get(name) is not None else None for name in ("min", "max")
+    )
+    if minimum is None and (X < lowest(limits).astype(X.dtype)).any():
+        raise Inexact("Clip without min of a value below its default, the lowest finite number")
+    if maximum is None and (X > highest(limits).astype(X.dtype)).any():
+        raise Inexact("Clip without max of a value above its default, the highest finite number")
+    if minimum is not None and maximum is not None and minimum > maximum and opset < 13:
+        raise Inexact(f"Clip of operator set {opset} does not define min > max")
+    for bound, is_beyond in ((minimum, np.less), (maximum, np.greater)):
+        if bound is not None:
+            _check_no_nan(bound, "Clip with a bound")
+            X = _bounded(X, bound, is_beyond, "Clip")
+    return X
+
+
+def _leaky_relu(node: Node, X: np.ndarray, _opset: int) -> np.ndarray:
+    """ONNX LeakyRelu-16: "f(x) = alpha * x for x < 0, f(x) = x for x >= 0", so that -0 stays.
+
+    NaN is neither; a product that is 0 or NaN depends on how it is computed.
+    """
+    _check_no_nan(X, "LeakyRelu")
+    alpha = node.scalar("alpha", "float32") if "alpha" in node.fields else np.float32(0.01)
+    if not np.isfinite(alpha):
+        raise Inexact(f"LeakyRelu with alpha {alpha}")
+    # The text does not say in which type alpha is multiplied.
+    if rounded(np.asarray(alpha, np.float64), X.dtype).astype(np.float32) != alpha:
+        raise Inexact(f"LeakyRelu of {X.dtype.name}: alpha {alpha} is not exact in this type")
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+        products = rounded(wide(X) * np.float64(alpha), X.dtype)
+    negative = X < 0
+    if (negative & ((products == 0) | np.isnan(products))).any():
+        raise Inexact("LeakyRelu with a product of 0 or NaN")
+    return np.where(negative, products, X)
+
+
+def _neg(_node: Node, X: np.ndarray, _opset: int) -> np.ndarray:
+    """ONNX Neg-13: "each element flipped sign", that of zeros included."""
+    _check_has_negative(X, "Neg")
+    return np.negative(X)
+
+
+def _abs(_node: Node, X: np.ndarray, _opset: int) -> np.ndarray:
+    """ONNX Abs-13."""
+    _check_has_negative(X, "Abs")
+    return np.abs(X)
+
+
+def _cast(node: Node, X: np.ndarray, opset: int) -> np.ndarray:
+    """ONNX Cast-25, between numbers; before operator set 13 without the rules for what is out of range."""
+    target = NUMPY[node.name("to", tuple(NUMPY))]
+    if is_float(X.dtype):
+        return _float_to_float(X, target) if is_float(target) else _float_to_integer(X, target)
+    if is_float(target):
+        limit = 2 ** significand_bits(target)
+        if X.size and not -limit <= int(X.min()) <= int(X.max()) <= limit:
+            raise Inexact(f"Cast to {target.name} of an integer beyond {limit}: ONNX does not define the rounding")
+        return rounded(X.astype(np.float64), target)
+    limits = np.iinfo(target)
+    if opset < 13 and X.size and not limits.min <= int(X.min()) <= int(X.max()) <= limits.max:
+        raise Inexact(f"Cast of operator set {opset} does not define an integer out of the range of {target.name}")
+    # "Discard higher bits and reinterpret."
+    return X.astype(target)
+
+
+def _float_to_float(X: np.ndarray, target: np.dtype) -> np.ndarray:
+    """To nearest even, "+/- infinity if out of range", where it does not matter whether float32 comes in between."""
+    values = wide(X)
+    result = rounded(values, target)
+    through_float32 = rounded(rounded(values, NUMPY["float32"]).astype(np.float64), target)
+    if NUMPY["float32"].itemsize > target.itemsize and not same(result, through_float32).all():
+        raise Inexact(f"Cast of {X.dtype.name} to {target.name}: rounding once and by way of float32 differ")
+    beyond = np.isfinite(values) & (np.abs(values) > highest(target).astype(np.float64))
+    if (beyond & np.isfinite(wide(result))).any():
+        raise Inexact(
+            f"Cast to {target.name}: a value out of range is nearest to a finite number, the text says infinity"
+        )
+    return result
+
+
+def _float_to_integer(X: np.ndarray, target: np.dtype) -> np.ndarray:
+    """Integers in range alone: the text defines neither a fraction nor a value out of range."""
+    values, limits = wide(X), np.iinfo(target)
+    if not (np.isfinite(values) & (values == np.floor(values))).all():
+        raise Inexact(f"Cast to {target.name} of a number that is no integer: ONNX does not define it")
+    if ((values < float(limits.min)) | (values >= float(limits.max) + 1)).any():
+        raise Inexact(f"Cast to {target.name} of a value out of range is undefined")
+    return values.astype(target)
+
+
+def _bounded(X: np.ndarray, bound: np.ndarray, is_beyond: np.ufunc, op: str) -> np.ndarray:
+    """The bound where a cell is beyond it; of zeros with different signs, none is greater."""
+    if is_float(X.dtype) and ((X == bound) & (np.signbit(X) != np.signbit(bound))).any():
+        raise Inexact(f"{op} of a zero: ONNX does not define which of -0 and +0 is greater")
+    return np.where(is_beyond(X, bound), bound, X)
+
+
+def _check_no_nan(X: np.ndarray, what: str) -> None:
+    if is_float(X.dtype) and np.isnan(X).any():
+        raise Inexact(f"{what} of NaN: ONNX does not define it")
+
+
+def _check_has_negative(X: np.ndarray, op: str) -> None:
+    if np.issubdtype(X.dtype, np.signedinteger) and (X == lowest(X.dtype)).any():
+        raise Inexact(f"{op} of {lowest(X.dtype)}: {X.dtype.name} does not hold the result")
+
+
+ELEMENTWISE: dict[str, Function] = {
+    "Identity": _copy,
+    "Dropout": _copy,
+    "Relu": _relu,
+    "LeakyRelu": _leaky_relu,
+    "Clip": _clip,
+    "Neg": _neg,
+    "Abs": _abs,
+    "Cast": _cast,
+    "QuantizeLinear": quantize,
+    "DequantizeLinear": dequantize,
+}
+"""The operators on each cell alone."""
