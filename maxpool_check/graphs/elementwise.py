@@ -105,9 +105,10 @@ def _float_to_float(X: np.ndarray, target: np.dtype) -> np.ndarray:
     """To nearest even, "+/- infinity if out of range", where it does not matter whether float32 comes in between."""
     values = wide(X)
     result = rounded(values, target)
-    through_float32 = rounded(rounded(values, NUMPY["float32"]).astype(np.float64), target)
-    if NUMPY["float32"].itemsize > target.itemsize and not same(result, through_float32).all():
-        raise Inexact(f"Cast of {X.dtype.name} to {target.name}: rounding once and by way of float32 differ")
+    if target.itemsize < NUMPY["float32"].itemsize:
+        rounded_twice = rounded(rounded(values, NUMPY["float32"]).astype(np.float64), target)
+        if not same(result, rounded_twice).all():
+            raise Inexact(f"Cast of {X.dtype.name} to {target.name}: rounding once and by way of float32 differ")
     beyond = np.isfinite(values) & (np.abs(values) > highest(target).astype(np.float64))
     if (beyond & np.isfinite(wide(result))).any():
         raise Inexact(

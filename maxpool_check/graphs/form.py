@@ -24,10 +24,9 @@ _FIXED_DTYPES = {"ratio": "float32", "x_scale": "float32", "y_zero_point": "uint
 _NOT_OF_ONNX = {"Split": ("output",), "Concat": ("inputs",), "Conv": ("weights",)}
 _UNSUPPORTED = {
     "Conv": ("auto_pad", "group", "W", "B"),
-    "QuantizeLinear": ("axis", "block_size", "output_dtype", "precision", "saturate"),
-    "DequantizeLinear": ("axis", "block_size", "output_dtype"),
-    "Cast": ("saturate", "round_mode"),
-    "Dropout": ("training_mode", "seed"),
+    "QuantizeLinear": ("block_size", "output_dtype", "precision"),
+    "DequantizeLinear": ("block_size", "output_dtype"),
+    "Dropout": ("training_mode",),
     "MaxUnpool": ("I",),
 }
 _DISPENSABLE: dict[str, Callable[[Any], bool]] = {
@@ -46,7 +45,7 @@ def attributes_of(node: Node, opset: int, shape: tuple[int, ...] = ()) -> dict[s
     """
     schema = _schema(node.op, opset)
     values = _written(node, opset)[0]
-    attributes = {name: _attribute(schema, name, value) for name, value in values.items() if name != "to"}
+    attributes = {name: _attribute(node, schema, name, value) for name, value in values.items() if name != "to"}
     if node.op == "Cast":
         attributes["to"] = helper.np_dtype_to_tensor_dtype(NUMPY[node.name("to", tuple(NUMPY))])
     if node.op == "Conv":
@@ -130,13 +129,13 @@ def _written(node: Node, opset: int) -> tuple[dict[str, Any], dict[str, Any]]:
     return attributes, inputs
 
 
-def _attribute(schema: OpSchema, name: str, value: Any) -> Any:
+def _attribute(node: Node, schema: OpSchema, name: str, value: Any) -> Any:
     """A value of the attribute's type."""
     kind = schema.attributes[name].type
-    if kind == OpSchema.AttrType.INTS and isinstance(value, list | tuple):
-        return [int(number) for number in value]
-    if kind == OpSchema.AttrType.INT and isinstance(value, int):
-        return int(value)
+    if kind == OpSchema.AttrType.INTS:
+        return node.integers(name)
+    if kind == OpSchema.AttrType.INT:
+        return node.integer(name)
     if kind == OpSchema.AttrType.FLOAT and isinstance(value, int | float):
         return float(value)
     if kind == OpSchema.AttrType.STRING and isinstance(value, str):

@@ -144,13 +144,14 @@ def _concat(node: Node, X: np.ndarray, _opset: int, constant: Constant) -> np.nd
     return np.concatenate([X, *others], _axis(node, node.integer("axis"), X.ndim))
 
 
-def split_sizes(node: Node, size: int, opset: int) -> list[int]:
-    """ONNX Split-18: the sizes of the outputs, of an axis of ``size`` cells.
+def split_sizes(node: Node, shape: tuple[int, ...], opset: int) -> list[int]:
+    """ONNX Split-18: the sizes of the outputs for an input of this shape, on the axis that is split.
 
     Before operator set 18, ``num_outputs`` is not written: the node has so many outputs, of equal size.
     """
+    size = shape[_axis(node, node.integer("axis", 0), len(shape))]
     if (node.fields.get("split") is None) == (node.fields.get("num_outputs") is None):
-        raise Inexact("Split needs split or num_outputs, not both")
+        raise Inexact("Split needs split or num_outputs, and not both")
     if node.fields.get("split") is not None:
         sizes = node.integers("split")
         if sum(sizes) != size or min(sizes, default=0) < 0:
@@ -162,18 +163,16 @@ def split_sizes(node: Node, size: int, opset: int) -> list[int]:
     chunk = -(-size // count)
     last = size - chunk * (count - 1)
     if last != chunk and (opset < 18 or last < 1):
-        raise Inexact(f"Split of {size} cells into {count} outputs in operator set {opset}: sizes are not defined")
+        raise Inexact(f"Split of {size} cells into {count} outputs: operator set {opset} does not define the sizes")
     return [chunk] * (count - 1) + [last]
 
 
 def _split(node: Node, X: np.ndarray, opset: int, _constant: Constant) -> np.ndarray:
-    axis = _axis(node, node.integer("axis", 0), X.ndim)
-    sizes = split_sizes(node, X.shape[axis], opset)
-    output = node.integer("output", 0)
+    sizes, output = split_sizes(node, X.shape, opset), node.integer("output", 0)
     if not 0 <= output < len(sizes):
         raise Inexact(f"Split has {len(sizes)} outputs, and none of number {output}")
     start = sum(sizes[:output])
-    return X[_along(axis, slice(start, start + sizes[output]))]
+    return X[_along(node.integer("axis", 0) % X.ndim, slice(start, start + sizes[output]))]
 
 
 MOVEMENTS: dict[str, Movement] = {

@@ -34,14 +34,14 @@ class Node:
     def integers(self, name: str, default: Sequence[int] | None = None) -> list[int]:
         """A list of integers. Raises :class:`Inexact` if the field is something else, or missing without a default."""
         values = self._value(name, default)
-        if not isinstance(values, list | tuple) or not all(isinstance(value, int) for value in values):
+        if not isinstance(values, Sequence) or not all(_is_int64(value) for value in values):
             raise Inexact(f"{name} of {self.op} must be a list of integers, got {values}")
         return [int(value) for value in values]
 
     def integer(self, name: str, default: int | None = None) -> int:
         """An integer. Raises :class:`Inexact` if the field is something else, or missing without a default."""
         value = self._value(name, default)
-        if not isinstance(value, int):
+        if not _is_int64(value):
             raise Inexact(f"{name} of {self.op} must be an integer, got {value}")
         return int(value)
 
@@ -64,6 +64,10 @@ class Node:
         if value is None and default is None:
             raise Inexact(f"{self.op} needs {name}")
         return default if value is None else value
+
+
+def _is_int64(value: Any) -> bool:
+    return isinstance(value, int) and -(2**63) <= value < 2**63
 
 
 def tensor(value: Any, dtype: str, name: str) -> np.ndarray:

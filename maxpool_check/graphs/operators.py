@@ -41,7 +41,7 @@ def is_elementwise(node: Node) -> bool:
 
 def output_count(node: Node, shape: tuple[int, ...], opset: int) -> int:
     """How many outputs a model gives the node, for an input of this shape: those of Split, otherwise 1."""
-    return len(split_sizes(node, shape[node.integer("axis", 0)], opset)) if node.op == "Split" else 1
+    return len(split_sizes(node, shape, opset)) if node.op == "Split" else 1
 
 
 def apply(node: Node, X: np.ndarray, opset: int, indices: np.ndarray | None = None) -> np.ndarray:

@@ -47,7 +47,7 @@ def conv_positions(node: Node, cells: np.ndarray) -> np.ndarray:
 
 def conv_weights(node: Node, dtype: np.dtype, shape: tuple[int, ...]) -> tuple[np.ndarray, int]:
     """The weights and ``group`` for an X of this shape."""
-    channels, kernel = shape[1], _kernel(node, len(shape) - 2)
+    kernel, channels = _kernel(node, len(shape) - 2), shape[1]
     if node.name("weights", WEIGHTS) == "depthwise":
         return np.ones((channels, 1, *kernel), dtype), channels
     return np.eye(channels, dtype=np.float32).astype(dtype).reshape(channels, channels, *kernel), 1
@@ -55,7 +55,7 @@ def conv_weights(node: Node, dtype: np.dtype, shape: tuple[int, ...]) -> tuple[n
 
 def _kernel(node: Node, axes: int) -> list[int]:
     if axes < 1:
-        raise Inexact("Conv needs a batch, a channel and at least one spatial axis")
+        raise Inexact("Conv needs the shape of X, with a batch, a channel and at least one spatial axis")
     is_identity = node.name("weights", WEIGHTS) == "identity"
     kernel = node.integers("kernel_shape", [1] * axes if is_identity else None)
     if len(kernel) != axes or min(kernel) < 1 or (is_identity and max(kernel) > 1):

@@ -1,0 +1,407 @@
+"""The operators around MaxPool, held to ONNX's own tests, to ONNX Runtime and to what each says of itself."""
+
+import collections
+import math
+from fractions import Fraction
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from maxpool_check.graphs.node import Inexact, Node
+from maxpool_check.graphs.operators import (
+    OPERATORS,
+    apply,
+    attributes_of,
+    inputs_of,
+    is_elementwise,
+    is_known,
+    output_count,
+    positions,
+)
+from maxpool_check.reference.dtypes import FLOATS, NAMES, NUMPY, is_float, name_of, same
+from tests.graphs.onnx_node_tests import collect
+
+OPSETS = range(8, min(26, onnx.defs.onnx_opset_version()) + 1)
+DTYPES = (*FLOATS, "int8", "uint8")
+
+
+def node(op, **fields):
+    return Node(op, fields)
+
+
+def integers(*shape, dtype="float32", start=-7):
+    """Small integers in a mixed order, exact in every type that has their sign."""
+    count = math.prod(shape)
+    values = (np.arange(count) * 11) % max(count, 1) + (start if dtype != "uint8" else 0)
+    return values.reshape(shape).astype(NUMPY[dtype])
+
+
+def one_node_tests():
+    """ONNX's tests of one node with tensors of our dtypes: the node, X, I of MaxUnpool, the operator set, the outputs."""
+    for name, model, data_sets in collect():
+        onnx_node = model.graph.node[0]
+        if len(model.graph.node) > 1 or not is_known(onnx_node.op_type):
+            continue
+        opset = model.opset_import[0].version
+        for inputs, outputs in data_sets:
+            tensors = [
+                numpy_helper.to_array(value) if isinstance(value, TensorProto) else np.asarray(value)
+                for value in (*inputs, *outputs)
+            ]
+            if all(tensor.dtype.name in (*NAMES, "bool") for tensor in tensors) and tensors[0].dtype != bool:
+                present = iter(tensors[: len(inputs)])
+                X, *others = [next(present) if written else None for written in onnx_node.input]
+                fields, indices = fields_of(onnx_node, others, opset)
+                yield name, Node(onnx_node.op_type, fields), X, indices, opset, tensors[len(inputs) :]
+
+
+def fields_of(onnx_node, others, opset):
+    """The fields of a case that write this node, and the input I of MaxUnpool."""
+    fields = {attribute.name: helper.get_attribute_value(attribute) for attribute in onnx_node.attribute}
+    fields = {name: value.decode() if isinstance(value, bytes) else value for name, value in fields.items()}
+    if "to" in fields:
+        fields["to"] = name_of(np.dtype(helper.tensor_dtype_to_np_dtype(fields["to"])))
+    if onnx_node.op_type == "Concat":
+        return {**fields, "inputs": [value.tolist() for value in others]}, None
+    indices = None
+    schema = onnx.defs.get_schema(onnx_node.op_type, opset, "")
+    for parameter, value in zip(schema.inputs[1:], others, strict=False):
+        if parameter.name == "I":
+            indices = value
+        elif value is not None and value.ndim and value.dtype.kind == "i":
+            fields[parameter.name] = value.tolist()
+        elif value is not None:
+            fields[parameter.name] = {"dtype": value.dtype.name, "data": value.tolist()}
+    return fields, indices
+
+
+def test_the_node_tests_of_onnx():
+    agreed = collections.Counter()
+    for name, tested, X, indices, opset, outputs in one_node_tests():
+        for number, expected in enumerate(outputs if tested.op == "Split" else outputs[:1]):
+            followed = Node(tested.op, {**tested.fields, "output": number}) if tested.op == "Split" else tested
+            try:
+                Y = apply(followed, X, opset, indices)
+            except Inexact:
+                agreed["inexact"] += 1
+                continue
+            assert Y.dtype == expected.dtype, name
+            assert Y.shape == expected.shape, name
+            assert same(Y, expected).all(), name
+            agreed[tested.op] += 1
+    assert sum(agreed.values()) - agreed["inexact"] >= 130
+    assert set(agreed) == {*OPERATORS, "inexact"} - {"Conv"}
+
+
+SPECIAL = [-math.inf, -3.5, -2, -0.0, 0.0, 1, 2.5, math.inf]
+MOVEMENTS = [
+    (node("Pad", pads=[0, 0, 1, 2, 0, 0, 0, 1], constant_value=3), (1, 2, 3, 4)),
+    (node("Pad", pads=[0, 0, 1, -2, 0, 0, 0, 1]), (1, 2, 3, 4)),
+    (node("Pad", pads=[0, 1, 0, 1], mode="edge"), (2, 3)),
+    (node("Pad", pads=[1, 2, 0, 1], mode="reflect"), (2, 3)),
+    (node("Pad", pads=[1, 4, 0, 7], mode="wrap"), (2, 3)),
+    (node("Pad", pads=[1, 2], axes=[-1], constant_value=1), (1, 2, 3)),
+    (node("Pad", pads=[-1, 0, -1, 0], mode="reflect"), (4, 3)),
+    (node("Transpose", perm=[0, 2, 3, 1]), (1, 2, 3, 4)),
+    (node("Transpose"), (2, 3, 4)),
+    (node("Reshape", shape=[0, -1, 2]), (2, 3, 4)),
+    (node("Reshape", shape=[0, 2], allowzero=1), (3, 0)),
+    (node("Squeeze", axes=[0, 2]), (1, 3, 1, 1)),
+    (node("Squeeze"), (1, 3, 1, 2)),
+    (node("Unsqueeze", axes=[3, 0]), (2, 3)),
+    (node("Unsqueeze", axes=[-1]), (2, 3)),
+    (node("Flatten"), (2, 3, 4)),
+    (node("Flatten", axis=-1), (2, 3, 4)),
+    (node("Slice", starts=[1, -3], ends=[2**31 - 1, -1], axes=[1, 2]), (1, 3, 4)),
+    (node("Slice", starts=[-1], ends=[-(2**31)], axes=[1], steps=[-2]), (2, 4)),
+    (node("Concat", axis=1, inputs=[[[[7, 8]]], [[[9, 9], [1, 2]]]]), (1, 3, 2)),
+    (node("Split", axis=1, split=[1, 3], output=1), (2, 4)),
+    (node("Split", axis=-1, num_outputs=2), (2, 4)),
+    (node("Split", num_outputs=3, output=2), (7, 2)),
+    (node("GlobalMaxPool"), (2, 3, 4, 2)),
+    (node("Conv", weights="depthwise", kernel_shape=[1, 1], strides=[2, 1], pads=[1, 0, 0, 1]), (1, 2, 3, 4)),
+    (node("Conv", weights="identity"), (1, 3, 4)),
+]
+"""Nodes whose output holds cells of the input and constants, with shapes of X."""
+
+OTHERS = [
+    *((node(op), [math.nan, *SPECIAL]) for op in ("Identity", "Dropout", "Neg", "Abs")),
+    *((node(op), [-127, 0, 5]) for op in ("Identity", "Relu", "Neg", "Abs")),
+    (node("Abs"), [0, 255]),
+    (node("Dropout", ratio=0.25, seed=1), SPECIAL),
+    (node("Relu"), [-math.inf, -3, 0, 2, math.inf]),
+    (node("LeakyRelu", alpha=0.25), SPECIAL),
+    (node("LeakyRelu"), [-3, 0, 2]),
+    (node("Clip"), [-3, 5]),
+    (node("Clip", min=-2, max=2), [-3, -2, 1, 7]),
+    (node("Clip", max=2), [-3, -2, 1, 7]),
+    (node("Clip", min=3, max=2), [-3, -2, 1, 7]),
+    *((node("Cast", to=dtype), [0, 1, 2, 100]) for dtype in (*DTYPES, "int32", "int64")),
+    (node("Cast", to="int8"), [200, 255, 127]),
+    (node("Cast", to="float16"), [0.1, 1e9, 2**-25, -0.0, math.nan, -math.inf]),
+    (node("Cast", to="bfloat16"), [0.1, 1e9, 2**-25, -0.0, math.nan, -math.inf]),
+    (node("QuantizeLinear", y_scale=0.5, y_zero_point={"dtype": "int8", "data": -3}), [-1.25, -0.75, 0.25, 9, 1e9]),
+    (node("QuantizeLinear", y_scale=-2), [-7, -5, -3, -1, 600, -600]),
+    (node("DequantizeLinear", x_scale=0.1, x_zero_point=3), [0, 3, 100, 127]),
+    (node("DequantizeLinear", x_scale={"dtype": "float16", "data": -0.1}), [1, 3, 100, 127]),
+    (node("Conv", weights="depthwise", kernel_shape=[2], pads=[1, 1]), [[[1, -1, 2, 3], [0, math.inf, 2, 1]]]),
+    (node("Conv", weights="depthwise", kernel_shape=[2], dilations=[2], strides=[2]), [[[1, -1, 2, 3, 4, 0]]]),
+]
+"""Nodes that compute, with X."""
+
+
+def tensor_for(values, dtype):
+    """X of a dtype, or None where it does not hold the values."""
+    wide = np.array(values, np.float64)
+    if not is_float(NUMPY[dtype]):
+        limits = np.iinfo(NUMPY[dtype])
+        if not ((wide == np.floor(wide)) & (wide >= limits.min) & (wide <= limits.max)).all():
+            return None
+    with np.errstate(over="ignore"):
+        return wide.astype(NUMPY[dtype])
+
+
+def examples():
+    for tested, shape in MOVEMENTS:
+        yield from ((tested, integers(*shape, dtype=dtype)) for dtype in DTYPES)
+    for tested, values in OTHERS:
+        yield from ((tested, X) for dtype in DTYPES if (X := tensor_for(values, dtype)) is not None)
+
+
+def model_of(tested, X, Y, opset):
+    """A model of the node, as :func:`attributes_of` and :func:`inputs_of` write it."""
+    inputs = inputs_of(tested, name_of(X.dtype), opset, X.shape)
+    count = output_count(tested, X.shape, opset)
+    outputs = [f"Y{number}" for number in range(count)]
+    followed = outputs[tested.fields.get("output", 0)]
+    written = helper.make_node(
+        tested.op,
+        ["X", *(name if value is not None else "" for name, value in inputs.items())],
+        outputs,
+        **attributes_of(tested, opset, X.shape),
+    )
+    element = helper.np_dtype_to_tensor_dtype
+    graph = helper.make_graph(
+        [written],
+        "node",
+        [helper.make_tensor_value_info("X", element(X.dtype), X.shape)],
+        [helper.make_tensor_value_info(followed, element(Y.dtype), Y.shape)],
+        [numpy_helper.from_array(value, name) for name, value in inputs.items() if value is not None],
+    )
+    opsets = [helper.make_opsetid("", opset)]
+    # Before version 4 of the file format, initializers are graph inputs, too.
+    return helper.make_model(graph, opset_imports=opsets, ir_version=max(4, helper.find_min_ir_version_for(opsets)))
+
+
+def computed_by_onnx_runtime(model, X):
+    """The output of ONNX Runtime without optimisation; None if it has no kernel."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        return session.run(None, {"X": X})[0]
+    except Exception as refusal:
+        assert "NOT_IMPLEMENTED" in str(refusal) or "invalid" in str(refusal).lower(), refusal
+        return None
+
+
+def test_models_are_valid_in_every_operator_set_and_onnx_runtime_computes_the_same():
+    valid, agreed = collections.Counter(), collections.Counter()
+    for tested, X in examples():
+        for opset in OPSETS:
+            try:
+                Y = apply(tested, X, opset)
+            except Inexact:
+                continue
+            model = model_of(tested, X, Y, opset)
+            onnx.checker.check_model(model)
+            onnx.shape_inference.infer_shapes(model, strict_mode=True, check_type=True)
+            valid[tested.op] += 1
+            # ONNX Runtime's interface takes no numpy array of bfloat16.
+            result = None if "bfloat16" in (X.dtype.name, Y.dtype.name) else computed_by_onnx_runtime(model, X)
+            if result is not None:
+                assert (result.dtype, result.shape) == (Y.dtype, Y.shape), (tested, opset)
+                assert same(result, Y).all(), (tested, X, opset, Y, result)
+                agreed[tested.op] += 1
+    assert set(valid) == set(agreed) == set(OPERATORS) - {"MaxUnpool"}
+    assert min(valid.values()) >= 45
+    assert min(agreed.values()) >= 30, agreed
+
+
+@pytest.mark.parametrize(("tested", "shape"), MOVEMENTS, ids=lambda value: str(getattr(value, "op", value)))
+def test_positions_are_those_of_the_cells_in_the_output(tested, shape):
+    X = integers(*shape, start=1000)
+    cells = np.arange(X.size).reshape(X.shape)
+    for opset in (13, 26):
+        try:
+            Y = apply(tested, X, opset)
+        except Inexact:
+            continue
+        numbers = positions(tested, cells, X, opset)
+        assert numbers.dtype == np.int64
+        assert numbers.shape == Y.shape
+        is_cell = numbers >= 0
+        assert (Y[is_cell] == X.reshape(-1)[numbers[is_cell]]).all()
+        # All cells are distinct, and none is a constant.
+        assert (is_cell == (Y >= 1000)).all()
+        # Numbers of numbers: a chain of two nodes.
+        assert (positions(tested, cells + 5, X, opset) == np.where(is_cell, numbers + 5, -1)).all()
+
+
+@pytest.mark.parametrize(("tested", "values"), OTHERS, ids=lambda value: str(getattr(value, "op", "")))
+def test_a_cell_of_an_elementwise_operator_comes_from_its_place(tested, values):
+    X = np.array(values, np.float32)
+    cells = np.arange(X.size).reshape(X.shape)
+    if is_elementwise(tested):
+        assert positions(tested, cells, X, 26) is cells
+    else:
+        with pytest.raises(Inexact, match="sum of several"):
+            positions(tested, cells, X, 26)
+
+
+def test_max_unpool_puts_cells_at_their_indices():
+    unpool = node("MaxUnpool", kernel_shape=[2], strides=[2], output_shape=[1, 2, 4])
+    X, indices = np.array([[[3, 4], [5, math.nan]]], np.float32), np.array([[[1, 2], [4, 7]]])
+    Y = apply(unpool, X, 22, indices)
+    assert same(Y, np.array([[[0, 3, 4, 0], [5, 0, 0, math.nan]]], np.float32)).all()
+    cells = np.arange(4).reshape(X.shape)
+    assert positions(unpool, cells, X, 22, indices).tolist() == [[[-1, 0, 1, -1], [2, -1, -1, 3]]]
+    assert list(inputs_of(unpool, "float32", 22)) == ["I", "output_shape"]
+    assert list(inputs_of(node("MaxUnpool", kernel_shape=[2]), "float32", 22)) == ["I"]
+
+
+def test_max_unpool_of_equal_cells_with_the_same_index_is_the_first():
+    unpool = node("MaxUnpool", kernel_shape=[2])
+    X, indices = np.full((1, 1, 2), 7, np.float32), np.array([[[1, 1]]])
+    assert apply(unpool, X, 22, indices).tolist() == [[[0, 7, 0]]]
+    assert positions(unpool, np.array([[[3, 4]]]), X, 22, indices).tolist() == [[[-1, 3, -1]]]
+    with pytest.raises(Inexact, match="same index"):
+        apply(unpool, np.array([[[7, 8]]], np.float32), 22, indices)
+
+
+@pytest.mark.parametrize(("dtype", "error"), [("float32", 2**-17), ("float16", 2**-4), ("bfloat16", 2**-1)])
+def test_quantization_is_that_of_the_exact_quotient_or_inexact(dtype, error):
+    random = np.random.default_rng(7)
+    inexact = 0
+    for scale in NUMPY[dtype].type(random.uniform(0.001, 2, 40)):
+        # Quotients at and beside the middle of two integers.
+        middle = ((random.integers(-140, 140, 3) + 0.5) * np.float64(scale)).astype(NUMPY[dtype])
+        quantized = node("QuantizeLinear", y_scale=float(scale), y_zero_point={"dtype": "int8", "data": 5})
+        for x in (
+            *middle,
+            *np.nextafter(middle, NUMPY[dtype].type(math.inf)),
+            *np.nextafter(middle, NUMPY[dtype].type(0)),
+        ):
+            exact = Fraction(float(x)) / Fraction(float(scale))
+            try:
+                y = apply(quantized, np.array([x]), 23)
+            except Inexact:
+                inexact += 1
+                # Between 128 and 256, the type rounds a quotient by this much at most.
+                assert abs(exact - round(exact)) >= 0.5 - error
+                continue
+            # Python rounds a fraction to nearest even.
+            assert int(y[0]) == min(127, max(-128, round(exact) + 5))
+            assert int(y[0]) == min(127, max(-128, round(float(x / scale)) + 5))
+    assert 0 < inexact < 360
+
+
+NEGATIVE_ZERO, NAN = [-0.0], [math.nan]
+
+
+@pytest.mark.parametrize(
+    ("tested", "values", "dtype", "opset", "message"),
+    [
+        (node("Relu"), NEGATIVE_ZERO, "float32", 14, "which of -0 and"),
+        (node("Relu"), NAN, "bfloat16", 14, "Relu of NaN"),
+        (node("Relu"), [1], "int8", 13, "Relu of operator set 13 has no int8"),
+        (node("Clip", min=0), NEGATIVE_ZERO, "float32", 13, "which of -0 and"),
+        (node("Clip", min=0), NAN, "float16", 13, "Clip of NaN"),
+        (node("Clip", min=0), [math.inf], "float32", 13, "Clip without max"),
+        (node("Clip"), [1e39], "float64", 10, "Clip without max"),
+        (node("Clip", min=2, max=1), [0], "float32", 12, "min > max"),
+        (node("Clip", min=0.1), [0], "float16", 10, "keeps min in float32"),
+        (node("Clip", min=300), [0], "uint8", 13, "integers of uint8"),
+        (node("LeakyRelu"), [1], "float16", 16, "not exact in this type"),
+        (node("LeakyRelu", alpha=0.25), NAN, "float32", 16, "LeakyRelu of NaN"),
+        (node("LeakyRelu", alpha=0), [-1], "float32", 16, "product of 0"),
+        (node("Neg"), [-128], "int8", 13, "int8 does not hold"),
+        (node("Abs"), [-128], "int8", 13, "int8 does not hold"),
+        (node("Cast", to="int8"), [1.5], "float32", 13, "no integer"),
+        (node("Cast", to="int8"), [128], "float32", 13, "out of range is undefined"),
+        (node("Cast", to="int8"), [128], "uint8", 12, "out of the range of int8"),
+        (node("Cast", to="uint8"), NAN, "float32", 13, "no integer"),
+        (node("Cast", to="float16"), [1 + 2**-11 + 2**-40], "float64", 13, "by way of float32"),
+        (node("Cast", to="float16"), [65519], "float32", 13, "the text says infinity"),
+        (node("Cast", to="bfloat16"), [1], "float32", 12, "has no bfloat16"),
+        (node("Cast", to="float42"), [1], "float32", 13, "must be one of"),
+        (node("QuantizeLinear", y_scale=1), NAN, "float32", 13, "QuantizeLinear of NaN"),
+        (node("QuantizeLinear", y_scale=0), [1], "float32", 13, "finite and not 0"),
+        (node("QuantizeLinear", y_scale={"data": [1, 2]}), [1], "float32", 13, "must be one number"),
+        (node("QuantizeLinear", y_scale=1), [1], "float16", 13, "has no float16"),
+        (node("DequantizeLinear", x_scale=-1, x_zero_point=3), [3], "int8", 13, "sign of a zero product"),
+        (node("Conv", weights="depthwise", kernel_shape=[2]), [[[-0.0, 1]]], "float32", 11, "sign of a zero sum"),
+        (node("Conv", weights="depthwise", kernel_shape=[2]), [[[0.5, 1]]], "float32", 11, "may be rounded"),
+        (node("Conv", weights="depthwise", kernel_shape=[2]), [[[2000, 49]]], "float16", 11, "may be rounded"),
+        (node("Conv", weights="identity"), [[[1], [math.inf]]], "float32", 11, "weights of 0"),
+        (node("Conv", weights="depthwise", kernel_shape=[3]), [[[1, 2]]], "float32", 11, "window"),
+        (node("GlobalMaxPool"), [[[-0.0, 0.0]]], "float32", 11, "-0 and"),
+        (node("GlobalMaxPool"), [[NAN]], "bfloat16", 22, "of NaN"),
+        (node("Pad", pads=[1, 0], mode="wrap"), [1], "float32", 18, "no mode wrap"),
+        (node("Pad", pads=[1, 0], mode="reflect"), [1], "float32", 18, "reflection of more than"),
+        (node("Pad", pads=[-1, 1], mode="edge"), [1, 2], "float32", 18, "adds or removes"),
+        (node("Pad", pads=[-2, 1]), [1], "float32", 18, "removes more"),
+        (node("Pad", pads=[1, 0], axes=[0]), [1], "float32", 10, "Pad of operator set 10 has no axes"),
+        (node("Pad", pads=[1, 0], constant_value=0.1), [1], "float64", 10, "keeps value in float32"),
+        (node("Pad", pads=[1, 0, 0]), [1], "float32", 13, "needs 2 pads"),
+        (node("Pad", pads=[1, 0, 0, 0], axes=[0, -1]), [1], "float32", 18, "axis is repeated"),
+        (node("Pad"), [1], "float32", 18, "needs pads"),
+        (node("Slice", starts=[-5], ends=[-9], steps=[-1]), [1, 2], "float32", 13, "differ"),
+        (node("Slice", starts=[0], ends=[2], steps=[2]), [1, 2], "float32", 9, "has no steps"),
+        (node("Slice", starts=[0], ends=[2], steps=[0]), [1, 2], "float32", 10, "cannot be 0"),
+        (node("Slice", starts=[0], ends=[2]), [[1, 2]], "float32", 10, "2 axes got 1 starts"),
+        (node("Split", num_outputs=2), [1, 2, 3], "float32", 13, "does not define the sizes"),
+        (node("Split", num_outputs=2, output=2), [1, 2], "float32", 18, "none of number 2"),
+        (node("Split", split=[1, 2]), [1, 2], "float32", 18, "into"),
+        (node("Squeeze", axes=[0]), [1, 2], "float32", 13, "Squeeze"),
+        (node("Squeeze", axes=[]), [1], "float32", 13, "none or all"),
+        (node("Unsqueeze", axes=[-1]), [1], "float32", 10, "no negative axes"),
+        (node("Unsqueeze", axes=[0, 0]), [1], "float32", 13, "Unsqueeze"),
+        (node("Reshape", shape=[2, 2]), [1], "float32", 13, "Reshape"),
+        (node("Reshape", shape=[1, 0]), [1], "float32", 13, "no size to copy"),
+        (node("Reshape", shape=[1], allowzero=1), [1], "float32", 13, "has no allowzero"),
+        (node("Reshape", shape=[2**63]), [1], "float32", 14, "list of integers"),
+        (node("Transpose", perm=[0, 0]), [[1]], "float32", 13, "no permutation"),
+        (node("Flatten", axis=2), [1], "float32", 13, "no axis 2"),
+        (node("Flatten"), [1], "int8", 8, "has no int8"),
+        (node("Concat", axis=0, inputs=[[[1]]]), [1], "float32", 13, "Concat"),
+        (node("Concat", axis=0, inputs=[{"dtype": "int8", "data": [1]}]), [1], "float32", 13, "no input of int8"),
+        (node("Identity", axis=0), [1], "float32", 13, "Identity with axis is not supported"),
+        (node("Identity"), [1], "bfloat16", 12, "has no bfloat16"),
+        (node("Identity"), [1], "float32", 6, "operator set 6"),
+        (node("QuantizeLinear", y_scale=1), [1], "float32", 9, "operator set 9 has no QuantizeLinear"),
+        (node("Dropout", training_mode=1), [1], "float32", 13, "not supported"),
+    ],
+)  # fmt: skip
+def test_what_has_no_exact_result_says_why(tested, values, dtype, opset, message):
+    with pytest.raises(Inexact, match=message):
+        apply(tested, np.array(values, np.float64).astype(NUMPY[dtype]), opset)
+
+
+def test_conv_of_infinities_and_nan():
+    summed = node("Conv", weights="depthwise", kernel_shape=[2])
+    X = np.array([[[1, math.inf, 2, -math.inf, math.inf, math.nan]]], np.float32)
+    expected = np.array([[[math.inf, math.inf, -math.inf, math.nan, math.nan]]], np.float32)
+    assert same(apply(summed, X, 11), expected).all()
+
+
+def test_the_known_operators():
+    assert is_known("Pad")
+    assert not is_known("MaxPool")
+    assert output_count(node("Split", split=[1, 2]), (3,), 18) == 2
+    assert output_count(node("Relu"), (3,), 18) == 1
