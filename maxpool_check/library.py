@@ -14,14 +14,13 @@ from numpy.typing import ArrayLike
 
 from maxpool_check.corpus.case import Case, Refusal, disagreements
 from maxpool_check.corpus.collection import Corpus, collect
+from maxpool_check.judging.graph_verdicts import judge as judge_outcomes
 from maxpool_check.judging.verdicts import Judgement
-from maxpool_check.judging.verdicts import judge as judge_outcomes
 from maxpool_check.reference.pooling import Pooled
 from maxpool_check.results.outcomes import Failed, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import Execution, ExitCode, Record, TargetDescription, Verdict
 from maxpool_check.results.storage import record_of
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, Variant, parse_variants
-from maxpool_check.running.case_run import oracle_of
 from maxpool_check.running.run import RunPlan
 from maxpool_check.running.run import run as run_plan
 from maxpool_check.specifications import DEFAULT
@@ -124,7 +123,7 @@ def judge(
             f"the first argument is {_shown(judged_case)}; it takes a Case, made by case() or read_cases(): judge(case, outputs)"
         )
     variant, outcome = _outcome(judged_case, outputs)
-    return judge_outcomes(oracle_of(judged_case), {variant: outcome})[variant]
+    return judge_outcomes(judged_case.oracle(), {variant: outcome})[variant]
 
 
 def _outcome(judged_case: Case, outputs: Any) -> tuple[Variant, Outcome]:

@@ -17,7 +17,7 @@ from maxpool_check.corpus.known_file import read_all_known
 from maxpool_check.judging.known import KnownDivergence
 from maxpool_check.results.record import Record
 from maxpool_check.results.storage import Recorder
-from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variants_of
+from maxpool_check.results.variants import Variant
 from maxpool_check.running.run import RunPlan, run
 from maxpool_check.targets.name import TargetName
 
@@ -74,7 +74,7 @@ def variant_of(case: Case, name: str | None) -> Variant:
 
     Raises ``click.UsageError``.
     """
-    variants = list(variants_of(case.outputs, case.specification.domain, DEFAULT_VARIANTS))
+    variants = list(case.variants())
     for variant in variants:
         if name in (None, variant.name):
             return variant

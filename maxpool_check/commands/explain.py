@@ -93,6 +93,7 @@ def _heading(case: Case) -> list[str]:
         f"{case.id}  {case.title}",
         f"{case.specification.title}; {policies or 'nothing left open'}",
         f"X {case.X.dtype.name}{list(case.X.shape)}, {settings}",
+        *drawing.flow(case),
     ]
     return [*lines, *([f"Erratum: {case.erratum.strip()}"] if case.erratum else [])]
 
@@ -101,7 +102,8 @@ def _reference(case: Case, at: str | None) -> list[object]:
     """The windows of a case and what the reference has there."""
     if not isinstance(case.resolved, Pooling):
         return [f"{case.specification.title} excludes it ({case.resolved.reason.value}): {case.resolved}"]
-    oracle = Oracle(case.X, case.resolved)
+    oracle = case.oracle()
+    assert isinstance(oracle, Oracle)
     every = [tuple(int(i) for i in cell) for cell in np.ndindex(oracle.shape)]
     cells = every[:MOST_WINDOWS] if at is None else [_cell(at, oracle.shape)]
     lines: list[object] = [drawing.LEGEND] if cells else ["Y has no cell"]

@@ -16,7 +16,7 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.reference.dtypes import FLOATS, NAMES, highest, is_float, lowest
 from maxpool_check.reference.geometry import AutoPad, Geometry, effective_kernel
 from maxpool_check.reference.numbering import StorageOrder
-from maxpool_check.reference.pooling import Function, Pooling
+from maxpool_check.reference.pooling import Activation, Function, Pooling
 from maxpool_check.specifications.inverse import meaning_of
 from maxpool_check.specifications.roles import Role, RoundingType
 
@@ -102,7 +102,9 @@ def bins(case: Case) -> Bins:
         "storage_order": "column" if numbering.storage_order is StorageOrder.COLUMN_MAJOR else "row",
         "index_type": numbering.dtype,
         "index_axis": ("whole", "image", "plane")[numbering.axis] if numbering.axis < 3 else "",
-        "activation": pooling.activation.function.value.lower() if pooling.activation else "none",
+        "activation": pooling.activation.function.value.lower()
+        if isinstance(pooling.activation, Activation)
+        else "none",
         "dtype": case.X.dtype.name,
         "values": values(core) if core.size else "",
     }

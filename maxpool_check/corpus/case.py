@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import astuple, dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.problems import Problem
+from maxpool_check.graphs.context import Context, MaxPoolGraph
 from maxpool_check.judging.comparison import compare, wrong_cells
+from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variants_of
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import Reason, Refused
 from maxpool_check.specifications.specification import Specification
@@ -67,7 +70,7 @@ class Case:
 
     ``id`` is the full id, e.g. ``sonnx/float:float-example-3``. ``spec`` is the document's name. ``X`` has the document's
     layout. ``policies`` are the document's, with the overrides of the case. ``provenance`` names the suite, version and
-    file of an imported case.
+    file of an imported case. ``context`` is the graph around the MaxPool; None if the MaxPool is the only node.
     """
 
     id: str
@@ -83,6 +86,7 @@ class Case:
     erratum: str | None = None
     origin: Origin = Origin("", 0, 0)
     provenance: Mapping[str, str] = field(default_factory=dict)
+    context: Context | None = None
 
     def __repr__(self) -> str:
         X = f"{self.X.dtype.name}{list(self.X.shape)}"
@@ -103,13 +107,39 @@ class Case:
         return specification(self.spec)
 
     @cached_property
+    def graph(self) -> MaxPoolGraph:
+        """The graph of the case; without other nodes if it has no context."""
+        document = self.specification
+        context = self.context or Context(document.onnx.since if document.onnx is not None else 0)
+        return MaxPoolGraph(self.X, context, document, self.attributes, self.policies)
+
+    @property
+    def entering(self) -> np.ndarray:
+        """The tensor that enters MaxPool: X, or what the nodes before MaxPool make of it."""
+        return self.graph.entering
+
+    @cached_property
     def resolved(self) -> Pooling | Refused:
         """The pooling that the document defines, or its refusal."""
-        document = self.specification
         try:
-            return document.pooling(self.attributes, name_of(self.X.dtype), self.X.shape, self.policies)
+            return self.graph.pooling
         except Refused as refusal:
             return refusal
+
+    def variants(self, selected: Collection[Variant] = DEFAULT_VARIANTS) -> tuple[Variant, ...]:
+        """The selected variants that apply to the case, in order of execution."""
+        return variants_of(
+            self.outputs,
+            self.specification.domain,
+            selected,
+            is_graph=self.context is not None and self.context.has_nodes,
+        )
+
+    def oracle(self) -> Oracle | Refused:
+        """What judges the outputs: the oracle, or the refusal if the document excludes the graph. Not kept: it is large."""
+        if not isinstance(self.resolved, Pooling):
+            return self.resolved
+        return Oracle(self.X, self.resolved) if self.context is None else GraphOracle.of(self.graph)
 
     @cached_property
     def sha256(self) -> str:
@@ -121,6 +151,7 @@ class Case:
             "shape": self.X.shape,
             "outputs": self.outputs,
             "policies": self.policies.names(),
+            **({"context": self.context.data()} if self.context is not None else {}),
         }
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
         digest.update(self.X.tobytes())
@@ -143,7 +174,8 @@ def disagreements(case: Case, *, of_document: bool = True) -> list[str]:
         return [] if same else [f"expects the refusal {expect.reason.value}, but it is {actual}"]
     if isinstance(expect, Refusal):
         return [f"expects a refusal ({expect.reason.value}), but {case.specification.title} allows the graph"]
-    oracle = Oracle(case.X, resolved)
+    oracle = case.oracle()
+    assert isinstance(oracle, Oracle)
     if isinstance(expect, Undefined):
         return (
             []
@@ -152,8 +184,9 @@ def disagreements(case: Case, *, of_document: bool = True) -> list[str]:
         )
     if isinstance(expect, Values):
         return _value_differences(oracle, expect, of_document=of_document)
-    same = expect.shape == oracle.shape
-    return [] if same else [f"expects the shape {list(expect.shape)}, the reference has {list(oracle.shape)}"]
+    shape = oracle.output.shape if isinstance(oracle, GraphOracle) else oracle.shape
+    same = expect.shape == shape
+    return [] if same else [f"expects the shape {list(expect.shape)}, the reference has {list(shape)}"]
 
 
 def _value_differences(oracle: Oracle, expect: Values, *, of_document: bool) -> list[str]:
@@ -165,6 +198,11 @@ def _value_differences(oracle: Oracle, expect: Values, *, of_document: bool) -> 
         # A document prints numbers; its attributes define whether they have 32 or 64 bits.
         narrow = expect.Indices.astype(oracle.dtype("Indices"))
         printed["Indices"] = narrow if (narrow == expect.Indices).all() else expect.Indices
+    if isinstance(oracle, GraphOracle):
+        wrong = [each.message for each in oracle.wrong_outputs(printed, tuple(printed)) if each.output in printed]
+        if wrong:
+            return wrong
+        printed = oracle.of_maxpool(printed)
     compared = compare(oracle, printed, tuple(printed))
     shapes = [
         f"{wrong.output}{shape} {list(printed[wrong.output].shape)}, the reference has {list(compared.oracle.shape)}"

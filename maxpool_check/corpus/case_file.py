@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ import numpy as np
 
 from maxpool_check.corpus.case import Case, Expectation, Origin, Refusal, Shape, Undefined, Values, contradictions
 from maxpool_check.corpus.document import Document, Steps, read
+from maxpool_check.corpus.graph_fields import context_of, document_in
 from maxpool_check.corpus.problems import BadValue, CorpusError, Problem, Structure, describe
 from maxpool_check.corpus.schema import CASE, CASE_FILE
 from maxpool_check.corpus.tensors import MOST_CELLS, array, excess_together, npy, tensor
+from maxpool_check.graphs.node import Inexact
+from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import DEFAULT, specification
@@ -120,19 +124,20 @@ class _Reader:
             self._problem(number, path, message, key)
             broken.add(path[0] if path else None)
         usable = {key: value for key, value in fields.items() if key not in broken}
-        document, policies = self._specification, self._specification.policies
-        X = expect = None
-        if "id" in usable:
-            name = usable["id"]
-            if name in self._lines:
-                self._problem(number, ("id",), f"duplicate id '{name}', first on line {self._lines[name]}")
-            self._lines.setdefault(name, self._document.mark_of(("cases", number, "id")).line)
+        document, X, context, expect = self._specification, None, None, None
+        if "opset" in usable:
+            with self._mistakes(number, "opset"):
+                document = document_in(usable["opset"], document)
+        policies = document.policies
+        self._check_id(number, usable.get("id"))
         if "input" in usable:
             with self._mistakes(number, "input"):
                 X = tensor(usable["input"], self._folder, self._root, self._most_cells)
-        if "expect" in usable:
-            expect = self._expectation(number, usable["expect"], X)
-        self._check_attributes(number, usable.get("attributes", {}), fields.get("expect"))
+            with self._mistakes(number):
+                context = None if X is None else context_of(usable, document, X)
+        if context is None:
+            expect = self._expectation(number, usable.get("expect"), document, None if X is None else X.dtype)
+        self._check_attributes(number, document, usable.get("attributes", {}), fields.get("expect"))
         if "Indices" in usable.get("outputs", ()) and not document.indices:
             self._problem(number, ("outputs",), f"{document.title} has no Indices; write outputs: [Y]")
         try:
@@ -147,17 +152,25 @@ class _Reader:
             outputs=tuple(fields.get("outputs", ["Y", "Indices"] if document.indices else ["Y"])), policies=policies,
             title=fields.get("title", fields["id"]), covers=tuple(fields.get("covers", ())),
             tags=tuple(fields.get("tags", ())), expect=expect, erratum=fields.get("erratum"),
-            origin=Origin(self._document.path, mark.line, mark.column), provenance=fields.get("provenance", {}),
+            origin=Origin(self._document.path, mark.line, mark.column), provenance=fields.get("provenance", {}), context=context,
         )  # fmt: skip
-        excess = output_excess(case, self._most_cells)
-        if excess is None:
-            return case
-        self._problem(number, ("attributes",), excess)
-        return None
+        with self._mistakes(number):
+            dtype = checked_output(case, self._most_cells)
+            if context is not None:
+                case = replace(case, expect=self._expectation(number, usable.get("expect"), document, dtype))
+        return case if len(self.problems) == before else None
 
-    def _check_attributes(self, number: int, attributes: Mapping[str, Any], expect: Any) -> None:
+    def _check_id(self, number: int, name: str | None) -> None:
+        if name is None:
+            return
+        if name in self._lines:
+            self._problem(number, ("id",), f"duplicate id '{name}', first on line {self._lines[name]}")
+        self._lines.setdefault(name, self._document.mark_of(("cases", number, "id")).line)
+
+    def _check_attributes(
+        self, number: int, document: Specification, attributes: Mapping[str, Any], expect: Any
+    ) -> None:
         """Wrong names and types are mistakes, unless the case expects that refusal."""
-        document = self._specification
         intended = isinstance(expect, Mapping) and expect.get("refuse") == Reason.INVALID_ATTRIBUTE.value
         for name, value in attributes.items():
             try:
@@ -170,7 +183,12 @@ class _Reader:
                 elif not _has_onnx_type(value):
                     self._problem(number, ("attributes", name), "ONNX has no attribute type for this value")
 
-    def _expectation(self, number: int, expect: Mapping[str, Any], X: np.ndarray | None) -> Expectation | None:
+    def _expectation(
+        self, number: int, expect: Mapping[str, Any] | None, document: Specification, dtype: np.dtype | None
+    ) -> Expectation | None:
+        """The expectation, if there is one; ``dtype`` is that of Y, None if it is not known because of another mistake."""
+        if expect is None:
+            return None
         if set(expect) not in _EXPECT_FORMS:
             message = "expected one of {Y, Indices} (either is optional), {shape}, {refuse}, {undefined}"
             self._problem(number, ("expect",), message)
@@ -181,18 +199,23 @@ class _Reader:
             return Refusal(Reason(expect["refuse"]))
         if "undefined" in expect:
             return Undefined(expect["undefined"])
-        if "Indices" in expect and not self._specification.indices:
-            self._problem(number, ("expect", "Indices"), f"{self._specification.title} has no Indices")
+        return self._values(number, expect, document, dtype)
+
+    def _values(
+        self, number: int, expect: Mapping[str, Any], document: Specification, dtype: np.dtype | None
+    ) -> Values:
+        if "Indices" in expect and not document.indices:
+            self._problem(number, ("expect", "Indices"), f"{document.title} has no Indices")
         arrays: dict[str, np.ndarray] = {}
-        for name, dtype in (("Y", None if X is None else X.dtype), ("Indices", NUMPY["int64"])):
-            if name in expect and dtype is not None:
+        for name, wanted in (("Y", dtype), ("Indices", NUMPY["int64"])):
+            if name in expect and wanted is not None:
                 with self._mistakes(number, "expect", name):
                     if isinstance(expect[name], Mapping):
                         arrays[name] = npy(expect[name]["npy"], self._folder, self._root, self._most_cells)
                     else:
-                        arrays[name] = array(expect[name], dtype)
-                    if arrays[name].dtype != dtype:
-                        raise BadValue(f"the file contains {arrays[name].dtype.name}, expected {dtype.name}")
+                        arrays[name] = array(expect[name], wanted)
+                    if arrays[name].dtype != wanted:
+                        raise BadValue(f"the file contains {arrays[name].dtype.name}, expected {wanted.name}")
         return Values(arrays.get("Y"), arrays.get("Indices"))
 
 
@@ -204,14 +227,23 @@ def merge(defaults: Any, fields: Any) -> Any:
     return {**defaults, **fields, **common}
 
 
-def output_excess(case: Case, most_cells: int) -> str | None:
-    """A message if Y would have more cells than the limit, else None."""
-    if not isinstance(case.resolved, Pooling):
-        return None
-    plane = math.prod(case.resolved.output_sizes)
-    cells = max(plane, plane * math.prod(case.X.shape[:2]))
-    message = f"Y would have {cells} cells; the limit is {most_cells} (raise it with --max-cells)"
-    return message if cells > most_cells else None
+def checked_output(case: Case, most_cells: int) -> np.dtype:
+    """The dtype of the output Y; :class:`BadValue` if it would have more cells than the limit, or is not exact."""
+    try:
+        if isinstance(case.resolved, Pooling):
+            plane = math.prod(case.resolved.output_sizes)
+            cells = max(plane, plane * math.prod(case.entering.shape[:2]))
+            if cells > most_cells:
+                message = f"Y would have {cells} cells; the limit is {most_cells} (raise it with --max-cells)"
+                raise BadValue(message, "attributes")
+            if case.context is not None:
+                # Under every interpretation that the document leaves open.
+                oracle = case.oracle()
+                assert isinstance(oracle, GraphOracle)
+                return oracle.check_exact().dtype
+    except Inexact as error:
+        raise BadValue(str(error), "graph") from error
+    return case.entering.dtype
 
 
 def _has_onnx_type(value: Any) -> bool:

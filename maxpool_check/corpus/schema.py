@@ -7,6 +7,8 @@ published schema of a whole file, :func:`case_file_schema`, also allows a ``$nam
 from collections.abc import Mapping
 from typing import Any
 
+from maxpool_check.graphs.context import MAX_POOL
+from maxpool_check.graphs.operators import OPERATORS
 from maxpool_check.reference import dtypes
 from maxpool_check.reference.policies import INTERPRETATIONS
 from maxpool_check.results.variants import ALL_VARIANTS
@@ -52,7 +54,34 @@ _INPUT = _map(
     random=_map("seed values", seed={"type": "integer"}, values=_RANDOM, nan={"type": "boolean"}),
     npy=_text("a .npy file next to the case file"),
     set=_list(_map("at to", at=_SIZES, to=_NUMBER), description="overwrites single cells"),
+    **{"as": {"enum": ["input", "initializer"], "description": "what X is in the graph"}},
 )
+
+_NODE = {
+    "type": "object",
+    "required": ["op"],
+    "properties": {
+        "op": {"enum": sorted({*OPERATORS, MAX_POOL}), "description": "an operator of ONNX"},
+        "as": {
+            "enum": ["initializer", "constant", "input"],
+            "description": "what its constant inputs are in the graph",
+        },
+        "consumers": {"enum": [1, 2], "description": "2: its output is an output of the graph, too"},
+    },
+    "description": "an operator with its attributes and constant inputs, by ONNX's names; MaxPool alone is the judged one",
+}
+_NODES = _list(_NODE, minItems=1, description="the nodes through which X flows, in order")
+
+GRAPH = _map(
+    "nodes",
+    nodes=_NODES,
+    shape={
+        "type": ["array", "string"],
+        "description": "the declared shape of X: sizes, and names of sizes that are known at run time; or dynamic",
+    },
+    inside={"enum": ["If", "Loop", "function"], "description": "what the nodes are inside of"},
+)
+"""The ``graph`` of a case as a map; a list is that of its ``nodes``."""
 
 _FIELDS: dict[str, Any] = {
     "id": _ID,
@@ -65,7 +94,13 @@ _FIELDS: dict[str, Any] = {
     "tags": _list(_TEXT, description="words to select cases by"),
     "input": _INPUT,
     "attributes": {"type": "object", "description": "the document's own attributes"},
-    "outputs": {"enum": [["Y", "Indices"], ["Y"]]},
+    "graph": {"type": ["array", "object"], "description": "the nodes through which X flows, MaxPool among them"},
+    "opset": {
+        "type": "integer",
+        "minimum": 1,
+        "description": "the ONNX operator set of the model, and of the document",
+    },
+    "outputs": {"enum": [["Y", "Indices"], ["Y"], ["Indices"]]},
     "expect": _map(
         Y=_VALUES,
         Indices=_VALUES,
@@ -117,7 +152,8 @@ KNOWN_FILE = _map("known", known=_list(_KNOWN_ENTRY))
 
 def case_file_schema() -> dict[str, Any]:
     """The published schema of a case file, for editors."""
-    fields = {name: _or_variable(schema) for name, schema in _FIELDS.items()}
+    whole = {**_FIELDS, "graph": {"anyOf": [_NODES, GRAPH], "description": _FIELDS["graph"]["description"]}}
+    fields = {name: _or_variable(schema) for name, schema in whole.items()}
     properties = {
         **CASE_FILE["properties"],
         "spec": {

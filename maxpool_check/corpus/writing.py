@@ -19,6 +19,7 @@ from maxpool_check import inert
 from maxpool_check.corpus.case import Case, Values
 from maxpool_check.corpus.case_file import read_cases
 from maxpool_check.corpus.document import scalar_value
+from maxpool_check.corpus.graph_fields import graph_fields
 from maxpool_check.corpus.tensors import MOST_CELLS, array
 from maxpool_check.files import named
 from maxpool_check.reference.dtypes import bits, highest, is_float, lowest, rounded
@@ -92,7 +93,7 @@ def _fields(
     policies = {point: choice for point, choice in case.policies.names().items() if choice != usual[point]}
     fields = {
         "id": _Plain(case.name), "title": case.title, "provenance": dict(provenance), "covers": list(case.covers),
-        "tags": list(case.tags), "input": tensor, "attributes": dict(case.attributes),
+        "tags": list(case.tags), "input": tensor, **graph_fields(case, tensor), "attributes": dict(case.attributes),
         "outputs": [_Plain(name) for name in outputs], "policies": policies, "expect": expect,
     }  # fmt: skip
     return {key: value for key, value in fields.items() if value not in ([], {})}

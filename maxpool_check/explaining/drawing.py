@@ -8,11 +8,13 @@ from functools import cached_property
 import numpy as np
 from rich.text import Text
 
+from maxpool_check.corpus.case import Case
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reference.geometry import Axis
 from maxpool_check.reference.numbering import Layout
+from maxpool_check.reference.pooling import Pooling
 from maxpool_check.reporting.findings import explained
 from maxpool_check.reporting.tensors import coordinates, window_text
 from maxpool_check.results.record import Cell, Verdict
@@ -118,6 +120,19 @@ def _range(axis: Axis, i: int, spot: int | None) -> range:
         middle = min(max(taps[0] if spot is None else spot, low + half), high - half)
         low, high = middle - half, middle + half
     return range(max(low, first), min(high, last) + 1)
+
+
+def flow(case: Case) -> Iterator[str]:
+    """The nodes of a graph of several, each with the tensor behind it; nothing for a MaxPool alone."""
+    context, graph = case.context, case.graph
+    if context is None:
+        return
+    tensors = [*graph.flow, *(graph.following if isinstance(case.resolved, Pooling) else ())]
+    width = max(map(len, context.lines()))
+    yield f"Graph in operator set {context.opset}:"
+    for number, line in enumerate(context.lines()):
+        tensor = f" -> {tensors[number].dtype.name}{list(tensors[number].shape)}" if number < len(tensors) else ""
+        yield f"  {line:{width}}{tensor}".rstrip()
 
 
 def reference_cell(oracle: Oracle, at: Sequence[int]) -> Iterator[Text]:

@@ -60,12 +60,11 @@ def _example(example: Example) -> list[str]:
     settings = ", ".join(f"{name}={value}" for name, value in example.attributes.items())
     interpretations = "".join(f"  {point}: {interpretation}" for point, interpretation in example.policies.items())
     lines = [f"{example.spec}, {variant.name}: {settings}{interpretations}", *described("X", example.tensor)]
+    if example.context is not None:
+        lines += [f"Graph: {', '.join(['X', *example.context.lines()])}"]
     if isinstance(oracle, Oracle):
-        expected = {"Y": oracle.pooled.Y, "Indices": oracle.pooled.Indices}
         for name in variant.outputs:
-            tensor = expected[name]
-            assert tensor is not None
-            lines += described(f"Expected {name}", tensor)
+            lines += described(f"Expected {name}", example.expected[name])
     else:
         lines.append(f"Expected: a refusal: {oracle.message}")
     if example.base is not None:
@@ -73,11 +72,17 @@ def _example(example: Example) -> list[str]:
         for name in variant.outputs:
             values = np.array(example.base[name])
             lines += described(f"{name} of {base}", values.reshape((1,) * (4 - values.ndim) + values.shape))
+    return [*lines, *_actual(example)]
+
+
+def _actual(example: Example) -> list[str]:
+    """The result of the runtime."""
+    lines: list[str] = []
     match example.actual:
         case Returned(outputs):
             for name, value in outputs.items():
                 lines += described(f"Actual {name}", value)
-            lines += [f"{name} missing" for name in variant.outputs if name not in outputs]
+            lines += [f"{name} missing" for name in example.variant.outputs if name not in outputs]
         case RefusedByTarget(status, message):
             lines.append(f"Actual: refused, {status}: {message}")
         case Crashed(how, _):

@@ -1,6 +1,6 @@
 """The result of the reference for a case, as text and as JSON."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, TextIO
 
@@ -8,6 +8,8 @@ import numpy as np
 
 from maxpool_check import inert
 from maxpool_check.corpus.case import Case
+from maxpool_check.explaining.drawing import flow
+from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference import definition
 from maxpool_check.reference.numbering import Layout
@@ -40,13 +42,25 @@ def _lines(case: Case, everything: bool) -> Iterator[str]:
     yield ", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
     if case.erratum:
         yield f"Erratum: {case.erratum.strip()}"
-    geometry, oracles = None, Oracle(case.X, case.resolved).alternatives
+    first = case.oracle()
+    assert isinstance(first, Oracle)
     tensor = partial(_tensor, layout=case.resolved.layout, everything=everything)
     yield from tensor("X", case.X)
+    yield from flow(case)
+    if case.context is not None and case.context.before:
+        yield from tensor("the tensor that enters MaxPool", case.entering)
+    yield from _results(first.alternatives, tensor, everything)
+    if isinstance(first, GraphOracle) and first.moves:
+        yield from tensor("the output of the graph", first.output)
+
+
+def _results(oracles: Sequence[Oracle], tensor: Callable[..., list[str]], everything: bool) -> Iterator[str]:
+    """Y, Indices and the windows of each alternative."""
+    geometry = None
     for oracle in oracles:
         if len(oracles) > 1:
             yield f"interpretation {policies_in_which_differ(oracle, oracles)}:"
-        pooled = oracle.pooled.arranged(case.resolved.layout)
+        pooled = oracle.pooled.arranged(oracle.pooling.layout)
         if oracle.pooling.geometry != geometry:
             geometry = oracle.pooling.geometry
             yield from (f"  D{number}: {axis}" for number, axis in enumerate(geometry, 1))
@@ -97,7 +111,9 @@ def write_json(case: Case, file: TextIO, _: bool = False) -> None:
         refusal = case.resolved
         document["refused"] = {"reason": refusal.reason.value, "clause": refusal.clause, "message": str(refusal)}
     else:
-        first, *others = Oracle(case.X, case.resolved).alternatives
+        oracle = case.oracle()
+        assert isinstance(oracle, Oracle)
+        first, *others = oracle.alternatives
         document |= {
             "spec": case.spec,
             "dtype": case.X.dtype.name,

@@ -6,12 +6,25 @@ from typing import Any
 
 import numpy as np
 
+from maxpool_check.graphs.context import Context, MaxPoolGraph
+from maxpool_check.graphs.node import Node
+from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.graph_verdicts import judge
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import Judgement, judge
+from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.results.outcomes import Crashed, Outcome, RefusedByTarget, Returned, TimedOut
-from maxpool_check.results.variants import TWICE, VARIATIONS, WITH_INDICES, Y_ALONE, Y_AND_INDICES, Y_ONLY, Variant
+from maxpool_check.results.variants import (
+    OPTIMIZATION_OFF,
+    TWICE,
+    VARIATIONS,
+    WITH_INDICES,
+    Y_ALONE,
+    Y_AND_INDICES,
+    Y_ONLY,
+    Variant,
+)
 from maxpool_check.specifications import DEFAULT, specification
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import override
@@ -27,6 +40,7 @@ _FIRST_NAN = ((_NAN, 2, 3), (4, 5, 6), (7, 8, 9))
 _FIRST_TENTH = ((0.1, 0, 0), (0, 0, 0), (0, 0, 0))
 _PADDED = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
 _NINE = {"Y": [[9]], "Indices": [[8]]}
+_TRANSPOSE = Node("Transpose", {"perm": [0, 1, 3, 2]})
 _SONNX = {"nan": "as-neg-inf", "tie": "first", "zero_sign": "chosen"}
 
 
@@ -36,7 +50,8 @@ class Example:
 
     ``X``, ``Y`` and ``Indices`` are nested lists, N x C x D1 x ... x Dn without their leading axes of length 1; None stands
     for the reference's output. ``outcome`` is set if the runtime returned no outputs. ``base`` holds the outputs of the
-    variant that this variant is compared with. ``kinds`` are the other kinds that the judge finds.
+    variant that this variant is compared with. ``kinds`` are the other kinds that the judge finds. ``context`` is the graph
+    around the MaxPool; the outputs without optimization are then right.
     """
 
     X: Any = _PLANE
@@ -50,6 +65,7 @@ class Example:
     outcome: Outcome | None = None
     base: Mapping[str, Any] | None = None
     kinds: tuple[DivergenceKind, ...] = ()
+    context: Context | None = None
 
     @property
     def tensor(self) -> np.ndarray:
@@ -62,21 +78,30 @@ class Example:
         document, X = specification(self.spec), self.tensor
         try:
             policies = override(document.policies, self.policies)
+            if self.context is not None:
+                return GraphOracle.of(MaxPoolGraph(X, self.context, document, self.attributes, policies))
             return Oracle(X, document.pooling(self.attributes, X.dtype.name, X.shape, policies))
         except Refused as refused:
             return refused
+
+    @property
+    def expected(self) -> dict[str, np.ndarray]:
+        """The reference's outputs of the graph; empty if it must be refused."""
+        oracle = self.oracle
+        if isinstance(oracle, GraphOracle):
+            return {**oracle.outputs, "Y": oracle.output}
+        return oracle.outputs if isinstance(oracle, Oracle) else {}
 
     @property
     def actual(self) -> Outcome:
         """The result of the runtime."""
         if self.outcome is not None:
             return self.outcome
-        oracle = self.oracle
-        expected = oracle.outputs if isinstance(oracle, Oracle) else {}
-        outputs = {}
+        expected, outputs = self.expected, {}
         for name, values in (("Y", self.Y), ("Indices", self.Indices)):
             if values is not None:
-                outputs[name] = _tensor(values, self.dtype if name == "Y" else "int64")
+                dtype = expected["Y"].dtype.name if self.context is not None else self.dtype
+                outputs[name] = _tensor(values, dtype if name == "Y" else "int64")
             elif name in expected and name in self.variant.outputs:
                 outputs[name] = expected[name]
         return Returned(outputs)
@@ -90,6 +115,8 @@ class Example:
             dtypes = {"Y": self.dtype, "Indices": "int64"}
             outputs = {name: _tensor(values, dtypes[name]) for name, values in self.base.items()}
             outcomes = {base: Returned(outputs), **outcomes}
+        if self.context is not None:
+            outcomes[Variant(self.variant.outputs, OPTIMIZATION_OFF)] = Returned(self.expected)
         return judge(self.oracle, outcomes)[self.variant]
 
 
@@ -103,6 +130,13 @@ _MAXIMA = _tensor([[5, 6], [8, 9]], "float32")
 
 def _y_only(**fields: Any) -> Example:
     return Example(variant=Y_ONLY, **fields)
+
+
+def _graph(X: Any = _PLANE, *, initializer: bool = False, **fields: Any) -> Example:
+    """A graph of several nodes: ``before`` and ``after`` are those around the MaxPool."""
+    before, after = tuple(fields.pop("before", ())), tuple(fields.pop("after", ()))
+    context = Context(22, before, after, initializer=initializer)
+    return Example(X=X, context=context, **{"variant": Y_ONLY, **fields})
 
 
 def _filled(value: float) -> tuple[tuple[float, ...], ...]:
@@ -208,11 +242,50 @@ _EXAMPLES: dict[str, Example] = {
         _FIRST_NAN, _THREE, Y=[[_NAN]], Indices=[[0]], variant=Variant(Y_AND_INDICES, TWICE), base=_NINE
     ),
 }
+_EXAMPLES |= {
+    "pad-folded-into-pads": _graph(
+        _NEGATIVE, before=[Node("Pad", {"pads": [0, 0, 1, 1, 0, 0, 1, 1], "constant_value": 0})],
+        attributes={**_TWO, "strides": [2, 2]}, Y=[[-1, -2], [-4, -5]],
+    ),
+    "transpose-folded-wrongly": _graph(
+        before=[_TRANSPOSE], after=[_TRANSPOSE], attributes={"kernel_shape": [1, 2]}, Y=[[2, 3], [5, 6], [8, 9]]
+    ),
+    "relu-moved": _graph(before=[Node("Neg")], Y=[[-5, -6], [-8, -9]]),
+    "cast-moved": _graph(
+        ((2048, 2049, 0), (0, 0, 0), (0, 0, 0)), after=[Node("Cast", {"to": "float16"})], attributes=_THREE,
+        Indices=[[0]], variant=WITH_INDICES,
+    ),
+    "quantisation-moved": _graph(
+        before=[Node("DequantizeLinear", {"x_scale": -1})], dtype="uint8", Y=[[-5, -6], [-8, -9]]
+    ),
+    "max-pools-merged": _graph(
+        ((1, 2, 3, 4), (5, 6, 7, 8), (9, 10, 11, 12), (13, 14, 15, 16)),
+        before=[Node("MaxPool", {**_TWO, "strides": [2, 2]})], Y=[[11]],
+    ),
+    "node-dropped": _graph(_NEGATIVE, after=[Node("Relu")], Y=[[-1, -2], [-4, -5]]),
+    "blocked-layout": _graph(
+        (((0, 1),), ((2, 3),), ((4, 5),), ((6, 7),)), before=[Node("Identity")], attributes={"kernel_shape": [1, 1]},
+        Y=(((0, 2),), ((4, 6),), ((1, 3),), ((5, 7),)),
+    ),
+    "constant-folded-wrongly": _graph(
+        initializer=True, Y=[[5, 6], [8, 3]], kinds=(DivergenceKind.Y_FROM_OUTSIDE_WINDOW,)
+    ),
+    "rewritten-wrongly": _graph(
+        after=[Node("Relu")], Y=[[5, 6], [8, 3]], kinds=(DivergenceKind.Y_FROM_OUTSIDE_WINDOW,)
+    ),
+    "graph-not-loadable": _graph(
+        after=[Node("Relu")], outcome=RefusedByTarget("FAIL", "the optimized graph cannot be loaded")
+    ),
+    "graph-output": _graph(
+        after=[Node("Concat", {"axis": 1, "inputs": [[[[[1, 1], [1, 1]]]]]})], Y=[[[5, 6], [8, 9]], [[1, 1], [1, 2]]],
+        kinds=(DivergenceKind("rewritten-wrongly"),),
+    ),
+}  # fmt: skip
 for _variation in VARIATIONS:
-    # Y and Indices that depend on a variation, whether each is right or wrong by itself.
-    if _variation.subject is not None:
+    # Y and Indices that depend on a variation.
+    if _variation.subject is not None and f"y-depends-on-{_variation.subject}" not in _EXAMPLES:
         _EXAMPLES[f"y-depends-on-{_variation.subject}"] = Example(
-            _filled(-_INF), _THREE, variant=Variant(Y_ALONE, _variation), base={"Y": [[_LOWEST]]}
+            _FIRST_NAN, _THREE, Y=[[_NAN]], variant=Variant(Y_ALONE, _variation), base={"Y": [[9]]}
         )
         _EXAMPLES[f"indices-depend-on-{_variation.subject}"] = Example(
             _filled(5),

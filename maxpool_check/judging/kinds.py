@@ -3,7 +3,7 @@
 from enum import Enum
 from functools import partial
 
-from maxpool_check.judging.kind_groups import KindDescription, KindGroup
+from maxpool_check.judging.kind_groups import REWRITES, KindDescription, KindGroup
 from maxpool_check.results.variants import VARIATIONS
 
 _MAXIMUM = "Y is the maximum of the cells of X in the window; padding and initial values of a scan do not count"
@@ -66,7 +66,7 @@ def _numbering(value: str, mistake: str) -> str:
 class DivergenceKind(str, Enum):
     """One way to be wrong."""
 
-    _ignore_ = "variation"
+    _ignore_ = "variation rewrite"
 
     Y_LOWEST_FOR_NEG_INF = _y(
         "y-lowest-for-neg-inf", "Y is the lowest finite value of the dtype instead of -inf.", _MAXIMUM
@@ -278,8 +278,10 @@ class DivergenceKind(str, Enum):
         "Y differs in some bits when Indices are requested as well, though each Y by itself conforms.",
         _INCONSISTENT,
     )
+    for rewrite in REWRITES:
+        vars()[rewrite.value.upper().replace("-", "_")] = _kind(*rewrite)
     for variation in VARIATIONS:
-        if variation.subject is not None:
+        if variation.subject is not None and f"Y_DEPENDS_ON_{variation.subject.upper()}" not in vars():
             vars()[f"Y_DEPENDS_ON_{variation.subject.upper()}"] = _dependence(
                 "Y", f"y-depends-on-{variation.subject}", f"Y differs {variation.sentence}.", _INCONSISTENT
             )

@@ -155,7 +155,7 @@ class Oracle:
 
     def dtype(self, output: str) -> np.dtype:
         """The dtype that an output has."""
-        return self.X.dtype if output == "Y" else np.dtype(self.pooling.numbering.dtype)
+        return self.pooled.Y.dtype if output == "Y" else np.dtype(self.pooling.numbering.dtype)
 
     def same_values(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Where two Y are equal in every bit, or both NaN, or the document gives the window no value."""

@@ -21,7 +21,7 @@ from maxpool_check.results.outcomes import (
     TimedOut,
 )
 from maxpool_check.results.record import AllowedDifference, Cause, Cell, Verdict
-from maxpool_check.results.variants import PAIRS, Variant
+from maxpool_check.results.variants import LEVELS, PAIRS, Variant
 from maxpool_check.specifications.refused import Refused
 
 _ALLOWED = (Verdict.CONFORMS, Verdict.UNDEFINED)
@@ -162,6 +162,9 @@ def _compared(
     differences = compare_outputs(oracle, variant, base, varied)
     if not differences or Verdict.ERROR in (base_judgement.verdict, judgement.verdict):
         return judgement
+    if variant.variation in LEVELS and not {base_judgement.verdict, judgement.verdict} <= {*_ALLOWED}:
+        # The level that is wrong diverges from the reference.
+        return judgement
     verdict = Verdict.DIVERGES
     if any(difference.kind is DivergenceKind.UNSTABLE for difference in differences):
         verdict = Verdict.UNSTABLE
@@ -176,7 +179,7 @@ def _defensible_differences(
 ) -> tuple[WrongOutput, ...]:
     """Where two Y differ that both conform: in their shape, or in some cells."""
     a, b = with_indices.get("Y"), y_only.get("Y")
-    if a is None or b is None or identical(a, b) or {a.dtype, b.dtype} != {oracle.X.dtype}:
+    if a is None or b is None or identical(a, b) or {a.dtype, b.dtype} != {oracle.dtype("Y")}:
         return ()
     oracles = {alternative.shape: alternative for alternative in reversed(oracle.alternatives)}
     if a.shape not in oracles or b.shape not in oracles:

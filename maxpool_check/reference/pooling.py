@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Protocol
 
 import numpy as np
 
@@ -9,6 +10,13 @@ from maxpool_check.reference.dtypes import rounded
 from maxpool_check.reference.geometry import Geometry, Placement
 from maxpool_check.reference.numbering import Layout, Numbering
 from maxpool_check.reference.policies import Policies
+
+
+class Elementwise(Protocol):
+    """A function of every value."""
+
+    def of(self, maxima: np.ndarray) -> np.ndarray:
+        """The function of every maximum."""
 
 
 class Function(str, Enum):
@@ -68,7 +76,7 @@ class Pooling:
     policies: Policies
     numbering: Numbering = field(default_factory=Numbering)
     layout: Layout = Layout.CHANNELS_FIRST
-    activation: Activation | None = None
+    activation: Elementwise | None = None
     indices: bool = True
     padding_value: float | None = None
     refusable: str | None = None

@@ -225,12 +225,18 @@ def _input(execution: Execution) -> list[str]:
     if data.policies:
         policies = codes(f"{point}: {interpretation}" for point, interpretation in data.policies.items())
         blocks.append(f"Interpretation of this case: {policies}.")
-    if data.values:
+    if data.graph:
+        heading = f"Graph, with the attributes above at MaxPool, operator set {execution.opset}:"
+        blocks += [heading, fenced(["X", *data.graph])]
+    if data.entering is not None and data.values:
+        blocks += ["X:", fenced(planes(data.values, data.shape, [], execution.layout))]
+    pooled, name_of_X = data.pooled, "X" if data.entering is None else "The tensor that enters MaxPool"
+    if pooled.values:
         cells = execution.cells[:1]
         marked = [at for cell in cells for at in window_cells(cell.at, cell.window, execution.layout)]
         name = f"{escaped(cells[0].output)}{coordinates(cells[0].at)}" if cells else ""
-        heading = f"X, with the window of {name} in brackets:" if marked else "X:"
-        blocks += [heading, fenced(planes(data.values, data.shape, marked, execution.layout))]
+        heading = f"{name_of_X}, with the window of {name} in brackets:" if marked else f"{name_of_X}:"
+        blocks += [heading, fenced(planes(pooled.values, pooled.shape, marked, execution.layout))]
     if execution.clauses:
         blocks.append(f"Clauses: {codes(execution.clauses)}.")
     if execution.erratum:

@@ -116,12 +116,16 @@ def details(execution: Execution) -> list[str]:
         settings = ", ".join(f"{name}={value}" for name, value in data.attributes.items())
         policies = "".join(f"  {point}: {interpretation}" for point, interpretation in data.policies.items())
         lines.append(f"{data.dtype} X{coordinates(data.shape)}  {settings}{policies}")
+        lines += [f"  {node}" for node in data.graph]
+        if data.entering is not None:
+            lines.append(f"into MaxPool: {data.entering.dtype} {coordinates(data.entering.shape)}")
         if execution.translation:
             lines.append(f"translation: {'; '.join(execution.translation)}")
-        if data.values is not None and execution.cells:
+        pooled = data.pooled
+        if pooled.values is not None and execution.cells:
             cell = execution.cells[0]
             marked = window_cells(cell.at, cell.window, execution.layout)
-            drawing = planes(data.values, data.shape, marked, execution.layout, only_marked=True)
+            drawing = planes(pooled.values, pooled.shape, marked, execution.layout, only_marked=True)
             lines += [f"  {line}" for line in drawing]
     for cell in execution.cells:
         where = f"{cell.output}{coordinates(cell.at)}"

@@ -93,7 +93,8 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
 
     ``newest_opset`` is the newest operator set that it loads, None if it gets no ONNX models. ``speaks`` is the language
     of its requests. ``indices``: whether it numbers the cells of the ``whole`` tensor or of each ``plane``; None if it
-    returns no Indices. ``specs`` are the documents that a kernel claims; None: all.
+    returns no Indices. ``specs`` are the documents that a kernel claims; None: all. ``graphs`` is the newest operator set in
+    which it executes graphs of several nodes; None if it executes MaxPool alone.
     """
 
     name: str
@@ -108,6 +109,7 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
     speaks: str = "onnx"
     indices: str | None = "whole"
     specs: tuple[str, ...] | None = None
+    graphs: int | None = None
 
 
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
@@ -168,10 +170,19 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     cells: int
 
 
+class Entering(msgspec.Struct, frozen=True, kw_only=True):
+    """The tensor that enters MaxPool in a graph of several nodes; ``values`` as of :class:`Input`."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    values: tuple[str, ...] | None
+
+
 class Input(msgspec.Struct, frozen=True, kw_only=True):
     """The input of an execution that needs an explanation.
 
     ``values`` are the cells of X, row-major, None if there are many; ``policies`` are those that the case overrides.
+    ``graph`` are the nodes of a graph of several, as text, and ``entering`` the tensor that enters MaxPool there.
     """
 
     dtype: str
@@ -179,6 +190,13 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
     attributes: dict[str, Any]
     values: tuple[str, ...] | None
     policies: dict[str, str] = {}
+    graph: tuple[str, ...] = ()
+    entering: Entering | None = None
+
+    @property
+    def pooled(self) -> "Entering | Input":
+        """The tensor whose cells are pooled: the one that enters MaxPool, or X."""
+        return self.entering or self
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit_defaults=True):

@@ -17,7 +17,7 @@ import msgspec
 from maxpool_check import inert
 from maxpool_check.files import STDOUT, named, open_regular
 from maxpool_check.reference.numbering import Layout
-from maxpool_check.results.record import SCHEMA, Cell, Execution, Input, Line, Record, RunFooter, RunHeader
+from maxpool_check.results.record import SCHEMA, Cell, Entering, Execution, Input, Line, Record, RunFooter, RunHeader
 
 _ENCODER = msgspec.json.Encoder()
 MAX_LINE = 256 * 2**20
@@ -194,11 +194,12 @@ def _check(line: Line) -> None:
         if line.input is not None:
             _check_depth(line.input.attributes)
             _check_values(line.input)
+            _check_values(line.input.pooled)
         if not all(_fits(cell, line) for cell in line.cells):
             raise ValueError("one of the cells is not a cell of an output")
 
 
-def _check_values(given: Input) -> None:
+def _check_values(given: Input | Entering) -> None:
     if any(not 0 <= size < 2**63 for size in given.shape):
         raise ValueError("the shape of the input is not one of a tensor")
     if given.values is not None and len(given.values) != math.prod(given.shape):
@@ -212,7 +213,7 @@ def _fits(cell: Cell, execution: Execution) -> bool:
         return False
     if given is None:
         return True
-    at, shape = layout.sizes(cell.at), layout.sizes(given.shape)
+    at, shape = layout.sizes(cell.at), layout.sizes(given.pooled.shape)
     if not len(at) == len(shape) == len(cell.window) + 2:
         return False
     sizes = zip(cell.window, shape[2:], strict=True)

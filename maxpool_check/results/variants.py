@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 Y_AND_INDICES = ("Y", "Indices")
 Y_ALONE = ("Y",)
+INDICES_ALONE = ("Indices",)
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,13 @@ class Variation:
 
 
 TWICE = Variation("twice", "when the same session runs again", is_setting=True, required=False)
-OPTIMIZATION_OFF = Variation(
-    "optimization-off", "with the graph optimizations off", subject="optimization", is_setting=True
+OPTIMIZATION_OFF, OPTIMIZATION_BASIC, OPTIMIZATION_EXTENDED, OPTIMIZATION_LAYOUT = LEVELS = tuple(
+    Variation(
+        f"optimization-{level}", "at another level of graph optimization", subject="optimization", is_setting=True
+    )
+    for level in ("off", "basic", "extended", "layout")
 )
+"""The levels of graph optimization besides the default, all. A level that is wrong diverges; a right one does not."""
 OLDEST_OPSET = Variation("oldest-opset", "in the oldest operator set that means the same", subject="opset")
 DEFAULT_THREADS = Variation(
     "default-threads", "with the runtime's default number of threads", subject="threads", is_setting=True
@@ -34,7 +39,7 @@ DEFAULT_THREADS = Variation(
 BATCH_SPLIT = Variation("batch-split", "when each image of the batch is executed alone", subject="batch")
 CHANNELS_PERMUTED = Variation("channels-permuted", "when the channels are in reverse order", subject="channels")
 
-VARIATIONS = (TWICE, OPTIMIZATION_OFF, OLDEST_OPSET, DEFAULT_THREADS, BATCH_SPLIT, CHANNELS_PERMUTED)
+VARIATIONS = (TWICE, *LEVELS, OLDEST_OPSET, DEFAULT_THREADS, BATCH_SPLIT, CHANNELS_PERMUTED)
 """All variations. ``twice`` executes the same request again, in the session of the first execution."""
 
 
@@ -54,7 +59,7 @@ class Variant:
     def name(self) -> str:
         """The name in records and on the command line, such as ``y-only-batch-split``."""
         changed = "-in-domain" if self.in_domain else f"-{self.variation.name}" if self.variation else ""
-        return ("indices" if "Indices" in self.outputs else "y-only") + changed
+        return _REQUESTED[self.outputs] + changed
 
     @property
     def has_indices(self) -> bool:
@@ -73,12 +78,19 @@ class Variant:
         return _ORDER[self] < _ORDER[other]
 
 
-WITH_INDICES, Y_ONLY = Variant(Y_AND_INDICES), Variant(Y_ALONE)
+_REQUESTED = {Y_AND_INDICES: "indices", Y_ALONE: "y-only", INDICES_ALONE: "indices-only"}
 
-DEFAULT_VARIANTS = (WITH_INDICES, Y_ONLY, Variant(Y_AND_INDICES, in_domain=True), Variant(Y_ALONE, in_domain=True))
-"""The variants that are executed by default."""
+WITH_INDICES, Y_ONLY, INDICES_ONLY = Variant(Y_AND_INDICES), Variant(Y_ALONE), Variant(INDICES_ALONE)
 
-PAIRS = tuple(zip(DEFAULT_VARIANTS[::2], DEFAULT_VARIANTS[1::2], strict=True))
+_IN_DOMAIN = (Variant(Y_AND_INDICES, in_domain=True), Variant(Y_ALONE, in_domain=True))
+
+DEFAULT_VARIANTS = (WITH_INDICES, Y_ONLY, *_IN_DOMAIN, INDICES_ONLY)
+"""The variants that are executed by default, with those of :data:`GRAPH_VARIANTS` for a graph of several nodes."""
+
+GRAPH_VARIANTS = tuple(Variant(outputs, OPTIMIZATION_OFF) for outputs in _REQUESTED)
+"""The variants that show whether it is the optimization of a graph that makes its outputs wrong."""
+
+PAIRS = ((WITH_INDICES, Y_ONLY), _IN_DOMAIN)
 """Variants that differ only in Indices: their Y are compared."""
 
 ALL_VARIANTS = (
@@ -86,12 +98,13 @@ ALL_VARIANTS = (
     Variant(Y_AND_INDICES, TWICE),
     Y_ONLY,
     Variant(Y_ALONE, TWICE),
-    *DEFAULT_VARIANTS[2:],
+    *_IN_DOMAIN,
+    INDICES_ONLY,
     *(
         Variant(outputs, variation)
         for variation in VARIATIONS
         if variation is not TWICE
-        for outputs in (Y_AND_INDICES, Y_ALONE)
+        for outputs in (Y_AND_INDICES, Y_ALONE, *((INDICES_ALONE,) if variation in LEVELS else ()))
     ),
 )
 """All variants in the order of execution: ``twice`` follows what it repeats."""
@@ -106,17 +119,25 @@ def variant_named(name: str) -> Variant:
 
 
 def variants_of(
-    outputs: tuple[str, ...], domain: str | None = None, selected: Collection[Variant] = DEFAULT_VARIANTS
+    outputs: tuple[str, ...],
+    domain: str | None = None,
+    selected: Collection[Variant] = DEFAULT_VARIANTS,
+    *,
+    is_graph: bool = False,
 ) -> tuple[Variant, ...]:
     """The selected variants that apply to a case with these outputs, in order of execution.
 
-    ``domain`` is the operator domain of the case's document, if it has one.
+    ``domain`` is the operator domain of the case's document, if it has one. ``is_graph``: the case has other nodes besides
+    MaxPool, so that the default variants are also executed without optimization.
     """
+    if is_graph and set(DEFAULT_VARIANTS) <= set(selected):
+        selected = {*selected, *GRAPH_VARIANTS}
     return tuple(
         variant
         for variant in ALL_VARIANTS
         if variant in selected
         and (domain or not variant.in_domain)
+        and (variant.outputs == INDICES_ALONE) == (outputs == INDICES_ALONE)
         and ("Indices" in outputs or not variant.has_indices)
     )
 

@@ -3,17 +3,18 @@
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.judging.graph_verdicts import judge
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import Judgement, judge
+from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.geometry import Placement
-from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import Crashed, Failed, RefusedByTarget, Returned
-from maxpool_check.results.record import REPORTED, Execution, Input, Verdict
+from maxpool_check.results.record import REPORTED, Entering, Execution, Input, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.targets.requests import VariantPlan, VariantResult, plan, result, second_look
@@ -57,17 +58,12 @@ StartedCase = Sequence[tuple[VariantPlan, list[int]]]
 """How a case is executed in each variant, and the numbers of the requests that were submitted."""
 
 
-def oracle_of(case: Case) -> Oracle | Refused:
-    """What judges the outputs of a case: the oracle, or the refusal if the document excludes the graph."""
-    return Oracle(case.X, case.resolved) if isinstance(case.resolved, Pooling) else case.resolved
-
-
 def run_case(session: TargetSession, case: Case, variants: Collection[Variant] = DEFAULT_VARIANTS) -> CaseRun:
     """Execute a case on a target in those of the variants that apply to it, and judge it.
 
     Raises ``CannotStart`` if the worker cannot be started again.
     """
-    run = finish_case(session, case, start_case(session, case, variants), oracle_of(case))
+    run = finish_case(session, case, start_case(session, case, variants), case.oracle())
     if session.failure is not None:
         raise session.failure
     return run
@@ -96,7 +92,7 @@ def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle
 def not_run(case: Case, target: str, variants: Collection[Variant], why: str) -> CaseRun:
     """A case that was not executed because its target was given up: an error in every variant."""
     failed = VariantResult(Failed(f"not executed: the target was given up ({why})"))
-    return _judged(case, target, oracle_of(case), dict.fromkeys(variants, failed))
+    return _judged(case, target, case.oracle(), dict.fromkeys(variants, failed))
 
 
 def _judged(case: Case, target: str, oracle: Oracle | Refused, results: dict[Variant, VariantResult]) -> CaseRun:
@@ -161,15 +157,24 @@ def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Executio
 
 
 def _input(case: Case) -> Input:
-    values = tuple(str(value) for value in case.X.reshape(-1)) if case.X.size <= MOST_VALUES else None
     defaults = case.specification.policies.names()
+    graph: dict[str, Any] = {}
+    if case.context is not None:
+        M = case.entering
+        graph["graph"] = tuple(case.context.lines())
+        graph["entering"] = Entering(dtype=name_of(M.dtype), shape=M.shape, values=_values(M))
     return Input(
         dtype=name_of(case.X.dtype),
         shape=case.X.shape,
         attributes=dict(case.attributes),
-        values=values,
+        values=_values(case.X),
         policies={point: name for point, name in case.policies.names().items() if name != defaults[point]},
+        **graph,
     )
+
+
+def _values(tensor: np.ndarray) -> tuple[str, ...] | None:
+    return tuple(str(value) for value in tensor.reshape(-1)) if tensor.size <= MOST_VALUES else None
 
 
 def _digest(tensor: np.ndarray) -> str:

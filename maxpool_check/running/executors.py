@@ -13,7 +13,7 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.results.record import DEATHS, Execution, TargetDescription, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
-from maxpool_check.running.case_run import StartedCase, executions, finish_case, oracle_of, start_case
+from maxpool_check.running.case_run import StartedCase, executions, finish_case, start_case
 from maxpool_check.running.pool import Pool, PoolLost, resource
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
@@ -157,7 +157,7 @@ def _finished(
     case: Case, started: Mapping[str, StartedCase], targets: Mapping[str, tuple[TargetSession, FailureBudget]]
 ) -> CaseResults:
     # Computed once for all targets, and while their workers are busy.
-    oracle = oracle_of(case)
+    oracle = case.oracle()
     if isinstance(oracle, Oracle):
         # What goes wrong here does so again, and as an error of each execution, in the judge.
         with contextlib.suppress(Exception):

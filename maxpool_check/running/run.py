@@ -33,8 +33,8 @@ from maxpool_check.results.record import (
     RunSummary,
     TargetDescription,
 )
-from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variant_named, variants_of
-from maxpool_check.running.case_run import executions, not_run, oracle_of
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variant_named
+from maxpool_check.running.case_run import executions, not_run
 from maxpool_check.running.executors import CaseResults, ExecutionConfig, FailureBudget, LocalExecutor, RemoteExecutor
 from maxpool_check.running.pool import PoolLost, pool_of
 from maxpool_check.specifications import SPECIFICATIONS
@@ -130,7 +130,7 @@ def _contradicted(observations: Mapping[str, Observations], cases: Sequence[Case
 
     @lru_cache(1)
     def oracle(number: int) -> Oracle | None:
-        judge = oracle_of(cases[number])
+        judge = cases[number].oracle()
         return judge if isinstance(judge, Oracle) else None
 
     return {target: contradictions(observed, ids, oracle) for target, observed in observations.items()}
@@ -157,7 +157,7 @@ class Decisions:
             budget, lost = self._budgets[name], results[name].lost
             lines: Sequence[Execution] = results[name].executions
             if budget.given_up is not None:
-                applicable = variants_of(case.outputs, case.specification.domain, self._variants)
+                applicable = case.variants(self._variants)
                 lines = executions(not_run(case, name, applicable, budget.given_up))
             for execution in lines:
                 shown = execution if self._tracebacks else msgspec.structs.replace(execution, traceback="")

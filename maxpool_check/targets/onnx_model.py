@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
+from maxpool_check.graphs.model import add_attributes
 from maxpool_check.reference.dtypes import NUMPY, rounded
 from maxpool_check.reference.pooling import Activation, Function
 from maxpool_check.targets.protocol import Request
@@ -42,13 +43,7 @@ def build(
     model = onnx.ModelProto()
     model.CopyFrom(_without_attributes(opset, dtype, shape, outputs, domain))
     node = model.graph.node[0]
-    for name, value in attributes.items():
-        # onnx cannot derive the type of an empty list, and has no truth values.
-        empty = isinstance(value, list) and not value
-        written = [int(v) if isinstance(v, bool) else v for v in value] if isinstance(value, list) else value
-        node.attribute.append(
-            helper.make_attribute(name, written, attr_type=onnx.AttributeProto.INTS if empty else None)
-        )
+    add_attributes(node, attributes)
     if activation is not None:
         node.output[0] = "maxima"
         following, constants = _activation(activation, dtype)

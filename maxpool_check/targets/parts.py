@@ -20,6 +20,8 @@ def cases(case: Case, variation: Variation | None) -> list[Case]:
     """
     if variation not in (BATCH_SPLIT, CHANNELS_PERMUTED):
         return [case]
+    if case.context is not None:
+        raise NotExpressible("a graph of several nodes is executed as it is")
     if not isinstance(case.resolved, Pooling):
         raise NotExpressible("its document excludes the graph: there are no outputs to compare")
     layout = case.specification.layout

@@ -4,7 +4,7 @@ import base64
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, Any
 
 import numpy as np
@@ -25,7 +25,7 @@ class Request:
 
     ``setting`` is one that the program supports. ``excluded``: the document excludes the graph; a runtime that runs it
     nevertheless may damage its own memory, so its process executes nothing else. ``spec`` is the document that a kernel is
-    told.
+    told. ``more`` are the further inputs of the model; ``feeds_input``: X is an input of it, not an initializer.
     """
 
     X: np.ndarray
@@ -35,6 +35,13 @@ class Request:
     setting: str | None = None
     excluded: bool = False
     spec: str | None = None
+    more: Mapping[str, np.ndarray] = field(default_factory=dict)
+    feeds_input: bool = True
+
+    @property
+    def inputs(self) -> dict[str, np.ndarray]:
+        """The inputs of the model, by name."""
+        return {**({"X": self.X} if self.feeds_input else {}), **self.more}
 
     def line(self, number: int) -> bytes:
         """The request as a line of JSON with this ``id``."""
@@ -42,7 +49,7 @@ class Request:
             "id": number,
             "model": base64.b64encode(self.model).decode(),
             "attributes": dict(self.attributes),
-            "inputs": {"X": encode(self.X)},
+            "inputs": {name: encode(value) for name, value in self.inputs.items()},
             "outputs": list(self.outputs),
         }
         if self.setting is not None:

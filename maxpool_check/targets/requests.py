@@ -4,11 +4,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.graphs.context import Context
+from maxpool_check.graphs.model import build as model_of_graph
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import Crashed, Failed, NotClaimed, NotExecuted, Outcome, RefusedByTarget, Returned
-from maxpool_check.results.variants import OLDEST_OPSET, Variant, variants_of
+from maxpool_check.results.variants import GRAPH_VARIANTS, OLDEST_OPSET, OPTIMIZATION_OFF, Variant
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.inverse import NotExpressible, all_attributes, is_list_of_numbers
 from maxpool_check.specifications.onnx import VERSIONS, Graph, oldest_opset_for, opset_for
@@ -74,7 +76,10 @@ class VariantResult:
 def plan(case: Case, variants: Collection[Variant], target: TargetProfile) -> list[VariantPlan]:
     """How a case is executed on a target, in those of the variants that apply to it, in order of execution."""
     plans = []
-    for variant in variants_of(case.outputs, case.specification.domain, variants):
+    for variant in case.variants(variants):
+        if case.context is not None and variant in GRAPH_VARIANTS and OPTIMIZATION_OFF.name not in target.settings:
+            # It is executed by default only where there is something to compare.
+            continue
         try:
             if variant.in_domain:
                 parts = [_in_domain(case, variant, target)]
@@ -145,6 +150,8 @@ def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedR
             raise NotExpressible(f"it has no setting for {variation.name}")
     if variant.has_indices and description.indices is None:
         raise NotExpressible("it gives no Indices")
+    if case.context is not None:
+        return _as_graph(case, case.context, variant, target, setting)
     graph = translate(
         case.specification, case.attributes, dtype, case.X.shape, case.resolved,
         indices=variant.has_indices, language="onnx" if description.speaks == "attributes" else description.speaks,
@@ -177,7 +184,7 @@ def _claimed(case: Case, variant: Variant, planned: PlannedRequest, target: Targ
     specs = target.description.specs or ()
     if case.spec in specs:
         return case.spec
-    own = Oracle(case.X, case.resolved) if isinstance(case.resolved, Pooling) else case.resolved
+    own = case.oracle()
     for name in specs:
         if _is_alike(
             own, SPECIFICATIONS[name], planned.request, target.description.speaks, indices=variant.has_indices
@@ -222,6 +229,32 @@ def _as_attributes(
         request = replace(request, attributes=attributes)
     request = replace(request, excluded=refused and target.name.is_released)
     return PlannedRequest(request, graph)
+
+
+def _as_graph(
+    case: Case, context: Context, variant: Variant, target: TargetProfile, setting: str | None
+) -> PlannedRequest:
+    """A graph of several nodes, in its own operator set."""
+    newest = target.description.graphs
+    if newest is None:
+        raise NotExpressible("it executes MaxPool alone, without other nodes")
+    if context.opset > newest:
+        raise NotExpressible(f"the newest operator set that it loads is {newest}, not {context.opset}")
+    if variant.variation == OLDEST_OPSET:
+        raise NotExpressible("a graph is executed in its own operator set")
+    if isinstance(case.resolved, Refused):
+        raise NotExpressible(f"its document excludes the graph: {case.resolved}")
+    for tensor in (case.X, *case.graph.flow, *case.graph.following):
+        excluded = target.exclude(name_of(tensor.dtype), max(tensor.ndim - 2, 1))
+        if excluded is not None:
+            raise NotExpressible(excluded)
+    model = model_of_graph(case.graph, variant.outputs)
+    request = Request(
+        case.X, (*variant.outputs, *context.side_outputs), model.model, case.attributes, setting,
+        more=model.inputs, feeds_input=not context.initializer,
+    )  # fmt: skip
+    layout = case.specification.layout
+    return PlannedRequest(request, Translation(case.attributes, case.entering.shape, layout, layout), context.opset)
 
 
 def _as_model(case: Case, variant: Variant, graph: Translation, request: Request, newest: int) -> PlannedRequest:

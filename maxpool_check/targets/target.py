@@ -99,6 +99,7 @@ class Target:
                 f"{self.name} counts Indices by '{text_of(indices)}'; known are 'whole', 'plane' and null"
             )
         try:
+            newest_opset = self._newest_opset(worker) if wants == "model" else None
             description = TargetDescription(
                 name=str(self.name),
                 distribution=text_of(message.get("distribution", self.name.runtime)),
@@ -108,7 +109,13 @@ class Target:
                 session_options=_flat(message.get("session_options", {})),
                 python=text_of(message.get("python", "-")),
                 numpy=text_of(message.get("numpy", "-")),
-                newest_opset=self._newest_opset(worker) if wants == "model" else None,
+                newest_opset=newest_opset,
+                # A kernel of the user may take a model of MaxPool alone.
+                graphs=int(message["graphs"])
+                if "graphs" in message
+                else newest_opset
+                if self.name.is_released
+                else None,
                 speaks="onnx" if wants == "model" else wants,
                 indices=indices,
                 specs=None if self.name.is_released else self._specs(wants, message.get("specs")),

@@ -188,7 +188,7 @@ def _rearranged(
     activation = None
     steps = _transposition(document.layout, Layout.CHANNELS_FIRST)
     if isinstance(resolved, Pooling):
-        activation = resolved.activation
+        activation = resolved.activation if isinstance(resolved.activation, Activation) else None
         if indices and resolved.numbering.layout is not Layout.CHANNELS_FIRST:
             raise NotExpressible("ONNX numbers the cells with the channels first, and the case wants them last")
     elif resolved.attribute in beyond:

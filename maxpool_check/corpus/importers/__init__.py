@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.case import Case, Origin, Values
-from maxpool_check.corpus.case_file import output_excess
-from maxpool_check.corpus.problems import Problem
+from maxpool_check.corpus.case_file import checked_output
+from maxpool_check.corpus.problems import BadValue, Problem
 from maxpool_check.files import read_regular
 from maxpool_check.reference import dtypes
 from maxpool_check.specifications import specification
@@ -104,9 +104,10 @@ def make_case(
         expect=None if expect.Y is None and expect.Indices is None else expect,
         origin=Origin(str(path), 1, 1), provenance=provenance,
     )  # fmt: skip
-    message = output_excess(built, most_cells)
-    if message is not None:
-        raise Broken(message)
+    try:
+        checked_output(built, most_cells)
+    except BadValue as error:
+        raise Broken(str(error)) from error
     return built
 
 

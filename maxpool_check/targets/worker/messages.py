@@ -50,6 +50,12 @@ def unable(message: str) -> dict[str, Any]:
     return {"type": "unable", "message": message}
 
 
+def unsupported(request: dict[str, Any], dtypes: Iterable[str]) -> str | None:
+    """The dtype of an input that is none of these; None if there is no such input."""
+    names = [tensor["dtype"] for tensor in request["inputs"].values()]
+    return next((name for name in names if name not in dtypes and name != "bool"), None)
+
+
 def check_options(options: dict[str, Any], name: str, *known: str) -> None:
     """Raise ``ValueError`` for a provider other than the CPU, and for provider options that are not ``known``."""
     unknown = sorted(set(options.get("provider_options") or ()) - set(known))

@@ -8,7 +8,7 @@ from typing import Any
 import onnx
 from onnx.reference import ReferenceEvaluator
 
-from .messages import NUMPY_DTYPES, check_options, refusal, returned, unable
+from .messages import NUMPY_DTYPES, check_options, refusal, returned, unable, unsupported
 
 
 class OnnxReferenceModel:
@@ -26,8 +26,9 @@ class OnnxReferenceModel:
 
     def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Evaluate one model; any exception of the evaluator is a refusal."""
-        if request["inputs"]["X"]["dtype"] not in NUMPY_DTYPES:
-            return unable(f"onnx's evaluator does not support {request['inputs']['X']['dtype']}")
+        dtype = unsupported(request, NUMPY_DTYPES)
+        if dtype is not None:
+            return unable(f"onnx's evaluator does not support {dtype}")
         model = base64.b64decode(request["model"])
         try:
             outputs = ReferenceEvaluator(model).run(request["outputs"], inputs)

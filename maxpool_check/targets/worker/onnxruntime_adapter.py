@@ -17,6 +17,18 @@ from .messages import refusal, returned
 _CPU = "CPUExecutionProvider"
 _BFLOAT16 = 16  # onnx.TensorProto.BFLOAT16
 _STATUS = re.compile(r"\[ONNXRuntimeError\] : \d+ : ([A-Z_]+) : ")
+_LEVELS = {
+    setting: level
+    for setting, level in {
+        "optimization-off": "ORT_DISABLE_ALL",
+        "optimization-basic": "ORT_ENABLE_BASIC",
+        "optimization-extended": "ORT_ENABLE_EXTENDED",
+        "optimization-layout": "ORT_ENABLE_LAYOUT",
+    }.items()
+    if hasattr(onnxruntime.GraphOptimizationLevel, level)
+}
+"""The levels besides the default, ORT_ENABLE_ALL; the last is new in 1.22."""
+
 _RECORD = "session.record_ep_graph_assignment_info"
 
 
@@ -63,7 +75,7 @@ class OnnxRuntimeModel:
                 **self.entries,
                 **self.provider_options,
             },
-            "settings": ["optimization-off", "default-threads", "twice"],
+            "settings": [*_LEVELS, "default-threads", "twice"],
             "dtypes": ["float16", "bfloat16", "float32", "float64", "int8", "uint8"],
         }
 
@@ -73,9 +85,8 @@ class OnnxRuntimeModel:
             setting = request.get("setting")
             session = self._session(base64.b64decode(request["model"]), setting)
             provider = self._provider_of(session)
-            if request["inputs"]["X"]["dtype"] == "bfloat16":
-                bits = inputs["X"].view(np.uint16)
-                values = {"X": onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, _BFLOAT16)}
+            if any(tensor["dtype"] == "bfloat16" for tensor in request["inputs"].values()):
+                values = {name: _ort_value(inputs[name], tensor["dtype"]) for name, tensor in request["inputs"].items()}
                 outputs = [value.numpy() for value in session.run_with_ort_values(request["outputs"], values)]
             else:
                 if setting == "twice":
@@ -97,8 +108,8 @@ class OnnxRuntimeModel:
         if setting != "default-threads":
             options.intra_op_num_threads = 1
             options.inter_op_num_threads = 1
-        if setting == "optimization-off":
-            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        if setting in _LEVELS:
+            options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, _LEVELS[setting])
         options.log_severity_level = 4
         for key, value in self.entries.items():
             options.add_session_config_entry(key, value)
@@ -119,6 +130,13 @@ class OnnxRuntimeModel:
         """
         assignments = session.get_provider_graph_assignment_info() if _RECORD in self.entries else ()
         return "+".join(sorted({subgraph.ep_name for subgraph in assignments})) or str(session.get_providers()[0])
+
+
+def _ort_value(array: Any, dtype: str) -> Any:
+    """An array as a value of ONNX Runtime; that of bfloat16 has no dtype of numpy."""
+    if dtype == "bfloat16":
+        return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), _BFLOAT16)
+    return onnxruntime.OrtValue.ortvalue_from_numpy(array)
 
 
 def _device_of(provider: str, built_in: list[str], plugin: Any) -> tuple[Any, list[str]]:

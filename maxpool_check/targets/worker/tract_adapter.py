@@ -9,7 +9,7 @@ from typing import Any
 
 import tract
 
-from .messages import DTYPES, check_options, refusal, returned, unable
+from .messages import DTYPES, check_options, refusal, returned, unable, unsupported
 
 _DTYPES = [name for name in DTYPES if name != "bfloat16"]
 
@@ -31,14 +31,15 @@ class TractModel:
 
     def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Run one model; errors of tract are refusals. A panic of tract ends the process."""
-        if request["inputs"]["X"]["dtype"] not in _DTYPES:
-            return unable(f"tract does not support {request['inputs']['X']['dtype']}")
+        dtype = unsupported(request, _DTYPES)
+        if dtype is not None:
+            return unable(f"tract does not support {dtype}")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "model.onnx")
             path.write_bytes(base64.b64decode(request["model"]))
             try:
                 runnable = tract.onnx().load(path).into_model().into_runnable()
-                outputs = [tensor.to_numpy() for tensor in runnable.run([inputs["X"]])]
+                outputs = [tensor.to_numpy() for tensor in runnable.run(list(inputs.values()))]
             except tract.TractError as error:
                 # The backtrace is that of this process.
                 return refusal(error, str(error).partition("Stack backtrace:")[0].rstrip())

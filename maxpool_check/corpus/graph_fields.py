@@ -1,0 +1,100 @@
+"""The fields of a case that describe the graph around its MaxPool: ``graph``, ``opset`` and ``input: {as: ...}``."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.problems import BadValue, Structure
+from maxpool_check.corpus.schema import GRAPH
+from maxpool_check.graphs.context import MAX_POOL, Context, node_of
+from maxpool_check.graphs.node import Inexact
+from maxpool_check.specifications import specification
+from maxpool_check.specifications.specification import Specification
+
+_STRUCTURE = Structure(GRAPH)
+
+
+def document_in(opset: int, document: Specification) -> Specification:
+    """The document of a case in an operator set: the version of ONNX's MaxPool there, or SONNX. Raises :class:`BadValue`."""
+    try:
+        version = specification(f"onnx-{opset}")
+    except ValueError:
+        raise BadValue(f"there is no operator set {opset} with a MaxPool that is known") from None
+    if document.onnx is document:
+        return version
+    if document.onnx is None or document.domain is not None:
+        raise BadValue(f"{document.title} has no ONNX operator set; opset belongs to cases of onnx-N and sonnx")
+    if version is not document.onnx:
+        raise BadValue(f"{document.title} is about {document.onnx.title}; operator set {opset} has {version.title}")
+    return document
+
+
+def context_of(fields: Mapping[str, Any], document: Specification, X: np.ndarray) -> Context | None:
+    """The context that the fields of a case describe, None if they describe none. Raises :class:`BadValue`."""
+    initializer = fields.get("input", {}).get("as") == "initializer"
+    if not initializer and not fields.keys() & {"graph", "opset"}:
+        return None
+    if document.onnx is None or document.domain is not None:
+        key = "graph" if "graph" in fields else "input"
+        raise BadValue(f"{document.title} is not a document of ONNX graphs; use spec: onnx-N or sonnx", key)
+    data = fields.get("graph", [{"op": MAX_POOL}])
+    data = {"nodes": data} if isinstance(data, list) else data
+    mistakes = list(_STRUCTURE.mistakes(data))
+    if mistakes:
+        path, wrong_key, message = mistakes[0]
+        inner = path if isinstance(fields.get("graph"), Mapping) else path[1:]
+        raise BadValue(message, "graph", *inner, *([] if wrong_key is None else [wrong_key]))
+    nodes = data["nodes"]
+    judged = [
+        number for number, node in enumerate(nodes) if node.keys() <= {"op", "consumers"} and node["op"] == MAX_POOL
+    ]
+    if len(judged) != 1:
+        count = "none" if not judged else str(len(judged))
+        raise BadValue(f"expected one {{op: MaxPool}} without attributes, the judged one; found {count}", "graph")
+    at = judged[0]
+    after = nodes[at + 1 :]
+    for number, node in enumerate(after, at + 1):
+        if node.get("consumers", 1) > 1:
+            raise BadValue("consumers: 2 belongs to MaxPool or to a node before it", "graph", number, "consumers")
+    try:
+        before, behind = tuple(map(node_of, nodes[:at])), tuple(map(node_of, after))
+    except (Inexact, TypeError, ValueError) as error:
+        raise BadValue(str(error), "graph") from error
+    return Context(
+        opset=fields.get("opset", document.onnx.since),
+        before=before,
+        after=behind,
+        consumers=nodes[at].get("consumers", 1),
+        initializer=initializer,
+        dimensions=_dimensions(data.get("shape"), X.shape),
+        inside=data.get("inside"),
+    )
+
+
+def _dimensions(declared: Any, shape: tuple[int, ...]) -> tuple[str | int, ...] | None:
+    if declared is None:
+        return None
+    if declared == "dynamic":
+        return tuple(f"X{axis}" for axis in range(len(shape)))
+    if isinstance(declared, str) or len(declared) != len(shape):
+        raise BadValue(f"expected dynamic, or {len(shape)} names and sizes", "graph", "shape")
+    for size, name in zip(shape, declared, strict=True):
+        if not isinstance(name, (str, int)) or isinstance(name, bool) or (isinstance(name, int) and name != size):
+            raise BadValue(f"expected a name, or the size {size}; found {name!r}", "graph", "shape")
+    return tuple(declared)
+
+
+def graph_fields(case: Case, tensor: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields from which :func:`context_of` reads the context of a case; ``tensor`` is its ``input``."""
+    context = case.context
+    if context is None:
+        return {}
+    data = context.data()
+    nodes = {key: data[key] for key in ("nodes", "shape", "inside") if key in data}
+    return {
+        **({"input": {**tensor, "as": "initializer"}} if context.initializer else {}),
+        "graph": nodes["nodes"] if len(nodes) == 1 else nodes,
+        "opset": context.opset,
+    }

@@ -1,0 +1,194 @@
+"""The nodes around the judged MaxPool: a chain through which X flows, and how the model presents it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from maxpool_check.graphs.node import Inexact, Node
+from maxpool_check.graphs.operators import apply, is_elementwise, positions
+from maxpool_check.reference.evaluator import evaluate
+from maxpool_check.reference.pooling import Pooled, Pooling
+from maxpool_check.specifications import specification
+from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Specification
+
+MAX_POOL = "MaxPool"
+
+_UNCHANGED = ("Identity", "Dropout")
+"""Elementwise operators that return their input."""
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Elementwise nodes behind MaxPool as one function of its maxima."""
+
+    nodes: tuple[Node, ...]
+    opset: int
+
+    def of(self, maxima: np.ndarray) -> np.ndarray:
+        """The values behind the last node. Raises :class:`Inexact`."""
+        for node in self.nodes:
+            maxima = apply(node, maxima, self.opset)
+        return maxima
+
+
+@dataclass(frozen=True)
+class Context:
+    """The graph around a MaxPool, in the operator set ``opset``.
+
+    X flows through the nodes ``before``, the MaxPool, and the nodes ``after``. ``consumers``: 2 if the Y of MaxPool is also
+    an output of the graph. ``initializer``: X is one, not an input of the graph. ``dimensions`` declares the shape of X, with
+    names for sizes that are known at run time only; None: the shape of X. ``inside``: the nodes are in both branches of an
+    ``If``, in the body of a ``Loop`` that runs once, or in a model-local ``function``.
+    """
+
+    opset: int
+    before: tuple[Node, ...] = ()
+    after: tuple[Node, ...] = ()
+    consumers: int = 1
+    initializer: bool = False
+    dimensions: tuple[str | int, ...] | None = None
+    inside: str | None = None
+
+    def flow(self, X: np.ndarray) -> Iterator[np.ndarray]:
+        """The tensors behind each node before MaxPool. Raises :class:`Inexact`."""
+        for node in self.before:
+            X = _applied(node, X, self.opset)
+            yield X
+
+    def steps(self, Y: np.ndarray, indices: np.ndarray | None) -> Iterator[np.ndarray]:
+        """The Y of MaxPool, and the tensors behind each node after it. Raises :class:`Inexact`."""
+        yield Y
+        for node in self.after:
+            Y = _applied(node, Y, self.opset, indices)
+            yield Y
+
+    @cached_property
+    def function(self) -> Composition | None:
+        """The elementwise nodes behind MaxPool; None if there are none that change a value."""
+        nodes = tuple(node for node in self.after if is_elementwise(node) and node.op not in _UNCHANGED)
+        return Composition(nodes, self.opset) if nodes else None
+
+    def sources(self, Y: np.ndarray, indices: np.ndarray | None) -> np.ndarray:
+        """For each cell of the graph's output, the row-major position in MaxPool's Y that it is a function of, or -1.
+
+        Raises :class:`Inexact` where that is not one cell.
+        """
+        cells = np.arange(Y.size).reshape(Y.shape)
+        for node in self.after:
+            if node.op == MAX_POOL:
+                pooled = max_pool(node, Y, self.opset)
+                assert pooled.Indices is not None
+                Y, cells = pooled.Y, cells.reshape(-1)[pooled.Indices]
+            else:
+                Y, cells = (
+                    _applied(node, Y, self.opset, indices),
+                    positions(node, cells, Y, self.opset, indices=indices),
+                )
+        return cells
+
+    @property
+    def has_nodes(self) -> bool:
+        """Whether there are other nodes, or something else that an optimizer may rewrite."""
+        return bool(self.before or self.after or self.initializer or self.inside)
+
+    @property
+    def uses_indices(self) -> bool:
+        """Whether a node behind MaxPool takes its Indices."""
+        return any(node.op == "MaxUnpool" for node in self.after)
+
+    @property
+    def side_outputs(self) -> tuple[str, ...]:
+        """The further outputs of the graph: of the nodes with two consumers, in order."""
+        before = [f"before_{number}" for number, node in enumerate(self.before) if node.consumers > 1]
+        return (*before, *(("behind",) if self.consumers > 1 else ()))
+
+    def lines(self) -> Iterator[str]:
+        """The nodes in order, as text: ``Pad(mode=constant, pads=[0, 0, 1, 1, 0, 0, 1, 1])``."""
+        data = self.data()
+        for node in data["nodes"]:
+            fields = ", ".join(f"{name}={value}" for name, value in node.items() if name != "op")
+            yield f"{node['op']}({fields})" if fields else node["op"]
+        yield from (f"{key}: {data[key]}" for key in ("shape", "inside") if key in data)
+        if self.initializer:
+            yield "X: initializer"
+
+    def data(self) -> dict[str, Any]:
+        """The context as plain data: that of ``graph`` in a case file, and the operator set."""
+        judged: dict[str, Any] = {"op": MAX_POOL, **({"consumers": self.consumers} if self.consumers > 1 else {})}
+        nodes = [*map(node_data, self.before), judged, *map(node_data, self.after)]
+        dimensions = {} if self.dimensions is None else {"shape": list(self.dimensions)}
+        return {
+            "opset": self.opset,
+            "nodes": nodes,
+            **dimensions,
+            **({"inside": self.inside} if self.inside else {}),
+            **({"as": "initializer"} if self.initializer else {}),
+        }
+
+
+def node_data(node: Node) -> dict[str, Any]:
+    """A node as plain data, as in a case file."""
+    constants = {} if node.constants == "initializer" else {"as": node.constants}
+    consumers = {} if node.consumers == 1 else {"consumers": node.consumers}
+    return {"op": node.op, **node.fields, **constants, **consumers}
+
+
+def node_of(data: Mapping[str, Any]) -> Node:
+    """The node of plain data."""
+    fields = {name: value for name, value in data.items() if name not in ("op", "as", "consumers")}
+    return Node(data["op"], fields, data.get("as", "initializer"), data.get("consumers", 1))
+
+
+def _applied(node: Node, X: np.ndarray, opset: int, indices: np.ndarray | None = None) -> np.ndarray:
+    return max_pool(node, X, opset).Y if node.op == MAX_POOL else apply(node, X, opset, indices)
+
+
+def max_pool(node: Node, X: np.ndarray, opset: int) -> Pooled:
+    """The result of a MaxPool that is a neighbour of the judged one. Raises :class:`Inexact` where it is not unique."""
+    document = specification(f"onnx-{opset}")
+    try:
+        pooling = document.pooling(node.fields, X.dtype.name, X.shape, document.policies)
+    except Refused as refused:
+        raise Inexact(f"MaxPool: {refused}") from refused
+    if pooling.alternatives or pooling.has_empty_windows:
+        raise Inexact("MaxPool: the document does not define all of its windows")
+    if X.dtype.kind not in "iu" and (np.isnan(X).any() or ((X == 0) & np.signbit(X)).any()):
+        raise Inexact("MaxPool of NaN or -0: the document does not define the result")
+    return evaluate(X, replace(pooling, indices=True))
+
+
+@dataclass(frozen=True, eq=False)
+class MaxPoolGraph:
+    """X, the nodes around a MaxPool, and its attributes by a document that has ONNX's layout."""
+
+    X: np.ndarray
+    context: Context
+    document: Specification
+    attributes: Mapping[str, Any]
+    policies: Any
+
+    @cached_property
+    def flow(self) -> Sequence[np.ndarray]:
+        """The tensors behind each node before MaxPool. Raises :class:`Inexact`."""
+        return tuple(self.context.flow(self.X))
+
+    @property
+    def entering(self) -> np.ndarray:
+        """The tensor that enters MaxPool. Raises :class:`Inexact`."""
+        return self.flow[-1] if self.flow else self.X
+
+    @cached_property
+    def pooling(self) -> Pooling:
+        """The pooling that the document defines. Raises ``Refused``, :class:`Inexact`."""
+        X = self.entering
+        return self.document.pooling(self.attributes, X.dtype.name, X.shape, self.policies)
+
+    @cached_property
+    def following(self) -> Sequence[np.ndarray]:
+        """The reference's Y of MaxPool, and the tensors behind each node after it. Raises ``Refused``, :class:`Inexact`."""
+        pooled = evaluate(self.entering, replace(self.pooling, indices=True))
+        return tuple(self.context.steps(pooled.Y, pooled.Indices))

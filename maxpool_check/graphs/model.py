@@ -1,0 +1,196 @@
+"""The ONNX model of a MaxPool in a graph of several nodes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+
+from maxpool_check.graphs.context import MAX_POOL, MaxPoolGraph
+from maxpool_check.graphs.node import Node
+from maxpool_check.graphs.operators import attributes_of, inputs_of, output_count
+from maxpool_check.reference.dtypes import NUMPY
+
+_LOCAL = "maxpool_check.local"
+"""The domain of the model-local function that holds the nodes of a context inside a function."""
+
+
+@dataclass(frozen=True)
+class GraphModel:
+    """A serialized model, and the values of its inputs besides X."""
+
+    model: bytes
+    inputs: Mapping[str, np.ndarray]
+
+
+def add_attributes(node: NodeProto, attributes: Mapping[str, Any]) -> None:
+    """Add attributes to a node, unchanged, valid or not."""
+    for name, value in attributes.items():
+        # onnx cannot derive the type of an empty list, and has no truth values.
+        empty = isinstance(value, list) and not value
+        written = [int(v) if isinstance(v, bool) else v for v in value] if isinstance(value, list) else value
+        kind = onnx.AttributeProto.INTS if empty else None
+        node.attribute.append(helper.make_attribute(name, written, attr_type=kind))
+
+
+def build(graph: MaxPoolGraph, outputs: Sequence[str]) -> GraphModel:
+    """The model of a graph with these outputs of ``Y`` and ``Indices``, and its side outputs.
+
+    It has the input X, unless that is an initializer, and is in the oldest file format that has the operator set. Raises
+    ``Inexact`` for a node that its operator set does not have.
+    """
+    return _Builder(graph, tuple(outputs)).built()
+
+
+class _Builder:
+    def __init__(self, graph: MaxPoolGraph, outputs: tuple[str, ...]) -> None:
+        self._graph, self._context = graph, graph.context
+        self._outputs = outputs
+        self._nodes: list[NodeProto] = []
+        self._initializers: list[TensorProto] = []
+        self._inputs: dict[str, np.ndarray] = {}
+
+    def built(self) -> GraphModel:
+        context = self._context
+        final = self._chain()
+        dtypes = {"Indices": "int64", "behind": self._graph.entering.dtype.name, **final}
+        ranks = {"Y": final["rank"], "Indices": self._graph.entering.ndim, "behind": self._graph.entering.ndim}
+        names = (*self._outputs, *context.side_outputs)
+        for name in context.side_outputs:
+            if name != "behind":
+                tensor = self._graph.flow[int(name.rpartition("_")[2])]
+                dtypes[name], ranks[name] = tensor.dtype.name, tensor.ndim
+        results = [_value(name, dtypes[name], [f"{name}_{axis}" for axis in range(ranks[name])]) for name in names]
+        X = self._graph.X
+        inputs = [_value(name, tensor.dtype.name, tensor.shape) for name, tensor in self._inputs.items()]
+        if context.initializer:
+            self._initializers.insert(0, numpy_helper.from_array(X, "X"))
+        else:
+            inputs.insert(0, _value("X", X.dtype.name, context.dimensions or X.shape))
+        imports = [helper.make_opsetid("", context.opset)]
+        functions = []
+        if context.inside == "If":
+            condition = np.array(True)
+            self._inputs["condition"] = condition
+            inputs.append(_value("condition", "bool", ()))
+            self._nodes = [self._branches(names, results)]
+        elif context.inside == "Loop":
+            self._nodes = list(self._loop(names, results, dtypes, ranks))
+        elif context.inside == "function":
+            imports.append(helper.make_opsetid(_LOCAL, 1))
+            functions.append(self._function(["X", *self._inputs], names, imports[:1]))
+            self._nodes = [helper.make_node("Pooling", ["X", *self._inputs], names, domain=_LOCAL)]
+        body = helper.make_graph(self._nodes, "maxpool", inputs, results, self._initializers)
+        version = helper.find_min_ir_version_for(imports[:1], ignore_unknown=True)
+        if functions:
+            # Model-local functions are new in this version of the file format.
+            version = max(version, 8)
+        model = helper.make_model(body, opset_imports=imports, ir_version=version, functions=functions)
+        return GraphModel(bytes(model.SerializeToString()), self._inputs)
+
+    def _chain(self) -> dict[str, Any]:
+        """Add all nodes; the dtype of Y, and its rank."""
+        context, graph = self._context, self._graph
+        value, tensor = "X", graph.X
+        last = "Y" if "Y" in self._outputs else "unused"
+        for number, node in enumerate(context.before):
+            value = self._add(node, f"before_{number}", [value], tensor)
+            tensor = graph.flow[number]
+        maxima = last if not context.after and context.consumers == 1 else "behind"
+        needs_indices = "Indices" in self._outputs or context.uses_indices
+        pool = helper.make_node(MAX_POOL, [value], [maxima, "Indices"] if needs_indices else [maxima])
+        add_attributes(pool, graph.attributes)
+        self._nodes.append(pool)
+        value = maxima
+        for number, (node, tensor) in enumerate(zip(context.after, graph.following, strict=False)):
+            is_last = number == len(context.after) - 1
+            more = ["Indices"] if node.op == "MaxUnpool" else []
+            value = self._add(node, last if is_last else f"after_{number}", [value, *more], tensor)
+        if not context.after and context.consumers > 1 and last == "Y":
+            self._nodes.append(helper.make_node("Identity", [value], ["Y"]))
+        return {"Y": graph.following[-1].dtype.name, "rank": graph.following[-1].ndim}
+
+    def _add(self, node: Node, output: str, inputs: list[str], tensor: np.ndarray) -> str:
+        """Add a node behind a tensor, with its constants; the name of its output."""
+        opset = self._context.opset
+        prefix = f"{output}_{node.op.lower()}"
+        if node.op == MAX_POOL:
+            made = helper.make_node(MAX_POOL, inputs, [output])
+            add_attributes(made, node.fields)
+            self._nodes.append(made)
+            return output
+        names = list(inputs)
+        for name, value in inputs_of(node, tensor.dtype.name, opset, tensor.shape).items():
+            if name != "I":
+                names.append("" if value is None else self._constant(f"{prefix}_{name}", value, node.constants))
+        outputs = [output]
+        if node.op == "Split":
+            outputs = [f"{prefix}_{number}" for number in range(output_count(node, tensor.shape, opset))]
+            outputs[int(node.fields.get("output", 0))] = output
+        made = helper.make_node(node.op, names, outputs)
+        add_attributes(made, attributes_of(node, opset, tensor.shape))
+        self._nodes.append(made)
+        return output
+
+    def _constant(self, name: str, value: np.ndarray, form: str) -> str:
+        if form == "input":
+            self._inputs[name] = value
+        elif form == "constant" or self._context.inside == "function":
+            # A function has no initializers.
+            self._nodes.append(helper.make_node("Constant", [], [name], value=numpy_helper.from_array(value)))
+        else:
+            self._initializers.append(numpy_helper.from_array(value, name))
+        return name
+
+    def _branches(self, names: Sequence[str], results: list[ValueInfoProto]) -> NodeProto:
+        """An If whose branches both hold the nodes."""
+        branches = {}
+        for branch in ("then_branch", "else_branch"):
+            renamed = {name: f"{branch}_{name}" for name in _made(self._nodes)}
+            nodes = [_renamed(node, renamed) for node in self._nodes]
+            outputs = [ValueInfoProto.FromString(result.SerializeToString()) for result in results]
+            for output in outputs:
+                output.name = renamed[output.name]
+            branches[branch] = helper.make_graph(nodes, branch, [], outputs)
+        return helper.make_node("If", ["condition"], list(names), **branches)
+
+    def _loop(
+        self, names: Sequence[str], results: list[ValueInfoProto], dtypes: Mapping[str, str], ranks: Mapping[str, int]
+    ) -> Iterator[NodeProto]:
+        """A Loop of one iteration, whose body holds the nodes and carries their outputs."""
+        self._initializers.append(numpy_helper.from_array(np.array(1, np.int64), "trips"))
+        carried = []
+        for name in names:
+            start = np.zeros((1,) * ranks[name], NUMPY[dtypes[name]])
+            self._initializers.append(numpy_helper.from_array(start, f"start_{name}"))
+            carried.append(_value(f"carried_{name}", dtypes[name], [f"c_{name}_{axis}" for axis in range(ranks[name])]))
+        renamed = {name: f"body_{name}" for name in _made(self._nodes)}
+        nodes = [_renamed(node, renamed) for node in self._nodes]
+        nodes.insert(0, helper.make_node("Identity", ["go"], ["go_on"]))
+        outputs = [ValueInfoProto.FromString(result.SerializeToString()) for result in results]
+        for output in outputs:
+            output.name = renamed[output.name]
+        inputs: list[ValueInfoProto] = [_value("iteration", "int64", ()), _value("go", "bool", ()), *carried]
+        body: GraphProto = helper.make_graph(nodes, "body", inputs, [_value("go_on", "bool", ()), *outputs])
+        yield helper.make_node("Loop", ["trips", "", *(f"start_{name}" for name in names)], list(names), body=body)
+
+    def _function(self, inputs: list[str], outputs: Sequence[str], imports: list[Any]) -> Any:
+        return helper.make_function(_LOCAL, "Pooling", inputs, list(outputs), self._nodes, imports)
+
+
+def _made(nodes: Sequence[NodeProto]) -> list[str]:
+    return [name for node in nodes for name in node.output if name]
+
+
+def _renamed(node: NodeProto, names: Mapping[str, str]) -> NodeProto:
+    renamed = NodeProto.FromString(node.SerializeToString())
+    renamed.input[:] = [names.get(name, name) for name in node.input]
+    renamed.output[:] = [names.get(name, name) for name in node.output]
+    return renamed
+
+
+def _value(name: str, dtype: str, shape: Sequence[int | str]) -> ValueInfoProto:
+    element = TensorProto.BOOL if dtype == "bool" else helper.np_dtype_to_tensor_dtype(NUMPY[dtype])
+    return helper.make_tensor_value_info(name, element, list(shape))

@@ -1,0 +1,123 @@
+"""The reference's outputs for a graph of several nodes, and the outputs of its MaxPool from those of the graph."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from maxpool_check.graphs.context import MAX_POOL, MaxPoolGraph
+from maxpool_check.graphs.node import Inexact
+from maxpool_check.graphs.operators import is_elementwise
+from maxpool_check.judging.comparison import WrongOutput
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.oracle import Oracle
+from maxpool_check.reference.dtypes import same
+
+_GRAPH_OUTPUT = DivergenceKind("graph-output")
+
+DEPENDENT = (MAX_POOL, "GlobalMaxPool", "MaxUnpool")
+"""Operators behind MaxPool whose output cells come from cells that depend on the values of its outputs."""
+
+
+@dataclass(frozen=True, eq=False)
+class GraphOracle(Oracle):
+    """The oracle of the MaxPool in a graph: its X is the tensor that enters MaxPool.
+
+    Elementwise nodes behind it are the function that is applied to its maxima; nodes that move cells are undone by
+    :meth:`of_maxpool`.
+    """
+
+    graph: MaxPoolGraph
+
+    @classmethod
+    def of(cls, graph: MaxPoolGraph) -> "GraphOracle":
+        """The oracle of a graph. Raises ``Refused`` and ``Inexact``."""
+        pooling, function = graph.pooling, graph.context.function
+        if function is not None:
+            others = tuple(replace(other, activation=function) for other in pooling.alternatives)
+            pooling = replace(pooling, activation=function, alternatives=others)
+        return cls(graph.entering, pooling, graph)
+
+    def check_exact(self) -> np.ndarray:
+        """The output Y of the graph. Raises ``Inexact`` if a node has no unique result for an output of MaxPool that conforms."""
+        for oracle in self.alternatives:
+            _ = oracle.interpretations
+        context = self.graph.context
+        if any(not is_elementwise(node) and node.op in DEPENDENT for node in context.after) and (
+            self.nan_is_open or self.has_empty or len(self.alternatives) > 1
+        ):
+            raise Inexact("the document leaves the output of MaxPool open, on which a node behind it depends")
+        if context.uses_indices and not np.array_equal(self.choices[0], self.last):
+            raise Inexact("MaxUnpool depends on the index of a maximum, which is not unique here")
+        _ = self.sources
+        return self.output
+
+    @cached_property
+    def output(self) -> np.ndarray:
+        """The output Y of the graph."""
+        return self.graph.following[-1]
+
+    @cached_property
+    def sources(self) -> np.ndarray:
+        """For each cell of :attr:`output`, its position in the Y of MaxPool, or -1."""
+        return self.graph.context.sources(self.pooled.maxima, self.pooled.Indices)
+
+    @cached_property
+    def moves(self) -> bool:
+        """Whether the nodes behind MaxPool change more than values."""
+        return not np.array_equal(self.sources, np.arange(self.pooled.Y.size).reshape(self.shape))
+
+    def wrong_outputs(self, outputs: Mapping[str, np.ndarray], names: tuple[str, ...]) -> Iterator[WrongOutput]:
+        """What is wrong outside the cells of MaxPool: shapes and dtypes of moved outputs, constants, and side outputs."""
+        if "Y" in names and self.moves:
+            Y = outputs.get("Y")
+            if Y is None:
+                yield WrongOutput("Y", DivergenceKind.MISSING_OUTPUT, None, "Y is missing")
+            elif Y.dtype != self.output.dtype:
+                message = f"Y is {Y.dtype.name}, expected {self.output.dtype.name}"
+                yield WrongOutput("Y", DivergenceKind.DTYPE, None, message)
+            elif Y.shape != self.output.shape:
+                message = f"Y has the shape {list(Y.shape)}, expected {list(self.output.shape)}"
+                yield WrongOutput("Y", DivergenceKind.SHAPE, None, message)
+            elif not same(Y, self.output)[self.sources < 0].all():
+                message = "Y differs in cells that do not come from MaxPool"
+                yield WrongOutput("Y", _GRAPH_OUTPUT, None, message)
+        for name in self.graph.context.side_outputs:
+            if name not in outputs:
+                yield WrongOutput(name, DivergenceKind.MISSING_OUTPUT, None, f"{name} is missing")
+            elif not self._is_right_side_output(name, outputs[name]):
+                message = f"the output of the graph behind {self._node_behind(name)} is wrong"
+                yield WrongOutput(name, _GRAPH_OUTPUT, None, message)
+
+    def _is_right_side_output(self, name: str, tensor: np.ndarray) -> bool:
+        if name == "behind":
+            plain = Oracle(self.X, self.graph.pooling)
+            return any(
+                tensor.shape == oracle.shape
+                and tensor.dtype == oracle.X.dtype
+                and bool(oracle.acceptable(tensor).all())
+                for oracle in plain.alternatives
+            )
+        expected = self.graph.flow[int(name.rpartition("_")[2])]
+        return tensor.dtype == expected.dtype and tensor.shape == expected.shape and bool(same(tensor, expected).all())
+
+    def _node_behind(self, name: str) -> str:
+        return "MaxPool" if name == "behind" else self.graph.context.before[int(name.rpartition("_")[2])].op
+
+    def of_maxpool(self, outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The outputs as those of MaxPool and the functions behind it: moved cells are moved back.
+
+        Cells that the graph does not output are the reference's. Y must have the right shape if it is moved.
+        """
+        pulled = dict(outputs)
+        if "Y" in outputs and self.moves:
+            Y, expected = outputs["Y"].reshape(-1), self.pooled.Y.reshape(-1)
+            cells = self.sources.reshape(-1)
+            Y, cells = Y[cells >= 0], cells[cells >= 0]
+            result = expected.copy()
+            # Of several cells with the same source, a wrong one counts.
+            order = np.argsort(~same(Y, expected[cells]), kind="stable")
+            result[cells[order]] = Y[order]
+            pulled["Y"] = result.reshape(self.shape)
+        return pulled

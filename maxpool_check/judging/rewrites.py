@@ -1,0 +1,156 @@
+"""Mistakes of what rewrites a graph: each as the graph that it makes, whose outputs are compared with the actual ones."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from maxpool_check.graphs.context import MAX_POOL, Context, MaxPoolGraph
+from maxpool_check.graphs.node import Inexact, Node
+from maxpool_check.graphs.operators import is_elementwise
+from maxpool_check.judging.comparison import compare
+from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.specifications.refused import Refused
+
+_Rewritten = Iterator[tuple[str, MaxPoolGraph]]
+
+_QUANTISATION = ("QuantizeLinear", "DequantizeLinear")
+
+_BLOCKS = (4, 8, 16)
+"""How many channels a block has in the layouts of runtimes."""
+
+
+def rewrites_of(graph: MaxPoolGraph) -> _Rewritten:
+    """The graphs that mistakes make of a graph, each with its kind, the more specific mistakes first."""
+    yield from _pads_folded(graph)
+    yield from _transposes_folded(graph)
+    yield from _max_pools_merged(graph)
+    yield from _nodes_moved(graph)
+    yield from _nodes_dropped(graph)
+
+
+def rewrite_kinds(
+    oracle: GraphOracle, outputs: Mapping[str, np.ndarray], names: tuple[str, ...]
+) -> tuple[DivergenceKind, ...]:
+    """The mistakes in rewriting a graph that give exactly these outputs of it, right and wrong cells alike."""
+    kinds = {}
+    for kind, graph in rewrites_of(oracle.graph):
+        if kind in kinds:
+            continue
+        with suppress(Refused, Inexact):
+            if explains(GraphOracle.of(graph), outputs, names):
+                kinds[kind] = True
+    if "Y" in names and any(_is_blocked(oracle, outputs["Y"], block) for block in _BLOCKS):
+        kinds["blocked-layout"] = True
+    specific = [kind for kind in kinds if kind != "node-dropped"]
+    return tuple(DivergenceKind(kind) for kind in specific or kinds)
+
+
+def explains(oracle: GraphOracle, outputs: Mapping[str, np.ndarray], names: tuple[str, ...]) -> bool:
+    """Whether the outputs of a graph are those that an oracle accepts."""
+    if any(oracle.wrong_outputs(outputs, names)):
+        return False
+    return not compare(oracle, oracle.of_maxpool(outputs), names).wrong
+
+
+def _with(graph: MaxPoolGraph, attributes: Mapping[str, Any] | None = None, **changes: Any) -> MaxPoolGraph:
+    """A graph with other nodes, and other attributes of its MaxPool."""
+    context = replace(graph.context, **changes)
+    return replace(graph, context=context, attributes=graph.attributes if attributes is None else attributes)
+
+
+def _pads_folded(graph: MaxPoolGraph) -> _Rewritten:
+    """A Pad, right before MaxPool or before functions of each value, becomes pads."""
+    before = graph.context.before
+    rank = graph.entering.ndim - 2
+    for number, node in enumerate(before):
+        if node.op != "Pad" or not all(is_elementwise(other) for other in before[number + 1 :]):
+            continue
+        pads = [int(pad) for pad in node.fields.get("pads", ())]
+        own = [int(pad) for pad in graph.attributes.get("pads", [0] * 2 * rank)]
+        if len(pads) != 2 * (rank + 2) or len(own) != 2 * rank:
+            continue
+        spatial = [*pads[2 : rank + 2], *pads[rank + 4 :]]
+        merged = [a + b for a, b in zip(own, spatial, strict=True)]
+        attributes = {**graph.attributes, "pads": merged}
+        yield "pad-folded-into-pads", _with(graph, attributes, before=_without(before, number))
+
+
+def _transposes_folded(graph: MaxPoolGraph) -> _Rewritten:
+    """Transposes are removed: both, one, or exchanged with MaxPool, whose attributes stay as they are."""
+    kind = "transpose-folded-wrongly"
+    before, after = graph.context.before, graph.context.after
+    removed_before = [_without(before, i) for i, node in enumerate(before) if node.op == "Transpose"]
+    removed_after = [_without(after, i) for i, node in enumerate(after) if node.op == "Transpose"]
+    for nodes in removed_before:
+        for others in removed_after:
+            yield kind, _with(graph, before=nodes, after=others)
+        yield kind, _with(graph, before=nodes)
+    for others in removed_after:
+        yield kind, _with(graph, after=others)
+    if before and before[-1].op == "Transpose":
+        yield kind, _with(graph, before=before[:-1], after=(before[-1], *after))
+    if after and after[0].op == "Transpose":
+        yield kind, _with(graph, before=(*before, after[0]), after=after[1:])
+
+
+def _max_pools_merged(graph: MaxPoolGraph) -> _Rewritten:
+    """A MaxPool beside the judged one is removed, and its window and stride are merged into those of the judged one."""
+    context, rank = graph.context, graph.entering.ndim - 2
+    neighbours = [(number, node, "before") for number, node in enumerate(context.before) if node.op == MAX_POOL]
+    neighbours += [(number, node, "after") for number, node in enumerate(context.after) if node.op == MAX_POOL]
+    for number, node, side in neighbours:
+        first, second = (node.fields, graph.attributes) if side == "before" else (graph.attributes, node.fields)
+        k1, k2 = first["kernel_shape"], second["kernel_shape"]
+        s1, s2 = first.get("strides", [1] * rank), second.get("strides", [1] * rank)
+        nodes = {side: _without(getattr(context, side), number)}
+        for reach in (s1, [1] * rank, k1):
+            kernel = [a + (b - 1) * step for a, b, step in zip(k1, k2, reach, strict=True)]
+            strides = [a * b for a, b in zip(s1, s2, strict=True)]
+            merged = {**graph.attributes, "kernel_shape": kernel, "strides": strides}
+            yield "max-pools-merged", _with(graph, merged, **nodes)
+
+
+def _nodes_moved(graph: MaxPoolGraph) -> _Rewritten:
+    """A node beside MaxPool is on its other side."""
+    before, after = graph.context.before, graph.context.after
+    if before and is_elementwise(before[-1]):
+        yield _kind_of_move(before[-1]), _with(graph, before=before[:-1], after=(before[-1], *after))
+        if len(before) > 1 and is_elementwise(before[-2]):
+            pair = before[-2:]
+            yield _kind_of_move(before[-1]), _with(graph, before=before[:-2], after=(*pair, *after))
+    if after and is_elementwise(after[0]):
+        yield _kind_of_move(after[0]), _with(graph, before=(*before, after[0]), after=after[1:])
+        if len(after) > 1 and is_elementwise(after[1]):
+            yield _kind_of_move(after[0]), _with(graph, before=(*before, *after[:2]), after=after[2:])
+
+
+def _kind_of_move(node: Node) -> str:
+    if node.op in _QUANTISATION:
+        return "quantisation-moved"
+    return "cast-moved" if node.op == "Cast" else "relu-moved"
+
+
+def _nodes_dropped(graph: MaxPoolGraph) -> _Rewritten:
+    context: Context = graph.context
+    for number in range(len(context.before)):
+        yield "node-dropped", _with(graph, before=_without(context.before, number))
+    for number in range(len(context.after)):
+        yield "node-dropped", _with(graph, after=_without(context.after, number))
+
+
+def _without(nodes: tuple[Node, ...], number: int) -> tuple[Node, ...]:
+    return (*nodes[:number], *nodes[number + 1 :])
+
+
+def _is_blocked(oracle: GraphOracle, Y: np.ndarray, block: int) -> bool:
+    """Whether Y is the right one, in blocks of channels whose values are adjacent."""
+    right = oracle.output
+    if Y.shape != right.shape or Y.dtype != right.dtype or right.ndim < 3 or right.shape[1] % block:
+        return False
+    blocks = right.reshape(right.shape[0], right.shape[1] // block, block, -1).swapaxes(2, 3)
+    blocked = blocks.reshape(right.shape)
+    return not np.array_equal(blocked, right, equal_nan=False) and np.array_equal(blocked, Y)
