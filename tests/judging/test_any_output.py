@@ -14,7 +14,6 @@ from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import ALL_VARIANTS, VARIATIONS, WITH_INDICES, Y_ONLY
-from maxpool_check.running.case_run import oracle_of
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.requests import plan, result
@@ -120,7 +119,7 @@ ANY_CASE = [case for case in shipped().cases if case.X.size < 300]
 @settings(max_examples=400, deadline=None)
 @given(st.sampled_from(FLAT) | st.sampled_from(ANY_CASE), st.sampled_from(["whole", "plane"]), st.data())
 def test_no_answer_at_all_stops_the_judge(case, indices, data):
-    target, oracle = profile(indices), oracle_of(case)
+    target, oracle = profile(indices), case.oracle()
     shapes = {case.X.shape, *([oracle.shape] if isinstance(oracle, Oracle) else [])}
     results = {}
     for planned in plan(case, ALL_VARIANTS, target):

@@ -22,7 +22,6 @@ from maxpool_check.judging.verdicts import judge
 from maxpool_check.results.outcomes import NotExecuted, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import FAULTS, TargetDescription
 from maxpool_check.results.variants import DEFAULT_VARIANTS
-from maxpool_check.running.case_run import oracle_of
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.targets import requests
 from maxpool_check.targets.name import parse
@@ -74,7 +73,7 @@ def excused() -> frozenset[Fault]:
 def tasks() -> list[Task]:
     """All cases of the corpus that a kernel can execute."""
     planned = ((case, requests.plan(case, DEFAULT_VARIANTS, profile())) for case in shipped().cases)
-    return [(case, oracle_of(case), plans) for case, plans in planned if any(plan.parts for plan in plans)]
+    return [(case, case.oracle(), plans) for case, plans in planned if any(plan.parts for plan in plans)]
 
 
 @lru_cache(1)
