@@ -150,7 +150,7 @@ OTHERS = [
     (node("DequantizeLinear", x_scale={"dtype": "float16", "data": -0.1}), [1, 3, 100, 127]),
     (node("DequantizeLinear", x_scale={"dtype": "bfloat16", "data": 0.1}), [0, 3, 100, 127]),
     (node("Conv", weights="depthwise", kernel_shape=[2], pads=[1, 1]), [[[1, -1, 2, 3], [0, math.inf, 2, 1]]]),
-    (node("Conv", weights="depthwise", kernel_shape=[2], dilations=[2], strides=[2]), [[[1, -1, 2, 3, 4, 0]]]),
+    (node("Conv", weights="depthwise", kernel_shape=[2], dilations=[2], strides=[3]), [[[1, -1, 2, 3, 4, 0]]]),
 ]
 """Nodes that compute, with X."""
 
@@ -421,6 +421,12 @@ def test_conv_of_infinities_and_nan():
     X = np.array([[[1, math.inf, 2, -math.inf, math.inf, math.nan]]], np.float32)
     expected = np.array([[[math.inf, math.inf, -math.inf, math.nan, math.nan]]], np.float32)
     assert same(apply(summed, X, 11), expected).all()
+
+
+def test_global_max_pool_is_the_first_maximum():
+    X = np.array([[[1, 3, 3], [4, -1, 4]]], np.float32)
+    assert apply(node("GlobalMaxPool"), X, 22).tolist() == [[[3], [4]]]
+    assert positions(node("GlobalMaxPool"), np.arange(6).reshape(X.shape), X, 22).tolist() == [[[1], [3]]]
 
 
 def test_the_known_operators():
