@@ -12,11 +12,11 @@ from maxpool_check.judging.verdicts import Judgement, judge
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.geometry import Placement
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.results.outcomes import Crashed, Failed, RefusedByTarget, Returned
+from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, RefusedByTarget, Returned
 from maxpool_check.results.record import REPORTED, Execution, Input, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.specifications.refused import Refused
-from maxpool_check.targets.requests import VariantPlan, VariantResult, plan, result, second_look
+from maxpool_check.targets.requests import VariantPlan, VariantResult, original, plan, result, second_look
 from maxpool_check.targets.session import TargetSession
 
 MOST_VALUES = 100
@@ -80,6 +80,34 @@ def start_case(session: TargetSession, case: Case, variants: Collection[Variant]
 
 def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle: Oracle | Refused) -> CaseRun:
     """Wait for the outcomes of a case, execute the second looks that they require, and judge it."""
+    target = session.profile.description.name
+    run = _judged(case, target, oracle, _results(session, started))
+    tool = session.profile.name.tool
+    if tool is None or not run.diverging:
+        return run
+    # The tool is wrong only where the runtime is right about the model that the tool was given.
+    originals = [original(each) for each, _ in started]
+    submitted = [(each, session.submit(each.requests)) for each in originals]
+    by_runtime = _judged(case, target, oracle, _results(session, submitted))
+    return _judged(case, target, oracle, _attributable(run, by_runtime, session.profile.name.runtime))
+
+
+def _attributable(run: CaseRun, original: CaseRun, runtime: str) -> dict[Variant, VariantResult]:
+    """The results of a tool that rewrites models, without those that diverge where the runtime itself does not conform."""
+    results = dict(run.results)
+    for variant in run.diverging:
+        judgement = original.judgements[variant]
+        if judgement.kinds:
+            kinds = ", ".join(kind.value for kind in judgement.kinds)
+            why = f"{runtime} itself does not conform on the original model: {kinds}"
+            results[variant] = VariantResult(NotExecuted(why))
+        elif judgement.verdict not in (Verdict.CONFORMS, Verdict.UNDEFINED):
+            results[variant] = original.results[variant]
+    return results
+
+
+def _results(session: TargetSession, started: StartedCase) -> dict[Variant, VariantResult]:
+    """The result of each variant, from the outcomes of its requests and of its second look."""
     executed = [(each, [session.outcome(number) for number in numbers]) for each, numbers in started]
     looks = [second_look(each, outcomes) for each, outcomes in executed]
     numbers = iter(session.submit(look.request for look in looks if look is not None))
@@ -90,7 +118,7 @@ def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle
             results[each.variant] = result(each, outcomes, session.profile, second)
         except Exception as error:
             results[each.variant] = VariantResult(Failed.internal(error))
-    return _judged(case, session.profile.description.name, oracle, results)
+    return results
 
 
 def not_run(case: Case, target: str, variants: Collection[Variant], why: str) -> CaseRun:

@@ -21,6 +21,9 @@ from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.target import TargetProfile
 from maxpool_check.targets.translation import Translation, translate
 
+ORIGINAL = "original"
+"""The setting in which a tool does not rewrite the model."""
+
 
 @dataclass(frozen=True, eq=False)
 class SecondLook:
@@ -86,6 +89,17 @@ def plan(case: Case, variants: Collection[Variant], target: TargetProfile) -> li
         except _Unclaimed as error:
             plans.append(VariantPlan(case, variant, not_executed=NotClaimed(str(error))))
     return plans
+
+
+def original(variant_plan: VariantPlan) -> VariantPlan:
+    """The same requests, whose models no tool rewrites."""
+    parts = []
+    for part in variant_plan.parts:
+        look = part.second_look
+        if look is not None:
+            look = replace(look, request=replace(look.request, setting=ORIGINAL))
+        parts.append(replace(part, request=replace(part.request, setting=ORIGINAL), second_look=look))
+    return replace(variant_plan, parts=tuple(parts))
 
 
 def second_look(variant_plan: VariantPlan, outcomes: Sequence[Outcome]) -> SecondLook | None:
