@@ -136,7 +136,7 @@ def companions(distribution: str, version: str) -> list[str]:
     if distribution == "openvino":
         # numpy itself has no type for bfloat16.
         return ["numpy", "ml_dtypes"]
-    if distribution == "onnxsim" and release < Version("0.6"):
+    if distribution == "onnxsim" and release < Version("0.7"):
         # Where these miss ONNX Runtime, they install it themselves.
         return ["numpy", "onnxruntime"]
     since, tested = _PLUGINS.get(distribution, (None, ""))

@@ -82,6 +82,7 @@ class RewritingProcess:
         if tool["isolated"]:
             environment = {name: environment[name] for name in environment.keys() - {"PYTHONPATH", "PYTHONHOME"}}
             environment["PYTHONNOUSERSITE"] = "1"
+        self.name = tool["name"]
         self.process = subprocess.Popen(
             [tool["python"], "-c", _BOOT, str(Path(__file__).with_name("rewriting.py"))],
             stdin=subprocess.PIPE,
@@ -124,6 +125,7 @@ class RewritingProcess:
     def _die_like_it(self) -> None:
         """End with the exit status of the tool, or of its signal: whoever watches this process sees the tool's death."""
         status = self.process.wait()
+        os.write(2, f"the process of {self.name} ended, not that of the runtime\n".encode())
         if status >= 0:
             os._exit(status)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
