@@ -82,8 +82,7 @@ def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle
     """Wait for the outcomes of a case, execute the second looks that they require, and judge it."""
     target = session.profile.description.name
     run = _judged(case, target, oracle, _results(session, started))
-    tool = session.profile.name.tool
-    if tool is None or not run.diverging:
+    if session.profile.name.tool is None or not run.diverging:
         return run
     # The tool is wrong only where the runtime is right about the model that the tool was given.
     originals = [original(each) for each, _ in started]
@@ -92,17 +91,17 @@ def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle
     return _judged(case, target, oracle, _attributable(run, by_runtime, session.profile.name.runtime))
 
 
-def _attributable(run: CaseRun, original: CaseRun, runtime: str) -> dict[Variant, VariantResult]:
-    """The results of a tool that rewrites models, without those that diverge where the runtime itself does not conform."""
+def _attributable(run: CaseRun, by_runtime: CaseRun, runtime: str) -> dict[Variant, VariantResult]:
+    """The results of a tool that rewrites models, but not where the runtime itself does not conform."""
     results = dict(run.results)
     for variant in run.diverging:
-        judgement = original.judgements[variant]
+        judgement = by_runtime.judgements[variant]
         if judgement.kinds:
             kinds = ", ".join(kind.value for kind in judgement.kinds)
             why = f"{runtime} itself does not conform on the original model: {kinds}"
             results[variant] = VariantResult(NotExecuted(why))
         elif judgement.verdict not in (Verdict.CONFORMS, Verdict.UNDEFINED):
-            results[variant] = original.results[variant]
+            results[variant] = by_runtime.results[variant]
     return results
 
 

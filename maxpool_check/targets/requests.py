@@ -20,9 +20,7 @@ from maxpool_check.targets.parts import cases, whole
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.target import TargetProfile
 from maxpool_check.targets.translation import Translation, translate
-
-ORIGINAL = "original"
-"""The setting in which a tool does not rewrite the model."""
+from maxpool_check.targets.worker.messages import ORIGINAL
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,10 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .messages import unable
-
-ORIGINAL = "original"
-"""The setting in which the model is not rewritten."""
+from .messages import ORIGINAL, unable
 
 _OFF = "optimization-off"
 
