@@ -104,9 +104,9 @@ def test_the_offline_model_of_the_installed_onnx_runtime():
     with open_session("transform:onnxruntime?level=basic:on:onnxruntime") as session:
         description = session.profile.description
         assert description.distribution == "onnxruntime"
-        assert description.session_options["runs on"] == f"onnxruntime {description.version}"
+        assert description.session_options["runs_on"] == f"onnxruntime {description.version}"
         assert description.session_options["graph_optimization_level"] == "ORT_DISABLE_ALL"
-        assert description.session_options["tool"]["level"] == "basic"
+        assert description.session_options["tool_level"] == "basic"
         assert first_cell(session, -np.inf) == -1
 
 

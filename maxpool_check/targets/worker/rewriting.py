@@ -176,7 +176,9 @@ def main() -> None:
             raise ValueError(f"{start['distribution']} is not installed in this environment")
         rewrite = TOOLS[start["name"]](start["options"])
     except Exception as error:
-        send({"type": "failed", "message": f"{type(error).__name__}: {error}"})
+        # Its reader names the class of its own error, which is ValueError.
+        why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        send({"type": "failed", "message": why})
         return
     version = installed.pop(start["distribution"])
     send({"type": "ready", "version": version, "with": installed, "python": platform.python_version()})

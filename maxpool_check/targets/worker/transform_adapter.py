@@ -44,14 +44,15 @@ class TransformedModel:
         session_options = dict(runs.get("session_options", {}))
         if self.setting is not None:
             session_options["graph_optimization_level"] = "ORT_DISABLE_ALL"
+        about_tool = {**tool["options"], **ready["with"], "python": ready["python"]}
         self.description = {
             **runs,
             "distribution": tool["distribution"],
             "version": ready["version"],
             "session_options": {
-                "runs on": f"{runs['distribution']} {runs['version']}",
+                "runs_on": f"{runs['distribution']} {runs['version']}",
                 **session_options,
-                "tool": {**tool["options"], **ready["with"], "python": ready["python"]},
+                **{f"tool_{key}": value for key, value in about_tool.items()},
             },
             "settings": [ORIGINAL],
             "dtypes": ["float32"] if self.is_in_float16 else runs["dtypes"],
