@@ -3,7 +3,8 @@
 One JSON line in, one JSON line out, until stdin ends. The first line in is ``{"name": TOOL, "distribution": ..., "options":
 {...}}``; the first line out is ``ready``, with the versions that the results depend on, or ``failed``. Each further line in is
 ``{"model": base64, "folder": PATH}``, with an empty folder for files; the line out is ``rewritten`` with a model, or
-``refusal`` with the tool's exception, or ``unable``. It imports nothing but the standard library and the tool.
+``refusal`` with the tool's exception, or ``unable``. It imports nothing but the standard library and the tool;
+each function imports its own, since no other is installed.
 """
 
 from __future__ import annotations
