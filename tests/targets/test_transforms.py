@@ -139,7 +139,7 @@ def test_float16_only_where_it_has_all_values():
     with open_session("transform:onnxconverter-common==1.16.0:on:onnxruntime==1.31.1") as session:
         assert session.profile.exclude("float64", 2) == "it has no float64; it has float32"
         third, constant = execute(session, request(0, X / 3), request(0.1))
-        assert third == NotExecuted("X is not float32, or has values without an equal in float16")
+        assert third == NotExecuted("an input is not float32, or has values without an equal in float16")
         assert constant == NotExecuted("a constant of the model has no equal in float16")
 
 

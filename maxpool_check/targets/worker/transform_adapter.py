@@ -61,8 +61,8 @@ class TransformedModel:
     def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Have the tool rewrite the model, and run it; an exception of either is a refusal."""
         if request.get("setting") != ORIGINAL:
-            if self.is_in_float16 and not _has_equal_in_float16(inputs["X"]):
-                return unable("X is not float32, or has values without an equal in float16")
+            if self.is_in_float16 and not all(map(_is_kept_by_float16, inputs.values())):
+                return unable("an input is not float32, or has values without an equal in float16")
             answer = self.process.rewritten(request["model"])
             if answer["type"] == "refusal":
                 return {**answer, "status": f"{self.name}: {answer['status']}"}
@@ -133,12 +133,12 @@ class RewritingProcess:
         os.kill(os.getpid(), -status)
 
 
-def _has_equal_in_float16(X: Any) -> bool:
-    """Whether X is float32 and float16 has all of its values."""
-    if X.dtype != np.float32:
-        return False
+def _is_kept_by_float16(values: Any) -> bool:
+    """Whether an input is float32 and float16 has all of its values; the conversion leaves integers as they are."""
+    if values.dtype != np.float32:
+        return values.dtype.kind in "iub"
     with np.errstate(over="ignore"):
-        return np.array_equal(X.astype(np.float16).astype(np.float32), X, equal_nan=True)
+        return np.array_equal(values.astype(np.float16).astype(np.float32), values, equal_nan=True)
 
 
 ADAPTER = TransformedModel
