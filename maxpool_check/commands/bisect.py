@@ -19,7 +19,7 @@ from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.record import NOT_EXECUTED, Execution, ExitCode, Verdict
 from maxpool_check.results.variants import Variant
 from maxpool_check.targets.environments import NoReleases, released
-from maxpool_check.targets.name import RUNTIMES, TargetName
+from maxpool_check.targets.name import TargetName
 
 _TOO_FEW = "fewer than two releases could be tested"
 
@@ -105,7 +105,7 @@ def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool
     """The released versions of a runtime in a range, both ends included."""
     try:
         low, high = (Version(text) if text else None for text in (first, last))
-        available = released(RUNTIMES[runtime.runtime].distribution, pre=pre)
+        available = released(runtime.distribution, pre=pre)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     except NoReleases as error:
@@ -115,7 +115,7 @@ def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool
     ]
     if not versions:
         raise click.UsageError(
-            f"no release of {runtime.runtime} lies between {first or 'the oldest'} and {last or 'the newest'}; available: "
+            f"no release of {runtime.distribution} lies between {first or 'the oldest'} and {last or 'the newest'}; available: "
             f"{', '.join(map(str, available))}"
         )
     return versions
@@ -123,7 +123,7 @@ def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool
 
 def check_unversioned(target: TargetName) -> None:
     """Refuse a target that is not a runtime with releases to choose from."""
-    if not target.is_released or target.version is not None or "python" in target.options:
+    if target.is_one_version:
         raise click.UsageError(f"'{target}' is one version; name the runtime alone, such as onnxruntime")
 
 
@@ -233,13 +233,12 @@ def _narrow(corpus: Corpus, case: Case, variant: Variant, runtime: TargetName, r
     ((last, first),) = result.boundaries
     names, tested = tuple(map(str, result.versions)), result.search.tested
     older, newer = names[:first], names[first:]
-    distribution = RUNTIMES[runtime.runtime].distribution
     messages = []
     for observation, inside, outside, bound in (
         (tested[last], older, newer, f"<{names[first]}"), (tested[first], newer, older, f">={names[first]}"),
     ):  # fmt: skip
         kinds = tuple(map(DivergenceKind, observation.kinds))
-        known = KnownRange(case.id, variant, kinds, distribution, observation.provider, inside, outside, bound)
+        known = KnownRange(case.id, variant, kinds, runtime.distribution, observation.provider, inside, outside, bound)
         messages += [message for path in corpus.known_files for message in narrow(path, known)]
     for message in messages or ["no known divergence expects these kinds of the case: none was narrowed"]:
         options.echo(message, err=True)
