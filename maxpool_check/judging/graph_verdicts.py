@@ -9,7 +9,6 @@ from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.rewrites import rewrite_kinds
 from maxpool_check.judging.verdicts import Judgement
-from maxpool_check.reference.dtypes import identical
 from maxpool_check.results.outcomes import Failed, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import Cause, Verdict
 from maxpool_check.results.variants import OPTIMIZATION_OFF, Variant
@@ -56,7 +55,7 @@ def _with_rewrites(
 ) -> Judgement:
     """The judgement on a wrong execution, with the mistakes in rewriting the graph that explain it.
 
-    Of an execution without optimization, or with the outputs of one, the graph was not rewritten.
+    Runtimes rewrite graphs without optimization, too, so that it does not rule them out.
     """
     judgement, outcome = judgements[variant], outcomes[variant]
     plain = Variant(variant.outputs, OPTIMIZATION_OFF)
@@ -64,14 +63,8 @@ def _with_rewrites(
     is_right_without = unoptimized is not None and judgements[plain].verdict in _RIGHT
     if isinstance(outcome, RefusedByTarget) and isinstance(unoptimized, Returned):
         return replace(judgement, kinds=(DivergenceKind("graph-not-loadable"),))
-    if judgement.verdict is not Verdict.DIVERGES or not isinstance(outcome, Returned) or variant == plain:
+    if judgement.verdict is not Verdict.DIVERGES or not isinstance(outcome, Returned):
         return judgement
-    if isinstance(unoptimized, Returned) and not is_right_without:
-        names = (*variant.outputs, *oracle.graph.context.side_outputs)
-        if all(name in outcome.outputs and name in unoptimized.outputs for name in names) and all(
-            identical(outcome.outputs[name], unoptimized.outputs[name]) for name in names
-        ):
-            return judgement
     kinds = rewrite_kinds(oracle, outcome.outputs, variant.outputs)
     causes = [Cause(kind=kind, output=None, cells=oracle.output.size) for kind in kinds]
     if is_right_without:
