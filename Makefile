@@ -113,7 +113,7 @@ GRAPH_TARGETS := \
 contexts: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/contexts -q --no-known --exit-zero \
 	  --variants default,optimization-off,optimization-basic,optimization-extended,optimization-layout \
-	  $(foreach target,$(GRAPH_TARGETS),-t "$(target)") -o reports/contexts.jsonl.gz
+	  $(foreach target,$(GRAPH_TARGETS),-t "$(target)") -o reports/contexts/record.jsonl.gz
 	$(BIN)/python -m tests.report_contexts
 
 clean:

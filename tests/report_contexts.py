@@ -1,6 +1,6 @@
 """``reports/contexts.md``: graphs of several nodes by runtime and level of optimization.
 
-``python -m tests.report_contexts`` writes it again, from ``reports/contexts.jsonl.gz`` alone.
+``python -m tests.report_contexts`` writes it again, from ``reports/contexts/record.jsonl.gz`` alone.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from maxpool_check.results.record import FAULTS, NOT_EXECUTED, Execution, Record
 from tests.conftest import ROOT
 from tests.report_matrix import record_at
 
-RECORD = ROOT / "reports/contexts.jsonl.gz"
-PAGE = RECORD.with_name("contexts.md")
+RECORD = ROOT / "reports/contexts/record.jsonl.gz"
+PAGE = ROOT / "reports/contexts.md"
 
 _INTRODUCTION = """\
 What runtimes, and tools that rewrite models, make of MaxPool in graphs of several nodes: the cases of `cases/contexts/`, by

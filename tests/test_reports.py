@@ -18,6 +18,7 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.results.record import DEATHS, Verdict
 from maxpool_check.specifications.refused import Refused
+from tests import report_contexts
 from tests.conftest import CASES, shipped
 from tests.report_matrix import RECORDS, REPORTS, record_at, with_matrix
 from tests.report_matrix import name_of as report_name
@@ -206,6 +207,10 @@ def test_every_report_is_listed_and_nothing_is_too_large():
 def test_the_matrix_is_made_from_the_records():
     text = (REPORTS / "README.md").read_text()
     assert with_matrix(text) == text, "python -m tests.report_matrix"
+
+
+def test_the_page_of_contexts_is_made_from_its_record():
+    assert report_contexts.PAGE.read_text() == report_contexts.page(record_at(report_contexts.RECORD)), "make contexts"
 
 
 def test_the_page_of_the_documents_is_what_the_reference_says(cli):
