@@ -1,7 +1,8 @@
 """``maxpool-check bisect``."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Any
 
 import click
@@ -15,10 +16,10 @@ from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.known_file import KnownRange, narrow
 from maxpool_check.files import open_text
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.results.record import NOT_EXECUTED, ExitCode, Verdict
+from maxpool_check.results.record import NOT_EXECUTED, Execution, ExitCode, Verdict
 from maxpool_check.results.variants import Variant
 from maxpool_check.targets.environments import NoReleases, released
-from maxpool_check.targets.name import RUNTIMES, TargetName
+from maxpool_check.targets.name import TargetName
 
 _TOO_FEW = "fewer than two releases could be tested"
 
@@ -41,6 +42,7 @@ class _Observation:
 class _Result:
     """What a search over releases ended with; ``skipped`` holds the reasons."""
 
+    variant: Variant
     versions: Sequence[Version]
     search: Bisection[_Observation]
     boundaries: Sequence[Boundary]
@@ -59,7 +61,7 @@ class _Result:
 @click.option("--from", "first", metavar="V", help="The oldest release to test.  [default: the oldest available]")
 @click.option("--to", "last", metavar="V", help="The newest release to test.  [default: the newest available]")
 @options.kind("Look for this kind alone.  [default: for any change of verdict or kinds]")
-@click.option("--variant", metavar="NAME", help="indices or y-only.  [default: the first of the case]")
+@click.option("--variant", metavar="NAME", help="indices or y-only.  [default: the first that changes]")
 @click.option("--pre", is_flag=True, help="Test pre-releases too.")
 @click.option("--write-known", is_flag=True, help="Narrow the 'when' of the known divergence to the releases with it.")
 @options.timeout
@@ -81,23 +83,12 @@ def command(
     corpus = files.read()
     output.check_writable([*corpus.files, *corpus.known_files])
     case = case_files.case_named(corpus.cases, name, files.paths[0])
-    selected = executing.variant_of(case, variant)
+    variants = executing.variants_named(case, variant)
     check_unversioned(target)
     versions = releases(target, first, last, pre)
-    skipped: dict[str, str] = {}
-
-    def test(position: int) -> _Observation | None:
-        version = str(versions[position])
-        observation = _observe(corpus, case, selected, kind, target.at(version), timeout)
-        if not output.quiet:
-            options.echo(f"{version}: {'skipped, ' if isinstance(observation, str) else ''}{observation}", err=True)
-        if isinstance(observation, str):
-            skipped[version] = observation
-            return None
-        return observation
-
-    search: Bisection[_Observation] = Bisection(len(versions), test)
-    result = _Result(versions, search, search.boundaries(), skipped)
+    observe = cache(partial(_observe, corpus, case, kind, target, timeout, None if output.quiet else variants))
+    result = _search(versions, variants, lambda position: observe(str(versions[position])))
+    selected = result.variant
     if write_known and result.exit_code == ExitCode.AS_EXPECTED:
         _narrow(corpus, case, selected, target, result)
     about = {"case": case.id, "case_sha256": case.sha256, "target": str(target), "variant": selected.name, "kind": kind}
@@ -114,7 +105,7 @@ def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool
     """The released versions of a runtime in a range, both ends included."""
     try:
         low, high = (Version(text) if text else None for text in (first, last))
-        available = released(RUNTIMES[runtime.runtime].distribution, pre=pre)
+        available = released(runtime.distribution, pre=pre)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     except NoReleases as error:
@@ -124,7 +115,7 @@ def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool
     ]
     if not versions:
         raise click.UsageError(
-            f"no release of {runtime.runtime} lies between {first or 'the oldest'} and {last or 'the newest'}; available: "
+            f"no release of {runtime.distribution} lies between {first or 'the oldest'} and {last or 'the newest'}; available: "
             f"{', '.join(map(str, available))}"
         )
     return versions
@@ -132,24 +123,68 @@ def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool
 
 def check_unversioned(target: TargetName) -> None:
     """Refuse a target that is not a runtime with releases to choose from."""
-    if not target.is_released or target.version is not None or "python" in target.options:
+    if target.is_one_version:
         raise click.UsageError(f"'{target}' is one version; name the runtime alone, such as onnxruntime")
 
 
+def _search(
+    versions: Sequence[Version], variants: Sequence[Variant], observe: Callable[[int], Mapping[str, _Observation | str]]
+) -> _Result:
+    """The search for the first variant that changes: those that differ between the ends before the others."""
+    ends = observe(0), observe(len(versions) - 1)
+    results = []
+    for variant in sorted(variants, key=lambda each: ends[0].get(each.name) == ends[1].get(each.name)):
+        skipped: dict[str, str] = {}
+
+        def test(position: int, variant: Variant = variant, skipped: dict[str, str] = skipped) -> _Observation | None:
+            observation = observe(position).get(variant.name, "it is not executed in this variant")
+            if isinstance(observation, str):
+                skipped[str(versions[position])] = observation
+                return None
+            return observation
+
+        search: Bisection[_Observation] = Bisection(len(versions), test)
+        results.append(_Result(variant, versions, search, search.boundaries(), skipped))
+        if results[-1].boundaries:
+            return results[-1]
+    return results[0]
+
+
 def _observe(
-    corpus: Corpus, case: Case, variant: Variant, kind: str | None, target: TargetName, timeout: float
-) -> _Observation | str:
-    """The result of a release, or why it cannot be tested."""
-    record = executing.run_cases(corpus, [case], [target], timeout=timeout)
+    corpus: Corpus, case: Case, kind: str | None, target: TargetName, timeout: float,
+    shown: Sequence[Variant] | None, version: str,
+) -> Mapping[str, _Observation | str]:  # fmt: skip
+    """The result of a release in each variant, or why it cannot be tested; ``shown`` are the variants to print."""
+    record = executing.run_cases(corpus, [case], [target.at(version)], timeout=timeout)
     assert record.footer is not None
+    observed: dict[str, _Observation | str] = {}
     if record.footer.errors:
-        return " ".join(record.footer.errors[0].split())
-    (execution,) = [execution for execution in record.executions if execution.variant == variant.name]
+        observed |= dict.fromkeys([each.name for each in case.variants()], " ".join(record.footer.errors[0].split()))
+    else:
+        provider = record.header.targets[0].provider
+        observed |= {each.variant: _observation(each, kind, provider) for each in record.executions}
+    if shown is not None:
+        options.echo(f"{version}: {_texts(observed, shown)}", err=True)
+    return observed
+
+
+def _texts(observed: Mapping[str, _Observation | str], variants: Sequence[Variant]) -> str:
+    """What a release does in each variant, once if it is the same."""
+    texts: dict[str, list[str]] = {}
+    for variant in variants:
+        observation = observed.get(variant.name, "not executed")
+        text = f"{'skipped, ' if isinstance(observation, str) else ''}{observation}"
+        texts.setdefault(text, []).append(variant.name)
+    if len(texts) == 1:
+        return next(iter(texts))
+    return "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())
+
+
+def _observation(execution: Execution, kind: str | None, provider: str) -> _Observation | str:
     if execution.verdict in (*NOT_EXECUTED, Verdict.ERROR):
         return f"{execution.verdict}: {execution.message}"
     key = (execution.verdict, execution.kinds) if kind is None else kind in execution.kinds
     relevant = (kind,) if kind is not None and kind in execution.kinds else execution.kinds
-    provider = record.header.targets[0].provider
     return _Observation(key, execution.verdict, execution.kinds, relevant, provider)
 
 
@@ -158,7 +193,7 @@ def _lines(result: _Result) -> Iterator[str]:
     for version, reason in result.skipped.items():
         yield f"skipped {version}: {reason}"
     every = ", one after the other" if search.linear else ""
-    yield f"{len(search.results)} of {len(versions)} releases tested{every}"
+    yield f"{len(search.results)} of {len(versions)} releases tested{every}, variant {result.variant.name}"
     if len(tested) < 2:
         yield f"INCOMPLETE {_TOO_FEW}"
     elif not result.boundaries:
@@ -198,13 +233,12 @@ def _narrow(corpus: Corpus, case: Case, variant: Variant, runtime: TargetName, r
     ((last, first),) = result.boundaries
     names, tested = tuple(map(str, result.versions)), result.search.tested
     older, newer = names[:first], names[first:]
-    distribution = RUNTIMES[runtime.runtime].distribution
     messages = []
     for observation, inside, outside, bound in (
         (tested[last], older, newer, f"<{names[first]}"), (tested[first], newer, older, f">={names[first]}"),
     ):  # fmt: skip
         kinds = tuple(map(DivergenceKind, observation.kinds))
-        known = KnownRange(case.id, variant, kinds, distribution, observation.provider, inside, outside, bound)
+        known = KnownRange(case.id, variant, kinds, runtime.distribution, observation.provider, inside, outside, bound)
         messages += [message for path in corpus.known_files for message in narrow(path, known)]
     for message in messages or ["no known divergence expects these kinds of the case: none was narrowed"]:
         options.echo(message, err=True)

@@ -69,15 +69,11 @@ def validate_against_reference(cases: Sequence[Case]) -> None:
         raise case_files.Mistakes(problems)
 
 
-def variant_of(case: Case, name: str | None) -> Variant:
-    """The variant of this name that a case is executed in by default, or the first of all.
-
-    Raises ``click.UsageError``.
-    """
+def variants_named(case: Case, name: str | None) -> list[Variant]:
+    """The variant of this name that a case is executed in by default, or all of them. Raises ``click.UsageError``."""
     variants = list(case.variants())
-    for variant in variants:
-        if name in (None, variant.name):
-            return variant
+    if selected := [variant for variant in variants if name in (None, variant.name)]:
+        return selected
     raise click.UsageError(f"{case.id} has no variant '{name}'; it has {', '.join(each.name for each in variants)}")
 
 

@@ -87,7 +87,7 @@ def command(
 
 def _chosen(case_run: CaseRun, name: str | None) -> Variant | None:
     """The variant to reproduce: the first that diverges."""
-    executing.variant_of(case_run.case, name)
+    executing.variants_named(case_run.case, name)
     for variant in case_run.diverging:
         if name in (None, variant.name) and case_run.results[variant].request is not None:
             return variant

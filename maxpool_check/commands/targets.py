@@ -13,7 +13,7 @@ from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.results.variants import Y_ONLY
 from maxpool_check.running.case_run import run_case
 from maxpool_check.targets import environments
-from maxpool_check.targets.name import RUNTIMES, Runtime, TargetName, parse
+from maxpool_check.targets.name import RUNTIMES, TOOLS, Runtime, TargetName, parse
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
@@ -54,7 +54,7 @@ def command(
         raise click.UsageError("--cache stands alone, or with --clear; --clear stands with --cache")
     if cache:
         return _cache(clear, form)
-    installed = {name: _installed(runtime) for name, runtime in RUNTIMES.items()}
+    installed = {name: _installed(runtime.distribution) for name, runtime in RUNTIMES.items()}
     targets = [
         _target(name, check) for name in options.claiming(names, specs) or map(parse, filter(installed.get, RUNTIMES))
     ]
@@ -64,7 +64,12 @@ def command(
             for name, runtime in RUNTIMES.items()
         ]
         kernels = [{"name": name, "about": about} for name, about in _KERNELS.items()]
-        document = {"schema": "maxpool-check/targets/1", "known": known, "kernels": kernels, "targets": targets}
+        tools = [
+            {"name": name, "about": tool.about, "installed": _installed(tool.distribution)}
+            for name, tool in TOOLS.items()
+        ]
+        document = {"schema": "maxpool-check/targets/1", "known": known, "tools": tools, "kernels": kernels}
+        document["targets"] = targets
         options.echo(inert.dumps(document, indent=1))
     else:
         if not names:
@@ -110,9 +115,9 @@ def _target(name: TargetName, check: bool) -> dict[str, Any]:
     return about
 
 
-def _installed(runtime: Runtime) -> str | None:
+def _installed(distribution: str) -> str | None:
     try:
-        return version(runtime.distribution)
+        return version(distribution)
     except PackageNotFoundError:
         return None
 
@@ -130,8 +135,12 @@ def _print_known(installed: dict[str, str | None]) -> None:
         options.echo(f"{name.ljust(width)}  {about}")
     options.echo(
         "Add ==VERSION for a release in an isolated environment, made once; @PROVIDER for another execution provider of\n"
-        "ONNX Runtime; ?python=PATH for an environment of your own. The installed ones:\n"
+        "ONNX Runtime; ?python=PATH for an environment of your own. Tools that rewrite models, as\n"
+        "transform:TOOL==VERSION:on:RUNTIME==VERSION, and ONNX Runtime or onnx-reference runs the result:\n"
     )
+    for name, tool in TOOLS.items():
+        options.echo(f"{name.ljust(width)}  {tool.about} ({_installed(tool.distribution) or 'not installed'})")
+    options.echo("\nThe installed runtimes:\n")
 
 
 def _print_target(target: dict[str, Any]) -> None:

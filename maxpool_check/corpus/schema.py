@@ -137,7 +137,9 @@ _CONCERNED = "the variants concerned, each of which must show the divergence"
 _KNOWN_ENTRY = _map(
     "id when cases kinds reason",
     id=_ID,
-    when=_text('distribution and versions, "onnxruntime < 1.29 @Provider", or a kernel, "python:PATH.py:FUNCTION"'),
+    when=_text(
+        'distribution and versions, "onnxruntime < 1.29 @Provider", or the name of a python:, command: or transform: target'
+    ),
     cases=_list(_text("a glob", pattern="."), minItems=1),
     kinds=_list(_TEXT, minItems=1),
     variants=_list(_VARIANTS, minItems=1, description=_CONCERNED),

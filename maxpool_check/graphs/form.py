@@ -29,10 +29,10 @@ _UNSUPPORTED = {
     "Dropout": ("training_mode",),
     "MaxUnpool": ("I",),
 }
-_DISPENSABLE: dict[str, Callable[[Any], bool]] = {
-    "allowzero": lambda value: value == 0,
-    "steps": lambda steps: set(steps) <= {1},
-    "num_outputs": lambda _count: True,
+_DISPENSABLE: dict[str, Callable[[Node], bool]] = {
+    "allowzero": lambda node: node.integer("allowzero") == 0,
+    "steps": lambda node: set(node.integers("steps")) <= {1},
+    "num_outputs": lambda _node: True,
 }
 """Fields that an operator set without them does not need, and for which values."""
 
@@ -60,7 +60,7 @@ def inputs_of(node: Node, dtype: str, opset: int, shape: tuple[int, ...] = ()) -
     """The inputs after the chain's tensor, by the names and in the order of an operator set.
 
     None is an input that is left out before another, whose name in the node is empty; and ``I`` of MaxUnpool, which is no
-    constant. ``dtype`` and ``shape`` are those of the chain's tensor; Conv needs the shape. Raises :class:`Inexact` where
+    constant. The names of Concat's are ``inputs_1`` and so on. ``dtype`` and ``shape`` are those of the chain's tensor; Conv needs the shape. Raises :class:`Inexact` where
     the node cannot be written there with its meaning, or has no such dtype.
     """
     schema = _schema(node.op, opset)
@@ -78,7 +78,9 @@ def inputs_of(node: Node, dtype: str, opset: int, shape: tuple[int, ...] = ()) -
     if node.op == "Conv":
         inputs["W"] = conv_weights(node, NUMPY[dtype], shape)[0]
     if node.op == "Concat":
-        constants = node.fields.get("inputs", [])
+        constants = node.fields.get("inputs")
+        if not isinstance(constants, list | tuple):
+            raise Inexact("Concat needs inputs, a list of tensors")
         inputs = {f"inputs_{n}": tensor(value, dtype, "inputs of Concat") for n, value in enumerate(constants, 1)}
     while inputs and list(inputs.values())[-1] is None and list(inputs)[-1] != "I":
         inputs.popitem()
@@ -124,7 +126,7 @@ def _written(node: Node, opset: int) -> tuple[dict[str, Any], dict[str, Any]]:
             attributes[name] = value
         elif name in input_names:
             inputs[name] = value
-        elif not (name in _DISPENSABLE and _DISPENSABLE[name](value)):
+        elif not (name in _DISPENSABLE and _DISPENSABLE[name](node)):
             raise Inexact(f"{node.op} of operator set {opset} has no {field}")
     return attributes, inputs
 

@@ -140,7 +140,7 @@ def _slice(node: Node, X: np.ndarray, _opset: int, _constant: Constant) -> np.nd
 
 def _concat(node: Node, X: np.ndarray, _opset: int, constant: Constant) -> np.ndarray:
     """ONNX Concat-13."""
-    others = [constant(value) for value in node.fields.get("inputs", [])]
+    others = [constant(value) for value in node.fields["inputs"]]
     return np.concatenate([X, *others], _axis(node, node.integer("axis"), X.ndim))
 
 

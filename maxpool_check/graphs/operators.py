@@ -50,6 +50,8 @@ def apply(node: Node, X: np.ndarray, opset: int, indices: np.ndarray | None = No
     ``indices`` (int64, of the shape of X) is the input I of MaxUnpool. Raises :class:`Inexact` where the ONNX text of this
     operator set gives no exact, unique result for X, or the node is invalid there.
     """
+    if not is_known(node.op):
+        raise Inexact(f"{node.op} is not an operator with an exact result here")
     dtype = name_of(X.dtype)
     attributes_of(node, opset, X.shape)
     inputs_of(node, dtype, opset, X.shape)

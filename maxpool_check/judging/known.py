@@ -16,8 +16,8 @@ from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.results.record import KnownStatus
 from maxpool_check.results.variants import Variant
 
-KERNELS = ("python:", "command:")
-"""How the names of kernels begin."""
+KERNELS = ("python:", "command:", "transform:")
+"""How the names of targets begin that an entry selects by their name: kernels, and tools that rewrite models."""
 
 DEFAULT_PROVIDERS = ("CPUExecutionProvider", "CPU")
 """The providers of an entry without one: ONNX Runtime's on the CPU, and the name for runtimes without providers."""
@@ -29,7 +29,7 @@ _LONGEST_SELECTOR = 1000
 class TargetSelector:
     """A distribution, its versions, and a provider; None: ``DEFAULT_PROVIDERS``.
 
-    ``kernel`` is the name of a ``python:`` or ``command:`` target, which is then all that it selects.
+    ``kernel`` is the name of a ``python:``, ``command:`` or ``transform:`` target, which is then all that it selects.
     """
 
     distribution: str
@@ -41,7 +41,7 @@ class TargetSelector:
     def parse(cls, text: str) -> "TargetSelector":
         """``onnxruntime < 1.29``, ``onnxruntime >=1.21,<1.29 @Provider``, ``python:PATH.py:FUNCTION``, ``command:PROGRAM``.
 
-        ``ValueError`` for anything else.
+        Also ``transform:TOOL==VERSION:on:RUNTIME==VERSION``. ``ValueError`` for anything else.
         """
         if len(text) > _LONGEST_SELECTOR:
             raise ValueError(f"expected at most {_LONGEST_SELECTOR} characters, found {len(text)}")
@@ -78,7 +78,8 @@ class TargetSelector:
 
     def covers(self, distribution: str, version: str, provider: str, name: str = "") -> bool:
         """Whether it selects a target; ``name`` is that of ``-t``, which a kernel is selected by."""
-        if self.kernel is not None:
+        if self.kernel is not None or name.startswith("transform:"):
+            # A tool may have the distribution of a runtime, which other entries are about.
             return name == self.kernel
         if canonicalize_name(distribution) != self.distribution or provider not in (
             (self.provider,) if self.provider else DEFAULT_PROVIDERS

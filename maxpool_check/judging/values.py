@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 import ml_dtypes
 import numpy as np
 
+from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest, same
@@ -76,9 +77,12 @@ def changes(values: np.ndarray) -> Iterator[tuple[DivergenceKind, np.ndarray]]:
 
 
 def _activated(oracle: Oracle, maxima: np.ndarray) -> np.ndarray:
-    """Y for these maxima."""
+    """Y for these maxima; themselves where a node behind MaxPool does not define it."""
     activation = oracle.pooling.activation
-    return maxima if activation is None else activation.of(maxima)
+    try:
+        return maxima if activation is None else activation.of(maxima)
+    except Inexact:
+        return maxima
 
 
 def _windows(oracle: Oracle, where: np.ndarray) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:

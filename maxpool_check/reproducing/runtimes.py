@@ -39,7 +39,8 @@ class ScriptRuntime:
 def check_writable(target: TargetName) -> None:
     """Refuse a target that no script can be written for. Raises :class:`CannotWrite`."""
     writable = [name for name, runtime in RUNTIMES.items() if runtime.adapter in ("onnxruntime", "onnx_reference")]
-    if target.program is not None or (target.is_released and target.runtime not in writable):
+    is_unwritable = target.tool is not None or target.program is not None
+    if is_unwritable or (target.is_released and target.runtime not in writable):
         raise CannotWrite(
             f"no reproduction can be written for {target}; it can for {', '.join(writable)} and python:PATH.py:FUNCTION"
         )

@@ -13,11 +13,11 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.geometry import Placement
-from maxpool_check.results.outcomes import Crashed, Failed, RefusedByTarget, Returned
+from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, RefusedByTarget, Returned
 from maxpool_check.results.record import REPORTED, Entering, Execution, Input, Verdict
-from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
+from maxpool_check.results.variants import DEFAULT_VARIANTS, OPTIMIZATION_OFF, Variant
 from maxpool_check.specifications.refused import Refused
-from maxpool_check.targets.requests import VariantPlan, VariantResult, plan, result, second_look
+from maxpool_check.targets.requests import VariantPlan, VariantResult, original, plan, result, second_look
 from maxpool_check.targets.session import TargetSession
 
 MOST_VALUES = 100
@@ -76,6 +76,34 @@ def start_case(session: TargetSession, case: Case, variants: Collection[Variant]
 
 def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle: Oracle | Refused) -> CaseRun:
     """Wait for the outcomes of a case, execute the second looks that they require, and judge it."""
+    target = session.profile.description.name
+    run = _judged(case, target, oracle, _results(session, started))
+    if session.profile.name.tool is None or not run.diverging:
+        return run
+    # The tool is wrong only where the runtime is right about the model that the tool was given.
+    originals = [original(each) for each, _ in started]
+    submitted = [(each, session.submit(each.requests)) for each in originals]
+    by_runtime = _judged(case, target, oracle, _results(session, submitted))
+    attributable = _attributable(run, by_runtime, session.profile.name.runtime)
+    return _judged(case, target, oracle, attributable, unoptimized=by_runtime.results)
+
+
+def _attributable(run: CaseRun, by_runtime: CaseRun, runtime: str) -> dict[Variant, VariantResult]:
+    """The results of a tool that rewrites models, but not where the runtime itself does not conform."""
+    results = dict(run.results)
+    for variant in run.diverging:
+        judgement = by_runtime.judgements[variant]
+        if judgement.kinds:
+            kinds = ", ".join(kind.value for kind in judgement.kinds)
+            why = f"{runtime} itself does not conform on the original model: {kinds}"
+            results[variant] = VariantResult(NotExecuted(why))
+        elif judgement.verdict not in (Verdict.CONFORMS, Verdict.UNDEFINED):
+            results[variant] = by_runtime.results[variant]
+    return results
+
+
+def _results(session: TargetSession, started: StartedCase) -> dict[Variant, VariantResult]:
+    """The result of each variant, from the outcomes of its requests and of its second look."""
     executed = [(each, [session.outcome(number) for number in numbers]) for each, numbers in started]
     looks = [second_look(each, outcomes) for each, outcomes in executed]
     numbers = iter(session.submit(look.request for look in looks if look is not None))
@@ -86,7 +114,7 @@ def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle
             results[each.variant] = result(each, outcomes, session.profile, second)
         except Exception as error:
             results[each.variant] = VariantResult(Failed.internal(error))
-    return _judged(case, session.profile.description.name, oracle, results)
+    return results
 
 
 def not_run(case: Case, target: str, variants: Collection[Variant], why: str) -> CaseRun:
@@ -95,11 +123,23 @@ def not_run(case: Case, target: str, variants: Collection[Variant], why: str) ->
     return _judged(case, target, case.oracle(), dict.fromkeys(variants, failed))
 
 
-def _judged(case: Case, target: str, oracle: Oracle | Refused, results: dict[Variant, VariantResult]) -> CaseRun:
-    outcomes = {variant: each.outcome for variant, each in results.items()}
+def _judged(
+    case: Case, target: str, oracle: Oracle | Refused, results: Mapping[Variant, VariantResult],
+    unoptimized: Mapping[Variant, VariantResult] | None = None,
+) -> CaseRun:  # fmt: skip
+    """The judged case. ``unoptimized`` are results of the model that was not rewritten, which are not judged themselves."""
+    outcomes = {
+        Variant(variant.outputs, OPTIMIZATION_OFF): each.outcome
+        for variant, each in (unoptimized or {}).items()
+        if variant.variation is None and not variant.in_domain
+    }
+    outcomes |= {variant: each.outcome for variant, each in results.items()}
     oracle = _with_the_pads_given(oracle, results)
     lost = [outcome.why for outcome in outcomes.values() if isinstance(outcome, Failed) and outcome.final]
-    return CaseRun(case, target, oracle, results, judge(oracle, outcomes), lost[0] if lost else None)
+    judgements = judge(oracle, outcomes)
+    return CaseRun(
+        case, target, oracle, results, {variant: judgements[variant] for variant in results}, lost[0] if lost else None
+    )
 
 
 def _with_the_pads_given(oracle: Oracle | Refused, results: Mapping[Variant, VariantResult]) -> Oracle | Refused:

@@ -36,15 +36,15 @@ def cache() -> Path:
     return folder.absolute() / "environments"
 
 
-def interpreter(distribution: str, version: str) -> Path:
+def interpreter(distribution: str, version: str, besides: Sequence[str] = ()) -> Path:
     """The Python of an environment that holds this release and numpy; creates the environment if it does not exist.
 
-    Concurrent calls for the same release wait for one another. Raises :class:`CannotMake`.
+    ``besides`` are other distributions that it holds, without versions. Concurrent calls for the same release wait for one another. Raises :class:`CannotMake`.
     """
     from filelock import FileLock
 
     python = f"{platform.python_implementation().lower()}{sys.version_info[0]}.{sys.version_info[1]}"
-    name = f"{distribution}-{version}-{python}-{platform.machine()}"
+    name = f"{'+'.join([f'{distribution}-{version}', *besides])}-{python}-{platform.machine()}"
     final = cache() / name
     if _python(final).exists():
         # Complete, as it was renamed: no lock, which a cache that cannot be written has no place for.
@@ -59,7 +59,7 @@ def interpreter(distribution: str, version: str) -> Path:
                 shutil.rmtree(final, ignore_errors=True)
                 # Renamed when complete, so that an interrupted run leaves nothing incomplete.
                 with tempfile.TemporaryDirectory(prefix=f"{name}.", dir=final.parent) as partial:
-                    requirements = [f"{distribution}=={version}", *companions(distribution, version)]
+                    requirements = [f"{distribution}=={version}", *companions(distribution, version), *besides]
                     _fill(Path(partial, "environment"), sys.executable, requirements)
                     Path(partial, "environment").rename(final)
     except OSError as error:
@@ -136,6 +136,9 @@ def companions(distribution: str, version: str) -> list[str]:
     if distribution == "openvino":
         # numpy itself has no type for bfloat16.
         return ["numpy", "ml_dtypes"]
+    if distribution == "onnxsim" and release < Version("0.7"):
+        # Where these miss ONNX Runtime, they install it themselves.
+        return ["numpy", "onnxruntime"]
     since, tested = _PLUGINS.get(distribution, (None, ""))
     if since is not None and release >= Version(since):
         # The ONNX Runtime is pinned, since results depend on both; releases after 1.26 cannot load onnxruntime-qnn 2.0 to 2.3.

@@ -1,6 +1,7 @@
 """The runtimes that can be tested, and the names of targets.
 
-``RUNTIME[==VERSION][@PROVIDER][?key=value&...]``, ``python:PATH.py:FUNCTION`` and ``command:PROGRAM ARG...``.
+``RUNTIME[==VERSION][@PROVIDER][?key=value&...]``, ``transform:TOOL[==VERSION][?key=value&...]:on:RUNTIME...``,
+``python:PATH.py:FUNCTION`` and ``command:PROGRAM ARG...``.
 """
 
 import re
@@ -51,6 +52,42 @@ RUNTIMES: Mapping[str, Runtime] = {
 }
 """Every runtime, by its name in a target."""
 
+
+@dataclass(frozen=True)
+class RewritingTool:
+    """A tool that rewrites models: its ``distribution`` on the package index, and a description.
+
+    ``options`` are the values of each option of its targets.
+    """
+
+    distribution: str
+    about: str
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+TOOLS: Mapping[str, RewritingTool] = {
+    "onnxsim": RewritingTool("onnxsim", "onnxsim.simplify"),
+    "onnxslim": RewritingTool("onnxslim", "onnxslim.slim"),
+    "onnxoptimizer": RewritingTool("onnxoptimizer", "onnxoptimizer.optimize with its default passes"),
+    "onnxscript": RewritingTool("onnxscript", "onnxscript.optimizer.optimize"),
+    "onnxconverter-common": RewritingTool(
+        "onnxconverter-common", "convert_float_to_float16 with keep_io_types, for float32 alone"
+    ),
+    "onnxruntime": RewritingTool(
+        "onnxruntime", "its offline optimized model, ?level=basic, extended, layout or all; or ?tool=quant-pre-process",
+        {"level": ("basic", "extended", "layout", "all"), "tool": ("quant-pre-process",)},
+    ),
+}  # fmt: skip
+"""Every tool that rewrites models, by its name in a target."""
+
+TRANSFORM = "transform:"
+"""How the names of targets begin whose models a tool rewrites."""
+
+_TAKES_MODELS = ("onnxruntime", "onnx_reference")
+"""The adapters of runtimes that execute models as they are, without optimizations of their own."""
+
+_TRANSFORM_FORM = "transform:TOOL[==VERSION][?key=value&...]:on:RUNTIME[==VERSION][@PROVIDER]"
+
 _PATTERN = re.compile(
     r"(?P<runtime>[A-Za-z0-9._-]+)(==(?P<version>[^@?]+))?(@(?P<provider>[^?]+))?(\?(?P<options>.*))?"
 )
@@ -61,12 +98,22 @@ class BadTarget(ValueError):
 
 
 @dataclass(frozen=True)
+class ToolName:
+    """The tool of a ``transform:`` target; ``version`` is None for the installed version."""
+
+    name: str
+    version: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class TargetName:
     """A parsed target name.
 
-    ``version`` is None for the installed version, ``provider`` for the runtime's default. ``function`` is PATH.py and
-    FUNCTION of a ``python:`` target, ``program`` the program and arguments of a ``command:`` target. ``specs`` are
-    documents that such a kernel claims beside those that it claims itself.
+    ``version`` is None for the installed version, ``provider`` for the runtime's default. ``tool`` rewrites the models of a
+    ``transform:`` target, ``runtime`` runs them. ``function`` is PATH.py and FUNCTION of a ``python:`` target, ``program``
+    the program and arguments of a ``command:`` target. ``specs`` are documents that such a kernel claims beside those
+    that it claims itself.
     """
 
     text: str
@@ -77,6 +124,7 @@ class TargetName:
     function: tuple[str, str] | None = None
     program: tuple[str, ...] | None = None
     specs: tuple[str, ...] = ()
+    tool: ToolName | None = None
 
     @property
     def is_released(self) -> bool:
@@ -86,9 +134,21 @@ class TargetName:
     def __str__(self) -> str:
         return self.text
 
+    @property
+    def distribution(self) -> str:
+        """The distribution whose releases it is tested in: the tool's, if there is one, or the runtime's."""
+        return RUNTIMES[self.runtime].distribution if self.tool is None else TOOLS[self.tool.name].distribution
+
+    @property
+    def is_one_version(self) -> bool:
+        """Whether :meth:`at` has nothing to choose: a version or an interpreter is named, or it has no releases."""
+        versioned = self.tool or self
+        return not self.is_released or versioned.version is not None or "python" in versioned.options
+
     def at(self, version: str) -> "TargetName":
-        """The same runtime, provider and options, with another version."""
-        return parse(f"{self.runtime}=={version}{self.text.removeprefix(self.runtime)}")
+        """The same target with another version of the tool, if there is one, or of the runtime."""
+        beginning = self.runtime if self.tool is None else f"{TRANSFORM}{self.tool.name}"
+        return parse(f"{beginning}=={version}{self.text.removeprefix(beginning)}")
 
     def claiming(self, names: Iterable[str]) -> "TargetName":
         """The same kernel, which claims these documents and families too; runtimes claim all. ``ValueError`` if unknown."""
@@ -100,13 +160,22 @@ def parse(text: str) -> TargetName:
     """Parse a target name. Raises :class:`BadTarget`."""
     if text.startswith(("python:", "command:")):
         return _parse_kernel(text)
+    if text.startswith(TRANSFORM):
+        return _parse_transform(text)
     match = _PATTERN.fullmatch(text)
     if not match:
         raise BadTarget(f"'{text}' is not RUNTIME[==VERSION][@PROVIDER][?key=value&...]{_kernel_hint(text)}")
-    runtime, version = match["runtime"], match["version"]
+    runtime = match["runtime"]
     if runtime not in RUNTIMES:
         hint = _kernel_hint(text) or nearest(runtime, RUNTIMES)
         raise BadTarget(f"unknown runtime '{runtime}'{hint}; see 'maxpool-check targets'")
+    version, options = _version_and_options(match, text)
+    return TargetName(text, runtime, version, match["provider"], options)
+
+
+def _version_and_options(match: re.Match[str], text: str) -> tuple[str | None, dict[str, str]]:
+    """The version and the options of a match of the pattern; ``text`` is the name to show."""
+    version = match["version"]
     if version is not None:
         try:
             Version(version)
@@ -118,7 +187,38 @@ def parse(text: str) -> TargetName:
         raise BadTarget(f"the options of '{text}' are not key=value&key=value") from error
     if version is not None and "python" in options:
         raise BadTarget(f"'{text}' has a version and an interpreter; use one of them")
-    return TargetName(text, runtime, version, match["provider"], options)
+    return version, options
+
+
+def _parse_transform(text: str) -> TargetName:
+    """A tool that rewrites models, and the runtime that runs them."""
+    tool_text, separator, runtime_text = text.removeprefix(TRANSFORM).partition(":on:")
+    match = _PATTERN.fullmatch(tool_text)
+    if not separator or not match or match["provider"]:
+        raise BadTarget(f"'{text}' is not {_TRANSFORM_FORM}{'' if separator else ': it has no :on:RUNTIME'}")
+    tool = match["runtime"]
+    if tool not in TOOLS:
+        raise BadTarget(f"unknown tool '{tool}'{nearest(tool, TOOLS)}; it may be {', '.join(TOOLS)}")
+    version, options = _version_and_options(match, text)
+    _check_tool_options(tool, options)
+    runtime = parse(runtime_text)
+    takes_models = [name for name, each in RUNTIMES.items() if each.adapter in _TAKES_MODELS]
+    if runtime.tool is not None or runtime.runtime not in takes_models:
+        raise BadTarget(f"'{runtime_text}' cannot run the models of a tool; it may be {', '.join(takes_models)}")
+    return replace(runtime, text=text, tool=ToolName(tool, version, options))
+
+
+def _check_tool_options(tool: str, options: Mapping[str, str]) -> None:
+    known = TOOLS[tool].options
+    for name, value in options.items():
+        if name == "python":
+            continue
+        if name not in known:
+            raise BadTarget(f"unknown option {name}; {tool} has {', '.join((*known, 'python'))}")
+        if value not in known[name]:
+            raise BadTarget(f"{name} of {tool} must be one of {', '.join(known[name])}, got {value}")
+    if len(options.keys() & known.keys()) > 1:
+        raise BadTarget(f"{tool} takes only one of {', '.join(known)}")
 
 
 def claiming(targets: Iterable[TargetName], names: Iterable[str]) -> tuple[TargetName, ...]:

@@ -22,6 +22,7 @@ from maxpool_check.targets.parts import cases, whole
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.target import TargetProfile
 from maxpool_check.targets.translation import Translation, translate
+from maxpool_check.targets.worker.messages import ORIGINAL
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +92,17 @@ def plan(case: Case, variants: Collection[Variant], target: TargetProfile) -> li
         except _Unclaimed as error:
             plans.append(VariantPlan(case, variant, not_executed=NotClaimed(str(error))))
     return plans
+
+
+def original(variant_plan: VariantPlan) -> VariantPlan:
+    """The same requests, whose models no tool rewrites."""
+    parts = []
+    for part in variant_plan.parts:
+        look = part.second_look
+        if look is not None:
+            look = replace(look, request=replace(look.request, setting=ORIGINAL))
+        parts.append(replace(part, request=replace(part.request, setting=ORIGINAL), second_look=look))
+    return replace(variant_plan, parts=tuple(parts))
 
 
 def second_look(variant_plan: VariantPlan, outcomes: Sequence[Outcome]) -> SecondLook | None:

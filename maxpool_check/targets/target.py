@@ -52,11 +52,16 @@ class Target:
         self.seconds = seconds
         self._memory = memory
         self._python = name.options.get("python", sys.executable)
-        if name.version is not None:
-            try:
+        self._tools_python = name.tool.options.get("python", sys.executable) if name.tool is not None else None
+        try:
+            if name.version is not None:
                 self._python = str(environments.interpreter(RUNTIMES[name.runtime].distribution, name.version))
-            except environments.CannotMake as error:
-                raise CannotStart(f"{name} cannot be started: {error}") from error
+            if name.tool is not None and name.tool.version is not None:
+                # Its other options are those of functions that need what the release does not declare.
+                besides = ("onnx", "sympy") if "tool" in name.tool.options else ()
+                self._tools_python = str(environments.interpreter(name.distribution, name.tool.version, besides))
+        except environments.CannotMake as error:
+            raise CannotStart(f"{name} cannot be started: {error}") from error
 
     def worker(self) -> Worker:
         """A new process, which need not be ready yet. Raises :class:`CannotStart`."""
@@ -73,6 +78,16 @@ class Target:
             runtime = RUNTIMES[name.runtime]
             options["distribution"] = runtime.distribution
             program, isolated = adapter(self._python, runtime.adapter), self._python != sys.executable
+            if name.tool is not None:
+                program = adapter(self._python, "transform")
+                options["tool"] = {
+                    "name": name.tool.name,
+                    "distribution": name.distribution,
+                    "options": {key: value for key, value in name.tool.options.items() if key != "python"},
+                    "python": self._tools_python,
+                    "isolated": self._tools_python != sys.executable,
+                    "adapter": runtime.adapter,
+                }
         try:
             return Worker(program, options, isolated=isolated, memory=self._memory)
         except CannotStart as error:
@@ -81,8 +96,12 @@ class Target:
     def cannot_start(self, error: CannotStart) -> CannotStart:
         """The error of a worker that could not be started, with the target's name and what may help."""
         hint = ""
-        if self.name.version is not None:
-            hint = f"\nIf its environment is damaged, remove {Path(self._python).parents[1]}; it is made again."
+        tool = self.name.tool
+        made = [self._python] if self.name.version is not None else []
+        made += [str(self._tools_python)] if tool is not None and tool.version is not None else []
+        if made:
+            folders = " and ".join(str(Path(python).parents[1]) for python in made)
+            hint = f"\nIf its environment is damaged, remove {folders}; it is made again."
         return CannotStart(f"{self.name} cannot be started: {error}{hint}")
 
     def profile_of(self, worker: Worker) -> TargetProfile:

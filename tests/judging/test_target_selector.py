@@ -28,6 +28,14 @@ def test_which_targets_an_entry_is_about(when, target, covered):
     assert TargetSelector.parse(when).covers(*target) is covered
 
 
+def test_a_tool_that_rewrites_models_is_selected_by_its_name_alone():
+    name = "transform:onnxruntime==1.28.0:on:onnxruntime==1.31.1"
+    about = ("onnxruntime", "1.28.0", CPU, name)
+    assert not TargetSelector.parse("onnxruntime < 1.29").covers(*about)
+    assert TargetSelector.parse(name).covers(*about)
+    assert not TargetSelector.parse(name).covers("onnxruntime", "1.28.0", CPU, "onnxruntime==1.28.0")
+
+
 @pytest.mark.parametrize("text", ["", "< 1.29", "onnxruntime 1.29", "onnxruntime << 1", "onnxruntime[x] <1", "a @b; c"])
 def test_what_is_not_a_when(text):
     with pytest.raises(ValueError, match="expected a distribution"):

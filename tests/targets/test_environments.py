@@ -107,9 +107,11 @@ def test_a_version_that_was_never_released(empty_cache):
         ("onnxruntime-qnn", "2.8.0", ["onnxruntime", "numpy"]),
         ("onnxruntime-qnn", "1.20.0", ["numpy"]),
         ("onnxruntime-ep-webgpu", "0.4.0", ["onnxruntime==1.31.1", "numpy"]),
+        ("onnxsim", "0.4.36", ["numpy", "onnxruntime"]),
+        ("onnxsim", "0.8.1", ["numpy"]),
     ],
 )
-def test_a_plugin_gets_an_onnx_runtime_with_it(distribution, version, requirements):
+def test_what_a_release_needs_is_installed_with_it(distribution, version, requirements):
     assert companions(distribution, version) == requirements
 
 

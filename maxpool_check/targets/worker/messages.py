@@ -26,6 +26,9 @@ DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32",
 NUMPY_DTYPES = tuple(name for name in DTYPES if ml_dtypes is not None or name != "bfloat16")
 """The dtypes that numpy has in this environment."""
 
+ORIGINAL = "original"
+"""The setting in which a tool does not rewrite the model."""
+
 MOST_CELLS = 2**24
 """The limit for arrays that are not tensors."""
 

@@ -1,0 +1,116 @@
+"""The verdicts on graphs of several nodes: levels of optimization, refusals, and mistakes in rewriting."""
+
+import numpy as np
+import pytest
+
+from maxpool_check.graphs.context import Context, MaxPoolGraph
+from maxpool_check.graphs.node import Node
+from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.graph_verdicts import judge
+from maxpool_check.results.outcomes import Crashed, RefusedByTarget, Returned
+from maxpool_check.results.record import Verdict
+from maxpool_check.results.variants import OPTIMIZATION_OFF, Y_ALONE, Y_ONLY, Variant
+from maxpool_check.specifications import specification
+
+OFF = Variant(Y_ALONE, OPTIMIZATION_OFF)
+X = -np.arange(1, 10, dtype=np.float32).reshape(1, 1, 3, 3)
+PAD = Node("Pad", {"pads": [0, 0, 1, 1, 0, 0, 1, 1]})
+RIGHT, FOLDED = (np.array(Y, np.float32).reshape(1, 1, 2, 2) for Y in ([0, 0, 0, -5], [-1, -2, -4, -5]))
+
+
+def oracle_of(before=(PAD,), after=(), *, x=X, opset=22, initializer=False, **attributes):
+    document = specification(f"onnx-{opset}")
+    attributes = {"kernel_shape": [2, 2], "strides": [2, 2], **attributes}
+    context = Context(opset, tuple(before), tuple(after), initializer=initializer)
+    return GraphOracle.of(MaxPoolGraph(x, context, document, attributes, document.policies))
+
+
+def judged(oracle, actual, unoptimized=None):
+    outcomes = {Y_ONLY: Returned({"Y": actual}) if isinstance(actual, np.ndarray) else actual}
+    if unoptimized is not None:
+        outcomes[OFF] = Returned({"Y": unoptimized}) if isinstance(unoptimized, np.ndarray) else unoptimized
+    return judge(oracle, outcomes)
+
+
+def kinds(judgement):
+    return [kind.value for kind in judgement.kinds]
+
+
+def test_the_level_that_is_wrong_diverges_and_the_right_one_conforms():
+    judgements = judged(oracle_of(), FOLDED, RIGHT)
+    assert judgements[OFF].verdict is Verdict.CONFORMS
+    assert (judgements[Y_ONLY].verdict, kinds(judgements[Y_ONLY])) == (Verdict.DIVERGES, ["pad-folded-into-pads"])
+
+
+def test_a_kernel_that_is_wrong_at_every_level_did_not_rewrite_the_graph():
+    judgements = judged(oracle_of(), FOLDED, FOLDED)
+    for judgement in judgements.values():
+        assert judgement.verdict is Verdict.DIVERGES
+        assert "pad-folded-into-pads" not in kinds(judgement)
+
+
+def test_two_levels_that_differ_where_both_are_allowed_are_inconsistent():
+    x = np.array([np.nan, 1, 2, 3], np.float32).reshape(1, 1, 2, 2)
+    oracle = oracle_of([Node("Identity")], x=x)
+    first, second = (np.array(value, np.float32).reshape(1, 1, 1, 1) for value in (3, np.nan))
+    judgements = judged(oracle, first, second)
+    assert judgements[OFF].verdict is Verdict.INCONSISTENT
+    assert kinds(judgements[OFF]) == ["y-depends-on-optimization"]
+
+
+@pytest.mark.parametrize(("unoptimized", "kind"), [(RIGHT, "graph-not-loadable"), (None, "refuses-valid")])
+def test_a_graph_that_loads_only_without_optimization_has_a_kind_of_its_own(unoptimized, kind):
+    refusal = RefusedByTarget("FAIL", "pads must be smaller than the kernel")
+    judgements = judged(oracle_of(), refusal, refusal if unoptimized is None else unoptimized)
+    assert (judgements[Y_ONLY].verdict, kinds(judgements[Y_ONLY])) == (Verdict.REFUSES, [kind])
+
+
+def test_a_crash_at_one_level_is_a_crash():
+    judgements = judged(oracle_of(), Crashed("killed by SIGSEGV", ""), RIGHT)
+    assert kinds(judgements[Y_ONLY]) == ["crash"]
+    assert judgements[OFF].verdict is Verdict.CONFORMS
+
+
+def test_a_mistake_without_a_name_is_named_by_what_is_known_of_it():
+    wrong = RIGHT.copy()
+    wrong[0, 0, 1, 1] = -9
+    assert "rewritten-wrongly" in kinds(judged(oracle_of(), wrong, RIGHT)[Y_ONLY])
+    assert "constant-folded-wrongly" in kinds(judged(oracle_of(initializer=True), wrong, RIGHT)[Y_ONLY])
+
+
+def test_two_mistakes_that_explain_the_outputs_are_both_candidates():
+    # Relu behind and before MaxPool: either may have been moved.
+    oracle = oracle_of([Node("Neg")], [Node("Neg")], kernel_shape=[3, 3])
+    judgement = judged(oracle, np.full((1, 1, 1, 1), X.max()), np.full((1, 1, 1, 1), X.min()))[Y_ONLY]
+    assert {cause.kind for cause in judgement.causes} == {"relu-moved"}
+    assert kinds(judgement) == ["relu-moved"]
+
+
+@pytest.mark.parametrize(
+    ("actual", "kind", "message"),
+    [
+        (RIGHT.reshape(2, 2), "shape", "Y has the shape [2, 2], expected [4, 1]"),
+        (RIGHT.reshape(4, 1).astype(np.float64), "dtype", "Y is float64, expected float32"),
+        (RIGHT, "node-dropped", "Y has the shape [1, 1, 2, 2], expected [4, 1]"),
+    ],
+)
+def test_the_shape_behind_the_last_node_counts(actual, kind, message):
+    oracle = oracle_of(after=[Node("Reshape", {"shape": [4, 1]})])
+    judgement = judged(oracle, actual)[Y_ONLY]
+    assert (kinds(judgement), judgement.message) == ([kind], message)
+
+
+def test_constants_that_nodes_add_behind_max_pool_count():
+    after = [Node("Pad", {"pads": [0, 0, 0, 0, 0, 0, 0, 1], "constant_value": 5})]
+    right = np.pad(RIGHT, [(0, 0)] * 3 + [(0, 1)], constant_values=5)
+    assert judged(oracle_of(after=after), right)[Y_ONLY].verdict is Verdict.CONFORMS
+    right[0, 0, 0, 2] = 0
+    assert kinds(judged(oracle_of(after=after), right)[Y_ONLY]) == ["graph-output"]
+
+
+def test_a_function_behind_max_pool_changes_what_conforms_where_the_document_leaves_nan_open():
+    x = np.array([np.nan, -1, -2, -3], np.float32).reshape(1, 1, 2, 2)
+    oracle = oracle_of([Node("Identity")], [Node("Neg")], x=x)
+    for value, verdict in ((1, Verdict.CONFORMS), (np.nan, Verdict.CONFORMS), (3, Verdict.DIVERGES)):
+        actual = np.full((1, 1, 1, 1), value, np.float32)
+        assert judged(oracle, actual)[Y_ONLY].verdict is verdict
