@@ -58,10 +58,21 @@ def context_bins(case: Case) -> list[Bins]:
 
 def contexts_of(context: Context, outputs: tuple[str, ...], entering: np.ndarray) -> list[str]:
     """The bins of :data:`CONTEXT`, without repetition; ``entering`` is the tensor that enters MaxPool."""
-    return list(dict.fromkeys(_contexts(context, outputs, entering)))
+    sizes = context.dimensions
+    is_partly = sizes is not None and any(isinstance(size, int) for size in sizes)
+    presentation = {
+        "two-consumers": bool(context.side_outputs),
+        "x-initializer": context.initializer,
+        "partly-dynamic": is_partly,
+        "dynamic": sizes is not None and not is_partly,
+        f"inside-{str(context.inside).lower()}": context.inside is not None,
+        "indices-alone": outputs == ("Indices",),
+        "blocks-of-channels": entering.shape[1] > 0 and entering.shape[1] % _BLOCK == 0,
+    }
+    return list(dict.fromkeys([*_neighbours(context), *(name for name, is_so in presentation.items() if is_so)]))
 
 
-def _contexts(context: Context, outputs: tuple[str, ...], entering: np.ndarray) -> Iterator[str]:
+def _neighbours(context: Context) -> Iterator[str]:
     for node in context.before:
         yield _pad(node) if node.op == "Pad" else f"{_name(node.op)}-before"
     for node in context.after:
@@ -70,18 +81,6 @@ def _contexts(context: Context, outputs: tuple[str, ...], entering: np.ndarray) 
         if any(node.op == op for node in context.after):
             yield f"{_name(op)}-around"
     yield from sorted({f"constants-{node.constants}" for node in (*context.before, *context.after)} - {_USUAL})
-    if context.side_outputs:
-        yield "two-consumers"
-    if context.initializer:
-        yield "x-initializer"
-    if context.dimensions is not None:
-        yield "dynamic" if not any(isinstance(size, int) for size in context.dimensions) else "partly-dynamic"
-    if context.inside is not None:
-        yield f"inside-{context.inside.lower()}"
-    if outputs == ("Indices",):
-        yield "indices-alone"
-    if entering.shape[1] and entering.shape[1] % _BLOCK == 0:
-        yield "blocks-of-channels"
 
 
 _USUAL = "constants-initializer"
