@@ -61,6 +61,7 @@ generated: $(BIN)/.installed
 	for spec in $(GENERATED); do \
 	  $(BIN)/maxpool-check generate --spec $$spec --strength 2 --seed 0 -o cases/generated/$$spec.yaml || exit; \
 	done
+	$(BIN)/maxpool-check generate --contexts --seed 0 -o cases/generated/contexts.yaml
 
 reports: report report-runtimes contexts history pages
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from maxpool_check.commands import case_files, executing, options
-from maxpool_check.explaining.coverage import FORMATS, CoverageReport, coverage_of, executed_bins
+from maxpool_check.explaining.coverage import FORMATS, CoverageReport, context_coverage, coverage_of, executed_bins
 from maxpool_check.results.record import Record, TargetDescription
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.targets.name import TargetName, parse
@@ -25,6 +25,7 @@ from maxpool_check.words import plural
 @click.option(
     "--spec", type=options.DOCUMENT, help="Only the cases of this document, in full; a kernel of yours claims it."
 )
+@click.option("--contexts", is_flag=True, help="Only the graphs of MaxPool and other nodes, of all documents, in full.")
 @click.option(
     "--strength", type=click.IntRange(1, 2), default=2, metavar="N",
     help="Count bins (1), or pairs of bins as well (2).  [default: 2]",
@@ -34,8 +35,8 @@ from maxpool_check.words import plural
 @options.form(FORMATS)
 @case_files.selected
 def command(
-    files: case_files.CaseFiles, target: TargetName | None, path: Path | None, spec: str | None, strength: int, jobs: int,
-    timeout: float, form: str,
+    files: case_files.CaseFiles, target: TargetName | None, path: Path | None, spec: str | None, contexts: bool, strength: int,
+    jobs: int, timeout: float, form: str,
 ) -> int:  # fmt: skip
     """Count what the cases of PATH... really execute on a target.
 
@@ -43,6 +44,8 @@ def command(
     sizes, attributes, element type and values are put in bins. What the document excludes does not count as possible. Exit
     codes: 0, 3 if the run is not complete, 4 if nothing was executed.
     """
+    if contexts and spec is not None:
+        raise click.UsageError("give either --spec NAME or --contexts")
     corpus = executing.read_valid(files) if path is None else files.read()
     cases = files.select(corpus)
     if path is None:
@@ -57,7 +60,9 @@ def command(
         count = plural(len(changed), "changed case is", "changed cases are")
         options.echo(f"{count} not counted, the first is {changed[0]}", err=True)
     used = {spec} if spec else {case.spec for case in cases}
-    documents = [coverage_of(name, executed, strength) for name in SPECIFICATIONS if name in used]
+    documents = [coverage_of(name, executed, strength) for name in SPECIFICATIONS if name in used and not contexts]
+    if contexts or (spec is None and any(case.context is not None for case, _ in executed)):
+        documents.append(context_coverage(executed, strength))
     report = CoverageReport(description, documents, strength, errors, options.width())
     for error in errors if form == "text" else ():
         options.echo(f"error: {error}", err=True)

@@ -6,6 +6,7 @@ import click
 
 from maxpool_check.commands import options
 from maxpool_check.commands import seeds as seed_options
+from maxpool_check.corpus.context_generating import contexts_written
 from maxpool_check.corpus.generating import written
 from maxpool_check.files import open_text
 from maxpool_check.results.record import ExitCode
@@ -14,8 +15,12 @@ from maxpool_check.running.pool import PoolLost
 
 @click.command("generate")
 @click.option(
-    "--spec", type=options.DOCUMENT, required=True,
+    "--spec", type=options.DOCUMENT,
     help="The document, e.g. onnx-22; onnx-N is the MaxPool of operator set N.",
+)  # fmt: skip
+@click.option(
+    "--contexts", is_flag=True,
+    help="Not a document, but graphs of MaxPool and other nodes, in all operator sets of ONNX.",
 )  # fmt: skip
 @click.option(
     "--strength", type=click.IntRange(1, 3), default=2, metavar="N",
@@ -26,23 +31,36 @@ from maxpool_check.running.pool import PoolLost
     "-o", "--output", type=options.FILE, metavar="FILE.yaml|DIR",
     help="Write them here, not to stdout; the files of a range of seeds to DIR.",
 )  # fmt: skip
-def command(spec: str, strength: int, seeds: int | range, jobs: int, dask: str | None, output: Path | None) -> int:
+def command(
+    spec: str | None, contexts: bool, strength: int, seeds: int | range, jobs: int, dask: str | None, output: Path | None
+) -> int:  # fmt: skip
     """Write cases that cover the possible combinations of properties of a MaxPool.
 
     Ranks, sizes, attributes, element types and values are put in bins; every possible combination of the bins of N
-    factors is in some case. The same arguments give the same bytes.
+    factors is in some case. With --contexts the factors are the graph around MaxPool, element type, values, attributes and
+    operator set. The same arguments give the same bytes.
 
     A range of seeds is generated in -j processes: DIR/SPEC-strength-N-seed-N.yaml for each seed, with the same cases as
     for that seed alone.
     """
     seed_options.check_divisible(seeds, jobs, dask)
+    if contexts == (spec is not None):
+        raise click.UsageError("give either --spec NAME or --contexts")
+    if spec is None:
+        if isinstance(seeds, range) or strength != 2:
+            raise click.UsageError("--contexts covers pairs, and takes one seed")
+        return _single(contexts_written(seeds), output)
     if isinstance(seeds, range):
         return _files(spec, strength, seeds, jobs, dask, output)
+    return _single(written(spec, strength, seeds), output)
+
+
+def _single(text: str, output: Path | None) -> int:
     if output is None:
-        options.echo(written(spec, strength, seeds), nl=False)
+        options.echo(text, nl=False)
     else:
         options.Output(output=output).check_writable()
-        _write(written(spec, strength, seeds), output)
+        _write(text, output)
     return ExitCode.AS_EXPECTED
 
 

@@ -1,8 +1,8 @@
 """What is particular about a case, in bins: the data that generating and counting coverage share.
 
 A factor is one thing that can vary; its bins are the ways that runtimes have other code, or other bugs, for. The bins
-of a case are computed from its X and from the geometry that its document makes of its attributes. A factor that none
-of the bins describes (six spatial axes, an empty batch, pads as large as the kernel) is left out.
+of a case are computed from the tensor that enters MaxPool and from the geometry that its document makes of its attributes.
+A factor that none of the bins describes (six spatial axes, an empty batch, pads as large as the kernel) is left out.
 """
 
 import math
@@ -91,7 +91,7 @@ def bins(case: Case) -> Bins:
     if not isinstance(case.resolved, Pooling):
         return {}
     pooling, document = case.resolved, case.specification
-    core, numbering = pooling.layout.to_core(case.X), pooling.numbering
+    core, numbering = pooling.layout.to_core(case.entering), pooling.numbering
     batch, channels = core.shape[:2]
     auto_pad = meaning_of(document, case.attributes, Role.AUTO_PAD)
     rounding = meaning_of(document, case.attributes, Role.ROUNDING)
@@ -105,7 +105,7 @@ def bins(case: Case) -> Bins:
         "activation": pooling.activation.function.value.lower()
         if isinstance(pooling.activation, Activation)
         else "none",
-        "dtype": case.X.dtype.name,
+        "dtype": core.dtype.name,
         "values": values(core) if core.size else "",
     }
     return {name: names[name] for name, factor in FACTORS.items() if names.get(name) in factor.bins}

@@ -62,7 +62,7 @@ def written(name: str, strength: int, seed: int) -> str:
     ]
     entries = [
         f"  - id: {case.id}\n    title: {case.title}\n"
-        f"    input: {_flow(case.input)}\n    attributes: {_flow(case.attributes)}"
+        f"    input: {flow(case.input)}\n    attributes: {flow(case.attributes)}"
         for case in cases
     ]
     return "\n".join([*head, *entries]) + "\n"
@@ -105,13 +105,13 @@ def _case(allowed: Space, row: Bins, seed: int) -> Generated:
     return Generated(
         id=name,
         title=", ".join(titles),
-        input=_input(row.get("dtype", allowed.dtypes[0]), row["values"], shape, allowed.document.layout, case_seed),
+        input=input_with(row.get("dtype", allowed.dtypes[0]), row["values"], shape, allowed.document.layout, case_seed),
         attributes=drawn.attributes(allowed.document, more),
         bins=row,
     )
 
 
-def _input(dtype: str, values_bin: str, shape: tuple[int, ...], layout: Layout, seed: int) -> dict[str, Any]:
+def input_with(dtype: str, values_bin: str, shape: tuple[int, ...], layout: Layout, seed: int) -> dict[str, Any]:
     """An input whose values are in this bin: the first of a few draws, since a small random tensor may miss it."""
     for draw_seed in range(seed, seed + _TRIES):
         fields = {"dtype": dtype, **_form(values_bin, shape, layout, draw_seed)}
@@ -161,5 +161,7 @@ def _form(values_bin: str, shape: tuple[int, ...], layout: Layout, seed: int) ->
     return fields
 
 
-def _flow(value: Mapping[str, Any]) -> str:
-    return yaml.safe_dump(dict(value), default_flow_style=True, sort_keys=False, width=math.inf).strip()
+def flow(value: Mapping[str, Any] | list[Any]) -> str:
+    """A map or a list on one line of YAML."""
+    plain = dict(value) if isinstance(value, Mapping) else value
+    return yaml.safe_dump(plain, default_flow_style=True, sort_keys=False, width=math.inf).strip()

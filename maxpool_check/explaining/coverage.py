@@ -1,8 +1,8 @@
 """What the executions on a target cover of the bins that their documents allow, as text and as JSON."""
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations, groupby
 from typing import Any, TextIO
@@ -10,10 +10,15 @@ from typing import Any, TextIO
 from maxpool_check import inert
 from maxpool_check.corpus.bins import OUTPUTS, Bins, bins
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.context_bins import CONTEXT, context_bins
+from maxpool_check.corpus.context_space import combinations_of
 from maxpool_check.corpus.space import MOST_AXES, Together, space
 from maxpool_check.results.record import COMPARED, Execution, ExitCode, TargetDescription
 from maxpool_check.results.variants import variant_named
 from maxpool_check.words import plural
+
+CONTEXTS = "contexts"
+"""The name of the coverage of graphs, beside the names of documents."""
 
 _MOST_BINS, _MOST_PAIRS, _MOST_GROUPS = 20, 5, 10
 
@@ -90,17 +95,34 @@ def executed_bins(
 
 def coverage_of(name: str, executed: Iterable[tuple[Case, Bins]], strength: int) -> DocumentCoverage:
     """What executions cover of a document, up to ``strength`` factors at a time."""
-    pairs = [(case, values) for case, values in executed if case.spec == name]
     allowed = space(name, MOST_AXES)
+    pairs = [(case, values) for case, values in executed if case.spec == name]
+    return _coverage(name, pairs, list(allowed.factors), allowed.combinations, strength)
+
+
+def context_coverage(executed: Iterable[tuple[Case, Bins]], strength: int) -> DocumentCoverage:
+    """What executions cover of the graphs around MaxPool, in all documents, under the name :data:`CONTEXTS`."""
+    bins_of = cache(context_bins)
+    pairs = [(case, values) for case, _ in executed for values in bins_of(case)]
+    executions = sum(1 for case, _ in executed if case.context is not None)
+    factors = [CONTEXT, "dtype", "values", "geometry", "opset"]
+    return replace(_coverage(CONTEXTS, pairs, factors, combinations_of, strength), executions=executions)
+
+
+def _coverage(
+    name: str,
+    pairs: Sequence[tuple[Case, Bins]],
+    names: Sequence[str],
+    possible_of: Callable[[int], Iterable[Together]],
+    strength: int,
+) -> DocumentCoverage:
     groups: dict[int, list[FactorCoverage]] = {}
     for size in range(1, strength + 1):
         covered: set[Together] = set()
         for _, values in pairs:
-            covered.update(
-                combinations([(factor, values[factor]) for factor in allowed.factors if factor in values], size)
-            )
+            covered.update(combinations([(factor, values[factor]) for factor in names if factor in values], size))
         groups[size] = []
-        for factors, grouped in groupby(allowed.combinations(size), lambda group: tuple(factor for factor, _ in group)):
+        for factors, grouped in groupby(possible_of(size), lambda group: tuple(factor for factor, _ in group)):
             possible = list(grouped)
             uncovered = [combination for combination in possible if combination not in covered]
             groups[size].append(FactorCoverage(factors, len(possible), len(possible) - len(uncovered), uncovered))
@@ -129,7 +151,7 @@ def _lines(report: CoverageReport) -> Iterator[str]:
         yield f"{document.name}  {covered}; {executions} of {cases}"
     yield ""
     if len(report.documents) > 1:
-        yield "--spec NAME shows what is not covered"
+        yield "--spec NAME shows what is not covered, and --contexts what of graphs"
         return
     bins = report.documents[0].groups[1]
     yield "bins"

@@ -31,6 +31,7 @@ def value_kinds(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> dict[Diverg
             DivergenceKind.Y_NAN_INTRODUCED: np.isnan(Y),
             DivergenceKind.Y_NAN_DROPPED: always_nan,
         }
+    if is_float(expected.dtype):
         for kind, changed in changes(expected):
             kinds[kind] = kinds.get(kind, False) | same(Y, changed)
     inside = np.zeros(Y.shape, bool)

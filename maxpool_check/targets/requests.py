@@ -256,10 +256,9 @@ def _as_graph(
         raise NotExpressible("a graph is executed in its own operator set")
     if isinstance(case.resolved, Refused):
         raise NotExpressible(f"its document excludes the graph: {case.resolved}")
-    for tensor in (case.X, *case.graph.flow, *case.graph.following):
-        excluded = target.exclude(name_of(tensor.dtype), max(tensor.ndim - 2, 1))
-        if excluded is not None:
-            raise NotExpressible(excluded)
+    excluded = target.exclude(name_of(case.entering.dtype), case.entering.ndim - 2)
+    if excluded is not None:
+        raise NotExpressible(excluded)
     model = model_of_graph(case.graph, variant.outputs)
     request = Request(
         case.X, (*variant.outputs, *context.side_outputs), model.model, case.attributes, setting,
