@@ -67,7 +67,6 @@ def draw_batch(document: Specification, number: int, *, invalid: bool, graphs: f
     ``graphs`` is the share of them that become graphs; those without an exact result are left out.
     """
     cases: list[Case] = []
-    stream = random.Random(number)
 
     @seed(number)
     @settings(
@@ -76,16 +75,15 @@ def draw_batch(document: Specification, number: int, *, invalid: bool, graphs: f
     )  # fmt: skip
     @given(_cases(document, invalid))
     def collect(case: Case) -> None:
-        if isinstance(case.resolved, Refused) != invalid:
-            return
-        graph = in_a_graph(case, stream.getrandbits(32)) if stream.random() < graphs else case
-        if graph is not None:
-            cases.append(graph)
+        if isinstance(case.resolved, Refused) == invalid:
+            cases.append(case)
 
     # Another thread may use the module meanwhile; no strategy here does.
     warnings.filterwarnings("ignore", "Do not use the `random` module", HypothesisDeprecationWarning)
     collect()
-    return cases
+    stream = random.Random(number)
+    drawn = (in_a_graph(case, stream.getrandbits(32)) if stream.random() < graphs else case for case in cases)
+    return [case for case in drawn if case is not None]
 
 
 @st.composite

@@ -100,7 +100,8 @@ class Search:
         discoveries = []
         for variant in case_run.diverging:
             kinds = case_run.judgements[variant].kinds
-            if (variant, frozenset(kinds)) not in self.known:
+            # What a variant shows with its default options is nothing new without optimization.
+            if not {(variant, frozenset(kinds)), (variant.base, frozenset(kinds))} & self.known:
                 self.known.add((variant, frozenset(kinds)))
                 discoveries.append(Discovery(case_run.target, variant, kinds, shrunk(self.session, case_run, variant)))
         return discoveries

@@ -41,8 +41,7 @@ def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
         undefined &= empty
     if empty.all():
         maxima = np.where(undefined, 0, padding).astype(X.dtype)
-        Y = maxima if pooling.activation is None else np.where(undefined, maxima, pooling.activation.of(maxima))
-        return Pooled(Y, np.full(shape, -1, dtype) if pooling.indices else None, empty, undefined, maxima)
+        return Pooled(_activated(pooling, maxima, undefined), np.full(shape, -1, dtype) if pooling.indices else None, empty, undefined, maxima)
 
     cells = _chosen(_keys(X, pooling.policies.nan), windows, np.greater)
     maxima = X.reshape(-1).take(cells)
@@ -51,12 +50,20 @@ def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
     if empty.any():
         maxima[empty] = padding
         maxima[undefined] = 0
-    Y = maxima if pooling.activation is None else np.where(undefined, maxima, pooling.activation.of(maxima))
+    Y = _activated(pooling, maxima, undefined)
     if not pooling.indices:
         return Pooled(Y, None, empty, undefined, maxima)
     Indices = pooling.numbering.number(cells, X.shape).astype(dtype, copy=False)
     Indices[empty] = -1
     return Pooled(Y, Indices, empty, undefined, maxima)
+
+
+def _activated(pooling: Pooling, maxima: np.ndarray, undefined: np.ndarray) -> np.ndarray:
+    """The function of the maxima, which may have another dtype; 0 where a window has no result."""
+    if pooling.activation is None:
+        return maxima
+    Y = pooling.activation.of(maxima)
+    return np.where(undefined, np.zeros((), Y.dtype), Y)
 
 
 def chosen(X: np.ndarray, pooling: Pooling, *, last: bool = False) -> np.ndarray:
