@@ -142,13 +142,18 @@ class Case:
             return self.resolved
         return Oracle(self.X, self.resolved) if self.context is None else GraphOracle.of(self.graph)
 
+    def check_exact(self) -> np.dtype:
+        """The dtype of the output Y. Raises ``Inexact`` if a node around MaxPool has no exact and unique result."""
+        if not isinstance(self.resolved, Pooling) or self.context is None:
+            return self.entering.dtype
+        # Under every interpretation that the document leaves open.
+        return GraphOracle.of(self.graph).check_exact().dtype
+
     @property
     def is_exact(self) -> bool:
         """Whether each node around MaxPool has an exact and unique result; so it is without such nodes."""
         try:
-            oracle = self.oracle()
-            if isinstance(oracle, GraphOracle):
-                oracle.check_exact()
+            self.check_exact()
         except Inexact:
             return False
         return True

@@ -55,7 +55,8 @@ def in_a_graph(case: Case, seed: int) -> Case | None:
     first, second, X = _pair(stream, X)
     count = stream.choice((0, 1)) if first else stream.choice((1, 1, 2, 3))
     sides = [stream.random() < 0.5 for _ in range(count)]
-    before = _chain(stream, [*(stream.choice(_BEFORE) for side in sides if side), *first], X, opset)
+    entries: list[str | Node] = [*(stream.choice(_BEFORE) for side in sides if side), *first]
+    before = _chain(stream, entries, X, opset)
     drawn = replace(
         case, X=X, spec=document.name, policies=document.policies, context=Context(opset, before),
         attributes={name: value for name, value in case.attributes.items() if name in document.attributes},
@@ -64,8 +65,8 @@ def in_a_graph(case: Case, seed: int) -> Case | None:
     if not isinstance(drawn.resolved, Pooling):
         return None
     pooled = evaluate(drawn.entering, replace(drawn.resolved, indices=True))
-    behind = [*second, *(stream.choice(_AFTER) for side in sides if not side)]
-    after = _chain(stream, behind, pooled.Y, opset, pooled.Indices, drawn.attributes)
+    entries = [*second, *(stream.choice(_AFTER) for side in sides if not side)]
+    after = _chain(stream, entries, pooled.Y, opset, pooled.Indices, drawn.attributes)
     context = Context(
         opset, before, after, consumers=_rarely(stream, 2, 1), initializer=_rarely(stream, True, False),
         dimensions=_rarely(stream, tuple(f"X{axis}" for axis in range(X.ndim)), None),

@@ -41,7 +41,13 @@ def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
         undefined &= empty
     if empty.all():
         maxima = np.where(undefined, 0, padding).astype(X.dtype)
-        return Pooled(_activated(pooling, maxima, undefined), np.full(shape, -1, dtype) if pooling.indices else None, empty, undefined, maxima)
+        return Pooled(
+            _activated(pooling, maxima, undefined),
+            np.full(shape, -1, dtype) if pooling.indices else None,
+            empty,
+            undefined,
+            maxima,
+        )
 
     cells = _chosen(_keys(X, pooling.policies.nan), windows, np.greater)
     maxima = X.reshape(-1).take(cells)

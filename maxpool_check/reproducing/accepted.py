@@ -53,7 +53,8 @@ def accepted_of_graph(oracle: GraphOracle, variant: Variant) -> dict[str, Accept
     if "Y" in variant.outputs:
         Y, cells = oracle.output, of_maxpool["Y"].cells
         moved = tuple(
-            cells[source] if source >= 0 else (Y.reshape(-1)[at],) for at, source in enumerate(oracle.sources.reshape(-1))
+            cells[source] if source >= 0 else (Y.reshape(-1)[at],)
+            for at, source in enumerate(oracle.sources.reshape(-1))
         )
         outputs["Y"] = Accepted(Y.dtype.name, Y.shape, moved)
     plain = Oracle(oracle.X, oracle.graph.pooling)

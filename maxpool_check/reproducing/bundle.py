@@ -16,11 +16,11 @@ from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reporting.markup import codes, escaped, fenced
+from maxpool_check.reporting.tensors import described
 from maxpool_check.reproducing.accepted import expected
 from maxpool_check.reproducing.graph_script import graph_script
 from maxpool_check.reproducing.runtimes import DEFAULT_PROVIDER, ScriptRuntime, graph_runtime
 from maxpool_check.reproducing.script import MARK, Reproduced, script
-from maxpool_check.reporting.tensors import described
 from maxpool_check.results.record import TargetDescription, Verdict
 from maxpool_check.results.variants import OPTIMIZATION_OFF, Variant
 from maxpool_check.specifications.refused import Refused

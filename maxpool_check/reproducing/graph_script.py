@@ -89,7 +89,7 @@ def graph_script(reproduced: Reproduced, runtime: GraphRuntime, python: str) -> 
         "    for (name, expected), output in zip(right.items(), outputs):",
         '        verdicts.append("right" if is_right(output, *expected) else "WRONG")',
         '        print(f"{level}: {name} is {verdicts[-1]}: {output.dtype.name}{list(output.shape)} {output.tolist()}")',
-        f"if set(verdicts) == {{'refused'}}:",
+        "if set(verdicts) == {'refused'}:",
         f"    sys.exit({1 if set(reproduced.kinds) & set(_CANNOT_LOAD) else 125})",
         'sys.exit(int(set(verdicts) != {"right"}))',
     ]  # fmt: skip

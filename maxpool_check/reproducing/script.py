@@ -172,7 +172,9 @@ def _right(oracle: Oracle, reproduced: Reproduced) -> list[str]:
     forms = [{name: (output.dtype, output.shape) for name, output in outputs.items()} for outputs in right]
     texts = []
     for outputs in right:
-        cells = {name: ", ".join(f"[{numbers_text(values)}]" for values in each.cells) for name, each in outputs.items()}
+        cells = {
+            name: ", ".join(f"[{numbers_text(values)}]" for values in each.cells) for name, each in outputs.items()
+        }
         texts.append(", ".join(f"{json.dumps(name)}: [{text}]" for name, text in cells.items()))
     return [
         f"FORMS = {forms}",

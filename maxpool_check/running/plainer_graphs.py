@@ -20,11 +20,12 @@ def without_axis(case: Case, axis: int, rank: int) -> Case:
     context = case.context
     if context is None:
         return case
-    nodes = {side: tuple(_without_axis(node, axis, rank) for node in getattr(context, side)) for side in _SIDES}
+    before = tuple(_without_axis(node, axis, rank) for node in context.before)
+    after = tuple(_without_axis(node, axis, rank) for node in context.after)
     dimensions = context.dimensions
     if dimensions is not None:
         dimensions = (*dimensions[:axis], *dimensions[axis + 1 :])
-    return replace(case, context=replace(context, **nodes, dimensions=dimensions))
+    return replace(case, context=replace(context, before=before, after=after, dimensions=dimensions))
 
 
 def _without_axis(node: Node, axis: int, rank: int) -> Node:
