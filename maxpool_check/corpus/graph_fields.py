@@ -121,9 +121,9 @@ def _dimensions(declared: Any, shape: tuple[int, ...]) -> tuple[str | int, ...] 
         return tuple(f"X{axis}" for axis in range(len(shape)))
     if isinstance(declared, str) or len(declared) != len(shape):
         raise BadValue(f"expected dynamic, or {len(shape)} names and sizes", "graph", "shape")
-    for size, name in zip(shape, declared, strict=True):
+    for axis, (size, name) in enumerate(zip(shape, declared, strict=True)):
         if not isinstance(name, (str, int)) or isinstance(name, bool) or (isinstance(name, int) and name != size):
-            raise BadValue(f"expected a name, or the size {size}; found {name!r}", "graph", "shape")
+            raise BadValue(f"expected a name, or the size {size}; found {name!r}", "graph", "shape", axis)
     return tuple(declared)
 
 

@@ -85,7 +85,7 @@ class _Reader:
         pools = sum(node.op_type == MAX_POOL for node in self._nodes)
         if pools != 1:
             raise NotAChain(f"its graph has {pools} MaxPool nodes; expected one")
-        start = self._nodes[0].input[0]
+        start = next(iter(self._nodes[0].input), "")
         is_initializer = start not in self._inputs
         if is_initializer and start not in self._constants:
             raise NotAChain("its first node does not take an input of the graph")
@@ -142,11 +142,14 @@ class _Reader:
         output = node.output[0]
         if node.op_type == "Split":
             output = self._followed(node, uses, fields)
-        return Node(node.op_type, fields, *forms), output
+        return Node(node.op_type, fields, forms.pop() if forms else "initializer"), output
 
     def _constants_of(self, node: NodeProto, indices: Sequence[str]) -> Iterator[tuple[str, np.ndarray, str]]:
         """The constant inputs of a node behind the first: name, value, and what it is in the model."""
-        parameters = onnx.defs.get_schema(node.op_type, self._opset, "").inputs[1:]
+        try:
+            parameters = onnx.defs.get_schema(node.op_type, self._opset, "").inputs[1:]
+        except onnx.defs.SchemaError as missing:
+            raise NotAChain(f"operator set {self._opset} has no {node.op_type}") from missing
         names = [parameter.name for parameter in parameters]
         if node.op_type == "Concat":
             names = ["inputs"] * len(node.input)
@@ -185,8 +188,10 @@ def _rename(node: NodeProto, fields: dict[str, Any]) -> None:
             raise NotAChain("its node Cast is to a type that is not supported")
         fields["to"] = names[fields["to"]]
     if node.op_type == "Conv":
-        weights = np.array(fields.pop("W")["data"])
-        group = fields.pop("group", 1)
+        W, group = fields.pop("W", None), fields.pop("group", 1)
+        if not isinstance(W, Mapping) or np.ndim(W["data"]) < 3:
+            raise NotAChain("its node Conv has no weights")
+        weights = np.array(W["data"])
         channels = weights.shape[0]
         if group == 1 and weights.size == channels**2 and (weights.reshape(channels, -1) == np.eye(channels)).all():
             fields["weights"] = "identity"
