@@ -68,10 +68,15 @@ def accepted_of_graph(oracle: GraphOracle, variant: Variant) -> dict[str, Accept
 
 
 def expected(oracle: Oracle, variant: Variant, layout: Layout) -> dict[str, np.ndarray]:
-    """The outputs of the reference, in a layout; Indices are int64."""
-    Y, Indices = oracle.output if isinstance(oracle, GraphOracle) else oracle.pooled.Y, oracle.pooled.Indices
+    """The outputs of the reference, in a layout, and those of a graph with a second consumer; Indices are int64."""
+    Y, Indices = oracle.pooled.Y, oracle.pooled.Indices
     outputs = {"Y": Y} if Indices is None else {"Y": Y, "Indices": Indices.astype(np.int64)}
-    return {name: layout.from_core(value) for name, value in outputs.items() if name in variant.outputs}
+    if not isinstance(oracle, GraphOracle):
+        return {name: layout.from_core(value) for name, value in outputs.items() if name in variant.outputs}
+    graph = oracle.graph
+    others = {f"before_{number}": tensor for number, tensor in enumerate(graph.flow)}
+    outputs |= {**others, "behind": oracle.pooled.maxima, "Y": oracle.output}
+    return {name: outputs[name] for name in (*variant.outputs, *graph.context.side_outputs)}
 
 
 def windows(oracle: Oracle, layout: Layout) -> list[str]:

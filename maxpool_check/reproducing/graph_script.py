@@ -10,6 +10,7 @@ from onnx import numpy_helper
 from maxpool_check import inert
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.reference.dtypes import is_float
 from maxpool_check.reproducing.accepted import Accepted, accepted_of_graph
 from maxpool_check.reproducing.runtimes import CannotWrite, GraphRuntime
 from maxpool_check.reproducing.script import MARK, MOST_CELLS, Reproduced, array_text, numbers_text
@@ -84,7 +85,7 @@ def graph_script(reproduced: Reproduced, runtime: GraphRuntime, python: str) -> 
         "        outputs = run(level)",
         "    except Exception as error:",
         '        verdicts.append("refused")',
-        '        print(f"{level}: refused: {error}")',
+        '        print(f"{level}: refused: {str(error).splitlines()[0]}")',
         "        continue",
         "    for (name, expected), output in zip(right.items(), outputs):",
         '        verdicts.append("right" if is_right(output, *expected) else "WRONG")',
@@ -103,8 +104,9 @@ def _right(output: Accepted) -> str:
 
 def _nested(output: Accepted) -> str:
     """The first value that is right in each cell, as nested lists."""
-    values = [numbers_text(values[:1]) or "None" for values in output.cells]
-    return str(np.array(values, object).reshape(output.shape).tolist()).replace("'", "")
+    first = [values[0] if values else None for values in output.cells]
+    texts = [str(None if value is None else float(value) if is_float(value.dtype) else int(value)) for value in first]
+    return str(np.array(texts, object).reshape(output.shape).tolist()).replace("'", "")
 
 
 def _model(model: bytes) -> Iterator[str]:
@@ -118,7 +120,7 @@ def _model(model: bytes) -> Iterator[str]:
     if is_exact and '"""' not in text and "\\" not in text and inert.block(text) == text:
         yield f'model = onnx.parser.parse_model("""{text.strip()}""")'
     else:
-        yield 'model = onnx.load("model.onnx")'
+        yield 'model = onnx.load(f"{sys.path[0]}/model.onnx")'
 
 
 def _values(model: onnx.ModelProto) -> object:
