@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from maxpool_check.judging import verdicts
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
@@ -27,6 +29,7 @@ def judge(oracle: Oracle | Refused, outcomes: Mapping[Variant, Outcome]) -> dict
         return verdicts.judge(oracle, outcomes)
     elsewhere: dict[Variant, Judgement] = {}
     of_maxpool: dict[Variant, Outcome] = {}
+    Y: np.ndarray | None = None
     for variant, outcome in outcomes.items():
         of_maxpool[variant] = outcome
         if not isinstance(outcome, Returned):
@@ -37,7 +40,9 @@ def judge(oracle: Oracle | Refused, outcomes: Mapping[Variant, Outcome]) -> dict
                 message = "; ".join(each.message for each in wrong)
                 elsewhere[variant] = Judgement(Verdict.DIVERGES, tuple(sorted({each.kind for each in wrong})), message)
             else:
-                of_maxpool[variant] = replace(outcome, outputs=oracle.of_maxpool(outcome.outputs))
+                outputs = oracle.of_maxpool(outcome.outputs, Y)
+                Y = outputs.get("Y") if Y is None else Y
+                of_maxpool[variant] = replace(outcome, outputs=outputs)
         except Exception as error:
             of_maxpool[variant] = Failed.internal(error)
     rest = {variant: outcome for variant, outcome in of_maxpool.items() if variant not in elsewhere}
