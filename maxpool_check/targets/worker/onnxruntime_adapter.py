@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
-from .messages import refusal, returned
+from .messages import refusal, returned, unable
 
 _CPU = "CPUExecutionProvider"
 _BFLOAT16 = 16  # onnx.TensorProto.BFLOAT16
@@ -86,6 +86,8 @@ class OnnxRuntimeModel:
             session = self._session(base64.b64decode(request["model"]), setting)
             provider = self._provider_of(session)
             if any(tensor["dtype"] == "bfloat16" for tensor in request["inputs"].values()):
+                if not hasattr(onnxruntime.OrtValue, "ortvalue_from_numpy_with_onnx_type"):
+                    return unable(f"the Python API of ONNX Runtime {onnxruntime.__version__} takes no bfloat16")
                 values = {name: _ort_value(inputs[name], tensor["dtype"]) for name, tensor in request["inputs"].items()}
                 outputs = [value.numpy() for value in session.run_with_ort_values(request["outputs"], values)]
             else:
