@@ -13,6 +13,7 @@ from maxpool_check.graphs.operators import is_elementwise
 from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.reference.dtypes import same
 from maxpool_check.specifications.refused import Refused
 
 _Rewritten = Iterator[tuple[str, MaxPoolGraph]]
@@ -41,7 +42,8 @@ def rewrite_kinds(
         if kind in kinds:
             continue
         with suppress(Refused, Inexact):
-            if explains(GraphOracle.of(graph), outputs, names):
+            mistaken = GraphOracle.of(graph)
+            if explains(mistaken, outputs, names) and not _may_be_anything(mistaken, oracle, outputs):
                 kinds[kind] = True
     if "Y" in names and any(_is_blocked(oracle, outputs["Y"], block) for block in _BLOCKS):
         kinds["blocked-layout"] = True
@@ -54,6 +56,17 @@ def explains(oracle: GraphOracle, outputs: Mapping[str, np.ndarray], names: tupl
     if any(oracle.wrong_outputs(outputs, names)):
         return False
     return not compare(oracle, oracle.of_maxpool(outputs), names).wrong
+
+
+def _may_be_anything(mistaken: GraphOracle, oracle: GraphOracle, outputs: Mapping[str, np.ndarray]) -> bool:
+    """Whether some wrong cells are those of windows that the mistake leaves empty, which explain any value."""
+    if not mistaken.has_undefined or "Y" not in outputs:
+        return False
+    Y, right = outputs["Y"], oracle.output
+    cells = mistaken.sources.reshape(-1)
+    undefined = (cells >= 0) & mistaken.pooled.undefined.reshape(-1)[cells]
+    wrong = np.ones(Y.size, bool) if Y.shape != right.shape else ~same(Y, right).reshape(-1)
+    return bool((undefined & wrong).any())
 
 
 def _with(graph: MaxPoolGraph, attributes: Mapping[str, Any] | None = None, **changes: Any) -> MaxPoolGraph:

@@ -126,3 +126,13 @@ def test_a_function_behind_max_pool_changes_what_conforms_where_the_document_lea
     for value, verdict in ((1, Verdict.CONFORMS), (np.nan, Verdict.CONFORMS), (3, Verdict.DIVERGES)):
         actual = np.full((1, 1, 1, 1), value, np.float32)
         assert judged(oracle, actual)[Y_ONLY].verdict is verdict
+
+
+def test_a_window_that_a_mistake_leaves_empty_explains_nothing():
+    padded = Node("Pad", {"pads": [0, 0, 0, 0, 0, 0, 2, 0], "constant_value": -np.inf})
+    oracle = oracle_of([padded], kernel_shape=[2, 3])
+    right = oracle.output
+    lowest = np.where(np.isinf(right), np.finfo(np.float32).min, right)
+    judgement = judged(oracle, lowest)[Y_ONLY]
+    assert np.isinf(right).any()
+    assert kinds(judgement) == ["y-lowest-for-neg-inf"]
