@@ -10,6 +10,7 @@
 # make reports          write reports/ from real runs: report, report-runtimes, history and pages
 # make report           ... of ONNX Runtime
 # make report-runtimes  ... of the other runtimes
+# make contexts         ... of graphs of several nodes, by runtime, tool and level of optimization
 # make history          ... of every minor version of ONNX Runtime
 # make pages            ... the pages that need no runtime: documents, kinds, the matrix
 # make constraints      renew tests/constraints.txt, the versions that are installed for the tests
@@ -22,7 +23,7 @@ HISTORY := 1.15.1..1.31.1,every=minor
 
 GENERATED := onnx-22 sonnx openvino-14 ort-nhwc-11 ngraph-0 xmos-maxpool2d
 
-.PHONY: run test test-all test-runtimes mutants bench check format generated reports report report-runtimes history pages constraints clean
+.PHONY: run test test-all test-runtimes mutants bench check format generated reports report report-runtimes contexts history pages constraints clean
 
 run: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/ -o build/record.jsonl --report markdown=build/report.md --report json=build/report.json
@@ -62,7 +63,7 @@ generated: $(BIN)/.installed
 	done
 	$(BIN)/maxpool-check generate --contexts --seed 0 -o cases/generated/contexts.yaml
 
-reports: report report-runtimes history pages
+reports: report report-runtimes contexts history pages
 
 # Those that need no runtime.
 pages: $(BIN)/.installed-for-tests
@@ -100,6 +101,21 @@ report-runtimes: $(BIN)/.installed
 	  $(BIN)/maxpool-check run cases/ -q --no-known --exit-zero -t "$${runtime#*=}" \
 	    -o "reports/$${runtime%%=*}.jsonl.gz" --report "markdown=reports/$${runtime%%=*}.md"; \
 	done
+
+# ONNX Runtime at every level, the other runtimes that execute graphs, and the tools that rewrite models.
+GRAPH_TARGETS := \
+  onnxruntime==1.23.2 onnxruntime==1.24.4 onnxruntime==1.25.1 onnxruntime==1.31.1 \
+  onnxruntime-openvino==1.24.1@OpenVINOExecutionProvider openvino==2026.4.1 tract==0.23.9 onnx-reference==1.23.2 \
+  transform:onnxoptimizer==0.4.2:on:onnxruntime==1.31.1 transform:onnxsim==0.8.1:on:onnxruntime==1.31.1 \
+  transform:onnxsim==0.4.36:on:onnxruntime==1.31.1 transform:onnxslim==0.1.98:on:onnxruntime==1.31.1 \
+  transform:onnxscript==0.7.2:on:onnxruntime==1.31.1 transform:onnxconverter-common==1.16.0:on:onnxruntime==1.31.1 \
+  transform:onnxruntime==1.31.1?level=extended:on:onnxruntime==1.31.1
+
+contexts: $(BIN)/.installed
+	$(BIN)/maxpool-check run cases/contexts -q --no-known --exit-zero \
+	  --variants default,optimization-off,optimization-basic,optimization-extended,optimization-layout \
+	  $(foreach target,$(GRAPH_TARGETS),-t "$(target)") -o reports/contexts/record.jsonl.gz
+	$(BIN)/python -m tests.report_contexts
 
 clean:
 	rm -rf $(ENVIRONMENT) build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -13,10 +13,12 @@ import yaml
 
 from maxpool_check.commands.report import corpus_difference
 from maxpool_check.corpus.collection import KNOWN_NAME, collect
+from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.results.record import DEATHS, Verdict
 from maxpool_check.specifications.refused import Refused
+from tests import report_contexts
 from tests.conftest import CASES, shipped
 from tests.report_matrix import RECORDS, REPORTS, record_at, with_matrix
 from tests.report_matrix import name_of as report_name
@@ -35,8 +37,7 @@ def contradictions(record, cases):
         if key not in unchanged or execution.verdict in UNRELATED:
             continue
         if key not in oracles:
-            resolved = unchanged[key].resolved
-            oracles[key] = resolved if isinstance(resolved, Refused) else Oracle(unchanged[key].X, resolved)
+            oracles[key] = unchanged[key].oracle()
         check = of_excluded if isinstance(oracles[key], Refused) else of_allowed
         for mistake in check(execution, oracles[key]):
             yield f"{execution.target}: {execution.case} ({execution.variant}): {execution.verdict.value}, but {mistake}"
@@ -58,7 +59,7 @@ def of_allowed(execution, oracle):
     if execution.verdict is Verdict.CONFORMS and not execution.digests and not oracle.pooling.refusable:
         yield "no document allows the refusal"
     equal = bool(execution.digests) and all(
-        digest == digest_of(output(oracle, oracle.pooled, name)) for name, digest in execution.digests.items()
+        digest == digest_of(final(oracle, name)) for name, digest in execution.digests.items()
     )
     # Another interpretation of the document is named as well.
     is_named = (
@@ -77,6 +78,18 @@ def of_allowed(execution, oracle):
 def output(oracle, pooled, name):
     """Y or Indices in the document's layout."""
     return getattr(pooled.arranged(oracle.pooling.layout), name)
+
+
+def final(oracle, name):
+    """An output of the model: of a graph of several nodes, what is behind the last one."""
+    if not isinstance(oracle, GraphOracle):
+        return output(oracle, oracle.pooled, name)
+    graph = oracle.graph
+    if name == "behind":
+        return Oracle(oracle.X, graph.pooling).pooled.Y
+    if name.startswith("before_"):
+        return graph.flow[int(name.partition("_")[2])]
+    return oracle.output if name == "Y" else oracle.pooled.Indices
 
 
 def digest_of(tensor):
@@ -194,6 +207,10 @@ def test_every_report_is_listed_and_nothing_is_too_large():
 def test_the_matrix_is_made_from_the_records():
     text = (REPORTS / "README.md").read_text()
     assert with_matrix(text) == text, "python -m tests.report_matrix"
+
+
+def test_the_page_of_contexts_is_made_from_its_record():
+    assert report_contexts.PAGE.read_text() == report_contexts.page(record_at(report_contexts.RECORD)), "make contexts"
 
 
 def test_the_page_of_the_documents_is_what_the_reference_says(cli):

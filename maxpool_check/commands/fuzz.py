@@ -64,6 +64,8 @@ class _Report:
         attributes = ", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
         options.echo(f"NEW  {kinds} on {discovery.target} ({discovery.variant.name})")
         options.echo(f"  {case.X.dtype.name} X{coordinates(case.X.shape)}  {attributes}")
+        if case.context is not None:
+            options.echo(f"  operator set {case.context.opset}: {' > '.join(case.context.lines())}")
         options.echo(f"  {path}")
 
     def end(self, code: ExitCode, seeds: str) -> ExitCode:
@@ -122,6 +124,10 @@ class _Report:
 @seed_options.option("A seed, or a range of seeds, each with a search of its own.  [default: 0]")
 @click.option("--invalid", is_flag=True, help="Draw graphs that the document excludes, which must be refused.")
 @click.option(
+    "--contexts", is_flag=True,
+    help="Draw only graphs with other nodes around MaxPool, in operator sets 8 to 26.  [default: one case of four]",
+)  # fmt: skip
+@click.option(
     "-o", "--output", "folder", type=click.Path(path_type=Path, file_okay=False), default="cases/found",
     metavar="DIR", help="Where to write new cases, and to look for earlier ones.  [default: cases/found]",
 )  # fmt: skip
@@ -140,6 +146,9 @@ def command(
     case of this search, nor in a case in DIR (these run first), nor in a known divergence. Known divergences name cases,
     and drawn cases have no names: here an entry for the target stands for all cases with the same kinds and variants.
 
+    One case of four is a graph with up to three other nodes around MaxPool, which have exact results for it. Those of
+    onnx-N are in any operator set, and each is judged by the version of the operator in its set.
+
     New cases are reduced and written to DIR as case files, with their origin. The same seed draws the same cases.
 
     A range of seeds runs in -j processes. Each seed is a search of its own, with its own --max-cases and --max-time. Its
@@ -149,6 +158,10 @@ def command(
     Exit codes: 0 nothing new, 1 something new, 2 usage, 3 could not complete, 4 nothing was compared, 130 interrupted.
     """
     seed_options.check_divisible(seeds, jobs, dask)
+    if plan.contexts and plan.invalid:
+        raise click.UsageError("--contexts and --invalid contradict each other: nodes have no result without MaxPool's")
+    if plan.contexts and not searching.has_graphs(plan.spec):
+        raise click.UsageError(f"{plan.spec} is not a document of ONNX graphs; --contexts needs onnx-N or sonnx")
     plan = replace(plan, targets=tuple(target.claiming([plan.spec]) for target in plan.targets))
     beside = root_of(folder if folder.is_dir() else folder / "case.yaml") / KNOWN_NAME
     entries, _ = known.read([beside] if beside.is_file() else [])

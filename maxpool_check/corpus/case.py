@@ -11,6 +11,7 @@ import numpy as np
 
 from maxpool_check.corpus.problems import Problem
 from maxpool_check.graphs.context import Context, MaxPoolGraph
+from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.comparison import compare, wrong_cells
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
@@ -140,6 +141,22 @@ class Case:
         if not isinstance(self.resolved, Pooling):
             return self.resolved
         return Oracle(self.X, self.resolved) if self.context is None else GraphOracle.of(self.graph)
+
+    def check_exact(self) -> np.dtype:
+        """The dtype of the output Y. Raises ``Inexact`` if a node around MaxPool has no exact and unique result."""
+        if not isinstance(self.resolved, Pooling) or self.context is None:
+            return self.entering.dtype
+        # Under every interpretation that the document leaves open.
+        return GraphOracle.of(self.graph).check_exact().dtype
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether each node around MaxPool has an exact and unique result; so it is without such nodes."""
+        try:
+            self.check_exact()
+        except Inexact:
+            return False
+        return True
 
     @cached_property
     def sha256(self) -> str:

@@ -14,12 +14,11 @@ import numpy as np
 
 from maxpool_check.corpus.case import Case, Expectation, Origin, Refusal, Shape, Undefined, Values, contradictions
 from maxpool_check.corpus.document import Document, Steps, read
-from maxpool_check.corpus.graph_fields import context_of, document_in
+from maxpool_check.corpus.graph_fields import at_node, context_of, document_in
 from maxpool_check.corpus.problems import BadValue, CorpusError, Problem, Structure, describe
 from maxpool_check.corpus.schema import CASE, CASE_FILE
 from maxpool_check.corpus.tensors import MOST_CELLS, array, excess_together, npy, tensor
 from maxpool_check.graphs.node import Inexact
-from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import DEFAULT, specification
@@ -155,7 +154,10 @@ class _Reader:
             origin=Origin(self._document.path, mark.line, mark.column), provenance=fields.get("provenance", {}), context=context,
         )  # fmt: skip
         with self._mistakes(number):
-            dtype = checked_output(case, self._most_cells)
+            try:
+                dtype = checked_output(case, self._most_cells)
+            except BadValue as error:
+                raise at_node(error, case, usable.get("graph")) from error
             if context is not None:
                 case = replace(case, expect=self._expectation(number, usable.get("expect"), document, dtype))
         return case if len(self.problems) == before else None
@@ -236,14 +238,9 @@ def checked_output(case: Case, most_cells: int) -> np.dtype:
             if cells > most_cells:
                 message = f"Y would have {cells} cells; the limit is {most_cells} (raise it with --max-cells)"
                 raise BadValue(message, "attributes")
-            if case.context is not None:
-                # Under every interpretation that the document leaves open.
-                oracle = case.oracle()
-                assert isinstance(oracle, GraphOracle)
-                return oracle.check_exact().dtype
+        return case.check_exact()
     except Inexact as error:
         raise BadValue(str(error), "graph") from error
-    return case.entering.dtype
 
 
 def _has_onnx_type(value: Any) -> bool:

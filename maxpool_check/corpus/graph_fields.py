@@ -1,6 +1,7 @@
 """The fields of a case that describe the graph around its MaxPool: ``graph``, ``opset`` and ``input: {as: ...}``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,12 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.problems import BadValue, Structure
 from maxpool_check.corpus.schema import GRAPH
 from maxpool_check.graphs.context import MAX_POOL, Context, node_of
+from maxpool_check.graphs.form import field_names
 from maxpool_check.graphs.node import Inexact
-from maxpool_check.specifications import specification
-from maxpool_check.specifications.specification import Specification
+from maxpool_check.reference.evaluator import evaluate
+from maxpool_check.reference.pooling import Pooling
+from maxpool_check.specifications import DEFAULT, specification
+from maxpool_check.specifications.specification import Specification, nearest
 
 _STRUCTURE = Structure(GRAPH)
 
@@ -47,6 +51,8 @@ def context_of(fields: Mapping[str, Any], document: Specification, X: np.ndarray
         inner = path if isinstance(fields.get("graph"), Mapping) else path[1:]
         raise BadValue(message, "graph", *inner, *([] if wrong_key is None else [wrong_key]))
     nodes = data["nodes"]
+    for number, node in enumerate(nodes):
+        _check_fields(node, _node_path(fields.get("graph"), number))
     judged = [
         number for number, node in enumerate(nodes) if node.keys() <= {"op", "consumers"} and node["op"] == MAX_POOL
     ]
@@ -57,7 +63,8 @@ def context_of(fields: Mapping[str, Any], document: Specification, X: np.ndarray
     after = nodes[at + 1 :]
     for number, node in enumerate(after, at + 1):
         if node.get("consumers", 1) > 1:
-            raise BadValue("consumers: 2 belongs to MaxPool or to a node before it", "graph", number, "consumers")
+            path = _node_path(fields["graph"], number)
+            raise BadValue("consumers: 2 belongs to MaxPool or to a node before it", *path, "consumers")
     try:
         before, behind = tuple(map(node_of, nodes[:at])), tuple(map(node_of, after))
     except (Inexact, TypeError, ValueError) as error:
@@ -73,6 +80,40 @@ def context_of(fields: Mapping[str, Any], document: Specification, X: np.ndarray
     )
 
 
+def _check_fields(node: Mapping[str, Any], path: Sequence[str | int]) -> None:
+    """Check the names of the fields of a node."""
+    known = frozenset(specification(DEFAULT).attributes) if node["op"] == MAX_POOL else field_names(node["op"])
+    for name in node.keys() - {"op", "as", "consumers"} - known:
+        raise BadValue(f"{node['op']} has no field '{name}'{nearest(name, sorted(known))}", *path, name)
+
+
+def _node_path(graph: Any, number: int) -> tuple[str | int, ...]:
+    """The path of a node in the fields of a case, of which ``graph`` is one."""
+    return ("graph", "nodes", number) if isinstance(graph, Mapping) else ("graph", number)
+
+
+def at_node(error: BadValue, case: Case, graph: Any) -> BadValue:
+    """A mistake in the field ``graph`` of a case as one of the node that has no exact result, if there is such a node."""
+    number = _inexact_node(case) if error.path == ("graph",) else None
+    return error if number is None else BadValue(str(error), *_node_path(graph, number))
+
+
+def _inexact_node(case: Case) -> int | None:
+    """The number of the first node that has no exact result for the reference's outputs."""
+    context = case.graph.context
+    number = 0
+    try:
+        for _ in context.flow(case.X):
+            number += 1
+        if isinstance(case.resolved, Pooling):
+            pooled = evaluate(case.entering, replace(case.resolved, indices=True))
+            for _ in context.steps(pooled.Y, pooled.Indices):
+                number += 1
+    except Inexact:
+        return number
+    return None
+
+
 def _dimensions(declared: Any, shape: tuple[int, ...]) -> tuple[str | int, ...] | None:
     if declared is None:
         return None
@@ -80,9 +121,9 @@ def _dimensions(declared: Any, shape: tuple[int, ...]) -> tuple[str | int, ...] 
         return tuple(f"X{axis}" for axis in range(len(shape)))
     if isinstance(declared, str) or len(declared) != len(shape):
         raise BadValue(f"expected dynamic, or {len(shape)} names and sizes", "graph", "shape")
-    for size, name in zip(shape, declared, strict=True):
+    for axis, (size, name) in enumerate(zip(shape, declared, strict=True)):
         if not isinstance(name, (str, int)) or isinstance(name, bool) or (isinstance(name, int) and name != size):
-            raise BadValue(f"expected a name, or the size {size}; found {name!r}", "graph", "shape")
+            raise BadValue(f"expected a name, or the size {size}; found {name!r}", "graph", "shape", axis)
     return tuple(declared)
 
 

@@ -16,7 +16,7 @@ from maxpool_check.reference.geometry import Axis
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.reporting.findings import explained
-from maxpool_check.reporting.tensors import coordinates, window_text
+from maxpool_check.reporting.tensors import coordinates, described, window_text
 from maxpool_check.results.record import Cell, Verdict
 from maxpool_check.results.variants import Variant
 from maxpool_check.specifications.refused import Refused
@@ -122,6 +122,10 @@ def _range(axis: Axis, i: int, spot: int | None) -> range:
     return range(max(low, first), min(high, last) + 1)
 
 
+MOST_ENTERING = 100
+"""The most cells of a tensor that enters MaxPool whose values are shown before the windows."""
+
+
 def flow(case: Case) -> Iterator[str]:
     """The nodes of a graph of several, each with the tensor behind it; nothing for a MaxPool alone."""
     context, graph = case.context, case.graph
@@ -133,6 +137,10 @@ def flow(case: Case) -> Iterator[str]:
     for number, line in enumerate(context.lines()):
         tensor = f" -> {tensors[number].dtype.name}{list(tensors[number].shape)}" if number < len(tensors) else ""
         yield f"  {line:{width}}{tensor}".rstrip()
+    if context.before:
+        yield "In drawings, X is the tensor that enters MaxPool, and Y the one behind it."
+        if case.entering.size <= MOST_ENTERING:
+            yield from described("The tensor that enters MaxPool:", case.entering)
 
 
 def reference_cell(oracle: Oracle, at: Sequence[int]) -> Iterator[Text]:

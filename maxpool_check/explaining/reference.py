@@ -8,7 +8,8 @@ import numpy as np
 
 from maxpool_check import inert
 from maxpool_check.corpus.case import Case
-from maxpool_check.explaining.drawing import flow
+from maxpool_check.explaining.drawing import MOST_ENTERING, flow
+from maxpool_check.graphs.context import json_data
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference import definition
@@ -47,8 +48,8 @@ def _lines(case: Case, everything: bool) -> Iterator[str]:
     tensor = partial(_tensor, layout=case.resolved.layout, everything=everything)
     yield from tensor("X", case.X)
     yield from flow(case)
-    if case.context is not None and case.context.before:
-        yield from tensor("the tensor that enters MaxPool", case.entering)
+    if case.context is not None and case.context.before and case.entering.size > MOST_ENTERING:
+        yield from tensor("The tensor that enters MaxPool:", case.entering)
     yield from _results(first.alternatives, tensor, everything)
     if isinstance(first, GraphOracle) and first.moves:
         yield from tensor("the output of the graph", first.output)
@@ -104,7 +105,7 @@ def _tensor(
 def write_json(case: Case, file: TextIO, _: bool = False) -> None:
     """Write one JSON document with every cell. Values are text: JSON has no infinities, no NaN and no -0.
 
-    A cell without a value is null.
+    A cell without a value is null. Of a graph of several nodes, ``Y`` and ``Indices`` are those of its MaxPool.
     """
     document: dict[str, Any] = {"schema": "maxpool-check/reference/1", "case": case.id}
     if not isinstance(case.resolved, Pooling):
@@ -118,6 +119,7 @@ def write_json(case: Case, file: TextIO, _: bool = False) -> None:
             "spec": case.spec,
             "dtype": case.X.dtype.name,
             **_outputs(first),
+            **_graph(case),
             "policies": case.policies.names(),
             "index_dtype": case.resolved.numbering.dtype if case.resolved.indices else None,
             "alternatives": [_outputs(oracle) for oracle in others],
@@ -125,9 +127,28 @@ def write_json(case: Case, file: TextIO, _: bool = False) -> None:
     file.write(inert.dumps(document, indent=1) + "\n")
 
 
+def _graph(case: Case) -> dict[str, Any]:
+    """The graph of several nodes, the tensor that enters MaxPool, and the output of the graph."""
+    oracle = case.oracle()
+    if case.context is None or not isinstance(oracle, GraphOracle):
+        return {}
+    tensors = {"entering": oracle.X, "output": oracle.output}
+    return {
+        **json_data(case.context),
+        **{
+            name: {"dtype": tensor.dtype.name, "shape": list(tensor.shape), "values": _values(tensor).tolist()}
+            for name, tensor in tensors.items()
+        },
+    }
+
+
+def _values(tensor: np.ndarray) -> np.ndarray:
+    return np.array([str(value) for value in tensor.reshape(-1)], object).reshape(tensor.shape)
+
+
 def _outputs(oracle: Oracle) -> dict[str, Any]:
     pooled = oracle.pooled.arranged(oracle.pooling.layout)
-    Y = np.array([str(value) for value in pooled.Y.reshape(-1)], object).reshape(pooled.Y.shape)
+    Y = _values(pooled.Y)
     Y[pooled.undefined] = None
     indices = None
     if oracle.pooling.indices and pooled.Indices is not None:

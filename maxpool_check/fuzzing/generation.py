@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import HypothesisDeprecationWarning
 
 from maxpool_check.corpus.case import Case, Origin
+from maxpool_check.fuzzing.contexts import in_a_graph
 from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest
 from maxpool_check.reference.geometry import AutoPad, Axis
 from maxpool_check.reference.pooling import Function
@@ -45,19 +46,26 @@ _FAR = 3**80
 the draws depend on the seed alone."""
 
 
-def generate(spec: str, start: int, *, invalid: bool = False) -> Iterator[Case]:
-    """Distinct cases without end. ``invalid``: only cases that the document excludes, otherwise none of them."""
+def generate(spec: str, start: int, *, invalid: bool = False, graphs: float = 0) -> Iterator[Case]:
+    """Distinct cases without end. ``invalid``: only cases that the document excludes, otherwise none of them.
+
+    ``graphs`` is the share of cases with other nodes around MaxPool, from 0 to 1. Those of a version of ONNX's operator are
+    in any operator set, and judged by the version in that.
+    """
     document = specification(spec)
     drawn: set[str] = set()
     for batch in itertools.count(start * 1_000_003):
-        for case in draw_batch(document, batch, invalid=invalid):
+        for case in draw_batch(document, batch, invalid=invalid, graphs=graphs):
             if case.sha256 not in drawn:
                 drawn.add(case.sha256)
                 yield case
 
 
-def draw_batch(document: Specification, number: int, *, invalid: bool) -> list[Case]:
-    """The cases, of :data:`BATCH` drawn from a seed, that the document allows; if ``invalid``, those that it excludes."""
+def draw_batch(document: Specification, number: int, *, invalid: bool, graphs: float = 0) -> list[Case]:
+    """The cases, of :data:`BATCH` drawn from a seed, that the document allows; if ``invalid``, those that it excludes.
+
+    ``graphs`` is the share of them that become graphs; those without an exact result are left out.
+    """
     cases: list[Case] = []
 
     @seed(number)
@@ -73,7 +81,9 @@ def draw_batch(document: Specification, number: int, *, invalid: bool) -> list[C
     # Another thread may use the module meanwhile; no strategy here does.
     warnings.filterwarnings("ignore", "Do not use the `random` module", HypothesisDeprecationWarning)
     collect()
-    return cases
+    stream = random.Random(number)
+    drawn = (in_a_graph(case, stream.getrandbits(32)) if stream.random() < graphs else case for case in cases)
+    return [case for case in drawn if case is not None]
 
 
 @st.composite

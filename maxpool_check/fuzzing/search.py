@@ -26,6 +26,7 @@ from maxpool_check.running.executors import DEATHS_IN_A_ROW, check_same_targets
 from maxpool_check.running.pool import resource
 from maxpool_check.running.run import covers
 from maxpool_check.running.shrinking import shrink, tries
+from maxpool_check.specifications import specification
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.session import TargetSession
@@ -33,6 +34,9 @@ from maxpool_check.targets.target import Target
 
 Signature = tuple[Variant, frozenset[DivergenceKind]]
 """A variant, and exactly the kinds that it shows."""
+
+GRAPHS = 0.25
+"""The share of drawn cases with other nodes around MaxPool, unless only such cases are drawn."""
 
 SearchCounts = Counter[str]
 """How many ``cases`` ran on a target, and how many of them were ``compared`` and ``diverged``."""
@@ -96,10 +100,17 @@ class Search:
         discoveries = []
         for variant in case_run.diverging:
             kinds = case_run.judgements[variant].kinds
-            if (variant, frozenset(kinds)) not in self.known:
+            # What a variant shows with its default options is nothing new without optimization.
+            if not {(variant, frozenset(kinds)), (variant.base, frozenset(kinds))} & self.known:
                 self.known.add((variant, frozenset(kinds)))
                 discoveries.append(Discovery(case_run.target, variant, kinds, shrunk(self.session, case_run, variant)))
         return discoveries
+
+
+def has_graphs(spec: str) -> bool:
+    """Whether cases of a document may be graphs with other nodes around MaxPool."""
+    document = specification(spec)
+    return document.onnx is not None and document.domain is None
 
 
 def shrunk(session: TargetSession, case_run: CaseRun, variant: Variant) -> Case:
@@ -114,7 +125,10 @@ def shrunk(session: TargetSession, case_run: CaseRun, variant: Variant) -> Case:
 
 @dataclass(frozen=True)
 class FuzzPlan:
-    """What every seed searches: the targets, and at most ``cases`` of a document, for at most ``seconds``."""
+    """What every seed searches: the targets, and at most ``cases`` of a document, for at most ``seconds``.
+
+    ``contexts``: all of them are graphs with other nodes around MaxPool. Otherwise some are, where a target may run graphs.
+    """
 
     targets: tuple[TargetName, ...]
     timeout: float
@@ -122,18 +136,29 @@ class FuzzPlan:
     invalid: bool
     cases: int
     seconds: float | None
+    contexts: bool = False
+
+    @property
+    def graphs(self) -> float:
+        """The share of cases with other nodes around MaxPool."""
+        if self.contexts:
+            return 1
+        can_run = any(target.function is None for target in self.targets)
+        return GRAPHS if can_run and has_graphs(self.spec) and not self.invalid else 0
 
     def draw(self, seed: int) -> Iterator[Case]:
         """The cases of a seed. The time begins with the first."""
         deadline = None if self.seconds is None else time.monotonic() + self.seconds
-        for case in itertools.islice(generate(self.spec, seed, invalid=self.invalid), self.cases):
+        cases = generate(self.spec, seed, invalid=self.invalid, graphs=self.graphs)
+        for case in itertools.islice(cases, self.cases):
             if deadline is not None and time.monotonic() >= deadline:
                 return
             yield case
 
     def origin(self, seed: int, number: int) -> str:
         """The options that draw the case of this number again, counted from 1."""
-        return f"--spec {self.spec}{' --invalid' if self.invalid else ''} --seed {seed}, case {number}"
+        options = f"{' --invalid' if self.invalid else ''}{' --contexts' if self.contexts else ''}"
+        return f"--spec {self.spec}{options} --seed {seed}, case {number}"
 
 
 @dataclass(frozen=True)

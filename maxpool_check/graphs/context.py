@@ -1,5 +1,6 @@
 """The nodes around the judged MaxPool: a chain through which X flows, and how the model presents it."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -106,6 +107,11 @@ class Context:
         before = [f"before_{number}" for number, node in enumerate(self.before) if node.consumers > 1]
         return (*before, *(("behind",) if self.consumers > 1 else ()))
 
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The names of all operators in order."""
+        return (*(node.op for node in self.before), MAX_POOL, *(node.op for node in self.after))
+
     def lines(self) -> Iterator[str]:
         """The nodes in order, as text: ``Pad(mode=constant, pads=[0, 0, 1, 1, 0, 0, 1, 1])``."""
         data = self.data()
@@ -130,11 +136,26 @@ class Context:
         }
 
 
+def _finite(value: Any) -> Any:
+    """Plain data whose infinities and NaN are text."""
+    if isinstance(value, Mapping):
+        return {name: _finite(entry) for name, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(entry) for entry in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def node_data(node: Node) -> dict[str, Any]:
     """A node as plain data, as in a case file."""
     constants = {} if node.constants == "initializer" else {"as": node.constants}
     consumers = {} if node.consumers == 1 else {"consumers": node.consumers}
     return {"op": node.op, **node.fields, **constants, **consumers}
+
+
+def json_data(context: Context) -> dict[str, Any]:
+    """The members of a JSON document that describe a context: ``opset`` and ``graph``. It has no infinities and no NaN."""
+    data = _finite(context.data())
+    return {"opset": data.pop("opset"), "graph": data}
 
 
 def node_of(data: Mapping[str, Any]) -> Node:

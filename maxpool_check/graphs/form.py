@@ -92,6 +92,13 @@ def inputs_of(node: Node, dtype: str, opset: int, shape: tuple[int, ...] = ()) -
 
 
 @cache
+def field_names(op: str) -> frozenset[str]:
+    """The names of all fields that a node of an operator may have."""
+    names = frozenset().union(*_names(op, NEWEST), _NOT_OF_ONNX.get(op, ()))
+    return names - frozenset(_UNSUPPORTED.get(op, ()))
+
+
+@cache
 def _schema(op: str, opset: int) -> OpSchema:
     if not OLDEST <= opset <= NEWEST:
         raise Inexact(f"operator set {opset} is none of {OLDEST} to {NEWEST}")

@@ -84,6 +84,9 @@ class _Builder:
             self._nodes = [helper.make_node("Pooling", ["X", *self._inputs], names, domain=_LOCAL)]
         body = helper.make_graph(self._nodes, "maxpool", inputs, results, self._initializers)
         version = helper.find_min_ir_version_for(imports[:1], ignore_unknown=True)
+        if self._initializers:
+            # Before, each of them is an input, too.
+            version = max(version, 4)
         if functions:
             # Model-local functions are new in this version of the file format.
             version = max(version, 8)

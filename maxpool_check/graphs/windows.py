@@ -33,7 +33,7 @@ def conv(node: Node, X: np.ndarray) -> np.ndarray:
         sizes = np.where(np.isfinite(windows), np.abs(windows), 0)
         if (sizes != np.floor(sizes)).any() or (sizes.sum(taps) > 2 ** significand_bits(X.dtype)).any():
             raise Inexact(f"Conv of values whose sums may be rounded in {X.dtype.name}")
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         return rounded(windows.sum(taps), X.dtype)
 
 

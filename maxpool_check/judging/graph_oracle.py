@@ -9,7 +9,7 @@ import numpy as np
 from maxpool_check.graphs.context import MAX_POOL, MaxPoolGraph
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.graphs.operators import is_elementwise
-from maxpool_check.judging.comparison import WrongOutput
+from maxpool_check.judging.comparison import WrongOutput, compare
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import same
@@ -105,19 +105,38 @@ class GraphOracle(Oracle):
     def _node_behind(self, name: str) -> str:
         return "MaxPool" if name == "behind" else self.graph.context.before[int(name.rpartition("_")[2])].op
 
-    def of_maxpool(self, outputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def of_maxpool(self, outputs: Mapping[str, np.ndarray], other: np.ndarray | None = None) -> dict[str, np.ndarray]:
         """The outputs as those of MaxPool and the functions behind it: moved cells are moved back.
 
-        Cells that the graph does not output are the reference's. Y must have the right shape if it is moved.
+        Cells that the graph does not output have the values of an interpretation in which the others are right, if there is
+        one, otherwise those of the reference. ``other`` is the Y of MaxPool in another variant, whose values come first.
+        Y must have the right shape if it is moved.
         """
-        pulled = dict(outputs)
-        if "Y" in outputs and self.moves:
-            Y, expected = outputs["Y"].reshape(-1), self.pooled.Y.reshape(-1)
-            cells = self.sources.reshape(-1)
-            Y, cells = Y[cells >= 0], cells[cells >= 0]
-            result = expected.copy()
-            # Of several cells with the same source, a wrong one counts.
-            order = np.argsort(~same(Y, expected[cells]), kind="stable")
+        if "Y" not in outputs or not self.moves:
+            return dict(outputs)
+        Y, expected = outputs["Y"].reshape(-1), self.pooled.Y.reshape(-1)
+        cells = self.sources.reshape(-1)
+        Y, cells = Y[cells >= 0], cells[cells >= 0]
+        # Of several cells with the same source, a wrong one counts.
+        order = np.argsort(~same(Y, expected[cells]), kind="stable")
+        candidates = []
+        for interpretation in self._interpretations(cells, other):
+            result = interpretation.reshape(-1).copy()
             result[cells[order]] = Y[order]
-            pulled["Y"] = result.reshape(self.shape)
-        return pulled
+            candidates.append({**outputs, "Y": result.reshape(self.shape)})
+        names = tuple(name for name in ("Y", "Indices") if name in outputs)
+        right = (each for each in candidates[1:] if not compare(self, each, names).wrong)
+        if len(candidates) == 1 or not compare(self, candidates[0], names).wrong:
+            return candidates[0]
+        return next(right, candidates[0])
+
+    def _interpretations(self, cells: np.ndarray, other: np.ndarray | None) -> list[np.ndarray]:
+        """The ``other`` Y of MaxPool, the reference's, and that of each interpretation that the document allows.
+
+        It is the reference's alone if the graph outputs all cells, of which ``cells`` are the numbers.
+        """
+        if len(np.unique(cells)) == self.pooled.Y.size:
+            return [self.pooled.Y]
+        others = [pooled.Y for oracle in self.alternatives for pooled in oracle.interpretations]
+        first = [self.pooled.Y] if other is None else [other, self.pooled.Y]
+        return [*first, *(Y for Y in others if Y.shape == self.pooled.Y.shape)]

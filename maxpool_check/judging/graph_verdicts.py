@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from maxpool_check.judging import verdicts
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.rewrites import rewrite_kinds
 from maxpool_check.judging.verdicts import Judgement
-from maxpool_check.reference.dtypes import identical
 from maxpool_check.results.outcomes import Failed, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import Cause, Verdict
 from maxpool_check.results.variants import OPTIMIZATION_OFF, Variant
@@ -28,6 +29,7 @@ def judge(oracle: Oracle | Refused, outcomes: Mapping[Variant, Outcome]) -> dict
         return verdicts.judge(oracle, outcomes)
     elsewhere: dict[Variant, Judgement] = {}
     of_maxpool: dict[Variant, Outcome] = {}
+    Y: np.ndarray | None = None
     for variant, outcome in outcomes.items():
         of_maxpool[variant] = outcome
         if not isinstance(outcome, Returned):
@@ -38,7 +40,9 @@ def judge(oracle: Oracle | Refused, outcomes: Mapping[Variant, Outcome]) -> dict
                 message = "; ".join(each.message for each in wrong)
                 elsewhere[variant] = Judgement(Verdict.DIVERGES, tuple(sorted({each.kind for each in wrong})), message)
             else:
-                of_maxpool[variant] = replace(outcome, outputs=oracle.of_maxpool(outcome.outputs))
+                outputs = oracle.of_maxpool(outcome.outputs, Y)
+                Y = outputs.get("Y") if Y is None else Y
+                of_maxpool[variant] = replace(outcome, outputs=outputs)
         except Exception as error:
             of_maxpool[variant] = Failed.internal(error)
     rest = {variant: outcome for variant, outcome in of_maxpool.items() if variant not in elsewhere}
@@ -56,7 +60,7 @@ def _with_rewrites(
 ) -> Judgement:
     """The judgement on a wrong execution, with the mistakes in rewriting the graph that explain it.
 
-    Of an execution without optimization, or with the outputs of one, the graph was not rewritten.
+    Runtimes rewrite graphs without optimization, too, so that it does not rule them out.
     """
     judgement, outcome = judgements[variant], outcomes[variant]
     plain = Variant(variant.outputs, OPTIMIZATION_OFF)
@@ -64,14 +68,8 @@ def _with_rewrites(
     is_right_without = unoptimized is not None and judgements[plain].verdict in _RIGHT
     if isinstance(outcome, RefusedByTarget) and isinstance(unoptimized, Returned):
         return replace(judgement, kinds=(DivergenceKind("graph-not-loadable"),))
-    if judgement.verdict is not Verdict.DIVERGES or not isinstance(outcome, Returned) or variant == plain:
+    if judgement.verdict is not Verdict.DIVERGES or not isinstance(outcome, Returned):
         return judgement
-    if isinstance(unoptimized, Returned) and not is_right_without:
-        names = (*variant.outputs, *oracle.graph.context.side_outputs)
-        if all(name in outcome.outputs and name in unoptimized.outputs for name in names) and all(
-            identical(outcome.outputs[name], unoptimized.outputs[name]) for name in names
-        ):
-            return judgement
     kinds = rewrite_kinds(oracle, outcome.outputs, variant.outputs)
     causes = [Cause(kind=kind, output=None, cells=oracle.output.size) for kind in kinds]
     if is_right_without:

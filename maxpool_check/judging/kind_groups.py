@@ -89,8 +89,8 @@ REWRITES = (
     ),
     _rewrite(
         "node-dropped",
-        "A node beside MaxPool was removed though it changes the outputs.",
-        "the graph without one of its nodes",
+        "A node beside MaxPool, or a Cast and the one back, was removed though it changes the outputs.",
+        "the graph without that node",
     ),
     _rewrite(
         "blocked-layout",

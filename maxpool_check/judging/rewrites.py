@@ -140,6 +140,11 @@ def _nodes_dropped(graph: MaxPoolGraph) -> _Rewritten:
         yield "node-dropped", _with(graph, before=_without(context.before, number))
     for number in range(len(context.after)):
         yield "node-dropped", _with(graph, after=_without(context.after, number))
+    # There and back: both casts, or both ends of a quantization.
+    for ops in (("Cast",), _QUANTISATION):
+        rest = [tuple(node for node in nodes if node.op not in ops) for nodes in (context.before, context.after)]
+        if sum(map(len, rest)) < len(context.before) + len(context.after) - 1:
+            yield "node-dropped", _with(graph, before=rest[0], after=rest[1])
 
 
 def _without(nodes: tuple[Node, ...], number: int) -> tuple[Node, ...]:

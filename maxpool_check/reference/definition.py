@@ -37,7 +37,8 @@ def evaluate(X: np.ndarray, pooling: Pooling) -> Pooled:
         if pooling.policies.nan is Nan.AS_NEG_INF and math.isnan(X[at]):
             maxima[output] = -math.inf
         Indices[output] = index(at, X.shape, pooling.numbering)
-    Y = maxima if pooling.activation is None else np.where(undefined, maxima, pooling.activation.of(maxima))
+    Y = maxima if pooling.activation is None else pooling.activation.of(maxima)
+    Y = np.where(undefined, np.zeros((), Y.dtype), Y)
     return Pooled(Y, Indices if pooling.indices else None, empty, undefined, maxima)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import judge
 from maxpool_check.reference.definition import cells as window_cells
@@ -13,7 +14,7 @@ from maxpool_check.reference.numbering import Layout
 from maxpool_check.reporting.tensors import window_text
 from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.record import Verdict
-from maxpool_check.results.variants import Variant
+from maxpool_check.results.variants import Y_ONLY, Variant
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,7 @@ def accepted(oracle: Oracle, variant: Variant, layout: Layout) -> list[dict[str,
         pooled, shape = meaning.pooled, meaning.pooled.Y.shape
         cells = [{} if pooled.undefined[at] else _cell(meaning, oracle, variant, at) for at in np.ndindex(shape)]
         ordered = layout.from_core(np.array(cells, object).reshape(shape)).reshape(-1)
-        dtypes = {"Y": meaning.X.dtype.name, "Indices": "int64"}
+        dtypes = {"Y": meaning.dtype("Y").name, "Indices": "int64"}
         results.append(
             {
                 name: Accepted(dtypes[name], layout.arranged(shape), tuple(cell.get(name, ()) for cell in ordered))
@@ -42,11 +43,40 @@ def accepted(oracle: Oracle, variant: Variant, layout: Layout) -> list[dict[str,
     return results
 
 
+def accepted_of_graph(oracle: GraphOracle, variant: Variant) -> dict[str, Accepted]:
+    """The outputs of a graph that are right, those with a second consumer too, for the first of interpretations.
+
+    They are those of its MaxPool, moved as the nodes behind it move its cells.
+    """
+    of_maxpool = accepted(oracle, variant, Layout.CHANNELS_FIRST)[0]
+    outputs = dict(of_maxpool)
+    if "Y" in variant.outputs:
+        Y, cells = oracle.output, of_maxpool["Y"].cells
+        moved = tuple(
+            cells[source] if source >= 0 else (Y.reshape(-1)[at],)
+            for at, source in enumerate(oracle.sources.reshape(-1))
+        )
+        outputs["Y"] = Accepted(Y.dtype.name, Y.shape, moved)
+    plain = Oracle(oracle.X, oracle.graph.pooling)
+    for name in oracle.graph.context.side_outputs:
+        if name == "behind":
+            outputs[name] = accepted(plain, Y_ONLY, Layout.CHANNELS_FIRST)[0]["Y"]
+        else:
+            tensor = oracle.graph.flow[int(name.rpartition("_")[2])]
+            outputs[name] = Accepted(tensor.dtype.name, tensor.shape, tuple((value,) for value in tensor.reshape(-1)))
+    return outputs
+
+
 def expected(oracle: Oracle, variant: Variant, layout: Layout) -> dict[str, np.ndarray]:
-    """The outputs of the reference, in a layout; Indices are int64."""
+    """The outputs of the reference, in a layout, and those of a graph with a second consumer; Indices are int64."""
     Y, Indices = oracle.pooled.Y, oracle.pooled.Indices
     outputs = {"Y": Y} if Indices is None else {"Y": Y, "Indices": Indices.astype(np.int64)}
-    return {name: layout.from_core(value) for name, value in outputs.items() if name in variant.outputs}
+    if not isinstance(oracle, GraphOracle):
+        return {name: layout.from_core(value) for name, value in outputs.items() if name in variant.outputs}
+    graph = oracle.graph
+    others = {f"before_{number}": tensor for number, tensor in enumerate(graph.flow)}
+    outputs |= {**others, "behind": oracle.pooled.maxima, "Y": oracle.output}
+    return {name: outputs[name] for name in (*variant.outputs, *graph.context.side_outputs)}
 
 
 def windows(oracle: Oracle, layout: Layout) -> list[str]:

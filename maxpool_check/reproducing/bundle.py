@@ -12,13 +12,17 @@ from typing import NamedTuple
 from onnx import numpy_helper
 
 from maxpool_check.corpus.writing import case_file
+from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reporting.markup import codes, escaped, fenced
+from maxpool_check.reporting.tensors import described
 from maxpool_check.reproducing.accepted import expected
-from maxpool_check.reproducing.runtimes import DEFAULT_PROVIDER, ScriptRuntime
+from maxpool_check.reproducing.graph_script import graph_script
+from maxpool_check.reproducing.runtimes import DEFAULT_PROVIDER, ScriptRuntime, graph_runtime
 from maxpool_check.reproducing.script import MARK, Reproduced, script
-from maxpool_check.results.record import TargetDescription
+from maxpool_check.results.record import TargetDescription, Verdict
+from maxpool_check.results.variants import OPTIMIZATION_OFF, Variant
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.targets import environments, onnx_model
 from maxpool_check.targets.session import TargetSession
@@ -65,7 +69,10 @@ def write(reproduced: Reproduced, session: TargetSession, runtime: ScriptRuntime
         new, tried = Path(partial) / "new", Path(partial) / "tried"
         new.mkdir()
         python = ".".join(session.profile.description.python.split(".")[:2])
-        text = script(reproduced, runtime, python, session.target.seconds)
+        if isinstance(reproduced.case_run.oracle, GraphOracle):
+            text = graph_script(reproduced, graph_runtime(session.profile), python)
+        else:
+            text = script(reproduced, runtime, python, session.target.seconds)
         (new / "repro.py").write_text(text, encoding="utf-8")
         if runtime.kernel is not None:
             shutil.copyfile(runtime.kernel, new / runtime.kernel_name)
@@ -90,7 +97,8 @@ def _test_data(reproduced: Reproduced, folder: Path) -> None:
     data = folder / "test_data_set_0"
     data.mkdir()
     values = expected(oracle, reproduced.variant, reproduced.layout) if isinstance(oracle, Oracle) else {}
-    (data / "input_0.pb").write_bytes(numpy_helper.from_array(request.X, "X").SerializeToString())
+    for number, (name, tensor) in enumerate(request.inputs.items()):
+        (data / f"input_{number}.pb").write_bytes(numpy_helper.from_array(tensor, name).SerializeToString())
     for number, name in enumerate(request.outputs if values else ()):
         (data / f"output_{number}.pb").write_bytes(numpy_helper.from_array(values[name], name).SerializeToString())
 
@@ -133,20 +141,39 @@ def _move(new: Path, folder: Path, old: Path) -> None:
         raise
 
 
+def _graph_text(reproduced: Reproduced) -> str:
+    """The graph of several nodes, X and what enters MaxPool, in numbers, and whether the outputs are right unoptimized."""
+    case_run, variant = reproduced.case_run, reproduced.variant
+    oracle = case_run.oracle
+    if not isinstance(oracle, GraphOracle):
+        return ""
+    context, case = oracle.graph.context, case_run.case
+    lines = [f"operator set {context.opset}", *context.lines(), "", *described("X", case.X)]
+    if context.before:
+        lines += described("the tensor that enters MaxPool", oracle.X)
+    text = f"\n\nThe nodes through which X flows:\n\n{fenced([*lines], '')}"
+    unoptimized = case_run.judgements.get(Variant(variant.outputs, OPTIMIZATION_OFF))
+    if unoptimized is None or variant.variation is OPTIMIZATION_OFF:
+        return text
+    is_right = unoptimized.verdict is Verdict.CONFORMS
+    return f"{text}\n\nWithout graph optimization (`ORT_DISABLE_ALL`) the outputs are {'right' if is_right else 'wrong, too'}."
+
+
 def _issue(reproduced: Reproduced, runtime: ScriptRuntime, target: TargetDescription, script: str, printed: str) -> str:
     """The text of an issue in Markdown, in the order of ONNX Runtime's form; ``printed`` is the output of the script."""
     case, oracle, title = reproduced.case_run.case, reproduced.case_run.oracle, escaped(runtime.title)
     clauses = {DESCRIPTIONS[kind].clause for kind in reproduced.kinds}
     if isinstance(oracle, Refused):
         clauses = {f"{oracle.message} ({oracle.clause})"}
-    outputs = " and ".join(reproduced.request.outputs)
     attributes = codes(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
+    outputs = " and ".join(reproduced.request.outputs)
     sections = {
         "Describe the issue": (
             f"MaxPool with {attributes}, X {case.X.dtype.name}{list(case.X.shape)}, {outputs} requested, "
             f"judged by {case.specification.title}:\n\n"
             + "".join(f"- `{kind.value}`: {DESCRIPTIONS[kind].sentence}\n" for kind in reproduced.kinds)
             + "".join(f"\nOracle: {escaped(clause)}." for clause in sorted(clauses))
+            + _graph_text(reproduced)
             + f"\n\n{fenced([printed.strip()], '')}"
         ),
         "To reproduce": (

@@ -36,6 +36,20 @@ class ScriptRuntime:
     kernel_name: str = ""
 
 
+@dataclass(frozen=True)
+class GraphRuntime:
+    """How a script runs a graph of several nodes: the lines of a function ``run(level)``, for each of the ``levels``.
+
+    The function uses ``model`` and ``feeds``, and returns the outputs in order.
+    """
+
+    named: str
+    requirements: tuple[str, ...]
+    modules: tuple[str, ...]
+    levels: tuple[str, ...]
+    call: tuple[str, ...]
+
+
 def check_writable(target: TargetName) -> None:
     """Refuse a target that no script can be written for. Raises :class:`CannotWrite`."""
     writable = [name for name, runtime in RUNTIMES.items() if runtime.adapter in ("onnxruntime", "onnx_reference")]
@@ -86,6 +100,31 @@ def runtime(profile: TargetProfile) -> ScriptRuntime:
     ]
     title = "ONNX Runtime" if target.distribution == "onnxruntime" else f"ONNX Runtime ({target.distribution})"
     return ScriptRuntime(title, f"{title} {target.version}", tuple(requirements), tuple(imports), tuple(call))
+
+
+def graph_runtime(profile: TargetProfile) -> GraphRuntime:
+    """How a script runs a graph of several nodes on the runtime of a target. Raises :class:`CannotWrite`."""
+    target, plain = profile.description, runtime(profile)
+    if RUNTIMES[profile.name.runtime].adapter == "onnx_reference":
+        call = ("def run(level):", "    return onnx.reference.ReferenceEvaluator(model).run(None, feeds)")
+        return GraphRuntime(
+            plain.named, plain.requirements, ("numpy as np", "onnx.parser", "onnx.reference"), ("default",), call
+        )
+    if target.session_options.get("onnxruntime"):
+        raise CannotWrite(f"no reproduction of a graph of several nodes can be written for {target.name}")
+    options = {key: value for key, value in profile.name.options.items() if key != "python"}
+    return GraphRuntime(
+        plain.named, plain.requirements, ("numpy as np", "onnx.parser", "onnxruntime"),
+        ("ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"),
+        (
+            "def run(level):",
+            "    options = onnxruntime.SessionOptions()",
+            "    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)",
+            f"    providers = [({json.dumps(target.provider)}, {json.dumps(options)})]",
+            "    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=providers)",
+            "    return session.run(None, feeds)",
+        ),
+    )  # fmt: skip
 
 
 def _function(function: Sequence[str], *, takes_spec: bool) -> ScriptRuntime:

@@ -114,7 +114,7 @@ def script(reproduced: Reproduced, runtime: ScriptRuntime, python: str, seconds:
         '    sys.exit(print("cannot be run:", error) or 125)',
         *(child if reproduced.dies else []),
     ]
-    data = [f"X = {_array(request.X)}"]
+    data = [f"X = {array_text(request.X)}"]
     if isinstance(oracle, Oracle):
         data += _right(oracle, reproduced)
         code = 1 if DivergenceKind.REFUSES_VALID in reproduced.kinds else 125
@@ -172,7 +172,9 @@ def _right(oracle: Oracle, reproduced: Reproduced) -> list[str]:
     forms = [{name: (output.dtype, output.shape) for name, output in outputs.items()} for outputs in right]
     texts = []
     for outputs in right:
-        cells = {name: ", ".join(f"[{_numbers(values)}]" for values in each.cells) for name, each in outputs.items()}
+        cells = {
+            name: ", ".join(f"[{numbers_text(values)}]" for values in each.cells) for name, each in outputs.items()
+        }
         texts.append(", ".join(f"{json.dumps(name)}: [{text}]" for name, text in cells.items()))
     return [
         f"FORMS = {forms}",
@@ -201,9 +203,10 @@ def _compared(reproduced: Reproduced) -> list[str]:
     return [*lines, 'sys.exit(print(*faults or ["as expected"], sep="\\n") or len(faults) > 0)']
 
 
-def _array(X: np.ndarray) -> str:
+def array_text(X: np.ndarray) -> str:
+    """A tensor as an expression of Python, with ``np``, ``inf`` and ``nan``."""
     flat, name = X.reshape(-1), X.dtype.name
-    text = f'np.array([{_numbers(flat)}], "{name}")'
+    text = f'np.array([{numbers_text(flat)}], "{name}")'
     if is_float(X.dtype):
         parsed = np.array([float(value) for value in flat], np.float64).astype(X.dtype)
         if (bits(parsed) != bits(flat)).any():
@@ -212,7 +215,8 @@ def _array(X: np.ndarray) -> str:
     return f"{text}.reshape({', '.join(map(str, X.shape))})"
 
 
-def _numbers(values: Sequence[np.generic] | np.ndarray) -> str:
+def numbers_text(values: Sequence[np.generic] | np.ndarray) -> str:
+    """The values as numbers of Python, with commas."""
     texts = []
     for value in values:
         exact = float(value) if is_float(value.dtype) else int(value)

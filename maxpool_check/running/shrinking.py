@@ -1,8 +1,8 @@
-"""Makes a case smaller while a property of it stays as it is: fewer axes and cells, plainer attributes and values.
+"""Makes a case smaller while a property of it stays as it is: fewer nodes, axes and cells, plainer attributes and values.
 
 A greedy search: it tries simplifications in a fixed order and takes each that keeps the property, until none does. Every
 simplification lowers a size, moves a number towards the plainest, omits an attribute or makes a value ordinary, so the
-search ends.
+search ends. Most are made without regard to the nodes of a graph: what these have no exact result for is not tried.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +16,9 @@ from maxpool_check.reference.dtypes import bits, is_float
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.results.outcomes import TimedOut
 from maxpool_check.results.variants import Variant
+from maxpool_check.running import plainer_graphs
 from maxpool_check.running.case_run import CaseRun
+from maxpool_check.running.plainer_graphs import is_integer, plainer_entries
 from maxpool_check.specifications.roles import Role
 
 MOST = 600
@@ -44,7 +46,7 @@ def shrink(case: Case, keeps: Callable[[Case], bool], most: int = MOST) -> Case:
     tried = {smallest.sha256}
 
     def is_kept(candidate: Case) -> bool:
-        if len(tried) > most or candidate.sha256 in tried:
+        if len(tried) > most or candidate.sha256 in tried or not candidate.is_exact:
             return False
         tried.add(candidate.sha256)
         return keeps(candidate)
@@ -104,7 +106,8 @@ def _fewer_axes(case: Case) -> Iterator[Case]:
         }
         for position in sorted({0, case.X.shape[axis] // 2, max(case.X.shape[axis] - 1, 0)}):
             if position < case.X.shape[axis]:
-                yield _with(case, case.X.take(position, axis), attributes)
+                smaller = _with(case, case.X.take(position, axis), attributes)
+                yield plainer_graphs.without_axis(smaller, axis, case.X.ndim)
 
 
 def _without(value: Any, axis: int, rank: int, *, by_axis: bool) -> Any:
@@ -126,7 +129,7 @@ def _smaller_windows(case: Case) -> Iterator[Case]:
         for name, kernel in case.attributes.items():
             if _role(case, name) is not Role.KERNEL or not isinstance(kernel, list):
                 continue
-            if number < len(kernel) and _is_integer(kernel[number]) and kernel[number] > 1:
+            if number < len(kernel) and is_integer(kernel[number]) and kernel[number] > 1:
                 smaller = [size - (place == number) for place, size in enumerate(kernel)]
                 for position in range(case.X.shape[axis]):
                     yield from _without_cells(case, position, axis, {**case.attributes, name: smaller})
@@ -134,20 +137,8 @@ def _smaller_windows(case: Case) -> Iterator[Case]:
 
 def _plainer_attributes(case: Case) -> Iterator[Case]:
     for name, value in case.attributes.items():
-        for plainer in _plainer(value, int(_role(case, name) in _PLAINEST_AS_1)):
+        for plainer in plainer_entries(value, int(_role(case, name) in _PLAINEST_AS_1)):
             yield _with(case, case.X, {**case.attributes, name: plainer})
-
-
-def _plainer(value: Any, goal: int) -> Iterator[Any]:
-    if isinstance(value, list):
-        yield [goal if _is_integer(entry) else entry for entry in value]
-        for place, entry in enumerate(value):
-            for plainer in _plainer(entry, goal):
-                yield [*value[:place], plainer, *value[place + 1 :]]
-    elif _is_integer(value) and value != goal:
-        distance = value - goal
-        for smaller in sorted({0, int(distance / 2), distance - (1 if distance > 0 else -1)}, key=abs):
-            yield goal + smaller
 
 
 def _plainer_values(case: Case) -> Iterator[Case]:
@@ -178,6 +169,7 @@ def _plainer_values(case: Case) -> Iterator[Case]:
 
 _PASSES: tuple[Callable[[Case], Iterator[Case]], ...] = (
     _no_indices,
+    *plainer_graphs.PASSES,
     _attributes_left_out,
     _fewer_axes,
     _fewer_cells,
@@ -199,7 +191,3 @@ def _spatial(case: Case) -> list[int]:
     return {Layout.CHANNELS_FIRST: axes[2:], Layout.CHANNELS_LAST: axes[1:-1], Layout.IMAGE: axes[:-1]}[
         case.specification.layout
     ]
-
-
-def _is_integer(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

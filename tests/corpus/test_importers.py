@@ -41,6 +41,10 @@ def model(*nodes, opset=22, outputs=("y",), inputs=("x",)):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
 
 
+POOL = helper.make_node("MaxPool", ["x"], ["a"], kernel_shape=[2, 2])
+"""A MaxPool before another node."""
+
+
 def stored(folder, made, *sets):
     folder.mkdir(parents=True)
     (folder / "model.onnx").write_bytes(made.SerializeToString())
@@ -142,12 +146,16 @@ class TestOnnxTestdata:
     @pytest.mark.parametrize(
         ("made", "why"),
         [
-            (
-                model(
-                    helper.make_node("MaxPool", ["x"], ["a"], kernel_shape=[2, 2]), helper.make_node("Relu", ["a"], ["y"])
-                ),
-                "its graph has 2 nodes: MaxPool, Relu",
-            ),
+            (model(POOL, helper.make_node("Softmax", ["a"], ["y"])), "its node Softmax is none of the operators"),
+            (model(POOL, helper.make_node("Relu", ["x"], ["y"])), "its nodes are not a chain"),
+            (model(POOL, helper.make_node("MaxPool", ["a"], ["y"], kernel_shape=[1, 1])), "has 2 MaxPool nodes"),
+            (model(*map(helper.make_node, ["Relu", "Abs"], [["x"], ["a"]], [["a"], ["y"]])), "none of which is MaxPool"),
+            (model(POOL, helper.make_node("Clip", ["a", "w"], ["y"]), inputs=("x",)), "min of its node Clip is not a"),
+            (model(POOL, helper.make_node("Relu", ["a"], ["y"], domain="com.example")), "is of the domain com.example"),
+            (model(POOL, helper.make_node("Cast", ["a"], ["y"], to=9)), "to a type that is not supported"),
+            (model(POOL, helper.make_node("Reshape", ["a", "w"], ["y"])), "shape of its node Reshape is not a constant"),
+            (model(POOL, helper.make_node("Conv", ["a"], ["y"])), "its node Conv has no weights"),
+            (model(POOL, helper.make_node("Flatten", ["a"], ["y"], axis=9)), "has no exact result: Flatten of 4 axes"),
             (model(helper.make_node("Relu", ["x"], ["y"])), "its node is Relu"),
             (model(helper.make_node("MaxPool", ["x"], ["y"], domain="com.example")), "its node is MaxPool of com.example"),
             (model(inputs=("x", "w")), "X is not the only input"),

@@ -42,11 +42,23 @@ def test_the_level_that_is_wrong_diverges_and_the_right_one_conforms():
     assert (judgements[Y_ONLY].verdict, kinds(judgements[Y_ONLY])) == (Verdict.DIVERGES, ["pad-folded-into-pads"])
 
 
-def test_a_kernel_that_is_wrong_at_every_level_did_not_rewrite_the_graph():
-    judgements = judged(oracle_of(), FOLDED, FOLDED)
-    for judgement in judgements.values():
-        assert judgement.verdict is Verdict.DIVERGES
-        assert "pad-folded-into-pads" not in kinds(judgement)
+def test_a_graph_that_is_wrong_at_every_level_may_have_a_mistake_in_max_pool_itself():
+    wrong = np.array([-5, -6, -8, -9], np.float32).reshape(1, 1, 2, 2)
+    oracle = oracle_of([Node("Identity"), Node("Pad", {"pads": [0, 0, 0, 0, 0, 0, 1, 1], "constant_value": -20})])
+    shifted = judged(oracle, wrong, wrong)
+    alone = judged(oracle, wrong)
+    for judgements in (shifted, alone):
+        for judgement in judgements.values():
+            assert judgement.verdict is Verdict.DIVERGES
+            assert "rewritten-wrongly" not in kinds(judgement)
+
+
+def test_casts_there_and_back_that_are_removed_at_every_level_are_named():
+    x = np.array([2048, 2049, 1, 0], np.float32).reshape(1, 1, 2, 2)
+    oracle = oracle_of([Node("Cast", {"to": "float16"})], [Node("Cast", {"to": "float32"})], x=x)
+    wrong = np.full((1, 1, 1, 1), 2049, np.float32)
+    for judgement in judged(oracle, wrong, wrong).values():
+        assert kinds(judgement) == ["node-dropped"]
 
 
 def test_two_levels_that_differ_where_both_are_allowed_are_inconsistent():

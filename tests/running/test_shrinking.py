@@ -1,10 +1,14 @@
 """Shrinking, by plain predicates: no target is executed."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from maxpool_check.fuzzing.generation import generate
+from maxpool_check.graphs.context import Context
+from maxpool_check.graphs.node import Node
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.running.shrinking import shrink
@@ -124,3 +128,67 @@ def test_every_document_shrinks_in_its_own_attributes(spec):
     assert set(small.attributes) <= set(case.attributes)
     # XMOS takes channels by fours, SONNX two spatial axes.
     assert small.X.size == (4 if spec == "xmos-maxpool2d" else 1)
+
+
+GRAPH = replace(
+    EVERY["edge/neg-inf:one-cell"],
+    X=np.arange(-40, 32, dtype=np.float32).reshape(1, 2, 6, 6),
+    attributes={"kernel_shape": [3, 2], "strides": [2, 2]},
+    expect=None,
+    context=Context(
+        24,
+        before=(
+            Node("Neg"),
+            Node("Transpose", {"perm": [0, 1, 3, 2]}),
+            Node("Pad", {"pads": [0, 0, 2, 2, 0, 0, 1, 0], "constant_value": 7}, "constant", 2),
+        ),
+        after=(Node("Clip", {"min": -5, "max": 9.5}), Node("Unsqueeze", {"axes": [0]}, "input")),
+        consumers=2,
+        initializer=True,
+        dimensions=("N", 2, "H", "W"),
+        inside="Loop",
+    ),
+)
+
+
+def operators(case):
+    return () if case.context is None else case.context.operators
+
+
+def test_a_graph_becomes_the_smallest_that_keeps_it():
+    def has_a_pad_of_a_number_that_enters(case):
+        return "Pad" in operators(case) and valid(case) and (evaluate(case.entering, case.resolved).Y == 7).any()
+
+    tried = []
+    small = shrink(GRAPH, lambda case: bool(tried.append(case)) or has_a_pad_of_a_number_that_enters(case))
+    pad = {"pads": [0, 0, 0, 0, 0, 1], "constant_value": 7}
+    assert (small.X.shape, small.attributes) == ((1, 1, 1), {"kernel_shape": [1]})
+    # The document of the case is that of operator set 22.
+    assert small.context == Context(22, before=(Node("Pad", pad),))
+    assert all(case.is_exact for case in tried), "nothing inexact is tried"
+
+
+def test_no_node_is_left_that_is_not_needed():
+    small = shrink(GRAPH, valid)
+    assert (small.context, small.X.size) == (None, 1)
+    small = shrink(GRAPH, lambda case: valid(case) and case.context is not None and case.context.inside == "Loop")
+    assert (operators(small), small.context.initializer) == (("MaxPool",), False)
+
+
+def test_nodes_on_both_sides_go_together():
+    there, back = Node("Transpose", {"perm": [0, 2, 3, 1]}), Node("Transpose", {"perm": [0, 3, 1, 2]})
+    case = replace(GRAPH, context=Context(22, (Node("Relu"), there), (back, Node("Neg"))))
+
+    def are_as_many_on_each_side(case):
+        context = case.context
+        return valid(case) and context is not None and "Relu" in operators(case) and "Neg" in operators(case) and (
+            operators(case).count("Transpose") in (0, 2)
+        )  # fmt: skip
+
+    assert operators(shrink(case, are_as_many_on_each_side)) == ("Relu", "MaxPool", "Neg")
+
+
+def test_every_drawn_graph_shrinks_to_one_cell():
+    for case in itertools.islice(generate("onnx-22", 5, graphs=1), 40):
+        small = shrink(case, valid)
+        assert (small.X.size, operators(small)) in ((1, ()), (1, ("MaxPool",)))

@@ -17,6 +17,8 @@ from maxpool_check.corpus.case import Case, Origin, Values
 from maxpool_check.corpus.case_file import checked_output
 from maxpool_check.corpus.problems import BadValue, Problem
 from maxpool_check.files import read_regular
+from maxpool_check.graphs.context import Context
+from maxpool_check.graphs.node import Inexact
 from maxpool_check.reference import dtypes
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import IllTyped
@@ -83,17 +85,18 @@ def dtype_of(name: str) -> str:
 def make_case(
     *, group: str, name: str, title: str, spec: str, X: np.ndarray, attributes: Mapping[str, Any],
     outputs: Sequence[str], expect: Values, path: Path | str, provenance: Mapping[str, str], most_cells: int,
-    covers: Iterable[str] = (), tags: Iterable[str] = (),
+    covers: Iterable[str] = (), tags: Iterable[str] = (), context: Context | None = None,
 ) -> Case:  # fmt: skip
-    """Build and check a case. Raises :class:`LeftOut` for attributes that the document lacks, and :class:`Broken`."""
+    """Build and check a case.
+
+    Raises :class:`LeftOut` for attributes that the document lacks and for a graph without an exact result, and
+    :class:`Broken`.
+    """
     document = specification(spec)
     try:
         document.typed(attributes)
     except IllTyped as error:
         raise LeftOut(str(error)) from error
-    for output, values, dtype in (("Y", expect.Y, X.dtype), ("Indices", expect.Indices, dtypes.NUMPY["int64"])):
-        if values is not None and values.dtype != dtype:
-            raise Broken(f"{output} is printed as {values.dtype.name}, expected {dtype.name}")
     if any(values is not None and values.ndim == 0 for values in (X, expect.Y, expect.Indices)):
         raise LeftOut("a tensor without axes")
     if X.size > most_cells:
@@ -102,8 +105,15 @@ def make_case(
         id=f"{group}{spec}:{_id_text(name)}", spec=spec, X=X, attributes=attributes, outputs=tuple(outputs),
         policies=document.policies, title=title, covers=tuple(covers), tags=tuple(map(_id_text, tags)),
         expect=None if expect.Y is None and expect.Indices is None else expect,
-        origin=Origin(str(path), 1, 1), provenance=provenance,
+        origin=Origin(str(path), 1, 1), provenance=provenance, context=context,
     )  # fmt: skip
+    try:
+        dtype = built.check_exact()
+    except Inexact as error:
+        raise LeftOut(f"its graph has no exact result: {error}") from error
+    for output, values, right in (("Y", expect.Y, dtype), ("Indices", expect.Indices, dtypes.NUMPY["int64"])):
+        if values is not None and values.dtype != right:
+            raise Broken(f"{output} is printed as {values.dtype.name}, expected {right.name}")
     try:
         checked_output(built, most_cells)
     except BadValue as error:

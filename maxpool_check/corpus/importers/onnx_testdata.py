@@ -5,7 +5,7 @@ The installed onnx package has such files of its node tests, or makes the same d
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from maxpool_check.corpus.case import Case, Values
 from maxpool_check.corpus.importers import Broken, LeftOut, Suite, dtype_of, group_of, make_case, read_bytes, read_files
 from maxpool_check.corpus.tensors import MOST_CELLS
+from maxpool_check.graphs.context import MAX_POOL
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.specifications import specification
 
@@ -35,7 +36,14 @@ def read(file: Path, root: Path, most_cells: int, provenance: Mapping[str, str] 
     Raises :class:`LeftOut` for a model that is not a single MaxPool or has no data, and :class:`Broken`.
     """
     model = _load(file)
-    outputs = _outputs_of(model)
+    is_chain = len(model.graph.node) > 1
+    inputs, outputs = ([], []) if is_chain else (["X"], _outputs_of(model))
+    if is_chain:
+        if not any(node.op_type == MAX_POOL for node in model.graph.node):
+            raise LeftOut(f"its graph has {len(model.graph.node)} nodes, none of which is MaxPool{_types(model)}")
+        initializers = {tensor.name for tensor in model.graph.initializer}
+        inputs = [value.name for value in model.graph.input if value.name not in initializers]
+        outputs = [value.name for value in model.graph.output]
     _, opset = _document_of(model)
     folder = file.parent.absolute()
     entries = ((_DATA_SET.fullmatch(entry.name), entry) for entry in folder.iterdir())
@@ -47,13 +55,22 @@ def read(file: Path, root: Path, most_cells: int, provenance: Mapping[str, str] 
     )
     tensors = {}
     for number, data in sets:
-        if not (data / "input_0.pb").exists():
-            raise Broken("there is no input_0.pb", data)
+        for i in range(len(inputs)):
+            if not (data / f"input_{i}.pb").exists():
+                raise Broken(f"there is no input_{i}.pb", data)
+        fed = {name: _tensor(data / f"input_{i}.pb", most_cells) for i, name in enumerate(inputs)}
         files = {name: data / f"output_{i}.pb" for i, name in enumerate(outputs)}
         printed = {name: _tensor(path, most_cells) for name, path in files.items() if path.exists()}
-        tensors[number] = (_tensor(data / "input_0.pb", most_cells), printed)
+        tensors[number] = (fed, printed)
     provenance = provenance or {"suite": NAME, "version": version}
-    return _make_cases(model, folder.name, group_of(folder.parent, root), tensors, file, provenance, most_cells)
+    group = group_of(folder.parent, root)
+    if is_chain:
+        return [
+            _chain_case(model, folder.name, group, number, fed, list(printed.values()), file, provenance, most_cells)
+            for number, (fed, printed) in tensors.items()
+        ]
+    data_sets = {number: (fed["X"], printed) for number, (fed, printed) in tensors.items()}
+    return _make_cases(model, folder.name, group, data_sets, file, provenance, most_cells)
 
 
 def read_package(most_cells: int = MOST_CELLS) -> Suite:
@@ -106,6 +123,36 @@ def _make_cases(
     ]  # fmt: skip
 
 
+def _chain_case(
+    model: "ModelProto", name: str, group: str, number: int, inputs: Mapping[str, np.ndarray],
+    printed: Sequence[np.ndarray], path: Path, provenance: Mapping[str, str], most_cells: int,
+) -> Case:  # fmt: skip
+    """The case of a model of several nodes, for one data set. Raises :class:`LeftOut` and :class:`Broken`."""
+    from maxpool_check.graphs.reading import NotAChain, read_chain
+
+    try:
+        chain = read_chain(model, inputs)
+    except NotAChain as reason:
+        raise LeftOut(f"{reason}{_types(model)}") from reason
+    values = dict(zip(chain.outputs, printed, strict=False))
+    requested = tuple(output for output in ("Y", "Indices") if output in chain.outputs)
+    if not requested:
+        raise LeftOut("its graph has neither the output behind its last node nor the Indices of MaxPool")
+    return make_case(
+        group=group, name=name if number == 0 else f"{name}/{number}", title=f"{name}, test data set {number}",
+        spec=_document_of(model)[0], X=chain.X, attributes=chain.attributes, outputs=requested,
+        expect=Values(values.get("Y"), values.get("Indices")), path=path,
+        provenance={**provenance, "file": provenance.get("file", f"{group}{name}/test_data_set_{number}")},
+        most_cells=most_cells, context=chain.context,
+    )  # fmt: skip
+
+
+def _types(model: "ModelProto") -> str:
+    """The operators of a model, as the end of a message."""
+    types = list(dict.fromkeys(node.op_type for node in model.graph.node))
+    return f" (it has {', '.join(types[:4])}{', ...' if len(types) > 4 else ''})"
+
+
 def _load(path: Path) -> "ModelProto":
     import onnx
 
@@ -141,7 +188,8 @@ def _tensor(path: Path, most_cells: int) -> np.ndarray:
     try:
         dtype = NUMPY[dtype_of(onnx.TensorProto.DataType.Name(proto.data_type))]
         # Older releases of onnx convert bfloat16 to float32.
-        return np.ascontiguousarray(numpy_helper.to_array(proto).astype(dtype, copy=False))
+        values = numpy_helper.to_array(proto).astype(dtype, copy=False)
+        return np.ascontiguousarray(values).reshape(values.shape)
     except (ValueError, TypeError) as error:
         raise Broken(f"not a tensor in ONNX's file format: {error}", path) from error
 
@@ -150,9 +198,7 @@ def _outputs_of(model: "ModelProto") -> list[str]:
     """``Y`` or ``Indices`` for each output of a graph of one MaxPool, in order. Raises :class:`LeftOut` for others."""
     graph = model.graph
     if len(graph.node) != 1:
-        types = list(dict.fromkeys(node.op_type for node in graph.node))
-        named = f": {', '.join(types[:4])}{', ...' if len(types) > 4 else ''}" if types else ""
-        raise LeftOut(f"its graph has {len(graph.node)} nodes{named}; expected one MaxPool")
+        raise LeftOut("its graph has no node; expected MaxPool")
     (node,) = graph.node
     if node.op_type != "MaxPool" or node.domain not in _OWN_DOMAINS:
         domain = f" of {node.domain}" if node.domain not in _OWN_DOMAINS else ""
@@ -177,17 +223,9 @@ def _document_of(model: "ModelProto") -> tuple[str, int]:
 
 
 def _attributes_of(node: "NodeProto") -> dict[str, Any]:
-    from onnx import helper
+    from maxpool_check.graphs.reading import attribute_values
 
-    attributes: dict[str, Any] = {}
-    for entry in node.attribute:
-        try:
-            value = helper.get_attribute_value(entry)
-        except ValueError as error:
-            raise Broken(f"an attribute that cannot be read: {error}") from error
-        if isinstance(value, bytes):
-            value = value.decode(errors="replace")
-        elif not isinstance(value, (int, float)):
-            value = list(value) if hasattr(value, "__iter__") else type(value).__name__
-        attributes[entry.name] = value
-    return attributes
+    try:
+        return attribute_values(node)
+    except ValueError as error:
+        raise Broken(f"an attribute that cannot be read: {error}") from error

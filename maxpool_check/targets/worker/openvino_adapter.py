@@ -20,7 +20,7 @@ except ImportError:
 from .messages import NUMPY_DTYPES, check_options, refusal, returned, unable, unsupported
 
 _CONFIG = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": "1", "INFERENCE_NUM_THREADS": "1"}
-_GRAPHS = 21
+_GRAPHS = 26
 """The newest operator set of ONNX graphs that are executed."""
 
 _OPSETS = ("1", "8", "14")

@@ -1,0 +1,218 @@
+"""Reads the chain of nodes around the MaxPool of an ONNX model: the inverse of :mod:`~maxpool_check.graphs.model`."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import ModelProto, NodeProto, helper, numpy_helper
+
+from maxpool_check.graphs.context import MAX_POOL, Context
+from maxpool_check.graphs.node import Node
+from maxpool_check.graphs.operators import is_known
+from maxpool_check.reference.dtypes import NUMPY, name_of
+
+OWN_DOMAINS = ("", "ai.onnx")
+"""The names of ONNX's own operator domain."""
+
+
+class NotAChain(ValueError):
+    """A model that is no chain of known operators with one MaxPool; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """X, the nodes around the MaxPool, and its attributes; ``outputs`` says what each output of the graph is, in order.
+
+    That is ``Y``, ``Indices``, or the name of a side output of the context.
+    """
+
+    X: np.ndarray
+    context: Context
+    attributes: Mapping[str, Any]
+    outputs: tuple[str, ...]
+
+
+def read_chain(model: ModelProto, inputs: Mapping[str, np.ndarray]) -> Chain:
+    """The chain of a model with these values of its inputs. Raises :class:`NotAChain`."""
+    return _Reader(model, inputs).chain()
+
+
+def attribute_values(node: NodeProto) -> dict[str, Any]:
+    """The attributes of a node: numbers, text and lists. Raises ``ValueError`` for one that cannot be read."""
+    attributes: dict[str, Any] = {}
+    for entry in node.attribute:
+        value = helper.get_attribute_value(entry)
+        if isinstance(value, bytes):
+            value = value.decode(errors="replace")
+        elif not isinstance(value, (int, float)):
+            value = list(value) if hasattr(value, "__iter__") else type(value).__name__
+        attributes[entry.name] = value
+    return attributes
+
+
+@dataclass
+class _Sides:
+    """The nodes on each side of the MaxPool, as they are read."""
+
+    before: list[Node] = field(default_factory=list)
+    after: list[Node] = field(default_factory=list)
+    pool: NodeProto | None = None
+
+
+class _Reader:
+    def __init__(self, model: ModelProto, inputs: Mapping[str, np.ndarray]) -> None:
+        self._graph = model.graph
+        self._opset = next((entry.version for entry in model.opset_import if entry.domain in OWN_DOMAINS), 1)
+        self._constants: dict[str, tuple[np.ndarray, str]] = {}
+        for tensor in model.graph.initializer:
+            self._constants[tensor.name] = (_array(tensor), "initializer")
+        self._nodes = []
+        for node in model.graph.node:
+            if node.domain not in OWN_DOMAINS:
+                raise NotAChain(f"its node {node.op_type} is of the domain {node.domain}")
+            if node.op_type == "Constant":
+                self._constants[node.output[0]] = (_constant(node), "constant")
+            else:
+                self._nodes.append(node)
+        self._inputs = {name: value for name, value in inputs.items() if name not in self._constants}
+        self._outputs = [value.name for value in model.graph.output]
+
+    def chain(self) -> Chain:
+        """The chain. Raises :class:`NotAChain`."""
+        pools = sum(node.op_type == MAX_POOL for node in self._nodes)
+        if pools != 1:
+            raise NotAChain(f"its graph has {pools} MaxPool nodes; expected one")
+        start = next(iter(self._nodes[0].input), "")
+        is_initializer = start not in self._inputs
+        if is_initializer and start not in self._constants:
+            raise NotAChain("its first node does not take an input of the graph")
+        X = self._constants.pop(start)[0] if is_initializer else self._inputs[start]
+        self._constants |= {name: (value, "input") for name, value in self._inputs.items() if name != start}
+        sides, value = _Sides(), start
+        names: dict[str, str] = {}
+        uses = Counter(name for node in self._nodes for name in node.input)
+        for node in self._nodes:
+            if not node.input or node.input[0] != value or uses[value] > 1:
+                raise NotAChain("its nodes are not a chain through which one tensor flows")
+            if node.op_type == MAX_POOL:
+                sides.pool, value = node, node.output[0]
+                names |= {name: "Indices" for name in node.output[1:] if name}
+                names[value] = "behind"
+                continue
+            side = sides.before if sides.pool is None else sides.after
+            read, value = self._node(node, uses, sides.pool)
+            if sides.pool is None:
+                names[value] = f"before_{len(side)}"
+            side.append(read)
+        assert sides.pool is not None
+        names[value] = "Y"
+        unknown = [name for name in self._outputs if name not in names]
+        if unknown or not self._outputs:
+            raise NotAChain(f"its graph has outputs that are not a case's: {', '.join(unknown) or 'none'}")
+        outputs = tuple(names[name] for name in self._outputs)
+        before = tuple(
+            Node(node.op, node.fields, node.constants, 2 if f"before_{number}" in outputs else 1)
+            for number, node in enumerate(sides.before)
+        )
+        context = Context(
+            self._opset, before, tuple(sides.after), 2 if "behind" in outputs else 1, is_initializer,
+            None if is_initializer else self._dimensions(start, X.shape),
+        )  # fmt: skip
+        return Chain(X, context, attribute_values(sides.pool), outputs)
+
+    def _node(self, node: NodeProto, uses: Mapping[str, int], pool: NodeProto | None) -> tuple[Node, str]:
+        """A node besides MaxPool, and the name of its output that the chain follows."""
+        if not is_known(node.op_type):
+            raise NotAChain(f"its node {node.op_type} is none of the operators that are known")
+        fields = attribute_values(node)
+        forms = set()
+        for name, constant, form in self._constants_of(node, [] if pool is None else pool.output[1:]):
+            data = {"dtype": name_of(constant.dtype), "data": constant.tolist()}
+            if node.op_type == "Concat":
+                fields.setdefault("inputs", []).append(data)
+            else:
+                fields[name] = constant.tolist() if constant.dtype == np.int64 and constant.ndim == 1 else data
+            forms.add(form)
+        if len(forms) > 1:
+            raise NotAChain(f"the constants of its node {node.op_type} are of different kinds: {', '.join(forms)}")
+        _rename(node, fields)
+        output = node.output[0]
+        if node.op_type == "Split":
+            output = self._followed(node, uses, fields)
+        return Node(node.op_type, fields, forms.pop() if forms else "initializer"), output
+
+    def _constants_of(self, node: NodeProto, indices: Sequence[str]) -> Iterator[tuple[str, np.ndarray, str]]:
+        """The constant inputs of a node behind the first: name, value, and what it is in the model."""
+        try:
+            parameters = onnx.defs.get_schema(node.op_type, self._opset, "").inputs[1:]
+        except onnx.defs.SchemaError as missing:
+            raise NotAChain(f"operator set {self._opset} has no {node.op_type}") from missing
+        names = [parameter.name for parameter in parameters]
+        if node.op_type == "Concat":
+            names = ["inputs"] * len(node.input)
+        for name, source in zip(names, node.input[1:], strict=False):
+            if not source or (node.op_type == "MaxUnpool" and name == "I" and source in indices):
+                continue
+            if source not in self._constants:
+                raise NotAChain(f"{name} of its node {node.op_type} is not a constant")
+            yield name, *self._constants[source]
+
+    def _followed(self, node: NodeProto, uses: Mapping[str, int], fields: dict[str, Any]) -> str:
+        """The one output of a Split that is used; adds what its fields say of the outputs."""
+        followed = [number for number, name in enumerate(node.output) if uses.get(name) or name in self._outputs]
+        if len(followed) != 1:
+            raise NotAChain("several outputs of its Split are used, or none")
+        fields |= {"output": followed[0]} if followed[0] else {}
+        if "split" not in fields:
+            fields["num_outputs"] = len(node.output)
+        return str(node.output[followed[0]])
+
+    def _dimensions(self, name: str, shape: Sequence[int]) -> tuple[str | int, ...] | None:
+        declared = next(value for value in self._graph.input if value.name == name).type.tensor_type.shape.dim
+        named = tuple(size.dim_param or size.dim_value for size in declared)
+        if len(named) != len(shape) or not any(isinstance(size, str) for size in named):
+            return None
+        return named
+
+
+def _rename(node: NodeProto, fields: dict[str, Any]) -> None:
+    """Change the fields of an operator set into those of the newest, and of a case file."""
+    if node.op_type == "Pad" and "value" in fields:
+        fields["constant_value"] = fields.pop("value")
+    if node.op_type == "Cast":
+        names = {helper.np_dtype_to_tensor_dtype(dtype): name for name, dtype in NUMPY.items()}
+        if fields.get("to") not in names:
+            raise NotAChain("its node Cast is to a type that is not supported")
+        fields["to"] = names[fields["to"]]
+    if node.op_type == "Conv":
+        W, group = fields.pop("W", None), fields.pop("group", 1)
+        if not isinstance(W, Mapping) or np.ndim(W["data"]) < 3:
+            raise NotAChain("its node Conv has no weights")
+        weights = np.array(W["data"])
+        channels = weights.shape[0]
+        if group == 1 and weights.size == channels**2 and (weights.reshape(channels, -1) == np.eye(channels)).all():
+            fields["weights"] = "identity"
+        elif group == channels and weights.shape[1] == 1 and (weights == 1).all():
+            fields["weights"] = "depthwise"
+            fields.setdefault("kernel_shape", list(weights.shape[2:]))
+        else:
+            raise NotAChain("the weights of its node Conv are neither ones for each channel nor the identity")
+
+
+def _constant(node: NodeProto) -> np.ndarray:
+    values = [attribute for attribute in node.attribute if attribute.name == "value"]
+    if not values:
+        raise NotAChain("a Constant node without a tensor")
+    return _array(values[0].t)
+
+
+def _array(tensor: onnx.TensorProto) -> np.ndarray:
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        raise NotAChain("the values of its constants are in another file")
+    try:
+        return np.asarray(numpy_helper.to_array(tensor))
+    except (ValueError, TypeError) as error:
+        raise NotAChain(f"a constant that cannot be read: {error}") from error
