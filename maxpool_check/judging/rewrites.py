@@ -42,8 +42,8 @@ def rewrite_kinds(
         if kind in kinds:
             continue
         with suppress(Refused, Inexact):
-            mistaken = GraphOracle.of(graph)
-            if explains(mistaken, outputs, names) and not _may_be_anything(mistaken, oracle, outputs):
+            rewritten = GraphOracle.of(graph)
+            if explains(rewritten, outputs, names) and not _leaves_open(rewritten, oracle, outputs):
                 kinds[kind] = True
     if "Y" in names and any(_is_blocked(oracle, outputs["Y"], block) for block in _BLOCKS):
         kinds["blocked-layout"] = True
@@ -58,15 +58,12 @@ def explains(oracle: GraphOracle, outputs: Mapping[str, np.ndarray], names: tupl
     return not compare(oracle, oracle.of_maxpool(outputs), names).wrong
 
 
-def _may_be_anything(mistaken: GraphOracle, oracle: GraphOracle, outputs: Mapping[str, np.ndarray]) -> bool:
-    """Whether some wrong cells are those of windows that the mistake leaves empty, which explain any value."""
-    if not mistaken.has_undefined or "Y" not in outputs:
+def _leaves_open(rewritten: GraphOracle, oracle: GraphOracle, outputs: Mapping[str, np.ndarray]) -> bool:
+    """Whether each wrong cell of Y is of a window to which the rewritten graph gives no value: it may be anything there."""
+    Y, undefined = outputs.get("Y"), rewritten.pooled.undefined
+    if Y is None or not undefined.any() or not Y.shape == undefined.shape == oracle.output.shape:
         return False
-    Y, right = outputs["Y"], oracle.output
-    cells = mistaken.sources.reshape(-1)
-    undefined = (cells >= 0) & mistaken.pooled.undefined.reshape(-1)[cells]
-    wrong = np.ones(Y.size, bool) if Y.shape != right.shape else ~same(Y, right).reshape(-1)
-    return bool((undefined & wrong).any())
+    return not (~same(Y, oracle.output) & ~undefined).any()
 
 
 def _with(graph: MaxPoolGraph, attributes: Mapping[str, Any] | None = None, **changes: Any) -> MaxPoolGraph:

@@ -145,7 +145,9 @@ def test_generate(cli, tmp_path):
     ("arguments", "words"),
     [
         (["--spec", "onnx22"], "did you mean 'onnx-22'?"),
-        ([], "Missing option '--spec'"),
+        ([], "give either --spec NAME or --contexts"),
+        (["--spec", "sonnx", "--contexts"], "give either --spec NAME or --contexts"),
+        (["--contexts", "--seed", "1..2"], "takes one seed"),
         (["--spec", "sonnx", "--strength", "4"], "4"),
         (["--spec", "sonnx", "--seed", "-1"], "-1"),
         (["--spec", "sonnx", "-o", "/dev/null/x.yaml"], "cannot write to /dev/null/x.yaml"),
@@ -173,3 +175,16 @@ def test_more_than_three_spatial_axes_are_counted_where_the_document_allows_them
     (rank,) = [group for group in document["bins"] if group["factors"] == ["rank"]]
     assert rank["possible"] == 5
     assert rank["uncovered"] == [{"rank": "1d"}, {"rank": "2d"}, {"rank": "3d"}]
+
+
+def test_the_coverage_of_graphs(cli, tmp_path):
+    (tmp_path / "graph.yaml").write_text(
+        "cases:\n  - id: a\n    title: A Relu behind MaxPool\n    opset: 13\n"
+        "    input: {dtype: float32, shape: [1, 1, 2, 2], fill: -3}\n"
+        "    graph: [{op: MaxPool}, {op: Relu}]\n    attributes: {kernel_shape: [1, 2]}\n"
+    )
+    (document,) = cli("coverage", tmp_path, "--contexts", "--format", "json").json["documents"]
+    assert (document["spec"], document["cases"], document["executions"]) == ("contexts", 1, 4)
+    covered = counts(document["bins"])
+    assert [covered[(name,)][0] for name in ("context", "dtype", "geometry", "opset")] == [1, 1, 1, 1]
+    assert counts(document["pairs"])["context", "opset"][0] == 1

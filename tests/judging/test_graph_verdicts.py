@@ -129,7 +129,7 @@ def test_a_function_behind_max_pool_changes_what_conforms_where_the_document_lea
 
 
 def test_a_window_that_a_mistake_leaves_empty_explains_nothing():
-    padded = Node("Pad", {"pads": [0, 0, 0, 0, 0, 0, 2, 0], "constant_value": -np.inf})
+    padded = Node("Pad", {"pads": [0, 0, 0, 0, 0, 0, 3, 0], "constant_value": -np.inf})
     oracle = oracle_of([padded], kernel_shape=[2, 3])
     right = oracle.output
     lowest = np.where(np.isinf(right), np.finfo(np.float32).min, right)
