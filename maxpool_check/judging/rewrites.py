@@ -52,8 +52,8 @@ def rewrite_kinds(
 
 
 def explains(oracle: GraphOracle, outputs: Mapping[str, np.ndarray], names: tuple[str, ...]) -> bool:
-    """Whether the outputs of a graph are those that an oracle accepts."""
-    if any(oracle.wrong_outputs(outputs, names)):
+    """Whether the outputs of a graph are those that an oracle accepts, and it defines all of them."""
+    if oracle.has_undefined or any(oracle.wrong_outputs(outputs, names)):
         return False
     return not compare(oracle, oracle.of_maxpool(outputs), names).wrong
 

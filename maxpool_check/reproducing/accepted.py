@@ -1,10 +1,12 @@
 """The outputs that a document accepts for a variant, cell by cell, in the layout of the runtime."""
 
 import itertools
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import judge
@@ -43,11 +45,25 @@ def accepted(oracle: Oracle, variant: Variant, layout: Layout) -> list[dict[str,
     return results
 
 
-def accepted_of_graph(oracle: GraphOracle, variant: Variant) -> dict[str, Accepted]:
-    """The outputs of a graph that are right, those with a second consumer too, for the first of interpretations.
+def accepted_of_graph(oracle: GraphOracle, variant: Variant) -> list[dict[str, Accepted]]:
+    """The outputs of a graph that are right, those with a second consumer too, for each interpretation of the document.
 
-    They are those of its MaxPool, moved as the nodes behind it move its cells.
+    They are those of its MaxPool, moved as the nodes behind it move its cells. An interpretation for whose outputs these
+    nodes have no result is left out.
     """
+    policies = [meaning.pooling.policies for meaning in oracle.alternatives]
+    decided = [oracle]
+    if len(policies) > 1:
+        decided = []
+        for each in policies:
+            with suppress(Inexact):
+                other = GraphOracle.of(replace(oracle.graph, policies=each))
+                other.check_exact()
+                decided.append(other)
+    return [_accepted_as_decided(each, variant) for each in decided]
+
+
+def _accepted_as_decided(oracle: GraphOracle, variant: Variant) -> dict[str, Accepted]:
     of_maxpool = accepted(oracle, variant, Layout.CHANNELS_FIRST)[0]
     outputs = dict(of_maxpool)
     if "Y" in variant.outputs:

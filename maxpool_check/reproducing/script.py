@@ -212,7 +212,7 @@ def array_text(X: np.ndarray) -> str:
         if (bits(parsed) != bits(flat)).any():
             # A NaN with a payload.
             text = f'np.array({bits(flat).tolist()}, "{bits(flat).dtype.name}").view("{name}")'
-    return f"{text}.reshape({', '.join(map(str, X.shape))})"
+    return f"{text}.reshape({', '.join(map(str, X.shape)) or '()'})"
 
 
 def numbers_text(values: Sequence[np.generic] | np.ndarray) -> str:
