@@ -13,7 +13,6 @@ from maxpool_check.graphs.operators import is_elementwise
 from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.reference.dtypes import same
 from maxpool_check.specifications.refused import Refused
 
 _Rewritten = Iterator[tuple[str, MaxPoolGraph]]
@@ -42,8 +41,7 @@ def rewrite_kinds(
         if kind in kinds:
             continue
         with suppress(Refused, Inexact):
-            rewritten = GraphOracle.of(graph)
-            if explains(rewritten, outputs, names) and not _leaves_open(rewritten, oracle, outputs):
+            if explains(GraphOracle.of(graph), outputs, names):
                 kinds[kind] = True
     if "Y" in names and any(_is_blocked(oracle, outputs["Y"], block) for block in _BLOCKS):
         kinds["blocked-layout"] = True
@@ -52,18 +50,10 @@ def rewrite_kinds(
 
 
 def explains(oracle: GraphOracle, outputs: Mapping[str, np.ndarray], names: tuple[str, ...]) -> bool:
-    """Whether the outputs of a graph are those that an oracle accepts, and it defines all of them."""
+    """Whether the outputs of a graph are those that an oracle accepts; one that leaves a cell open explains nothing."""
     if oracle.has_undefined or any(oracle.wrong_outputs(outputs, names)):
         return False
     return not compare(oracle, oracle.of_maxpool(outputs), names).wrong
-
-
-def _leaves_open(rewritten: GraphOracle, oracle: GraphOracle, outputs: Mapping[str, np.ndarray]) -> bool:
-    """Whether each wrong cell of Y is of a window to which the rewritten graph gives no value: it may be anything there."""
-    Y, undefined = outputs.get("Y"), rewritten.pooled.undefined
-    if Y is None or not undefined.any() or not Y.shape == undefined.shape == oracle.output.shape:
-        return False
-    return not (~same(Y, oracle.output) & ~undefined).any()
 
 
 def _with(graph: MaxPoolGraph, attributes: Mapping[str, Any] | None = None, **changes: Any) -> MaxPoolGraph:
