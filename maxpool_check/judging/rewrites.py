@@ -51,9 +51,10 @@ def rewrite_kinds(
 
 def explains(oracle: GraphOracle, outputs: Mapping[str, np.ndarray], names: tuple[str, ...]) -> bool:
     """Whether the outputs of a graph are those that an oracle accepts; one that leaves a cell open explains nothing."""
-    if oracle.has_undefined or any(oracle.wrong_outputs(outputs, names)):
+    if any(oracle.wrong_outputs(outputs, names)):
         return False
-    return not compare(oracle, oracle.of_maxpool(outputs), names).wrong
+    comparison = compare(oracle, oracle.of_maxpool(outputs), names)
+    return not comparison.wrong and not comparison.oracle.has_undefined
 
 
 def _with(graph: MaxPoolGraph, attributes: Mapping[str, Any] | None = None, **changes: Any) -> MaxPoolGraph:
