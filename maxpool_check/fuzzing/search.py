@@ -127,7 +127,7 @@ def shrunk(session: TargetSession, case_run: CaseRun, variant: Variant) -> Case:
 class FuzzPlan:
     """What every seed searches: the targets, and at most ``cases`` of a document, for at most ``seconds``.
 
-    ``contexts``: all of them are graphs with other nodes around MaxPool. Otherwise some are, where a target may run graphs.
+    ``contexts``: all of them are graphs with other nodes around MaxPool. Otherwise some are, where a target is a runtime.
     """
 
     targets: tuple[TargetName, ...]
@@ -143,7 +143,8 @@ class FuzzPlan:
         """The share of cases with other nodes around MaxPool."""
         if self.contexts:
             return 1
-        can_run = any(target.function is None for target in self.targets)
+        # A kernel of the user executes graphs only if it says so; --contexts draws them for it.
+        can_run = any(target.is_released for target in self.targets)
         return GRAPHS if can_run and has_graphs(self.spec) and not self.invalid else 0
 
     def draw(self, seed: int) -> Iterator[Case]:

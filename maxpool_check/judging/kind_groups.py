@@ -79,7 +79,7 @@ REWRITES = (
     ),
     _rewrite(
         "quantisation-moved",
-        "A QuantizeLinear or DequantizeLinear was moved across MaxPool: with a negative scale, the maximum is the minimum.",
+        "A QuantizeLinear or DequantizeLinear was moved across MaxPool: other values are equal there, or in reverse order.",
         "the graph with QuantizeLinear or DequantizeLinear on the other side of MaxPool",
     ),
     _rewrite(

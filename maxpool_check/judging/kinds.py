@@ -252,6 +252,9 @@ class DivergenceKind(str, Enum):
         "whose output size is divided towards zero",
     )
 
+    for rewrite in REWRITES:
+        vars()[rewrite.value.upper().replace("-", "_")] = _kind(*rewrite)
+
     SHAPE = _execution(
         "shape", "The shape of an output is wrong.", "The output shape follows from the input shape and the attributes"
     )
@@ -278,8 +281,6 @@ class DivergenceKind(str, Enum):
         "Y differs in some bits when Indices are requested as well, though each Y by itself conforms.",
         _INCONSISTENT,
     )
-    for rewrite in REWRITES:
-        vars()[rewrite.value.upper().replace("-", "_")] = _kind(*rewrite)
     for variation in VARIATIONS:
         if variation.subject is not None and f"Y_DEPENDS_ON_{variation.subject.upper()}" not in vars():
             vars()[f"Y_DEPENDS_ON_{variation.subject.upper()}"] = _dependence(

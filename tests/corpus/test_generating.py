@@ -159,14 +159,17 @@ def test_nothing_that_the_corpus_has_is_called_impossible(name):
         if not isinstance(case.resolved, Pooling):
             assert bins(case) == {}
             continue
-        if evaluate(case.resolved.layout.to_core(case.X), case.resolved).empty.any():
+        if evaluate(case.resolved.layout.to_core(case.entering), case.resolved).empty.any():
             continue
         described = {factor: bin_ for factor, bin_ in bins(case).items() if factor in allowed.factors}
         wrong += [(case.id, pair) for pair in combinations(described.items(), 2) if not allowed.possible(dict(pair))]
     assert wrong == []
 
 
-@pytest.mark.parametrize("path", sorted((CASES / "generated").glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [CASES / f"generated/{name}.yaml" for name in EVERY if (CASES / f"generated/{name}.yaml").exists()],
+    ids=lambda path: path.stem,
+)  # fmt: skip
 def test_the_committed_files_are_what_their_first_line_makes(path):
     assert path.read_text().startswith(f"# maxpool-check generate --spec {path.stem} --strength 2 --seed 0\n")
     assert path.read_text() == text_of(path.stem)

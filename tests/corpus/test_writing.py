@@ -36,10 +36,22 @@ def test_every_bit_pattern(name, tmp_path):
         # Tensors without NaN are written as numbers.
         numbers = X[~np.isnan(X)][:300]
         case = replace(
-            SMALL_CASES[0], spec="openvino-14", X=numbers.reshape(1, 1, -1), attributes={}, outputs=("Y",), expect=None
+            SMALL_CASES[0],
+            spec="openvino-14",
+            X=numbers.reshape(1, 1, -1),
+            attributes={},
+            outputs=("Y",),
+            expect=None,
+            context=None,
         )
         assert write_and_read(case, tmp_path).X.tobytes() == numbers.tobytes()
     case = replace(
-        SMALL_CASES[0], spec="openvino-14", X=X.reshape(1, 4, 100), attributes={}, outputs=("Y",), expect=None
+        SMALL_CASES[0],
+        spec="openvino-14",
+        X=X.reshape(1, 4, 100),
+        attributes={},
+        outputs=("Y",),
+        expect=None,
+        context=None,
     )
     assert write_and_read(case, tmp_path).X.tobytes() == X.tobytes()
