@@ -76,6 +76,7 @@ report: $(BIN)/.installed
 	  $(BIN)/maxpool-check run cases/ -q -t onnxruntime==$$version -o reports/onnxruntime-$$version-cpu.jsonl.gz \
 	    --report markdown=reports/onnxruntime-$$version-cpu.md || exit; \
 	done
+	$(call compress,$(REPORTED:%=reports/onnxruntime-%-cpu.jsonl.gz))
 
 history: $(BIN)/.installed
 	$(BIN)/maxpool-check history cases/ --versions $(HISTORY) -j 2 \
@@ -101,21 +102,33 @@ report-runtimes: $(BIN)/.installed
 	  $(BIN)/maxpool-check run cases/ -q --no-known --exit-zero -t "$${runtime#*=}" \
 	    -o "reports/$${runtime%%=*}.jsonl.gz" --report "markdown=reports/$${runtime%%=*}.md"; \
 	done
+	$(call compress,$(foreach runtime,$(RUNTIMES),reports/$(firstword $(subst =, ,$(runtime))).jsonl.gz))
 
-# ONNX Runtime at every level, the other runtimes that execute graphs, and the tools that rewrite models.
+# The levels of optimization between none and all, and the tools that rewrite models: NAME=TARGET.
 GRAPH_TARGETS := \
-  onnxruntime==1.23.2 onnxruntime==1.24.4 onnxruntime==1.25.1 onnxruntime==1.31.1 \
-  onnxruntime-openvino==1.24.1@OpenVINOExecutionProvider openvino==2026.4.1 tract==0.23.9 onnx-reference==1.23.2 \
-  transform:onnxoptimizer==0.4.2:on:onnxruntime==1.31.1 transform:onnxsim==0.8.1:on:onnxruntime==1.31.1 \
-  transform:onnxsim==0.4.36:on:onnxruntime==1.31.1 transform:onnxslim==0.1.98:on:onnxruntime==1.31.1 \
-  transform:onnxscript==0.7.2:on:onnxruntime==1.31.1 transform:onnxconverter-common==1.16.0:on:onnxruntime==1.31.1 \
-  transform:onnxruntime==1.31.1?level=extended:on:onnxruntime==1.31.1
+  levels-onnxruntime-1.31.1=onnxruntime==1.31.1 \
+  levels-onnxruntime-1.24.4=onnxruntime==1.24.4 \
+  onnxoptimizer-0.4.2=transform:onnxoptimizer==0.4.2:on:onnxruntime==1.31.1 \
+  onnxsim-0.8.1=transform:onnxsim==0.8.1:on:onnxruntime==1.31.1 \
+  onnxsim-0.4.36=transform:onnxsim==0.4.36:on:onnxruntime==1.31.1 \
+  onnxslim-0.1.98=transform:onnxslim==0.1.98:on:onnxruntime==1.31.1 \
+  onnxscript-0.7.2=transform:onnxscript==0.7.2:on:onnxruntime==1.31.1 \
+  onnxconverter-common-1.16.0=transform:onnxconverter-common==1.16.0:on:onnxruntime==1.31.1 \
+  onnxruntime-1.31.1-offline=transform:onnxruntime==1.31.1?level=extended:on:onnxruntime==1.31.1 \
+  onnxruntime-1.31.1-quant-pre-process=transform:onnxruntime==1.31.1?tool=quant-pre-process:on:onnxruntime==1.31.1
+LEVELS := y-only-optimization-off,y-only-optimization-basic,y-only-optimization-extended,y-only-optimization-layout
 
 contexts: $(BIN)/.installed
-	$(BIN)/maxpool-check run cases/contexts -q --no-known --exit-zero \
-	  --variants default,optimization-off,optimization-basic,optimization-extended,optimization-layout \
-	  $(foreach target,$(GRAPH_TARGETS),-t "$(target)") -o reports/contexts/record.jsonl.gz
+	for target in $(GRAPH_TARGETS); do \
+	  case $$target in levels-*) variants=$(LEVELS);; *) variants=default;; esac; \
+	  $(BIN)/maxpool-check run cases/contexts -q --no-known --exit-zero --variants $$variants \
+	    -t "$${target#*=}" -o "reports/contexts/$${target%%=*}.jsonl.gz" > /dev/null; \
+	done
+	$(call compress,reports/contexts/*.jsonl.gz)
 	$(BIN)/python -m tests.report_contexts
+
+# A record that is written line by line compresses less well than the whole.
+compress = for record in $(1); do gzip -dc $$record | gzip -9n > $$record.new && mv $$record.new $$record || exit; done
 
 clean:
 	rm -rf $(ENVIRONMENT) build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -9,11 +9,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from maxpool_check.reporting.markup import code, codes, escaped, joined, table
-from maxpool_check.results.record import FAULTS, NOT_EXECUTED, Execution, Record, Verdict
+from maxpool_check.results.record import FAULTS, NOT_EXECUTED, Execution, Verdict
 from tests.conftest import ROOT
-from tests.report_matrix import record_at
+from tests.report_matrix import RECORDS, record_at
 
-RECORD = ROOT / "reports/contexts/record.jsonl.gz"
 PAGE = ROOT / "reports/contexts.md"
 
 _INTRODUCTION = """\
@@ -26,9 +25,18 @@ A number is how many executions were compared; `3 of 40` are wrong: they diverge
 other, crash, or are refused although the level or the runtime executes the rest. `-`: nothing was executed."""
 
 
-def page(record: Record) -> str:
+def executions_of_contexts() -> list[Execution]:
+    """All executions of the cases of contexts, of every record; one of a target in a level counts once."""
+    kept: dict[tuple[str, str, str], Execution] = {}
+    for path in (*RECORDS, *sorted(PAGE.parent.glob("contexts/*.jsonl.gz"))):
+        for execution in record_at(path).executions:
+            if execution.case.startswith("contexts/"):
+                kept.setdefault((execution.target, execution.case, execution.variant), execution)
+    return list(kept.values())
+
+
+def page(executions: list[Execution]) -> str:
     """The page: a table of counts, and what is wrong, by target."""
-    executions = [execution for execution in record.executions if execution.case.startswith("contexts/")]
     contexts = sorted({context_of(execution) for execution in executions})
     by_row: dict[tuple[str, str], dict[str, list[Execution]]] = defaultdict(lambda: defaultdict(list))
     for execution in executions:
@@ -98,4 +106,4 @@ def wrong(executions: Iterable[Execution]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(record_at(RECORD)))
+    PAGE.write_text(page(executions_of_contexts()))

@@ -210,7 +210,9 @@ def test_the_matrix_is_made_from_the_records():
 
 
 def test_the_page_of_contexts_is_made_from_its_record():
-    assert report_contexts.PAGE.read_text() == report_contexts.page(record_at(report_contexts.RECORD)), "make contexts"
+    assert report_contexts.PAGE.read_text() == report_contexts.page(report_contexts.executions_of_contexts()), (
+        "make contexts"
+    )
 
 
 def test_the_page_of_the_documents_is_what_the_reference_says(cli):
