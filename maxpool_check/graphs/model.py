@@ -41,10 +41,10 @@ def build(graph: MaxPoolGraph, outputs: Sequence[str]) -> GraphModel:
     It has the input X, unless that is an initializer, and is in the oldest file format that has the operator set. Raises
     ``Inexact`` for a node that its operator set does not have.
     """
-    return _Builder(graph, tuple(outputs)).built()
+    return _ModelBuilder(graph, tuple(outputs)).built()
 
 
-class _Builder:
+class _ModelBuilder:
     def __init__(self, graph: MaxPoolGraph, outputs: tuple[str, ...]) -> None:
         self._graph, self._context = graph, graph.context
         self._outputs = outputs

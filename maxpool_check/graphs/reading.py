@@ -37,7 +37,7 @@ class Chain:
 
 def read_chain(model: ModelProto, inputs: Mapping[str, np.ndarray]) -> Chain:
     """The chain of a model with these values of its inputs. Raises :class:`NotAChain`."""
-    return _Reader(model, inputs).chain()
+    return _ChainReader(model, inputs).chain()
 
 
 def attribute_values(node: NodeProto) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class _Sides:
     pool: NodeProto | None = None
 
 
-class _Reader:
+class _ChainReader:
     def __init__(self, model: ModelProto, inputs: Mapping[str, np.ndarray]) -> None:
         self._graph = model.graph
         self._opset = next((entry.version for entry in model.opset_import if entry.domain in OWN_DOMAINS), 1)

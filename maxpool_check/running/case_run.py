@@ -17,7 +17,8 @@ from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, Refused
 from maxpool_check.results.record import REPORTED, Entering, Execution, Input, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, OPTIMIZATION_OFF, Variant
 from maxpool_check.specifications.refused import Refused
-from maxpool_check.targets.requests import VariantPlan, VariantResult, original, plan, result, second_look
+from maxpool_check.targets.plans import VariantPlan, VariantResult, original
+from maxpool_check.targets.requests import plan, result, second_look
 from maxpool_check.targets.session import TargetSession
 
 MOST_VALUES = 100

@@ -30,9 +30,9 @@ from maxpool_check.results.record import (
     Line,
     RunFooter,
     RunHeader,
-    RunSummary,
     TargetDescription,
 )
+from maxpool_check.results.summary import RunSummary
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variant_named
 from maxpool_check.running.case_run import executions, not_run
 from maxpool_check.running.executors import CaseResults, ExecutionConfig, FailureBudget, LocalExecutor, RemoteExecutor

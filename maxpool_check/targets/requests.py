@@ -1,7 +1,7 @@
 """The requests that execute a case on a target, and what their outcomes mean for the case."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.graphs.context import Context
@@ -19,59 +19,10 @@ from maxpool_check.specifications.specification import Specification
 from maxpool_check.targets import onnx_model
 from maxpool_check.targets.name import RUNTIMES
 from maxpool_check.targets.parts import cases, whole
+from maxpool_check.targets.plans import PlannedRequest, SecondLook, VariantPlan, VariantResult
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.target import TargetProfile
 from maxpool_check.targets.translation import Translation, translate
-from maxpool_check.targets.worker.messages import ORIGINAL
-
-
-@dataclass(frozen=True, eq=False)
-class SecondLook:
-    """A request that shows whether a refusal concerns MaxPool at all.
-
-    It is executed ``after`` outcomes of these types. If its own outcome is of the type ``rules_out``, the case counts as
-    not executed, for this ``reason``.
-    """
-
-    request: Request
-    after: tuple[type[Outcome], ...]
-    rules_out: type[Outcome]
-    reason: str
-
-
-@dataclass(frozen=True, eq=False)
-class PlannedRequest:
-    """A request, and the translation that its outputs must be converted back from."""
-
-    request: Request
-    translation: Translation
-    opset: int | None = None
-    second_look: SecondLook | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class VariantPlan:
-    """How a case is executed in one variant: its requests in order, or why it cannot be executed."""
-
-    case: Case
-    variant: Variant
-    parts: tuple[PlannedRequest, ...] = ()
-    not_executed: NotExecuted | NotClaimed | None = None
-
-    @property
-    def requests(self) -> list[Request]:
-        """The requests to execute."""
-        return [part.request for part in self.parts]
-
-
-@dataclass(frozen=True)
-class VariantResult:
-    """The outcome of a variant, the operator set it was executed in, how the case was translated, and the last request."""
-
-    outcome: Outcome
-    opset: int | None = None
-    steps: tuple[str, ...] = ()
-    request: Request | None = None
 
 
 def plan(case: Case, variants: Collection[Variant], target: TargetProfile) -> list[VariantPlan]:
@@ -92,17 +43,6 @@ def plan(case: Case, variants: Collection[Variant], target: TargetProfile) -> li
         except _Unclaimed as error:
             plans.append(VariantPlan(case, variant, not_executed=NotClaimed(str(error))))
     return plans
-
-
-def original(variant_plan: VariantPlan) -> VariantPlan:
-    """The same requests, whose models no tool rewrites."""
-    parts = []
-    for part in variant_plan.parts:
-        look = part.second_look
-        if look is not None:
-            look = replace(look, request=replace(look.request, setting=ORIGINAL))
-        parts.append(replace(part, request=replace(part.request, setting=ORIGINAL), second_look=look))
-    return replace(variant_plan, parts=tuple(parts))
 
 
 def second_look(variant_plan: VariantPlan, outcomes: Sequence[Outcome]) -> SecondLook | None:
