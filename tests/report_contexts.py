@@ -17,8 +17,8 @@ PAGE = ROOT / "reports/contexts.md"
 
 _INTRODUCTION = """\
 What runtimes, and tools that rewrite models, make of MaxPool in graphs of several nodes: the cases of `cases/contexts/`, by
-context (the file), target and level of optimization. Runtimes without levels have one row. `make contexts` writes the record
-and this page."""
+context (the file), target and level of optimization. Runtimes without levels have one row. `make contexts` writes the records
+of tools and of the levels between, and this page."""
 
 _CELLS = """\
 A number is how many executions were compared; `3 of 40` are wrong: they diverge from what the nodes compute one after the

@@ -154,12 +154,13 @@ def test_nothing_that_a_geometry_has_is_called_impossible(name):
 def test_nothing_that_the_corpus_has_is_called_impossible(name):
     wrong, allowed = [], space(name, MOST_AXES)
     for case in shipped().cases:
-        if case.spec != name:
+        # The bins of graphs are another table's.
+        if case.spec != name or case.context is not None:
             continue
         if not isinstance(case.resolved, Pooling):
             assert bins(case) == {}
             continue
-        if evaluate(case.resolved.layout.to_core(case.entering), case.resolved).empty.any():
+        if evaluate(case.resolved.layout.to_core(case.X), case.resolved).empty.any():
             continue
         described = {factor: bin_ for factor, bin_ in bins(case).items() if factor in allowed.factors}
         wrong += [(case.id, pair) for pair in combinations(described.items(), 2) if not allowed.possible(dict(pair))]
