@@ -59,7 +59,7 @@ def _rewrite(value: str, sentence: str, hypothesis: str | None = None, clause: s
 REWRITES = (
     _rewrite(
         "pad-folded-into-pads",
-        "A Pad before MaxPool became pads of MaxPool: its cells have a value, those of pads do not count.",
+        "A Pad before MaxPool became pads of MaxPool: the cells that Pad adds take part in the maximum, padding does not.",
         "the graph with a Pad folded into the pads of MaxPool",
     ),
     _rewrite(

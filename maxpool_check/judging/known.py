@@ -195,7 +195,10 @@ class Ledger:
         if entry.id in self._expired or (entry.expired(self.today) and stale):
             return KnownStatus.EXPIRED, f"since {entry.expires}; review it, then remove it or set a new date"
         if stale:
-            return KnownStatus.STALE, f"{', '.join(stale)} no longer diverges; remove it from the entry"
+            return (
+                KnownStatus.STALE,
+                f"{', '.join(stale)} no longer diverges; remove it from the entry, or bound the versions of its 'when'",
+            )
         if any(name == entry.id for name, _, _ in self._observed):
             return KnownStatus.EXPECTED, ""
         return KnownStatus.NOT_EXECUTED, "none of its cases was compared"

@@ -16,7 +16,7 @@ from maxpool_check.reporting.markdown import software
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, fenced, folded, joined, table
 from maxpool_check.reporting.tensors import coordinates
 from maxpool_check.reporting.text import styled, terminal
-from maxpool_check.results.record import AllowedDifference, Cell, Execution, ExitCode
+from maxpool_check.results.record import FAULTS, AllowedDifference, Cell, Execution, ExitCode
 from maxpool_check.words import plural
 
 _IN_FULL = 6  # The other groups take a line each in the terminal.
@@ -72,7 +72,11 @@ def _comparison(console: Console, comparison: TargetComparison, verbose: bool) -
         console.print()
     for change, count in counts(comparison.transitions).items():
         if count:
-            console.print(f"{count:6}  {change}")
+            wrong = sum(
+                each.new.verdict in FAULTS for each in comparison.transitions if each.change is Change.SAME and each.new
+            )
+            both = f", {wrong} of them wrong in both" if change == Change.SAME.value and wrong else ""
+            console.print(f"{count:6}  {change}{both}")
     console.print()
     if changed:
         execution = changed[0].smallest.execution
@@ -93,7 +97,8 @@ def _details(transition: Transition) -> list[str]:
             continue
         kinds = f" ({', '.join(execution.kinds)})" if execution.kinds else ""
         message = "" if execution.cells else " ".join(execution.message.split())
-        shown = f": {message if len(message) <= 300 else message[:297] + '...'}" if message else ""
+        # The cause is often at the end, behind the place in the runtime's source.
+        shown = f": {message if len(message) <= 300 else f'{message[:120]} ... {message[-175:]}'}" if message else ""
         lines.append(f"{label}: {execution.verdict.value}{kinds}{shown}")
         cells: tuple[Cell | AllowedDifference, ...] = (*execution.cells, *execution.differences)
         for cell in cells:

@@ -226,7 +226,10 @@ def _input(execution: Execution) -> list[str]:
         policies = codes(f"{point}: {interpretation}" for point, interpretation in data.policies.items())
         blocks.append(f"Interpretation of this case: {policies}.")
     if data.graph:
-        heading = f"Graph, with the attributes above at MaxPool, operator set {execution.opset}:"
+        heading = (
+            f"Graph, with the attributes above at MaxPool, operator set {execution.opset}. "
+            "Cells of Y and Indices are those of MaxPool; functions of each value behind it are applied to them:"
+        )
         blocks += [heading, fenced(["X", *data.graph])]
     if data.entering is not None and data.values:
         blocks += ["X:", fenced(planes(data.values, data.shape, [], execution.layout))]

@@ -118,7 +118,8 @@ def details(execution: Execution) -> list[str]:
         lines.append(f"{data.dtype} X{coordinates(data.shape)}  {settings}{policies}")
         lines += [f"  {node}" for node in data.graph]
         if data.entering is not None:
-            lines.append(f"into MaxPool: {data.entering.dtype} {coordinates(data.entering.shape)}")
+            into = f"into MaxPool: {data.entering.dtype} {coordinates(data.entering.shape)}"
+            lines.append(f"{into}; Y and Indices below are those of MaxPool")
         if execution.translation:
             lines.append(f"translation: {'; '.join(execution.translation)}")
         pooled = data.pooled

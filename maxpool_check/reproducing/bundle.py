@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from onnx import numpy_helper
 
+from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.writing import case_file
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DESCRIPTIONS
@@ -159,6 +160,14 @@ def _graph_text(reproduced: Reproduced) -> str:
     return f"{text}\n\nWithout graph optimization (`ORT_DISABLE_ALL`) the outputs are {'right' if is_right else 'wrong, too'}."
 
 
+def _inputs(case: Case) -> str:
+    """The input of the graph, and that of its MaxPool if it is another."""
+    X, M = case.X, case.entering
+    if case.context is None or not case.context.before:
+        return f"X {X.dtype.name}{list(X.shape)}"
+    return f"whose input is {M.dtype.name}{list(M.shape)}, in a graph with the input X {X.dtype.name}{list(X.shape)}"
+
+
 def _issue(reproduced: Reproduced, runtime: ScriptRuntime, target: TargetDescription, script: str, printed: str) -> str:
     """The text of an issue in Markdown, in the order of ONNX Runtime's form; ``printed`` is the output of the script."""
     case, oracle, title = reproduced.case_run.case, reproduced.case_run.oracle, escaped(runtime.title)
@@ -169,7 +178,7 @@ def _issue(reproduced: Reproduced, runtime: ScriptRuntime, target: TargetDescrip
     outputs = " and ".join(reproduced.request.outputs)
     sections = {
         "Describe the issue": (
-            f"MaxPool with {attributes}, X {case.X.dtype.name}{list(case.X.shape)}, {outputs} requested, "
+            f"MaxPool with {attributes}, {_inputs(case)}, {outputs} requested, "
             f"judged by {case.specification.title}:\n\n"
             + "".join(f"- `{kind.value}`: {DESCRIPTIONS[kind].sentence}\n" for kind in reproduced.kinds)
             + "".join(f"\nOracle: {escaped(clause)}." for clause in sorted(clauses))
