@@ -10,7 +10,7 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.problems import BadValue, Structure
 from maxpool_check.corpus.schema import GRAPH
 from maxpool_check.graphs.context import MAX_POOL, Context, node_of
-from maxpool_check.graphs.form import field_names
+from maxpool_check.graphs.form import NEWEST, field_names
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.pooling import Pooling
@@ -25,7 +25,7 @@ def document_in(opset: int, document: Specification) -> Specification:
     try:
         version = specification(f"onnx-{opset}")
     except ValueError:
-        raise BadValue(f"there is no operator set {opset} with a MaxPool that is known") from None
+        raise BadValue(f"there is no operator set {opset}; the installed onnx has 1 to {NEWEST}") from None
     if document.onnx is document:
         return version
     if document.onnx is None or document.domain is not None:
@@ -57,8 +57,11 @@ def context_of(fields: Mapping[str, Any], document: Specification, X: np.ndarray
         number for number, node in enumerate(nodes) if node.keys() <= {"op", "consumers"} and node["op"] == MAX_POOL
     ]
     if len(judged) != 1:
-        count = "none" if not judged else str(len(judged))
-        raise BadValue(f"expected one {{op: MaxPool}} without attributes, the judged one; found {count}", "graph")
+        hint = "its attributes are those of the case" if not judged else "the others need attributes of their own"
+        raise BadValue(
+            f"expected one {{op: MaxPool}} without further keys, the judged one, found {len(judged) or 'none'}; {hint}",
+            "graph",
+        )
     at = judged[0]
     after = nodes[at + 1 :]
     for number, node in enumerate(after, at + 1):
@@ -120,7 +123,8 @@ def _dimensions(declared: Any, shape: tuple[int, ...]) -> tuple[str | int, ...] 
     if declared == "dynamic":
         return tuple(f"X{axis}" for axis in range(len(shape)))
     if isinstance(declared, str) or len(declared) != len(shape):
-        raise BadValue(f"expected dynamic, or {len(shape)} names and sizes", "graph", "shape")
+        found = declared if isinstance(declared, str) else f"{len(declared)}"
+        raise BadValue(f"expected dynamic, or {len(shape)} names and sizes, found {found}", "graph", "shape")
     for axis, (size, name) in enumerate(zip(shape, declared, strict=True)):
         if not isinstance(name, (str, int)) or isinstance(name, bool) or (isinstance(name, int) and name != size):
             raise BadValue(f"expected a name, or the size {size}; found {name!r}", "graph", "shape", axis)

@@ -14,6 +14,9 @@ from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import same
 
+BEHIND = "behind"
+"""The name of the output of a graph that is the Y of MaxPool, if other nodes are behind it."""
+
 _GRAPH_OUTPUT = DivergenceKind("graph-output")
 
 DEPENDENT = (MAX_POOL, "GlobalMaxPool", "MaxUnpool")
@@ -50,13 +53,28 @@ class GraphOracle(Oracle):
             raise Inexact("the document leaves the output of MaxPool open, on which a node behind it depends")
         if context.uses_indices and not np.array_equal(self.choices[0], self.last):
             raise Inexact("MaxUnpool depends on the index of a maximum, which is not unique here")
-        _ = self.sources
+        for alternative in self.graphs:
+            _ = alternative.output, alternative.sources
         return self.output
 
     @cached_property
     def output(self) -> np.ndarray:
         """The output Y of the graph."""
-        return self.graph.following[-1]
+        *_, last = self.graph.context.steps(self.pooled.maxima, self.pooled.Indices)
+        return last
+
+    @cached_property
+    def graphs(self) -> "tuple[GraphOracle, ...]":
+        """Itself, or an oracle for each pooling that the document can be interpreted as, where nodes move its cells."""
+        poolings = self.pooling, *self.pooling.alternatives
+        if len(poolings) == 1 or not self.moves:
+            return (self,)
+        return tuple(GraphOracle(self.X, replace(pooling, alternatives=()), self.graph) for pooling in poolings)
+
+    @cached_property
+    def plain(self) -> Oracle:
+        """The oracle of the MaxPool without the nodes behind it."""
+        return Oracle(self.X, self.graph.pooling)
 
     @cached_property
     def sources(self) -> np.ndarray:
@@ -86,24 +104,16 @@ class GraphOracle(Oracle):
         for name in self.graph.context.side_outputs:
             if name not in outputs:
                 yield WrongOutput(name, DivergenceKind.MISSING_OUTPUT, None, f"{name} is missing")
-            elif not self._is_right_side_output(name, outputs[name]):
-                message = f"the output of the graph behind {self._node_behind(name)} is wrong"
-                yield WrongOutput(name, _GRAPH_OUTPUT, None, message)
+            elif name != BEHIND:
+                number = int(name.rpartition("_")[2])
+                expected, tensor = self.graph.flow[number], outputs[name]
+                if tensor.dtype != expected.dtype or tensor.shape != expected.shape or not same(tensor, expected).all():
+                    op = self.graph.context.before[number].op
+                    yield WrongOutput(name, _GRAPH_OUTPUT, None, f"the output {name} of the graph, of {op}, is wrong")
 
-    def _is_right_side_output(self, name: str, tensor: np.ndarray) -> bool:
-        if name == "behind":
-            plain = Oracle(self.X, self.graph.pooling)
-            return any(
-                tensor.shape == oracle.shape
-                and tensor.dtype == oracle.X.dtype
-                and bool(oracle.acceptable(tensor).all())
-                for oracle in plain.alternatives
-            )
-        expected = self.graph.flow[int(name.rpartition("_")[2])]
-        return tensor.dtype == expected.dtype and tensor.shape == expected.shape and bool(same(tensor, expected).all())
-
-    def _node_behind(self, name: str) -> str:
-        return "MaxPool" if name == "behind" else self.graph.context.before[int(name.rpartition("_")[2])].op
+    def is_wrong_behind(self, outputs: Mapping[str, np.ndarray]) -> bool:
+        """Whether the Y of MaxPool is an output of the graph as well, and wrong."""
+        return BEHIND in outputs and bool(compare(self.plain, {"Y": outputs[BEHIND]}, ("Y",)).wrong)
 
     def of_maxpool(self, outputs: Mapping[str, np.ndarray], other: np.ndarray | None = None) -> dict[str, np.ndarray]:
         """The outputs as those of MaxPool and the functions behind it: moved cells are moved back.

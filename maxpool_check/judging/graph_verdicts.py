@@ -6,15 +6,18 @@ from dataclasses import replace
 import numpy as np
 
 from maxpool_check.judging import verdicts
-from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.graph_oracle import BEHIND, GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.rewrites import rewrite_kinds
 from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.results.outcomes import Failed, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import Cause, Verdict
-from maxpool_check.results.variants import OPTIMIZATION_OFF, Variant
+from maxpool_check.results.variants import OPTIMIZATION_OFF, Y_ALONE, Variant
 from maxpool_check.specifications.refused import Refused
+
+_AT_EVERY_LEVEL = {DivergenceKind(name) for name in ("node-dropped", "cast-moved", "quantisation-moved")}
+"""What runtimes rewrite at every level: they insert casts and remove pairs of them."""
 
 _RIGHT = (Verdict.CONFORMS, Verdict.UNDEFINED, Verdict.INCONSISTENT)
 
@@ -27,32 +30,49 @@ def judge(oracle: Oracle | Refused, outcomes: Mapping[Variant, Outcome]) -> dict
     """
     if not isinstance(oracle, GraphOracle):
         return verdicts.judge(oracle, outcomes)
-    elsewhere: dict[Variant, Judgement] = {}
-    of_maxpool: dict[Variant, Outcome] = {}
+    judgements: dict[Variant, Judgement] = {}
+    by_alternative: dict[GraphOracle, dict[Variant, Outcome]] = {}
     Y: np.ndarray | None = None
     for variant, outcome in outcomes.items():
-        of_maxpool[variant] = outcome
-        if not isinstance(outcome, Returned):
-            continue
-        try:
-            wrong = list(oracle.wrong_outputs(outcome.outputs, variant.outputs))
-            if wrong:
-                message = "; ".join(each.message for each in wrong)
-                elsewhere[variant] = Judgement(Verdict.DIVERGES, tuple(sorted({each.kind for each in wrong})), message)
-            else:
-                outputs = oracle.of_maxpool(outcome.outputs, Y)
-                Y = outputs.get("Y") if Y is None else Y
-                of_maxpool[variant] = replace(outcome, outputs=outputs)
-        except Exception as error:
-            of_maxpool[variant] = Failed.internal(error)
-    rest = {variant: outcome for variant, outcome in of_maxpool.items() if variant not in elsewhere}
-    judgements = {**elsewhere, **verdicts.judge(oracle, rest)}
+        fitting = oracle
+        if isinstance(outcome, Returned):
+            try:
+                alternative = _alternative(oracle, variant, outcome)
+                if not isinstance(alternative, GraphOracle):
+                    judgements[variant] = alternative
+                    continue
+                fitting = alternative
+                outputs = fitting.of_maxpool(outcome.outputs, Y if fitting is oracle else None)
+                Y = outputs.get("Y") if Y is None and fitting is oracle else Y
+                outcome = replace(outcome, outputs=outputs)
+            except Exception as error:
+                outcome = Failed.internal(error)
+        by_alternative.setdefault(fitting, {})[variant] = outcome
+    for fitting, group in by_alternative.items():
+        judgements |= verdicts.judge(fitting, group)
     return {
         variant: _with_rewrites(oracle, variant, outcomes, judgements)
         if judgements[variant].kinds
         else judgements[variant]
         for variant in outcomes
     }
+
+
+def _alternative(oracle: GraphOracle, variant: Variant, outcome: Returned) -> GraphOracle | Judgement:
+    """The oracle of the first interpretation in which the outputs have the right shapes, or what is wrong outside MaxPool."""
+    for alternative in oracle.graphs:
+        if any(alternative.wrong_outputs(outcome.outputs, variant.outputs)):
+            continue
+        if not oracle.is_wrong_behind(outcome.outputs):
+            return alternative
+        # Its own cells show more than what the nodes behind it make of them.
+        outputs = {**outcome.outputs, "Y": outcome.outputs[BEHIND]}
+        names = Variant(variant.outputs) if "Y" in variant.outputs else Variant(Y_ALONE)
+        judgement = verdicts.judge(oracle.plain, {names: replace(outcome, outputs=outputs)})[names]
+        return replace(judgement, message=f"behind MaxPool: {judgement.message}")
+    wrong = list(oracle.wrong_outputs(outcome.outputs, variant.outputs))
+    message = "; ".join(each.message for each in wrong)
+    return Judgement(Verdict.DIVERGES, tuple(sorted({each.kind for each in wrong})), message)
 
 
 def _with_rewrites(
@@ -80,4 +100,5 @@ def _with_rewrites(
         return replace(judgement, kinds=kinds, causes=tuple(causes))
     # A mistake in MaxPool itself may explain the outputs as well.
     causes += judgement.causes
-    return replace(judgement, kinds=kinds if kinds and len(causes) == 1 else judgement.kinds, causes=tuple(causes))
+    is_named = len(causes) == 1 and bool(kinds) and (unoptimized is None or set(kinds) <= _AT_EVERY_LEVEL)
+    return replace(judgement, kinds=kinds if is_named else judgement.kinds, causes=tuple(causes))

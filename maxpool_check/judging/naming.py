@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from maxpool_check.judging.comparison import MOST_COINCIDENCES
 from maxpool_check.judging.hypotheses import would_change
-from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.kind_groups import KindGroup
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.geometry import floor_output
 from maxpool_check.results.record import Cause, Execution, Verdict
@@ -110,7 +111,9 @@ def named_causes(
         cause.kind
         for execution, causes in zip(executions, possible, strict=True)
         for cause in causes
-        if not execution.counts or sum(execution.counts.values()) > MOST_COINCIDENCES
+        if not execution.counts
+        or sum(execution.counts.values()) > MOST_COINCIDENCES
+        or DESCRIPTIONS[DivergenceKind(cause.kind)].group is KindGroup.GRAPH
     }
     return [_most_frequent([cause for cause in causes if cause.kind in proven], frequency) for causes in possible]
 

@@ -51,7 +51,7 @@ def rewrite_kinds(
 
 def explains(oracle: GraphOracle, outputs: Mapping[str, np.ndarray], names: tuple[str, ...]) -> bool:
     """Whether the outputs of a graph are those that an oracle accepts; one that leaves a cell open explains nothing."""
-    if any(oracle.wrong_outputs(outputs, names)):
+    if any(oracle.wrong_outputs(outputs, names)) or oracle.is_wrong_behind(outputs):
         return False
     comparison = compare(oracle, oracle.of_maxpool(outputs), names)
     return not comparison.wrong and not comparison.oracle.has_undefined

@@ -130,8 +130,10 @@ def variants_of(
     ``domain`` is the operator domain of the case's document, if it has one. ``is_graph``: the case has other nodes besides
     MaxPool, so that the default variants are also executed without optimization.
     """
-    if is_graph and set(DEFAULT_VARIANTS) <= set(selected):
-        selected = {*selected, *GRAPH_VARIANTS}
+    if is_graph and (set(DEFAULT_VARIANTS) <= set(selected) or any(each.variation in LEVELS for each in selected)):
+        # A level is wrong or right compared with none.
+        requested = {each.outputs for each in selected}
+        selected = {*selected, *(each for each in GRAPH_VARIANTS if each.outputs in requested)}
     return tuple(
         variant
         for variant in ALL_VARIANTS

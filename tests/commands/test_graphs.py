@@ -73,8 +73,14 @@ MISTAKES = [
     ("graph: [{op: Clip, mim: @0}, {op: MaxPool}]", "Clip has no field 'mim' (did you mean 'min'?)"),
     ("graph: [{op: MaxPool}, {op: MaxPool, kernel: @[1]}]", "MaxPool has no field 'kernel'"),
     ("graph: {nodes: [{op: MaxPool}, {op: Clip, mim: @0}]}", "Clip has no field 'mim' (did you mean 'min'?)"),
-    ("graph: @[{op: MaxPool}, {op: MaxPool}]", "one {op: MaxPool} without attributes, the judged one; found 2"),
-    ("graph: @[{op: Relu}]", "expected one {op: MaxPool} without attributes, the judged one; found none"),
+    (
+        "graph: @[{op: MaxPool}, {op: MaxPool}]",
+        "one {op: MaxPool} without further keys, the judged one, found 2; the others need",
+    ),
+    (
+        "graph: @[{op: Relu}]",
+        "expected one {op: MaxPool} without further keys, the judged one, found none; its attributes are",
+    ),
     ("graph: [{op: MaxPool}, @{op: Reshape, shape: [3]}]", "Reshape: cannot reshape array of size 2 into shape"),
     ("graph: [{op: Neg}, @{op: Pad, pads: [1]}, {op: MaxPool}]", "Pad of 3 axes needs 6 pads, got 1"),
     ("graph: {nodes: [{op: Identity}, @{op: Relu}, {op: MaxPool}]}", "Relu of NaN: ONNX does not define it"),

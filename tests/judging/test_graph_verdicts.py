@@ -136,3 +136,31 @@ def test_a_window_that_a_mistake_leaves_empty_explains_nothing():
     judgement = judged(oracle, lowest)[Y_ONLY]
     assert np.isinf(right).any()
     assert kinds(judgement) == ["y-lowest-for-neg-inf"]
+
+
+@pytest.mark.parametrize(
+    "node", [Node("Transpose", {"perm": [0, 1, 3, 2]}), Node("Flatten"), Node("Reshape", {"shape": [-1]}), Node("Neg")]
+)
+def test_what_the_document_leaves_open_stays_open_behind_nodes_that_move_cells(node):
+    # Before operator set 22, a last window in the end padding may be kept or dropped.
+    x = np.array([[[[1, 2]]]], np.float32)
+    oracle = oracle_of((), [node], x=x, opset=12, kernel_shape=[1, 1], strides=[1, 2], ceil_mode=1)
+    outputs = [each.output for each in oracle.graphs]
+    if node.op == "Neg":
+        outputs = [np.full((1, 1, 1, 1), -1, np.float32)]
+    for output in outputs:
+        assert judged(oracle, output)[Y_ONLY].verdict in (Verdict.CONFORMS, Verdict.UNDEFINED)
+    assert judged(oracle, np.ones((3, 3), np.float32))[Y_ONLY].verdict is Verdict.DIVERGES
+
+
+def test_the_cells_of_max_pool_are_shown_where_it_is_an_output_too():
+    document = specification("onnx-22")
+    context = Context(22, (), (Node("Relu"),), consumers=2)
+    x = np.full((1, 1, 2, 2), -np.inf, np.float32)
+    oracle = GraphOracle.of(MaxPoolGraph(x, context, document, {"kernel_shape": [2, 2]}, document.policies))
+    outputs = {"Y": np.zeros((1, 1, 1, 1), np.float32), "behind": np.full((1, 1, 1, 1), np.finfo(np.float32).min)}
+    judgement = judge(oracle, {Y_ONLY: Returned(outputs)})[Y_ONLY]
+    assert kinds(judgement) == ["y-lowest-for-neg-inf"]
+    assert judgement.message == "behind MaxPool: Y[0, 0, 0, 0] is -3.4028235e+38, expected -inf"
+    right = {**outputs, "behind": np.full((1, 1, 1, 1), -np.inf, np.float32)}
+    assert judge(oracle, {Y_ONLY: Returned(right)})[Y_ONLY].verdict is Verdict.CONFORMS
