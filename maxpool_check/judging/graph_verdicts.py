@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from maxpool_check.judging import verdicts
+from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.graph_oracle import BEHIND, GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
@@ -59,16 +60,18 @@ def judge(oracle: Oracle | Refused, outcomes: Mapping[Variant, Outcome]) -> dict
 
 
 def _alternative(oracle: GraphOracle, variant: Variant, outcome: Returned) -> GraphOracle | Judgement:
-    """The oracle of the first interpretation in which the outputs have the right shapes, or what is wrong outside MaxPool."""
-    for alternative in oracle.graphs:
-        if any(alternative.wrong_outputs(outcome.outputs, variant.outputs)):
-            continue
-        if not oracle.is_wrong_behind(outcome.outputs):
-            return alternative
+    """The oracle of the interpretation in which the outputs are right, or nearest; or what is wrong outside MaxPool."""
+    outputs, names = outcome.outputs, variant.outputs
+    fitting = [each for each in oracle.graphs if not any(each.wrong_outputs(outputs, names))]
+    if fitting and not oracle.is_wrong_behind(outputs):
+        if len(fitting) == 1:
+            return fitting[0]
+        return min(fitting, key=lambda each: compare(each, each.of_maxpool(outputs), names).distance)
+    if fitting:
         # Its own cells show more than what the nodes behind it make of them.
-        outputs = {**outcome.outputs, "Y": outcome.outputs[BEHIND]}
-        names = Variant(variant.outputs) if "Y" in variant.outputs else Variant(Y_ALONE)
-        judgement = verdicts.judge(oracle.plain, {names: replace(outcome, outputs=outputs)})[names]
+        plain = Variant(names) if "Y" in names else Variant(Y_ALONE)
+        of_maxpool = replace(outcome, outputs={**outputs, "Y": outputs[BEHIND]})
+        judgement = verdicts.judge(oracle.plain, {plain: of_maxpool})[plain]
         return replace(judgement, message=f"behind MaxPool: {judgement.message}")
     wrong = list(oracle.wrong_outputs(outcome.outputs, variant.outputs))
     message = "; ".join(each.message for each in wrong)
