@@ -99,7 +99,8 @@ def digest_of(tensor):
 
 def expected_at(oracle, cell):
     """The values of one cell under every interpretation that conforms, as text."""
-    tensors = [output(each, pooled, cell.output) for each in oracle.alternatives for pooled in each.interpretations]
+    oracles = [*oracle.alternatives, *(oracle.plain.alternatives if isinstance(oracle, GraphOracle) else ())]
+    tensors = [output(each, pooled, cell.output) for each in oracles for pooled in each.interpretations]
     return {
         str(tensor[tuple(cell.at)])
         for tensor in tensors
