@@ -30,6 +30,7 @@ def below(process):
     return own | children(*own)
 
 
+@pytest.mark.long
 def test_a_range_is_its_seeds_one_after_the_other_for_any_number_of_processes(cli, kernel_target, tmp_path):
     target = ("-t", kernel_target("keeps_the_seed"), "-t", kernel_target("pads_with_zero"))
     together = {}

@@ -46,6 +46,7 @@ def session():
         yield started
 
 
+@pytest.mark.long
 def test_scripts_of_graphs_that_conform_say_so(session, tmp_path):
     is_of_file = []
     for case in DRAWN:
