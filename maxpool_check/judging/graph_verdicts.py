@@ -17,6 +17,8 @@ from maxpool_check.results.record import Cause, Verdict
 from maxpool_check.results.variants import OPTIMIZATION_OFF, Y_ALONE, Variant
 from maxpool_check.specifications.refused import Refused
 
+_CONVERSIONS = ("Cast", "QuantizeLinear", "DequantizeLinear")
+
 _AT_EVERY_LEVEL = {DivergenceKind(name) for name in ("node-dropped", "cast-moved", "quantisation-moved")}
 """What runtimes rewrite at every level: they insert casts and remove pairs of them."""
 
@@ -101,7 +103,11 @@ def _with_rewrites(
             general = "constant-folded-wrongly" if oracle.graph.context.initializer else "rewritten-wrongly"
             kinds = tuple(sorted({*judgement.kinds, DivergenceKind(general)}))
         return replace(judgement, kinds=kinds, causes=tuple(causes))
+    context = oracle.graph.context
+    converts = any(node.op in _CONVERSIONS for node in (*context.before, *context.after))
+    if unoptimized is not None and not (converts and set(kinds) <= _AT_EVERY_LEVEL):
+        return judgement
     # A mistake in MaxPool itself may explain the outputs as well.
     causes += judgement.causes
-    is_named = len(causes) == 1 and bool(kinds) and (unoptimized is None or set(kinds) <= _AT_EVERY_LEVEL)
+    is_named = len(causes) == 1 and bool(kinds)
     return replace(judgement, kinds=kinds if is_named else judgement.kinds, causes=tuple(causes))
