@@ -85,10 +85,9 @@ def final(oracle, name):
     if not isinstance(oracle, GraphOracle):
         return output(oracle, oracle.pooled, name)
     graph = oracle.graph
-    if name == "behind":
-        return Oracle(oracle.X, graph.pooling).pooled.Y
-    if name.startswith("before_"):
-        return graph.flow[int(name.partition("_")[2])]
+    if name in graph.context.side_outputs:
+        number = graph.context.side_outputs[name]
+        return Oracle(oracle.X, graph.pooling).pooled.Y if number is None else graph.flow[number]
     return oracle.output if name == "Y" else oracle.pooled.Indices
 
 

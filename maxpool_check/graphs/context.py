@@ -11,12 +11,16 @@ import numpy as np
 from maxpool_check.graphs.node import Inexact, Node
 from maxpool_check.graphs.operators import apply, is_elementwise, positions
 from maxpool_check.reference.evaluator import evaluate
+from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooled, Pooling
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import Specification
 
 MAX_POOL = "MaxPool"
+
+BEHIND = "behind"
+"""The name of the output of a graph that is the Y of MaxPool, if other nodes are behind it."""
 
 _UNCHANGED = ("Identity", "Dropout")
 """Elementwise operators that return their input."""
@@ -102,10 +106,10 @@ class Context:
         return any(node.op == "MaxUnpool" for node in self.after)
 
     @property
-    def side_outputs(self) -> tuple[str, ...]:
-        """The further outputs of the graph: of the nodes with two consumers, in order."""
-        before = [f"before_{number}" for number, node in enumerate(self.before) if node.consumers > 1]
-        return (*before, *(("behind",) if self.consumers > 1 else ()))
+    def side_outputs(self) -> Mapping[str, int | None]:
+        """The further outputs of the graph, in order: each with the number of its node before MaxPool, or None for MaxPool's Y."""
+        before = {name_before(number): number for number, node in enumerate(self.before) if node.consumers > 1}
+        return {**before, BEHIND: None} if self.consumers > 1 else before
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -164,6 +168,11 @@ def node_of(data: Mapping[str, Any]) -> Node:
     return Node(data["op"], fields, data.get("as", "initializer"), data.get("consumers", 1))
 
 
+def name_before(number: int) -> str:
+    """The name of the tensor behind the node of that number before MaxPool."""
+    return f"before_{number}"
+
+
 def _applied(node: Node, X: np.ndarray, opset: int, indices: np.ndarray | None = None) -> np.ndarray:
     return max_pool(node, X, opset).Y if node.op == MAX_POOL else apply(node, X, opset, indices)
 
@@ -190,7 +199,7 @@ class MaxPoolGraph:
     context: Context
     document: Specification
     attributes: Mapping[str, Any]
-    policies: Any
+    policies: Policies
 
     @cached_property
     def flow(self) -> Sequence[np.ndarray]:

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from maxpool_check.graphs.context import MAX_POOL, MaxPoolGraph
+from maxpool_check.graphs.context import BEHIND, MAX_POOL, MaxPoolGraph, name_before
 from maxpool_check.graphs.node import Node
 from maxpool_check.graphs.operators import attributes_of, inputs_of, output_count
 from maxpool_check.reference.dtypes import NUMPY
@@ -55,12 +55,12 @@ class _ModelBuilder:
     def built(self) -> GraphModel:
         context = self._context
         final = self._chain()
-        dtypes = {"Indices": "int64", "behind": self._graph.entering.dtype.name, **final}
-        ranks = {"Y": final["rank"], "Indices": self._graph.entering.ndim, "behind": self._graph.entering.ndim}
+        dtypes = {"Indices": "int64", BEHIND: self._graph.entering.dtype.name, **final}
+        ranks = {"Y": final["rank"], "Indices": self._graph.entering.ndim, BEHIND: self._graph.entering.ndim}
         names = (*self._outputs, *context.side_outputs)
-        for name in context.side_outputs:
-            if name != "behind":
-                tensor = self._graph.flow[int(name.rpartition("_")[2])]
+        for name, number in context.side_outputs.items():
+            if number is not None:
+                tensor = self._graph.flow[number]
                 dtypes[name], ranks[name] = tensor.dtype.name, tensor.ndim
         results = [_value(name, dtypes[name], [f"{name}_{axis}" for axis in range(ranks[name])]) for name in names]
         X = self._graph.X
@@ -99,9 +99,9 @@ class _ModelBuilder:
         value, tensor = "X", graph.X
         last = "Y" if "Y" in self._outputs else "unused"
         for number, node in enumerate(context.before):
-            value = self._add(node, f"before_{number}", [value], tensor)
+            value = self._add(node, name_before(number), [value], tensor)
             tensor = graph.flow[number]
-        maxima = last if not context.after and context.consumers == 1 else "behind"
+        maxima = last if not context.after and context.consumers == 1 else BEHIND
         needs_indices = "Indices" in self._outputs or context.uses_indices
         pool = helper.make_node(MAX_POOL, [value], [maxima, "Indices"] if needs_indices else [maxima])
         add_attributes(pool, graph.attributes)

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
-from maxpool_check.graphs.context import MAX_POOL, Context
+from maxpool_check.graphs.context import BEHIND, MAX_POOL, Context, name_before
 from maxpool_check.graphs.node import Node
 from maxpool_check.graphs.operators import is_known
 from maxpool_check.reference.dtypes import NUMPY, name_of
@@ -100,12 +100,12 @@ class _ChainReader:
             if node.op_type == MAX_POOL:
                 sides.pool, value = node, node.output[0]
                 names |= {name: "Indices" for name in node.output[1:] if name}
-                names[value] = "behind"
+                names[value] = BEHIND
                 continue
             side = sides.before if sides.pool is None else sides.after
             read, value = self._node(node, uses, sides.pool)
             if sides.pool is None:
-                names[value] = f"before_{len(side)}"
+                names[value] = name_before(len(side))
             side.append(read)
         assert sides.pool is not None
         names[value] = "Y"
@@ -114,11 +114,11 @@ class _ChainReader:
             raise NotAChain(f"its graph has outputs that are not a case's: {', '.join(unknown) or 'none'}")
         outputs = tuple(names[name] for name in self._outputs)
         before = tuple(
-            Node(node.op, node.fields, node.constants, 2 if f"before_{number}" in outputs else 1)
+            Node(node.op, node.fields, node.constants, 2 if name_before(number) in outputs else 1)
             for number, node in enumerate(sides.before)
         )
         context = Context(
-            self._opset, before, tuple(sides.after), 2 if "behind" in outputs else 1, is_initializer,
+            self._opset, before, tuple(sides.after), 2 if BEHIND in outputs else 1, is_initializer,
             None if is_initializer else self._dimensions(start, X.shape),
         )  # fmt: skip
         return Chain(X, context, attribute_values(sides.pool), outputs)

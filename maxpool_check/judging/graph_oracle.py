@@ -6,20 +6,16 @@ from functools import cached_property
 
 import numpy as np
 
-from maxpool_check.graphs.context import MAX_POOL, MaxPoolGraph
+from maxpool_check.graphs.context import BEHIND, MAX_POOL, MaxPoolGraph
 from maxpool_check.graphs.node import Inexact
-from maxpool_check.graphs.operators import is_elementwise
 from maxpool_check.judging.comparison import WrongOutput, compare
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import same
 
-BEHIND = "behind"
-"""The name of the output of a graph that is the Y of MaxPool, if other nodes are behind it."""
-
 _GRAPH_OUTPUT = DivergenceKind("graph-output")
 
-DEPENDENT = (MAX_POOL, "GlobalMaxPool", "MaxUnpool")
+_DEPENDENT = (MAX_POOL, "GlobalMaxPool", "MaxUnpool")
 """Operators behind MaxPool whose output cells come from cells that depend on the values of its outputs."""
 
 
@@ -47,7 +43,7 @@ class GraphOracle(Oracle):
         for oracle in self.alternatives:
             _ = oracle.interpretations
         context = self.graph.context
-        if any(not is_elementwise(node) and node.op in DEPENDENT for node in context.after) and (
+        if any(node.op in _DEPENDENT for node in context.after) and (
             self.nan_is_open or self.has_empty or len(self.alternatives) > 1
         ):
             raise Inexact("the document leaves the output of MaxPool open, on which a node behind it depends")
@@ -101,11 +97,10 @@ class GraphOracle(Oracle):
             elif not same(Y, self.output)[self.sources < 0].all():
                 message = "Y differs in cells that do not come from MaxPool"
                 yield WrongOutput("Y", _GRAPH_OUTPUT, None, message)
-        for name in self.graph.context.side_outputs:
+        for name, number in self.graph.context.side_outputs.items():
             if name not in outputs:
                 yield WrongOutput(name, DivergenceKind.MISSING_OUTPUT, None, f"{name} is missing")
-            elif name != BEHIND:
-                number = int(name.rpartition("_")[2])
+            elif number is not None:
                 expected, tensor = self.graph.flow[number], outputs[name]
                 if tensor.dtype != expected.dtype or tensor.shape != expected.shape or not same(tensor, expected).all():
                     op = self.graph.context.before[number].op

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from maxpool_check.graphs.context import BEHIND, name_before
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
@@ -74,11 +75,11 @@ def _accepted_as_decided(oracle: GraphOracle, variant: Variant) -> dict[str, Acc
         )
         outputs["Y"] = Accepted(Y.dtype.name, Y.shape, moved)
     plain = Oracle(oracle.X, oracle.graph.pooling)
-    for name in oracle.graph.context.side_outputs:
-        if name == "behind":
+    for name, number in oracle.graph.context.side_outputs.items():
+        if number is None:
             outputs[name] = accepted(plain, Y_ONLY, Layout.CHANNELS_FIRST)[0]["Y"]
         else:
-            tensor = oracle.graph.flow[int(name.rpartition("_")[2])]
+            tensor = oracle.graph.flow[number]
             outputs[name] = Accepted(tensor.dtype.name, tensor.shape, tuple((value,) for value in tensor.reshape(-1)))
     return outputs
 
@@ -90,8 +91,8 @@ def expected(oracle: Oracle, variant: Variant, layout: Layout) -> dict[str, np.n
     if not isinstance(oracle, GraphOracle):
         return {name: layout.from_core(value) for name, value in outputs.items() if name in variant.outputs}
     graph = oracle.graph
-    others = {f"before_{number}": tensor for number, tensor in enumerate(graph.flow)}
-    outputs |= {**others, "behind": oracle.pooled.maxima, "Y": oracle.output}
+    others = {name_before(number): tensor for number, tensor in enumerate(graph.flow)}
+    outputs |= {**others, BEHIND: oracle.pooled.maxima, "Y": oracle.output}
     return {name: outputs[name] for name in (*variant.outputs, *graph.context.side_outputs)}
 
 

@@ -105,7 +105,7 @@ def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedR
     if variant.has_indices and description.indices is None:
         raise NotExpressible("it gives no Indices")
     if case.context is not None:
-        return _as_graph(case, case.context, variant, target, setting)
+        return _with_claim(case, variant, _as_graph(case, case.context, variant, target, setting), target)
     graph = translate(
         case.specification, case.attributes, dtype, case.X.shape, case.resolved,
         indices=variant.has_indices, language="onnx" if description.speaks == "attributes" else description.speaks,
@@ -121,13 +121,18 @@ def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedR
         planned = _as_model(case, variant, graph, request, description.newest_opset)
     else:
         planned = _as_attributes(case, variant, graph, request, target)
-    if description.specs is None:
-        return planned
-    return replace(planned, request=replace(planned.request, spec=_claimed(case, variant, planned, target)))
+    return _with_claim(case, variant, planned, target)
 
 
 class _Unclaimed(ValueError):
     """The target claims no document that means the same as that of the case."""
+
+
+def _with_claim(case: Case, variant: Variant, planned: PlannedRequest, target: TargetProfile) -> PlannedRequest:
+    """The request with the document that the target claims, if it says which it does. Raises :class:`_Unclaimed`."""
+    if target.description.specs is None:
+        return planned
+    return replace(planned, request=replace(planned.request, spec=_claimed(case, variant, planned, target)))
 
 
 def _claimed(case: Case, variant: Variant, planned: PlannedRequest, target: TargetProfile) -> str:
@@ -138,11 +143,13 @@ def _claimed(case: Case, variant: Variant, planned: PlannedRequest, target: Targ
     specs = target.description.specs or ()
     if case.spec in specs:
         return case.spec
-    own = case.oracle()
+    if case.context is None:
+        own, request = case.oracle(), planned.request
+    else:
+        # Of a graph, documents differ in its MaxPool alone.
+        own, request = Oracle(case.entering, case.graph.pooling), replace(planned.request, X=case.entering)
     for name in specs:
-        if _is_alike(
-            own, SPECIFICATIONS[name], planned.request, target.description.speaks, indices=variant.has_indices
-        ):
+        if _is_alike(own, SPECIFICATIONS[name], request, target.description.speaks, indices=variant.has_indices):
             return name
     claimed = ", ".join(specs) or "no document"
     raise _Unclaimed(f"it claims {claimed}, by which the case does not mean the same; --spec {case.spec} claims it")

@@ -221,6 +221,36 @@ def test_a_program_is_told_the_document_and_says_which_it_claims(cli, corpus, tm
     assert (done.code, "specs" in done.out + done.err) == (3, True)
 
 
+GRAPHS = """\
+spec: {spec}
+defaults:
+  attributes: {{kernel_shape: [1, 2], strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1], auto_pad: NOTSET,
+                ceil_mode: 0, storage_order: 0}}
+  graph: {{nodes: [{{op: Identity}}, {{op: MaxPool}}]}}
+  outputs: [Y]
+cases:
+  - {{id: ordinary, title: Without NaN, input: {{dtype: float32, data: [[[[1, 2, 3]]]]}}}}
+  - {{id: nan, title: A NaN, input: {{dtype: float32, data: [[[[1, .nan, 3]]]]}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("specs", "claimed"),
+    [(["onnx-22"], {"onnx:ordinary", "onnx:nan", "sonnx:ordinary"}),
+     (["sonnx"], {"sonnx:ordinary", "sonnx:nan", "onnx:ordinary"})],
+)  # fmt: skip
+def test_the_claim_holds_for_graphs_of_several_nodes(cli, tmp_path, specs, claimed):
+    folder = tmp_path / "graphs"
+    folder.mkdir()
+    (folder / "onnx.yaml").write_text(GRAPHS.format(spec="onnx-22"))
+    (folder / "sonnx.yaml").write_text(GRAPHS.format(spec="sonnx"))
+    target = program(tmp_path, specs=specs, graphs=22)
+    found = verdicts(cli, folder, target, variant="y-only")
+    assert {case for case, verdict in found.items() if verdict != "not-claimed"} == claimed
+    told = cli("explain", folder / "sonnx.yaml:ordinary", "-t", target).out
+    assert f"TOLD: {specs[0]}" in told
+
+
 def test_a_program_in_the_language_of_a_document_claims_this_document(cli, corpus, tmp_path):
     target = program(tmp_path, wants="openvino-14")
     assert "TOLD: openvino-14" in cli("explain", corpus / "openvino.yaml:plain", "-t", target).out
