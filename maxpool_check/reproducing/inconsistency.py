@@ -1,0 +1,112 @@
+"""The part of a script that runs MaxPool in two ways which must agree, and compares the outputs."""
+
+from collections.abc import Sequence
+
+import onnx
+
+from maxpool_check.reproducing.literals import indented
+from maxpool_check.reproducing.onnx_source import FROM_FILE, model_source
+from maxpool_check.reproducing.reproduced import Reproduced
+from maxpool_check.reproducing.runtimes import CannotWrite, ScriptRuntime
+from maxpool_check.results.variants import (
+    BATCH_SPLIT,
+    CHANNELS_PERMUTED,
+    DEFAULT_THREADS,
+    LEVELS,
+    OLDEST_OPSET,
+    TWICE,
+    Variant,
+    Variation,
+)
+
+LEVEL_NAMES = dict(
+    zip(LEVELS, ("ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_LAYOUT"), strict=True)
+)
+"""The names of the levels of graph optimization in ONNX Runtime."""
+
+
+def parameter_of(variation: Variation | None) -> str | None:
+    """The parameter of the function whose value makes the difference, if there is one."""
+    if variation in LEVELS:
+        return "level"
+    return {OLDEST_OPSET: "opset", DEFAULT_THREADS: "threads"}.get(variation) if variation else None
+
+
+def two_runs(reproduced: Reproduced, runtime: ScriptRuntime) -> list[str]:
+    """The lines of a function, which runs MaxPool, and of the two calls whose outputs must agree.
+
+    They use ``X``, and assign ``first`` and ``second``. Raises :class:`CannotWrite`.
+    """
+    variant, variation = reproduced.variant, reproduced.variant.variation
+    name = "Indices" if any(kind.value.startswith("indices-depend") for kind in reproduced.kinds) else "Y"
+    request = reproduced.request
+    parameter = parameter_of(variation)
+    if variation is None:
+        parameter = "outputs"
+        if not runtime.takes_models:
+            raise CannotWrite(
+                "no script can be written for a result that depends on Indices, where they cannot be left out"
+            )
+    build: list[str] = []
+    if runtime.takes_models:
+        largest = request.model
+        if variation is None:
+            largest = max((request.model, _request_of(reproduced, reproduced.other)), key=len)
+        build = model_source(
+            largest, outputs="outputs" if variation is None else None, opset="opset" if parameter == "opset" else None,
+            shape=None if reproduced.is_graph else "X.shape",
+        )  # fmt: skip
+        if build == FROM_FILE and parameter in ("outputs", "opset"):
+            raise CannotWrite("no script can be written that builds the model in two ways")
+    number = list(variant.outputs).index(name)
+    run = [*build, *(line.replace("{arguments}", runtime.arguments) for line in runtime.setup)]
+    returned = [f"return {runtime.call}[{number}]"]
+    if variation == TWICE:
+        returned = [f"return {runtime.call}[{number}], {runtime.call}[{number}]"]
+    parameters = ", ".join(["X", *([parameter] if parameter else [])])
+    function = ["", f"def max_pool({parameters}):", *indented([*run, *returned]), "", ""]
+    return [*function, "try:", *indented(_calls(reproduced, variant, name))]
+
+
+def _calls(reproduced: Reproduced, variant: Variant, name: str) -> Sequence[str]:
+    variation = variant.variation
+    if variation is None:
+        return ['first = max_pool(X, ["Y"])', 'second = max_pool(X, ["Y", "Indices"])']
+    if variation == TWICE:
+        return ["first, second = max_pool(X)"]
+    if variation in LEVELS:
+        return ['first = max_pool(X, "ORT_ENABLE_ALL")', f'second = max_pool(X, "{LEVEL_NAMES[variation]}")']
+    if variation == DEFAULT_THREADS:
+        return ["first = max_pool(X, 1)", "second = max_pool(X, 0)  # as many threads as the runtime likes"]
+    if variation == OLDEST_OPSET:
+        usual = onnx.load_from_string(_request_of(reproduced, reproduced.other)).opset_import[0].version
+        oldest = onnx.load_from_string(reproduced.request.model).opset_import[0].version
+        return [f"first = max_pool(X, {usual})", f"second = max_pool(X, {oldest})"]
+    if name != "Y":
+        raise CannotWrite(f"no script can be written for Indices that differ {variation.sentence}")
+    if variation == BATCH_SPLIT:
+        return ["first = max_pool(X)", "second = np.concatenate([max_pool(X[n : n + 1]) for n in range(len(X))])"]
+    assert variation == CHANNELS_PERMUTED
+    return ["first = max_pool(X)", "second = max_pool(np.ascontiguousarray(X[:, ::-1]))[:, ::-1]"]
+
+
+def words_of(variant: Variant) -> tuple[str, str]:
+    """What the two calls are, for people."""
+    variation = variant.variation
+    if variation is None:
+        return "Y alone", "Y with Indices"
+    if variation in LEVELS:
+        return "at ORT_ENABLE_ALL", f"at {LEVEL_NAMES[variation]}"
+    return {
+        TWICE: ("the first time", "the second time, in the same session"),
+        DEFAULT_THREADS: ("with one thread", "with the default number of threads"),
+        OLDEST_OPSET: ("in the newer operator set", "in the older operator set"),
+        BATCH_SPLIT: ("the whole batch", "each image alone"),
+        CHANNELS_PERMUTED: ("all channels in order", "the channels in reverse order, put back"),
+    }[variation]
+
+
+def _request_of(reproduced: Reproduced, variant: Variant) -> bytes:
+    request = reproduced.case_run.results[variant].request
+    assert request is not None, "what is compared was executed"
+    return request.model

@@ -1,0 +1,119 @@
+"""What a reproduction is of: one variant of a case that a target has executed."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.kind_groups import KindGroup
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
+from maxpool_check.judging.oracle import Oracle
+from maxpool_check.judging.verdicts import Judgement
+from maxpool_check.reference.numbering import Layout
+from maxpool_check.results.outcomes import Outcome, Returned
+from maxpool_check.results.variants import PAIRS, Variant
+from maxpool_check.running.case_run import CaseRun
+from maxpool_check.specifications.refused import Refused
+from maxpool_check.targets.protocol import Request
+from maxpool_check.targets.translation import LANGUAGES
+
+
+class Fault(Enum):
+    """What goes wrong, and so what a script looks for."""
+
+    WRONG_OUTPUT = "the outputs are wrong"
+    REFUSED = "a graph is refused that the document allows"
+    NOT_REFUSED = "a graph is executed that the document excludes"
+    INCONSISTENT = "two executions give different outputs, and each alone would be right"
+
+
+_REFUSALS = (DivergenceKind.REFUSES_VALID, DivergenceKind("graph-not-loadable"))
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduced:
+    """One variant of a case that was executed; ``speaks`` is the language of the target's requests."""
+
+    case_run: CaseRun
+    variant: Variant
+    speaks: str = "onnx"
+    by_plane: bool = False
+    """Whether the target numbers the cells of each plane from 0."""
+
+    @property
+    def oracle(self) -> Oracle | Refused:
+        """What judges the outputs, or the refusal."""
+        return self.case_run.oracle
+
+    @property
+    def is_graph(self) -> bool:
+        """Whether there are nodes besides MaxPool."""
+        return isinstance(self.oracle, GraphOracle)
+
+    @property
+    def request(self) -> Request:
+        """The request that the target received."""
+        request = self.case_run.results[self.variant].request
+        assert request is not None, "a variant that diverges was executed"
+        return request
+
+    @property
+    def outcome(self) -> Outcome:
+        """What came back."""
+        return self.case_run.results[self.variant].outcome
+
+    @property
+    def judgement(self) -> Judgement:
+        """The judgement on it."""
+        return self.case_run.judgements[self.variant]
+
+    @property
+    def kinds(self) -> tuple[DivergenceKind, ...]:
+        """The kinds of divergence that it shows."""
+        return self.judgement.kinds
+
+    @property
+    def dies(self) -> bool:
+        """Whether the target's process dies, or hangs."""
+        return DivergenceKind.CRASH in self.kinds or DivergenceKind.TIMEOUT in self.kinds
+
+    @property
+    def fault(self) -> Fault:
+        """What goes wrong; of a process that dies, what would go wrong if it did not."""
+        if isinstance(self.oracle, Refused):
+            return Fault.NOT_REFUSED
+        if any(kind in _REFUSALS for kind in self.kinds):
+            return Fault.REFUSED
+        if all(DESCRIPTIONS[kind].group is KindGroup.DEPENDENCE for kind in self.kinds):
+            return Fault.INCONSISTENT
+        return Fault.WRONG_OUTPUT
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of the target's tensors."""
+        if self.variant.in_domain:
+            return self.case_run.case.specification.layout
+        return LANGUAGES[self.speaks].layout if self.speaks in LANGUAGES else Layout.CHANNELS_FIRST
+
+    @property
+    def other(self) -> Variant:
+        """The variant that gives other outputs, where two are :attr:`Fault.INCONSISTENT`."""
+        if self.variant.variation is not None:
+            return self.variant.base
+        (other,) = (each for pair in PAIRS for each in pair if self.variant in pair and each is not self.variant)
+        return other
+
+    def returned(self, variant: Variant | None = None) -> dict[str, np.ndarray]:
+        """The outputs of a variant in the target's layout; empty if it returned none."""
+        result = self.case_run.results.get(variant or self.variant)
+        if result is None or not isinstance(result.outcome, Returned):
+            return {}
+        source = self.case_run.case.specification.layout
+        outputs = dict(result.outcome.outputs)
+        if self.is_graph or source is self.layout:
+            return outputs
+        return {
+            name: self.layout.from_core(source.to_core(tensor)) if tensor.ndim == self.request.X.ndim else tensor
+            for name, tensor in outputs.items()
+        }

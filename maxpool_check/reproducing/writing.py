@@ -1,0 +1,59 @@
+"""Which script is written for a reproduction: its runtime, its tool, and its text."""
+
+from dataclasses import dataclass, replace
+
+from maxpool_check.reproducing import inconsistency, kernels
+from maxpool_check.reproducing.reproduced import Fault, Reproduced
+from maxpool_check.reproducing.runtimes import CannotWrite, ScriptRuntime, released_runtime
+from maxpool_check.reproducing.script import ScriptFrame, ScriptWriter
+from maxpool_check.reproducing.tools import ScriptTool, script_tool
+from maxpool_check.results.variants import LEVELS
+from maxpool_check.targets.target import TargetProfile
+
+
+@dataclass(frozen=True)
+class Script:
+    """A script, and what it runs. ``requirements`` are all that it needs."""
+
+    text: str
+    runtime: ScriptRuntime
+    tool: ScriptTool | None
+    requirements: tuple[str, ...]
+
+
+def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, seconds: float) -> Script:
+    """The script of a reproduction; ``title`` is that of the defect, ``seconds`` the target's time limit.
+
+    Raises :class:`CannotWrite`.
+    """
+    request, variation = reproduced.request, reproduced.variant.variation
+    tool = script_tool(profile) if profile.name.tool is not None else None
+    if not profile.name.is_released:
+        if reproduced.is_graph:
+            raise CannotWrite("no script can be written for a graph of several nodes on a kernel of your own")
+        runtime = kernels.kernel_runtime(profile, request, seconds)
+    else:
+        is_inconsistent = reproduced.fault is Fault.INCONSISTENT
+        level = '"ORT_DISABLE_ALL"' if tool is not None else None
+        if tool is None and (variation in LEVELS or reproduced.is_graph):
+            level = "level" if is_inconsistent or reproduced.is_graph else f'"{inconsistency.LEVEL_NAMES[variation]}"'
+        threads = "threads" if inconsistency.parameter_of(variation) == "threads" else None
+        runtime = released_runtime(
+            profile, request.attributes, request.X, request.outputs, is_graph=reproduced.is_graph,
+            inputs='{"X": X}' if list(request.inputs) == ["X"] else "inputs", level=level, threads=threads,
+        )  # fmt: skip
+    requirements = set(runtime.requirements) if runtime.requirements else {kernels.requirement()}
+    if tool is not None:
+        # The tool and the runtime see the same onnx.
+        requirements = {each for each in requirements if not each.startswith("onnx==")} | set(tool.requirements)
+        requirements |= {each for each in runtime.requirements if each.startswith("onnx==")} if not any(
+            each.startswith("onnx==") for each in tool.requirements
+        ) else set()  # fmt: skip
+    frame = ScriptFrame(_python(profile), tuple(sorted(requirements)), title)
+    text = ScriptWriter(reproduced, runtime, tool, seconds=seconds).text(frame)
+    return Script(text, replace(runtime), tool, frame.requirements)
+
+
+def _python(profile: TargetProfile) -> str:
+    """The version of Python that ran the target."""
+    return ".".join(profile.description.python.split(".")[:2])
