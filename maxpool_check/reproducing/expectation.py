@@ -8,7 +8,6 @@ import numpy as np
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.reference.numbering import of_whole_tensor
 from maxpool_check.reproducing.accepted import Accepted, accepted, accepted_of_graph, expected
 from maxpool_check.reproducing.literals import array_text, number_text
 from maxpool_check.reproducing.reproduced import Reproduced
@@ -33,11 +32,12 @@ _IS_ALLOWED = (
 class Expectation:
     """The expected outputs in a script.
 
-    ``values`` are those of the reference, in the target's layout. ``functions`` and ``data`` are lines; ``conditions`` are
+    ``values`` are those of the reference, in the target's layout; ``allowed`` are all that are right, of their shape. ``functions`` and ``data`` are lines; ``conditions`` are
     expressions that all hold if the outputs, which are variables of their own names, are right.
     """
 
     values: dict[str, np.ndarray]
+    allowed: dict[str, Accepted]
     functions: tuple[str, ...]
     data: tuple[str, ...]
     conditions: tuple[str, ...]
@@ -63,7 +63,7 @@ def expected_values(reproduced: Reproduced) -> dict[str, np.ndarray]:
         return {}
     values = expected(oracle, reproduced.variant, reproduced.layout)
     if reproduced.by_plane and "Indices" in values:
-        values["Indices"] = values["Indices"] - _plane_starts(values["Indices"].shape, reproduced)
+        values["Indices"] = values["Indices"] - reproduced.plane_starts(values["Indices"].shape)
     return values
 
 
@@ -93,7 +93,9 @@ def expectation(reproduced: Reproduced) -> Expectation:
             data.append(f"allowed_{name}_{number} = {_cells_text(output)}  # of the shape {output.shape}")
             terms.append(f"{name}.shape == {output.shape} and is_allowed({name}, allowed_{name}_{number})")
         conditions.append(" and ".join(terms))
-    return Expectation(values, _IS_ALLOWED, tuple(data), (" or ".join(f"({each})" for each in conditions),))
+    return Expectation(
+        values, by_shape[-1], _IS_ALLOWED, tuple(data), (" or ".join(f"({each})" for each in conditions),)
+    )
 
 
 def _of_one_shape(
@@ -113,7 +115,7 @@ def _of_one_shape(
                 terms.append("np.array_equal(np.signbit(Y), np.signbit(expected_Y))")
         if DivergenceKind.DTYPE in reproduced.kinds:
             terms.append(f"{name}.dtype == expected_{name}.dtype")
-    return Expectation(values, _IS_ALLOWED if has_open else (), tuple(data), tuple(terms))
+    return Expectation(values, outputs, _IS_ALLOWED if has_open else (), tuple(data), tuple(terms))
 
 
 def _alternatives(reproduced: Reproduced, oracle: Oracle) -> list[dict[str, Accepted]]:
@@ -125,15 +127,10 @@ def _alternatives(reproduced: Reproduced, oracle: Oracle) -> list[dict[str, Acce
     shifted = []
     for outputs in results:
         Indices = outputs["Indices"]
-        starts = _plane_starts(Indices.shape, reproduced).reshape(-1)
+        starts = reproduced.plane_starts(Indices.shape).reshape(-1)
         cells = tuple(tuple(value - start for value in cell) for cell, start in zip(Indices.cells, starts, strict=True))
         shifted.append({**outputs, "Indices": replace(Indices, cells=cells)})
     return shifted
-
-
-def _plane_starts(shape: tuple[int, ...], reproduced: Reproduced) -> np.ndarray:
-    """The number of the first cell of the plane of each cell of Indices."""
-    return of_whole_tensor(np.zeros(shape, np.int64), reproduced.request.X.shape)
 
 
 def _is_open(cell: Sequence[np.generic], *, is_signed: bool) -> bool:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import onnx
 
-from maxpool_check.reproducing.literals import indented
-from maxpool_check.reproducing.onnx_source import FROM_FILE, model_source
+from maxpool_check.reproducing.literals import call_lines, indented
+from maxpool_check.reproducing.onnx_source import FROM_FILE, Parameters, model_source
 from maxpool_check.reproducing.reproduced import Reproduced
 from maxpool_check.reproducing.runtimes import CannotWrite, ScriptRuntime
 from maxpool_check.results.variants import (
@@ -52,19 +52,21 @@ def two_runs(reproduced: Reproduced, runtime: ScriptRuntime) -> list[str]:
         largest = request.model
         if variation is None:
             largest = max((request.model, _request_of(reproduced, reproduced.other)), key=len)
-        build = model_source(
-            largest, outputs="outputs" if variation is None else None, opset="opset" if parameter == "opset" else None,
+        parameters = Parameters(
+            outputs="outputs" if variation is None else None,
+            opset="opset" if parameter == "opset" else None,
             shape=None if reproduced.is_graph else "X.shape",
-        )  # fmt: skip
+        )
+        build = model_source(largest, parameters)
         if build == FROM_FILE and parameter in ("outputs", "opset"):
             raise CannotWrite("no script can be written that builds the model in two ways")
     number = list(variant.outputs).index(name)
-    run = [*build, *(line.replace("{arguments}", runtime.arguments) for line in runtime.setup)]
+    run = [*build, *(each for line in runtime.setup for each in call_lines(line, runtime.arguments))]
     returned = [f"return {runtime.call}[{number}]"]
     if variation == TWICE:
         returned = [f"return {runtime.call}[{number}], {runtime.call}[{number}]"]
-    parameters = ", ".join(["X", *([parameter] if parameter else [])])
-    function = ["", f"def max_pool({parameters}):", *indented([*run, *returned]), "", ""]
+    signature = ", ".join(["X", *([parameter] if parameter else [])])
+    function = ["", f"def max_pool({signature}):", *indented([*run, *returned]), "", ""]
     return [*function, "try:", *indented(_calls(reproduced, variant, name))]
 
 

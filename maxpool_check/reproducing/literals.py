@@ -65,7 +65,48 @@ def dtype_text(dtype: np.dtype) -> str:
 
 def keywords_text(attributes: Mapping[str, Any]) -> str:
     """Attributes as keyword arguments."""
-    return ", ".join(f"{name}={value!r}" for name, value in attributes.items())
+    return ", ".join(f"{name}={value_text(value)}" for name, value in attributes.items())
+
+
+def value_text(value: Any) -> str:
+    """The value of an attribute."""
+    if isinstance(value, str) and value.isprintable() and not set('"\\') & set(value):
+        return f'"{value}"'
+    return repr(value)
+
+
+def call_lines(line: str, arguments: str) -> list[str]:
+    """A line with ``{arguments}`` in its place, in several lines if it is long."""
+    whole = line.replace("{arguments}", arguments)
+    if len(whole) <= WIDTH - 4 or "{arguments}" not in line:
+        return [whole]
+    before, after = line.split("{arguments}")
+    start = before.rindex("(") + 1
+    lines = [""]
+    for argument in _arguments(before[start:] + arguments):
+        if len(lines[-1]) + len(argument) > WIDTH - 12:
+            lines.append("")
+        lines[-1] += f"{' ' if lines[-1] else ''}{argument},"
+    return [before[:start], *indented(lines), after]
+
+
+def _arguments(text: str) -> list[str]:
+    """The arguments of a call: what commas separate that are not inside of brackets."""
+    depth, parts = 0, [""]
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]
+
+
+def assignment(names: Sequence[str], call: str) -> str:
+    """The outputs of a call, which is a sequence, as variables."""
+    if len(names) == 1 and call.startswith("[") and call.endswith("]") and " for " not in call:
+        return f"{names[0]} = {call[1:-1]}"
+    return f"{names_text(names)} = {call}"
 
 
 def names_text(names: Sequence[str]) -> str:

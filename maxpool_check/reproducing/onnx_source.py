@@ -1,12 +1,13 @@
 """An ONNX model as Python source that builds it with ``onnx.helper``."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from maxpool_check.reproducing.literals import WIDTH, array_text, number_text
+from maxpool_check.reproducing.literals import WIDTH, array_text, number_text, value_text
 
 _MOST_NODES = 6
 """The most nodes that a script builds; a larger model is loaded from its file."""
@@ -15,26 +16,54 @@ FROM_FILE = ['model = onnx.load(Path(__file__).with_name("model.onnx"))']
 """The line that loads a model which is not built."""
 
 
-_HELPERS = ("make_graph", "make_model", "make_node", "make_opsetid", "make_tensor_value_info")
+_HELPERS = (
+    "make_graph",
+    "make_model",
+    "make_node",
+    "make_opsetid",
+    "make_tensor_value_info",
+    "np_dtype_to_tensor_dtype",
+)
 
 
-def model_source(
-    data: bytes, *, outputs: str | None = None, opset: str | None = None, shape: str | None = None
-) -> list[str]:
-    """The lines that assign ``model``. They build it, or load ``model.onnx`` where that would be long or not the same.
+@dataclass(frozen=True)
+class Parameters:
+    """Expressions that take the place of what a model has.
 
-    ``outputs``, ``opset`` and ``shape`` are expressions that take the place of the names of its outputs, its operator set, and
-    the shape of its inputs.
+    They are the names of its ``outputs``, its ``opset``, the ``attributes`` of its only node, and the ``shape`` and ``dtype``
+    of its input.
     """
+
+    outputs: str | None = None
+    opset: str | None = None
+    attributes: str | None = None
+    shape: str | None = None
+    dtype: str | None = None
+
+
+OF_ANY_X = Parameters(attributes="**attributes", shape="X.shape", dtype="np_dtype_to_tensor_dtype(X.dtype)")
+"""The body of a function of X and the attributes."""
+
+
+def model_source(data: bytes, parameters: Parameters | None = None) -> list[str]:
+    """The lines that assign ``model``. They build it, or load ``model.onnx`` where that would be long or not the same."""
     model = onnx.load_from_string(data)
     try:
-        lines = list(_lines(model))
+        lines = list(_lines(model, Parameters()))
         is_same = _meaning(_executed(lines)) == _meaning(model)
     except (ValueError, TypeError, AttributeError):
         is_same = False
     if not is_same:
         return list(FROM_FILE)
-    return list(_lines(model, outputs, opset, shape)) if outputs or opset or shape else lines
+    return lines if parameters is None else list(_lines(model, parameters))
+
+
+def attributes_source(data: bytes) -> str | None:
+    """The attributes of the only node of a model as keyword arguments; None if it has others, or cannot be built."""
+    model = onnx.load_from_string(data)
+    if len(model.graph.node) != 1 or model_source(data) == FROM_FILE:
+        return None
+    return ", ".join(map(_attribute, model.graph.node[0].attribute))
 
 
 def needed_imports(lines: Sequence[str]) -> list[str]:
@@ -49,30 +78,28 @@ def needed_imports(lines: Sequence[str]) -> list[str]:
     ]
 
 
-def _lines(
-    model: ModelProto, outputs: str | None = None, opset: str | None = None, shape: str | None = None
-) -> Iterator[str]:
+def _lines(model: ModelProto, parameters: Parameters) -> Iterator[str]:
     graph = model.graph
     attributes = [attribute for node in graph.node for attribute in node.attribute]
     if model.functions or len(graph.node) > _MOST_NODES or any(attribute.HasField("g") for attribute in attributes):
         raise ValueError("it is long, or has nodes inside of others")
     arguments = ["nodes", '"maxpool"', "inputs", "outputs"]
     if len(graph.node) == 1:
-        yield f"node = {_node(graph.node[0], outputs)}"
+        yield f"node = {_node(graph.node[0], parameters)}"
         arguments[0] = "[node]"
     else:
-        yield from _listed("nodes", [_node(node) for node in graph.node])
-    yield from _listed("inputs", [_value(value, is_output=False, shape=shape) for value in graph.input])
-    infos = [_value(value) for value in graph.output]
-    if outputs is None:
+        yield from _listed("nodes", [_node(node, Parameters()) for node in graph.node])
+    yield from _listed("inputs", [_value(value, parameters, is_output=False) for value in graph.input])
+    infos = [_value(value, parameters) for value in graph.output]
+    if parameters.outputs is None:
         yield from _listed("outputs", infos)
     else:
-        arguments[3] = f"infos[:len({outputs})]"
+        arguments[3] = f"infos[:len({parameters.outputs})]"
         yield from _listed("infos", infos)
     if graph.initializer:
         yield from _listed("initializers", [_tensor(tensor, tensor.name) for tensor in graph.initializer])
         arguments.append("initializers")
-    imports = [f'make_opsetid("{each.domain}", {opset or each.version})' for each in model.opset_import]
+    imports = [f'make_opsetid("{each.domain}", {parameters.opset or each.version})' for each in model.opset_import]
     graph_text = f"make_graph({', '.join(arguments)})"
     line = f"model = make_model({graph_text}, opset_imports=[{', '.join(imports)}], ir_version={model.ir_version})"
     if len(line) > WIDTH:
@@ -91,11 +118,12 @@ def _listed(name: str, entries: Sequence[str]) -> Iterator[str]:
     yield "]"
 
 
-def _node(node: NodeProto, outputs: str | None = None) -> str:
-    texts = [f'"{node.op_type}"', _names(node.input), outputs or _names(node.output)]
+def _node(node: NodeProto, parameters: Parameters) -> str:
+    texts = [f'"{node.op_type}"', _names(node.input), parameters.outputs or _names(node.output)]
     if node.domain:
         texts.append(f'domain="{node.domain}"')
-    return f"make_node({', '.join([*texts, *map(_attribute, node.attribute)])})"
+    attributes = [parameters.attributes] if parameters.attributes else map(_attribute, node.attribute)
+    return f"make_node({', '.join([*texts, *attributes])})"
 
 
 def _names(names: Sequence[str]) -> str:
@@ -113,10 +141,7 @@ def _attribute(attribute: AttributeProto) -> str:
         return f"{attribute.name}={text}{'.0' if text.lstrip('-').isdecimal() else ''}"
     else:
         value = value if isinstance(value, int) else list(value)
-    text = (
-        f'"{value}"' if isinstance(value, str) and value.isprintable() and not set('"\\') & set(value) else repr(value)
-    )
-    return f"{attribute.name}={text}"
+    return f"{attribute.name}={value_text(value)}"
 
 
 def _tensor(tensor: TensorProto, name: str) -> str:
@@ -124,14 +149,18 @@ def _tensor(tensor: TensorProto, name: str) -> str:
     return f"numpy_helper.from_array({array_text(numpy_helper.to_array(tensor))}{named})"
 
 
-def _value(value: onnx.ValueInfoProto, *, is_output: bool = True, shape: str | None = None) -> str:
+def _value(value: onnx.ValueInfoProto, parameters: Parameters, *, is_output: bool = True) -> str:
     """An input with its shape, or an output without it: the runtime infers it, where all its sizes are names."""
     tensor = value.type.tensor_type
     sizes = [size.dim_param or size.dim_value for size in tensor.shape.dim]
     known = None if is_output and all(isinstance(size, str) for size in sizes) else sizes
-    names = shape or str(known).replace("'", '"')
-    kind = TensorProto.DataType.Name(tensor.elem_type)
-    return f'make_tensor_value_info("{value.name}", TensorProto.{kind}, {names})'
+    names = str(known).replace("'", '"')
+    kind = f"TensorProto.{TensorProto.DataType.Name(tensor.elem_type)}"
+    if value.name != "Indices":
+        kind = parameters.dtype or kind
+    if not is_output:
+        names = parameters.shape or names
+    return f'make_tensor_value_info("{value.name}", {kind}, {names})'
 
 
 def _executed(lines: Sequence[str]) -> ModelProto:

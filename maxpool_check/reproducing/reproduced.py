@@ -10,8 +10,9 @@ from maxpool_check.judging.kind_groups import KindGroup
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import Judgement
-from maxpool_check.reference.numbering import Layout
+from maxpool_check.reference.numbering import Layout, of_whole_tensor
 from maxpool_check.results.outcomes import Outcome, Returned
+from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import PAIRS, Variant
 from maxpool_check.running.case_run import CaseRun
 from maxpool_check.specifications.refused import Refused
@@ -33,13 +34,21 @@ _REFUSALS = (DivergenceKind.REFUSES_VALID, DivergenceKind("graph-not-loadable"))
 
 @dataclass(frozen=True, eq=False)
 class Reproduced:
-    """One variant of a case that was executed; ``speaks`` is the language of the target's requests."""
+    """One variant of a case that was executed on a target."""
 
     case_run: CaseRun
     variant: Variant
-    speaks: str = "onnx"
-    by_plane: bool = False
-    """Whether the target numbers the cells of each plane from 0."""
+    target: TargetDescription
+
+    @property
+    def speaks(self) -> str:
+        """The language of the target's requests."""
+        return self.target.speaks
+
+    @property
+    def by_plane(self) -> bool:
+        """Whether the target numbers the cells of each plane from 0."""
+        return self.target.indices == "plane"
 
     @property
     def oracle(self) -> Oracle | Refused:
@@ -72,6 +81,11 @@ class Reproduced:
     def kinds(self) -> tuple[DivergenceKind, ...]:
         """The kinds of divergence that it shows."""
         return self.judgement.kinds
+
+    @property
+    def expects(self) -> str:
+        """What the document requires, in a word or two."""
+        return "outputs" if isinstance(self.oracle, Oracle) else "a refusal"
 
     @property
     def dies(self) -> bool:
@@ -111,9 +125,13 @@ class Reproduced:
             return {}
         source = self.case_run.case.specification.layout
         outputs = dict(result.outcome.outputs)
-        if self.is_graph or source is self.layout:
-            return outputs
-        return {
-            name: self.layout.from_core(source.to_core(tensor)) if tensor.ndim == self.request.X.ndim else tensor
-            for name, tensor in outputs.items()
-        }
+        if not self.is_graph and source is not self.layout:
+            core = {name: source.to_core(tensor) for name, tensor in outputs.items()}
+            outputs = {name: self.layout.from_core(tensor) for name, tensor in core.items()}
+        if self.by_plane and "Indices" in outputs:
+            outputs["Indices"] = outputs["Indices"] - self.plane_starts(outputs["Indices"].shape)
+        return outputs
+
+    def plane_starts(self, shape: tuple[int, ...]) -> np.ndarray:
+        """The number of the first cell of the plane of each cell of Indices, whose shape it is."""
+        return of_whole_tensor(np.zeros(shape, np.int64), self.request.X.shape)

@@ -78,7 +78,7 @@ def released_runtime(
     if adapter == "tract":
         return _tract(profile, inputs)
     if adapter == "openvino":
-        return _openvino_graph(profile, inputs) if is_graph else _openvino(profile, request_attributes, X, outputs)
+        return _openvino_graph(profile, inputs, X) if is_graph else _openvino(profile, request_attributes, X, outputs)
     if adapter == "torch":
         return _torch(profile, request_attributes, X, outputs)
     if adapter == "jax":
@@ -164,8 +164,12 @@ def _tract(profile: TargetProfile, inputs: str) -> ScriptRuntime:
     )  # fmt: skip
 
 
-_CONFIG = '{"INFERENCE_PRECISION_HINT": "f32"}'
-"""Without it, float32 may be computed in bfloat16."""
+def _openvino_config(X: np.ndarray) -> str:
+    """The setting without which float32 may be computed in bfloat16, as further arguments."""
+    return ', {"INFERENCE_PRECISION_HINT": "f32"}' if X.dtype.name in ("float32", "float16") else ""
+
+
+_OPENVINO_DEFAULTS = {"rounding_type": "floor", "auto_pad": "explicit", "index_element_type": "i64", "axis": 0}
 
 
 def _openvino(
@@ -177,6 +181,7 @@ def _openvino(
     # The function requires pads, which are ignored with auto_pad.
     given = {**defaults, "pads_begin": [0] * axes, "pads_end": [0] * axes, **attributes}
     given["kernel_shape"] = given.pop("kernel", None)
+    given = {name: value for name, value in given.items() if _OPENVINO_DEFAULTS.get(name) != value}
     is_bfloat16 = X.dtype.name == "bfloat16"
     dtype, fed = (
         ("ov.Type.bf16", "ov.Tensor(X.view(np.uint16), X.shape, ov.Type.bf16)") if is_bfloat16 else ("X.dtype", "X")
@@ -195,18 +200,18 @@ def _openvino(
             f'data = opset{opset}.parameter(X.shape, {dtype}, "X")',
             f"pool = opset{opset}.max_pool(data, {{arguments}})",
             f'model = ov.Model({results}, [data], "maxpool")',
-            f'compiled = ov.compile_model(model, "CPU", {_CONFIG})',
+            f'compiled = ov.compile_model(model, "CPU"{_openvino_config(X)})',
         ),
         call=call,
     )  # fmt: skip
 
 
-def _openvino_graph(profile: TargetProfile, inputs: str) -> ScriptRuntime:
+def _openvino_graph(profile: TargetProfile, inputs: str, X: np.ndarray) -> ScriptRuntime:
     return ScriptRuntime(
         **_based(profile, "OpenVINO", _onnx()), imports=("import io", "import openvino as ov"),
         setup=(
             "onnx_model = ov.Core().read_model(io.BytesIO(model.SerializeToString()))",
-            f'compiled = ov.compile_model(onnx_model, "CPU", {_CONFIG})',
+            f'compiled = ov.compile_model(onnx_model, "CPU"{_openvino_config(X)})',
         ),
         call=f"list(compiled({inputs}).values())",
     )  # fmt: skip

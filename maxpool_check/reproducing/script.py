@@ -5,19 +5,17 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-import onnx
+from functools import cached_property
 
 from maxpool_check import inert
-from maxpool_check.judging.oracle import Oracle
+from maxpool_check.reproducing.child_process import child_process
 from maxpool_check.reproducing.expectation import MOST_CELLS, Expectation, expectation
 from maxpool_check.reproducing.inconsistency import two_runs, words_of
-from maxpool_check.reproducing.literals import WIDTH, array_text, indented, names_text
-from maxpool_check.reproducing.onnx_source import model_source, needed_imports
+from maxpool_check.reproducing.literals import WIDTH, array_text, assignment, call_lines, indented, names_text
+from maxpool_check.reproducing.onnx_source import OF_ANY_X, attributes_source, model_source, needed_imports
 from maxpool_check.reproducing.reproduced import Fault, Reproduced
 from maxpool_check.reproducing.runtimes import CannotWrite, ScriptRuntime
 from maxpool_check.reproducing.tools import ScriptTool
-from maxpool_check.results.outcomes import Crashed, TimedOut
 
 MARK = "Written by maxpool-check repro."
 """Marks the script of a reproduction."""
@@ -59,6 +57,8 @@ class ScriptWriter:
         """``seconds`` is how long a child process may take, where the target hangs."""
         self._reproduced, self._runtime, self._tool, self._seconds = reproduced, runtime, tool, seconds
         self._request = reproduced.request
+        survives = not reproduced.dies or runtime.runs_in_own_process
+        self._child = [] if survives else child_process(reproduced.outcome, reproduced.expects, seconds)
         if self._request.X.size > MOST_CELLS:
             raise CannotWrite(f"a script would have to list {self._request.X.size} cells; the most is {MOST_CELLS}")
 
@@ -72,7 +72,7 @@ class ScriptWriter:
 
     def _body(self) -> list[str]:
         if self._reproduced.fault is Fault.NOT_REFUSED:
-            return [*self._child(), *self._with_control(self._data(()), self._must_be_refused())]
+            return [*self._child, *self._with_control(self._data(()), self._must_be_refused())]
         if self._reproduced.fault is Fault.INCONSISTENT:
             return self._inconsistent()
         expected = expectation(self._reproduced)
@@ -86,7 +86,7 @@ class ScriptWriter:
             compared = self._with_control(self._data(expected.data), self._must_be_right(expected, code))
         else:
             compared = [*self._build(), *self._data(expected.data), *self._flat(expected), *_verdict(expected)]
-        return [*self._child(), *functions, *compared]
+        return [*self._child, *functions, *compared]
 
     def _imports(self, body: Sequence[str]) -> list[str]:
         """The imports, of which one that fails tells nothing of the defect."""
@@ -100,15 +100,14 @@ class ScriptWriter:
         foreign = [line for line in own if line.removeprefix("import ") not in standard]
         foreign += needed_imports(lines)
         foreign += [line for line in plain if line == "import onnx"]
-        first = ["import ml_dtypes"] if "ml_dtypes." in text else []
-        first.append("import numpy as np")
+        foreign += ["import numpy as np", *(["import ml_dtypes"] if "ml_dtypes." in text else [])]
         ordered = sorted(dict.fromkeys(foreign), key=lambda line: (line.startswith("from"), line))
         return [
             *(f"import {name}" for name in sorted(modules)),
             *(line for line in plain if line != "import onnx"),
             "",
             "try:",
-            *indented([*first, *ordered]),
+            *indented(ordered),
             "except ImportError as error:",
             '    print("cannot tell:", error)',
             "    sys.exit(125)",
@@ -131,57 +130,53 @@ class ScriptWriter:
 
     def _setup(self, arguments: str | None = None) -> list[str]:
         text = self._runtime.arguments if arguments is None else arguments
-        return [line.replace("{arguments}", text) for line in self._runtime.setup]
+        return [each for line in self._runtime.setup for each in call_lines(line, text)]
 
     def _flat(self, expected: Expectation) -> list[str]:
         """Runs the model; an exception tells nothing."""
-        run = [*self._setup(), f"{names_text(expected.names)} = {self._runtime.call}"]
+        run = [*self._setup(), assignment(expected.names, self._runtime.call)]
         return ["try:", *indented(run), *_CANNOT_TELL, ""]
 
     def _with_control(self, data: list[str], judged: list[str]) -> list[str]:
         """The run as a function, which must succeed with the smallest MaxPool before its refusal tells anything."""
-        smallest = self._smallest()
-        if smallest is None:
-            return [*self._build(), *data, *self._function(), *judged]
-        control = ["try:  # a MaxPool that every runtime has", *indented(smallest), *_CANNOT_TELL, ""]
-        return [*self._function(), *control, *self._build(), *data, *judged]
+        if self._smallest is None:
+            return [*self._function(), *self._build(), *data, *judged]
+        control = [
+            "# If the smallest MaxPool fails as well, a refusal says nothing about this one.",
+            "try:",
+            f"    max_pool(np.zeros((1, 1, 1), np.float32), {self._smallest})",
+        ]
+        return [*self._function(), *data, *control, *_CANNOT_TELL, *judged]
 
     def _function(self) -> list[str]:
-        parameters = "model, X" if self._runtime.takes_models else "X, **attributes"
-        if self._runtime.takes_models and self._input_names != "X":
-            parameters = "model, inputs"
-        arguments = "**attributes" if not self._runtime.takes_models else ""
-        return [
-            "",
-            f"def max_pool({parameters}):",
-            *indented([*self._setup(arguments), f"return {self._runtime.call}"]),
-            "",
-            "",
-        ]
+        """The run as a function: of a model and its inputs, or of X and the attributes."""
+        arguments, build = "**attributes", []
+        parameters = "X, **attributes"
+        if self._runtime.takes_models:
+            build = model_source(self._request.model, OF_ANY_X) if self._smallest is not None else []
+            parameters = parameters if self._smallest is not None else f"model, {self._inputs}"
+        lines = [*build, *self._setup(arguments), f"return {self._runtime.call}"]
+        return ["", f"def max_pool({parameters}):", *indented(lines), "", ""]
 
     @property
-    def _input_names(self) -> str:
+    def _inputs(self) -> str:
         return "X" if list(self._request.inputs) == ["X"] else "inputs"
 
-    def _call(self) -> str:
-        if self._runtime.takes_models:
-            return f"max_pool(model, {self._input_names})"
-        return f"max_pool(X, {self._runtime.arguments})" if self._runtime.arguments else "max_pool(X)"
+    def _call(self, model: str = "model") -> str:
+        if self._runtime.takes_models and self._smallest is None:
+            return f"max_pool({model}, {self._inputs})"
+        attributes = attributes_source(self._request.model) if self._runtime.takes_models else self._runtime.arguments
+        return f"max_pool({', '.join(filter(None, ['X', attributes]))})"
 
-    def _smallest(self) -> list[str] | None:
-        """Lines that run the smallest MaxPool; None where no runtime must have it, as in a foreign operator domain."""
-        zeros = "np.zeros((1, 1, 1), np.float32)"
+    @cached_property
+    def _smallest(self) -> str | None:
+        """The attributes of the smallest MaxPool; None if a model has more, or the runtime need not have that MaxPool."""
         if not self._runtime.takes_models:
-            return [f"max_pool({zeros}, {self._runtime.smallest})"] if self._runtime.smallest else None
-        if self._reproduced.variant.in_domain or self._input_names != "X":
-            return None
-        loaded = onnx.load_from_string(self._request.model)
-        opset = loaded.opset_import[0].version
-        return [
-            f"""text = '<ir_version: {loaded.ir_version}, opset_import: ["" : {opset}]> smallest (float[1, 1, 1] X) '""",
-            """text += '=> (float[1, 1, 1] Y) {Y = MaxPool <kernel_shape = [1]> (X)}'""",
-            f"max_pool(onnx.parser.parse_model(text), {zeros})",
-        ]
+            return self._runtime.smallest or None
+        is_single = attributes_source(self._request.model) is not None
+        return (
+            "kernel_shape=[1]" if is_single and not self._reproduced.variant.in_domain and self._tool is None else None
+        )
 
     def _must_be_refused(self) -> list[str]:
         refused = self._reproduced.oracle
@@ -211,7 +206,7 @@ class ScriptWriter:
 
     def _at_every_level(self, expected: Expectation) -> list[str]:
         """Runs a graph at every level of optimization."""
-        run = [*self._setup(), f"{names_text(expected.names)} = {self._runtime.call}"]
+        run = [*self._setup(), assignment(expected.names, self._runtime.call)]
         if self._reproduced.fault is Fault.REFUSED:
             caught = [
                 "except Exception as error:",
@@ -252,7 +247,7 @@ class ScriptWriter:
             f"    {names} = {self._call()}", *_CANNOT_TELL,
             f"if {condition}:", '    print("cannot tell: the original model gives other outputs:", *[{}])'.replace("{}", ", ".join(expected.names)),
             "    sys.exit(125)", "",
-            "try:", *indented([*self._tool.lines, f"{names} = {self._call().replace('model', 'rewritten')}"]), *caught, "",
+            "try:", *indented([*self._tool.lines, f"{names} = {self._call('rewritten')}"]), *caught, "",
             *_verdict(expected),
         ]  # fmt: skip
 
@@ -263,7 +258,7 @@ class ScriptWriter:
         return [
             *self._two_runs(), *_CANNOT_TELL, "",
             "# Each result alone is allowed, but MaxPool is a function of its input and attributes: they must be the same.",
-            f'print("{first}:", first, sep="\n")', f'print("{second}:", second, sep="\n")',
+            f'print("{first}:", first, sep="\\n")', f'print("{second}:", second, sep="\\n")',
             f"sys.exit(0 if np.array_equal(first, second{', equal_nan=True' if is_float else ''}) else 1)",
         ]  # fmt: skip
 
@@ -271,35 +266,6 @@ class ScriptWriter:
         lines = two_runs(self._reproduced, self._runtime)
         start = lines.index("try:") if "try:" in lines else len(lines)
         return [*lines[:start], *self._data(()), *lines[start:]]
-
-    def _child(self) -> list[str]:
-        """Runs the rest in a child process, where the target's dies or hangs."""
-        outcome = self._reproduced.outcome
-        if not self._reproduced.dies or self._runtime.runs_in_own_process:
-            return []
-        run = f'subprocess.run([sys.executable, __file__, "child"]{f", timeout={self._seconds:g}" if isinstance(outcome, TimedOut) else ""})'
-        lines = ['if sys.argv[1:] != ["child"]:  # The runtime may crash or hang: it runs in a child process.']
-        what = "outputs" if isinstance(self._reproduced.oracle, Oracle) else "a refusal"
-        if isinstance(outcome, TimedOut):
-            lines += [
-                "    try:", f"        child = {run}", "    except subprocess.TimeoutExpired:",
-                f'        print("expected {what}, but there is no result within {self._seconds:g} s")', "        sys.exit(1)",
-            ]  # fmt: skip
-        else:
-            lines.append(f"    child = {run}")
-        if isinstance(outcome, Crashed) and not outcome.how.startswith("killed"):
-            lines += [
-                "    if child.returncode not in (0, 1, 125):",
-                f'        print("expected {what}, but the process ended with exit code", child.returncode)',
-                "        sys.exit(1)",
-            ]
-        else:
-            lines += [
-                "    if child.returncode < 0:",
-                f'        print("expected {what}, but the process was killed by", signal.Signals(-child.returncode).name)',
-                "        sys.exit(1)",
-            ]
-        return [*lines, "    sys.exit(child.returncode)", ""]
 
 
 def _prints(names: Sequence[str]) -> list[str]:

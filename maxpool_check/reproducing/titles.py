@@ -1,0 +1,91 @@
+"""The title of an issue: operator, condition, effect."""
+
+import re
+
+from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.kind_groups import KindGroup
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
+from maxpool_check.judging.oracle import Oracle
+from maxpool_check.reproducing.expectation import expected_values
+from maxpool_check.reproducing.literals import keywords_text
+from maxpool_check.reproducing.reproduced import Fault, Reproduced
+from maxpool_check.results.outcomes import Crashed, RefusedByTarget, TimedOut
+from maxpool_check.specifications.refused import Refused
+
+_MOST_CHARACTERS = 70
+"""The most characters of a runtime's message in a title."""
+
+
+def composed_title(reproduced: Reproduced, tool: str | None = None) -> str:
+    """A title for a defect that has none; ``tool`` is the name of the tool that rewrites the model."""
+    effect = _effect(reproduced)
+    if tool is not None:
+        return f"{tool} changes what {_operators(reproduced)} computes: {effect[0].lower()}{effect[1:]}"
+    if reproduced.dies or reproduced.fault in (Fault.NOT_REFUSED, Fault.REFUSED):
+        condition = condition_of(reproduced)
+        return f"{_operators(reproduced)}{f' with {condition}' if condition else ''} {effect}"
+    return f"{_operators(reproduced)}: {effect}"
+
+
+def condition_of(reproduced: Reproduced) -> str:
+    """The attributes and the dtype that matter: of a graph that must be refused, the attribute at fault alone."""
+    oracle, case = reproduced.oracle, reproduced.case_run.case
+    attributes = dict(case.attributes)
+    if isinstance(oracle, Refused) and oracle.attribute in attributes:
+        attributes = {oracle.attribute: attributes[oracle.attribute]}
+        return keywords_text(attributes)
+    dtype = case.entering.dtype.name
+    return ", ".join(filter(None, [keywords_text(attributes), dtype if dtype != "float32" else ""]))
+
+
+def first_kind(reproduced: Reproduced) -> DivergenceKind:
+    """The kind to name first: of all outputs, then of Y, then of Indices."""
+    order = [KindGroup.EXECUTION, KindGroup.GRAPH, KindGroup.ALL_OUTPUTS, KindGroup.Y_CELLS]
+    groups = {group: number for number, group in enumerate(order)}
+    return min(reproduced.kinds, key=lambda kind: groups.get(DESCRIPTIONS[kind].group, len(order)))
+
+
+def sentence_of(kind: DivergenceKind, reproduced: Reproduced) -> str:
+    """What a kind says, with the attributes of the case."""
+    auto_pad = str(reproduced.case_run.case.attributes.get("auto_pad", "SAME_*"))
+    return DESCRIPTIONS[kind].sentence.removesuffix(".").replace("SAME_*", auto_pad)
+
+
+def _operators(reproduced: Reproduced) -> str:
+    if isinstance(reproduced.oracle, GraphOracle):
+        return " + ".join(reproduced.oracle.graph.context.operators)
+    return "MaxPool"
+
+
+def _effect(reproduced: Reproduced) -> str:
+    outcome = reproduced.outcome
+    instead = "" if isinstance(reproduced.oracle, Oracle) else " instead of being refused"
+    if isinstance(outcome, Crashed):
+        return f"{_how(outcome.how)}{instead}"
+    if isinstance(outcome, TimedOut):
+        return f"does not end{instead}"
+    if reproduced.fault is Fault.NOT_REFUSED:
+        return f"is executed{instead}"
+    if isinstance(outcome, RefusedByTarget):
+        message = " ".join(outcome.message.split())
+        if len(message) > _MOST_CHARACTERS:
+            message = message[:_MOST_CHARACTERS].rsplit(" ", 1)[0] + " ..."
+        return f"is refused: {message}"
+    sentence = sentence_of(first_kind(reproduced), reproduced)
+    expected, got = expected_values(reproduced).get("Y"), reproduced.returned().get("Y")
+    if expected is not None and got is not None and expected.shape != got.shape:
+        return f"{sentence}; Y is {_sizes(got.shape)} instead of {_sizes(expected.shape)}"
+    if reproduced.is_graph:
+        return sentence
+    condition = condition_of(reproduced)
+    return f"{sentence}{f' ({condition})' if condition else ''}"
+
+
+def _how(how: str) -> str:
+    """How a process died, as a predicate."""
+    match = re.fullmatch("killed by (SIG[A-Z]+).*", how, re.DOTALL)
+    return f"kills the process with {match[1]}" if match else f"ends the process ({how})"
+
+
+def _sizes(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape)) or "a scalar"
