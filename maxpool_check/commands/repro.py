@@ -85,9 +85,9 @@ def command(
             about = (
                 f"Made from {original.id} by maxpool-check {__version__} repro, on {target} ({description.version})."
             )
-            answers = others.answers(
-                case_run.case, chosen, also or others.installed(description), timeout, required=bool(also)
-            )
+            # What a runtime makes of the original model is no answer to what a tool makes of it.
+            targets = also or (others.installed(description) if target.tool is None else ())
+            answers = others.answers(case_run.case, chosen, targets, timeout, required=bool(also))
             written = bundle.write(reproduced, session, folder, about, also=answers)
     except (CannotStart, CannotMake) as error:
         raise options.Incomplete(str(error)) from error

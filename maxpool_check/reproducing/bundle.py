@@ -1,6 +1,7 @@
 """Writes a reproduction: tries the script in a temporary folder, and moves all into place if it shows the fault."""
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -24,6 +25,8 @@ from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.translation import LANGUAGES, translate
 
 _FILES = {"repro.py", "model.onnx", "test_data_set_0", "case.yaml", "ISSUE.md", "__pycache__"}
+
+_COLORS = re.compile("\x1b\\[[0-9;]*m")
 
 
 class Written(NamedTuple):
@@ -72,7 +75,8 @@ def write(
         (new / "case.yaml").write_text(case_file(reproduced.case_run.case, about), encoding="utf-8")
         shutil.copytree(new, tried)
         trial = try_script(tried, script.runtime, script.requirements, seconds if reproduced.dies else 0)
-        output = (trial.stderr + trial.stdout).replace(f"{tried}{os.sep}", "").replace(str(tried), ".")
+        # What the runtime warns of, without colors, and what names no folder of this machine.
+        output = _COLORS.sub("", trial.stderr + trial.stdout).replace(f"{tried}{os.sep}", "")
         text = issue(reproduced, profile, script, title, output, defect=defect, also=also)
         (new / "ISSUE.md").write_text(text, encoding="utf-8")
         _move(new, folder, Path(partial) / "old")

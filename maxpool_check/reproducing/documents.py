@@ -1,6 +1,6 @@
 """Whose rule it is that a result breaks: the documents, their addresses, and which of them a runtime implements."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.verdicts import judge
@@ -62,22 +62,32 @@ def is_own(reproduced: Reproduced, profile: TargetProfile) -> bool:
     return own is not None and own.name.partition("-")[0] == case.spec.partition("-")[0]
 
 
-def whose_rule(reproduced: Reproduced, profile: TargetProfile, project: str) -> str:
-    """A paragraph on whose rule it is, and whether the project's own document has it; empty if it is the project's own."""
+@dataclass(frozen=True)
+class Rule:
+    """The document that an issue rests on, and a paragraph on whose rule it is, where it is not the project's own alone."""
+
+    document: Specification
+    about: str = ""
+
+
+def rule_of(reproduced: Reproduced, profile: TargetProfile, project: str) -> Rule:
+    """The project's own document, if it requires the same as that of the case; otherwise that of the case."""
     case, own = reproduced.case_run.case, own_document(reproduced, profile)
+    document = case.specification
     if is_own(reproduced, profile):
-        return ""
+        return Rule(document)
     about = _ABOUT.get(case.spec)
-    text = f"The rule is that of {linked(case.specification)}{f', {about}' if about else ''}. "
-    if own is None or reproduced.is_graph:
-        return f"{text}{project} has documentation of its own, and nothing is said here about that."
-    text = f"{text.removesuffix('. ')}, and not of {linked(own)} itself. "
-    says_so = _judged_by(own, reproduced)
-    if says_so is None:
-        return f"{text}{escaped(own.title)} does not say what such a graph gives."
+    named = f"{linked(document)}{f', {about},' if about else ''}"
+    if own is None:
+        return Rule(document, f"What is expected here is what {named} says; documentation of {project} is not quoted.")
+    says_so = None if reproduced.is_graph else _judged_by(own, reproduced)
     if says_so:
-        return f"{text}By {escaped(own.title)} the result is wrong as well."
-    return f"{text}{escaped(own.title)} allows what {project} does here."
+        is_profile = case.spec == "sonnx"
+        return Rule(own, f"{linked(own)} requires this, and so does {named.removesuffix(',')}." if is_profile else "")
+    text = f"The rule is that of {named} and not of {linked(own)} itself, which "
+    if says_so is None:
+        return Rule(document, f"{text}does not say what such a graph gives.")
+    return Rule(document, f"{text}allows what {project} does here.")
 
 
 def _judged_by(document: Specification, reproduced: Reproduced) -> bool | None:

@@ -52,7 +52,7 @@ class IssueText:
     def reproduction(self) -> str:
         """The script, and what it printed."""
         return joined(
-            [self.steps, fenced([self.script.rstrip()], "python"), "Output:", fenced([self.output.rstrip()], "")]
+            [self.steps, fenced([self.script.rstrip()], "python"), "It prints:", fenced([self.output.rstrip()], "")]
         )
 
 
@@ -83,11 +83,20 @@ def _operating_system() -> str:
     return {"Darwin": "Mac"}.get(platform.system(), platform.system())
 
 
+def _version_of_system() -> str:
+    """The name of the distribution on Linux, and the version of the system."""
+    try:
+        name = platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        return platform.platform()
+    return f"{name}, {platform.system()} {platform.release().partition('-')[0]}"
+
+
 def _environment(text: IssueText, target: TargetDescription) -> str:
     return "\n".join(
         f"- {line}"
         for line in (
-            f"OS: {platform.platform()}",
+            f"OS: {_version_of_system()}",
             f"Python: {escaped(target.python)}",
             *map(escaped, text.requirements),
         )
@@ -105,7 +114,7 @@ def _onnxruntime(text: IssueText, profile: TargetProfile) -> list[Section]:
         ("To reproduce", text.reproduction),
         ("Urgency", "Not urgent."),
         ("Platform", _operating_system()),
-        ("OS Version", platform.platform()),
+        ("OS Version", _version_of_system()),
         ("ONNX Runtime Installation", "Released Package"),
         ("ONNX Runtime Version or Commit ID", escaped(runtime.rpartition(" ")[2])),
         ("ONNX Runtime API", "Python"),
@@ -126,7 +135,7 @@ _CHECKLIST = (
 def _openvino(text: IssueText, profile: TargetProfile) -> list[Section]:
     return [
         ("OpenVINO Version", escaped(profile.description.version)),
-        ("Operating System", f"Other (Please specify in description): {platform.platform()}"),
+        ("Operating System", f"Other (Please specify in description): {_version_of_system()}"),
         ("Device used for inference", "CPU"),
         ("Framework", "None: the model is built with OpenVINO's Python API" if "opset" in text.script else "ONNX"),
         ("Model used", "The script builds it."),
@@ -151,7 +160,7 @@ def _jax(text: IssueText, profile: TargetProfile) -> list[Section]:
         ("Description", joined([text.description, text.reproduction])),
         (
             "System info (python version, jaxlib version, accelerator, etc.)",
-            fenced([*information, f"platform: {platform.platform()}, CPU"], ""),
+            fenced([*information, f"platform: {_version_of_system()}, CPU"], ""),
         ),
     ]
 
@@ -159,7 +168,7 @@ def _jax(text: IssueText, profile: TargetProfile) -> list[Section]:
 def _onnx(text: IssueText, profile: TargetProfile) -> list[Section]:
     target = profile.description
     system = [
-        f"- OS Platform and Distribution: {platform.platform()}", f"- ONNX version: {escaped(target.version)}",
+        f"- OS Platform and Distribution: {_version_of_system()}", f"- ONNX version: {escaped(target.version)}",
         f"- Python version: {escaped(target.python)}",
     ]  # fmt: skip
     return [

@@ -6,14 +6,15 @@ from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, fenced, joined, link, table
-from maxpool_check.reproducing.documents import linked, whose_rule
+from maxpool_check.reproducing.documents import Rule, linked, rule_of
 from maxpool_check.reproducing.expectation import expectation
 from maxpool_check.reproducing.forms import IssueText, form_of
 from maxpool_check.reproducing.inconsistency import words_of
 from maxpool_check.reproducing.notes import DefectNote, OtherAnswer
+from maxpool_check.reproducing.others import words
 from maxpool_check.reproducing.reproduced import Fault, Reproduced
 from maxpool_check.reproducing.tables import compared, grid
-from maxpool_check.reproducing.titles import sentence_of
+from maxpool_check.reproducing.titles import operator_of, sentence_of
 from maxpool_check.reproducing.writing import Script
 from maxpool_check.results.outcomes import Crashed, RefusedByTarget, TimedOut
 from maxpool_check.results.record import Verdict
@@ -34,10 +35,11 @@ def issue(
     """The text of an issue; ``output`` is what the script printed, warnings of the runtime included."""
     form = form_of(profile)
     named = script.runtime.named if script.tool is None else f"{script.tool.title} {script.tool.version}"
+    rule = rule_of(reproduced, profile, escaped(form.name))
     text = IssueText(
-        problem=joined([whose_rule(reproduced, profile, escaped(form.name)), _problem(reproduced, named), _nodes(reproduced)]),
+        problem=joined([rule.about, _problem(reproduced, named, rule), _nodes(reproduced)]),
         tables=_tensors(reproduced),
-        rule=_rule(reproduced),
+        rule=_rule(reproduced, rule),
         context=joined([_others(reproduced, named, also), _levels(reproduced), _cause(reproduced, defect), _versions(profile, defect)]),
         steps=_STEPS,
         script=script.text,
@@ -48,16 +50,18 @@ def issue(
     return joined([f"# {form.prefix}{escaped(title)}", *(f"### {name}\n\n{body}" for name, body in sections)]) + "\n"
 
 
-def _problem(reproduced: Reproduced, named: str) -> str:
+def _problem(reproduced: Reproduced, named: str, rule: Rule) -> str:
     """What happens, in a paragraph."""
     case, outcome, oracle = reproduced.case_run.case, reproduced.outcome, reproduced.oracle
     M, subject = case.entering, escaped(named)
-    attributes = (
-        f" with {codes(f'{name}={value}' for name, value in case.attributes.items())}" if case.attributes else ""
-    )
-    what = f"`MaxPool`{attributes} on {M.dtype.name} of shape `{list(M.shape)}`"
+    attributes = reproduced.request.attributes
+    with_attributes = f" with {codes(f'{name}={value}' for name, value in attributes.items())}" if attributes else ""
+    on_input = f"{with_attributes} on {M.dtype.name} of shape `{list(M.shape)}`"
+    what = f"`{operator_of(reproduced)}`{on_input}"
+    if isinstance(oracle, GraphOracle):
+        what = f"a graph of {operator_of(reproduced)}, `MaxPool`{on_input}"
     outputs = " and ".join(name for name in reproduced.variant.outputs)
-    document = escaped(case.specification.title)
+    document = escaped(rule.document.title)
     if isinstance(oracle, Refused):
         done = f"{escaped(outcome.how)}" if isinstance(outcome, Crashed) else ""
         if isinstance(outcome, TimedOut):
@@ -115,25 +119,28 @@ def _tensors(reproduced: Reproduced) -> str:
     return joined(blocks)
 
 
-def _rule(reproduced: Reproduced) -> str:
+def _rule(reproduced: Reproduced, rule: Rule) -> str:
     """The clauses that it rests on, with the document."""
-    case, oracle = reproduced.case_run.case, reproduced.oracle
+    oracle, document = reproduced.oracle, linked(rule.document)
     if isinstance(oracle, Refused):
-        return f"The rule: {escaped(oracle.message)} ({escaped(oracle.clause)}; {linked(case.specification)})."
+        clause = escaped(oracle.clause).replace(escaped(rule.document.title), document)
+        return f"The rule: {escaped(oracle.message)} ({clause if document in clause else f'{clause}; {document}'})."
     if reproduced.fault is Fault.INCONSISTENT:
-        return f"Document: {linked(case.specification)}."
+        return f"Document: {document}."
     clauses = dict.fromkeys(DESCRIPTIONS[kind].clause for kind in reproduced.kinds)
-    return f"Expected by {linked(case.specification)}: {'; '.join(map(escaped, clauses))}."
+    allowed = f" A refusal would be right as well: {escaped(reproduced.refusable)}." if reproduced.refusable else ""
+    return f"Expected by {document}: {'; '.join(map(escaped, clauses))}.{allowed}"
 
 
 def _others(reproduced: Reproduced, named: str, also: Sequence[OtherAnswer]) -> str:
     if not also:
         return ""
     right = {True: "as expected", False: "not as expected", None: "the document does not decide"}
-    own = reproduced.judgement.message.strip().splitlines()
     if reproduced.fault is Fault.INCONSISTENT:
-        own = [" and ".join(words_of(reproduced.variant)) + " differ"]
-    mine = [escaped(named), escaped(own[0]) if own else "", right[False]]
+        own = " and ".join(words_of(reproduced.variant)) + " differ"
+    else:
+        own = words(reproduced.outcome, reproduced.variant)
+    mine = [escaped(named), code(own), right[False]]
     rows = [[escaped(each.runtime), code(each.answer), right[each.is_right]] for each in also]
     return joined(["The same input and attributes elsewhere:", table(["runtime", "result", ""], [mine, *rows])])
 

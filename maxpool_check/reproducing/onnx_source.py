@@ -74,8 +74,13 @@ def needed_imports(lines: Sequence[str]) -> list[str]:
     return [
         *(["import onnx"] if "onnx." in text.replace("model.onnx", "") else []),
         *([f"from onnx import {', '.join(names)}"] if names else []),
-        *([f"from onnx.helper import {', '.join(made)}"] if made else []),
+        *(_imported("from onnx.helper import", made) if made else []),
     ]
+
+
+def _imported(start: str, names: Sequence[str]) -> list[str]:
+    line = f"{start} {', '.join(names)}"
+    return [line] if len(line) <= WIDTH - 4 else ["\n".join([f"{start} (", *(f"    {name}," for name in names), ")"])]
 
 
 def _lines(model: ModelProto, parameters: Parameters) -> Iterator[str]:

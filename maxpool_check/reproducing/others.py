@@ -16,6 +16,9 @@ from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
 
+_MOST_CHARACTERS = 120
+"""The most characters of a message that are shown."""
+
 
 def installed(besides: TargetDescription) -> list[TargetName]:
     """The installed runtimes, but the one that the reproduction is of."""
@@ -37,7 +40,7 @@ def answers(
 
     Raises :class:`CannotStart` where one cannot be started, unless they are not ``required``.
     """
-    found = []
+    found: list[OtherAnswer] = []
     for target in targets:
         try:
             found += _answer(case, variant, target, seconds)
@@ -55,15 +58,19 @@ def _answer(case: Case, variant: Variant, target: TargetName, seconds: float) ->
     judgement, outcome = case_run.judgements.get(plain), case_run.results[plain].outcome
     if judgement is None or judgement.verdict in (Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED, Verdict.ERROR):
         return []
-    return [OtherAnswer(named, _words(outcome, plain), _is_right(judgement))]
+    return [OtherAnswer(named, words(outcome, plain), _is_right(judgement))]
 
 
-def _words(outcome: Outcome, variant: Variant) -> str:
+def words(outcome: Outcome, variant: Variant) -> str:
+    """An outcome on one line."""
     match outcome:
         case Returned(outputs):
             return "; ".join(f"{name} = {flat_text(outputs[name])}" for name in variant.outputs if name in outputs)
         case RefusedByTarget(status, message):
-            return f"refused: {status}: {message.strip().splitlines()[0] if message.strip() else ''}"
+            first = message.strip().partition("\n")[0]
+            return (
+                f"refused: {status}: {first if len(first) <= _MOST_CHARACTERS else first[:_MOST_CHARACTERS] + ' ...'}"
+            )
         case Crashed(how, _):
             return how
         case TimedOut(seconds):

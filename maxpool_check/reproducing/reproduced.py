@@ -83,6 +83,11 @@ class Reproduced:
         return self.judgement.kinds
 
     @property
+    def refusable(self) -> str | None:
+        """The clause by which a refusal is right as well, if there is one."""
+        return self.oracle.pooling.refusable if isinstance(self.oracle, Oracle) else None
+
+    @property
     def expects(self) -> str:
         """What the document requires, in a word or two."""
         return "outputs" if isinstance(self.oracle, Oracle) else "a refusal"

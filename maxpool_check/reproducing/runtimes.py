@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.reproducing.literals import keywords_text
-from maxpool_check.targets.name import RUNTIMES, TargetName
+from maxpool_check.targets.name import RUNTIMES
 from maxpool_check.targets.target import TargetProfile
 
 DEFAULT_PROVIDER = "CPUExecutionProvider"
@@ -90,12 +90,13 @@ def released_runtime(
 
 def _based(profile: TargetProfile, title: str, *besides: str) -> dict[str, Any]:
     """The fields that all runtimes have alike; ``besides`` are further requirements."""
-    target = profile.description
-    requirements = [f"numpy=={target.numpy}", *besides, f"{target.distribution}=={target.version}"]
-    name: TargetName = profile.name
-    interpreter = name.options.get("python")
+    target, name = profile.description, profile.name
+    distribution, release = target.distribution, target.version
+    if name.tool is not None:
+        distribution, _, release = str(target.session_options["runs_on"]).rpartition(" ")
+    requirements = [f"numpy=={target.numpy}", *besides, f"{distribution}=={release}"]
     return {
-        "title": title, "version": target.version, "interpreter": interpreter,
+        "title": title, "version": release, "interpreter": name.options.get("python"),
         "requirements": tuple(sorted({each for each in requirements if not each.endswith("==-")})),
     }  # fmt: skip
 
@@ -116,7 +117,9 @@ def _onnxruntime(profile: TargetProfile, inputs: str, level: str | None, threads
     plugged = target.session_options.get("onnxruntime")
     settings = []
     if level is not None:
-        settings.append(f"options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, {level})")
+        levels = "onnxruntime.GraphOptimizationLevel"
+        value = f"{levels}.{json.loads(level)}" if level.startswith('"') else f"getattr({levels}, {level})"
+        settings.append(f"options.graph_optimization_level = {value}")
     if threads is not None:
         settings.append(f"options.intra_op_num_threads = {threads}")
     if target.provider != DEFAULT_PROVIDER:

@@ -81,9 +81,8 @@ class ScriptWriter:
             compared = self._rewritten(expected)
         elif self._reproduced.is_graph and self._runtime.levels:
             compared = self._at_every_level(expected)
-        elif self._reproduced.fault is Fault.REFUSED or self._reproduced.dies:
-            code = 1 if self._reproduced.fault is Fault.REFUSED else 125
-            compared = self._with_control(self._data(expected.data), self._must_be_right(expected, code))
+        elif self._reproduced.fault is Fault.REFUSED or self._reproduced.dies or self._reproduced.refusable:
+            compared = self._with_control(self._data(expected.data), self._must_be_right(expected))
         else:
             compared = [*self._build(), *self._data(expected.data), *self._flat(expected), *_verdict(expected)]
         return [*self._child, *functions, *compared]
@@ -193,8 +192,12 @@ class ScriptWriter:
             "sys.exit(1)",
         ]
 
-    def _must_be_right(self, expected: Expectation, code: int) -> list[str]:
-        said = "expected outputs, got a refusal:" if code == 1 else "cannot tell:"
+    def _must_be_right(self, expected: Expectation) -> list[str]:
+        said, code = "cannot tell:", 125
+        if self._reproduced.fault is Fault.REFUSED:
+            said, code = "expected outputs, got a refusal:", 1
+        elif self._reproduced.refusable:
+            said, code = "refused, which is allowed:", 0
         return [
             "try:",
             f"    {names_text(expected.names)} = {self._call()}",
@@ -245,7 +248,7 @@ class ScriptWriter:
         return [
             *self._function(), *self._build(), *self._data(expected.data), "try:",
             f"    {names} = {self._call()}", *_CANNOT_TELL,
-            f"if {condition}:", '    print("cannot tell: the original model gives other outputs:", *[{}])'.replace("{}", ", ".join(expected.names)),
+            f"if {condition}:", f'    print("cannot tell: the original model gives", {", ".join(expected.names)})',
             "    sys.exit(125)", "",
             "try:", *indented([*self._tool.lines, f"{names} = {self._call('rewritten')}"]), *caught, "",
             *_verdict(expected),

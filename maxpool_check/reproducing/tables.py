@@ -26,11 +26,14 @@ def grid(name: str, tensor: np.ndarray) -> str:
     blocks = [f"{heading}:"]
     for at in outer:
         plane = np.atleast_2d(tensor[at])
-        corner = f"{name}[{', '.join(map(str, at))}]" if len(outer) > 1 else ""
-        rows = [[f"**{number}**", *map(str, row)] for number, row in enumerate(plane)]
-        if plane.shape[0] == 1:
-            rows = [["", *map(str, plane[0])]]
-        blocks.append(table([corner or " ", *map(str, range(plane.shape[1]))], rows))
+        corner = f"{name}[{', '.join(map(str, at))}]" if len(outer) > 1 else " "
+        columns = list(map(str, range(plane.shape[1])))
+        if plane.shape[0] == 1 and len(outer) == 1:
+            blocks.append(table(columns, [list(map(str, plane[0]))]))
+        else:
+            blocks.append(
+                table([corner, *columns], [[f"**{number}**", *map(str, row)] for number, row in enumerate(plane)])
+            )
     return joined(blocks)
 
 
@@ -46,7 +49,7 @@ def compared(name: str, expected: np.ndarray, allowed: Accepted, got: np.ndarray
         wrong += not is_right
         if not is_right or expected.size <= _MOST_CELLS:
             text = " or ".join(_short(cell)) if cell else "any"
-            rows.append([f"{name}{list(at)}", text, str(got[at]) if is_right else f"**{got[at]}**"])
+            rows.append([f"{name}{list(at)}", text, str(got[at]) if is_right else f"**{got[at]!s}**"])
     more = len(rows) - _MOST_CELLS
     left_out = f"({more} more wrong cells of {expected.size})" if more > 0 else ""
     dtype = "" if got.dtype == expected.dtype else f"{name} is {got.dtype.name}, expected {expected.dtype.name}."

@@ -2,6 +2,8 @@
 
 import re
 
+import numpy as np
+
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kind_groups import KindGroup
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
@@ -12,6 +14,12 @@ from maxpool_check.reproducing.reproduced import Fault, Reproduced
 from maxpool_check.results.outcomes import Crashed, RefusedByTarget, TimedOut
 from maxpool_check.specifications.refused import Refused
 
+_USUAL = (
+    ("auto_pad", "NOTSET"), ("auto_pad", "explicit"), ("ceil_mode", 0), ("storage_order", 0), ("rounding_type", "floor"),
+    ("index_element_type", "i64"), ("axis", 0),
+)  # fmt: skip
+"""Attributes that a title need not have."""
+
 _MOST_CHARACTERS = 70
 """The most characters of a runtime's message in a title."""
 
@@ -20,22 +28,30 @@ def composed_title(reproduced: Reproduced, tool: str | None = None) -> str:
     """A title for a defect that has none; ``tool`` is the name of the tool that rewrites the model."""
     effect = _effect(reproduced)
     if tool is not None:
-        return f"{tool} changes what {_operators(reproduced)} computes: {effect[0].lower()}{effect[1:]}"
+        return f"{tool} changes what {operator_of(reproduced)} computes: {effect[0].lower()}{effect[1:]}"
     if reproduced.dies or reproduced.fault in (Fault.NOT_REFUSED, Fault.REFUSED):
         condition = condition_of(reproduced)
-        return f"{_operators(reproduced)}{f' with {condition}' if condition else ''} {effect}"
-    return f"{_operators(reproduced)}: {effect}"
+        return f"{operator_of(reproduced)}{f' ({condition})' if condition else ''} {effect}"
+    return f"{operator_of(reproduced)}: {effect}"
 
 
 def condition_of(reproduced: Reproduced) -> str:
-    """The attributes and the dtype that matter: of a graph that must be refused, the attribute at fault alone."""
-    oracle, case = reproduced.oracle, reproduced.case_run.case
-    attributes = dict(case.attributes)
-    if isinstance(oracle, Refused) and oracle.attribute in attributes:
-        attributes = {oracle.attribute: attributes[oracle.attribute]}
-        return keywords_text(attributes)
-    dtype = case.entering.dtype.name
-    return ", ".join(filter(None, [keywords_text(attributes), dtype if dtype != "float32" else ""]))
+    """The dtype and the attributes that matter: of a graph that must be refused, the attribute at fault alone."""
+    oracle, attributes = reproduced.oracle, reproduced.request.attributes
+    if isinstance(oracle, Refused) and oracle.attribute is not None and oracle.attribute in attributes:
+        return keywords_text({oracle.attribute: attributes[oracle.attribute]})
+    shown = {name: value for name, value in attributes.items() if not _is_usual(name, value)}
+    return ", ".join(filter(None, [reproduced.case_run.case.entering.dtype.name, keywords_text(shown)]))
+
+
+def _is_usual(name: str, value: object) -> bool:
+    """Whether an attribute has the value that it has in most models."""
+    numbers = np.asarray(value).reshape(-1) if isinstance(value, (list, tuple)) else None
+    if numbers is not None and name.startswith(("stride", "dilation")):
+        return bool((numbers == 1).all())
+    if numbers is not None and name.startswith("pad"):
+        return bool((numbers == 0).all())
+    return (name, value) in _USUAL
 
 
 def first_kind(reproduced: Reproduced) -> DivergenceKind:
@@ -51,10 +67,15 @@ def sentence_of(kind: DivergenceKind, reproduced: Reproduced) -> str:
     return DESCRIPTIONS[kind].sentence.removesuffix(".").replace("SAME_*", auto_pad)
 
 
-def _operators(reproduced: Reproduced) -> str:
+def operator_of(reproduced: Reproduced) -> str:
+    """The operators of the graph, or the function that a framework has in place of MaxPool."""
     if isinstance(reproduced.oracle, GraphOracle):
         return " + ".join(reproduced.oracle.graph.context.operators)
-    return "MaxPool"
+    functions = {
+        "torch": f"torch.nn.functional.max_pool{reproduced.request.X.ndim - 2}d",
+        "jax": "jax.lax.reduce_window with jax.lax.max",
+    }
+    return functions.get(reproduced.speaks, "MaxPool")
 
 
 def _effect(reproduced: Reproduced) -> str:
@@ -71,10 +92,15 @@ def _effect(reproduced: Reproduced) -> str:
         if len(message) > _MOST_CHARACTERS:
             message = message[:_MOST_CHARACTERS].rsplit(" ", 1)[0] + " ..."
         return f"is refused: {message}"
-    sentence = sentence_of(first_kind(reproduced), reproduced)
+    kind = first_kind(reproduced)
+    # What follows a colon explains it.
+    sentence = sentence_of(kind, reproduced).partition(": ")[0]
     expected, got = expected_values(reproduced).get("Y"), reproduced.returned().get("Y")
     if expected is not None and got is not None and expected.shape != got.shape:
-        return f"{sentence}; Y is {_sizes(got.shape)} instead of {_sizes(expected.shape)}"
+        sizes = f"{_sizes(got.shape)} instead of {_sizes(expected.shape)}"
+        if kind is DivergenceKind.SHAPE:
+            return f"Y has the shape {sizes} ({condition_of(reproduced)})"
+        return f"{sentence}; Y is {sizes}"
     if reproduced.is_graph:
         return sentence
     condition = condition_of(reproduced)

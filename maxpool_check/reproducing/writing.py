@@ -1,6 +1,7 @@
 """Which script is written for a reproduction: its runtime, its tool, and its text."""
 
-from dataclasses import dataclass, replace
+import json
+from dataclasses import dataclass
 
 from maxpool_check.reproducing import inconsistency, kernels
 from maxpool_check.reproducing.reproduced import Fault, Reproduced
@@ -33,25 +34,29 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
             raise CannotWrite("no script can be written for a graph of several nodes on a kernel of your own")
         runtime = kernels.kernel_runtime(profile, request, seconds)
     else:
-        is_inconsistent = reproduced.fault is Fault.INCONSISTENT
-        level = '"ORT_DISABLE_ALL"' if tool is not None else None
-        if tool is None and (variation in LEVELS or reproduced.is_graph):
-            level = "level" if is_inconsistent or reproduced.is_graph else f'"{inconsistency.LEVEL_NAMES[variation]}"'
         threads = "threads" if inconsistency.parameter_of(variation) == "threads" else None
+        level = _level(reproduced, tool)
         runtime = released_runtime(
             profile, request.attributes, request.X, request.outputs, is_graph=reproduced.is_graph,
             inputs='{"X": X}' if list(request.inputs) == ["X"] else "inputs", level=level, threads=threads,
         )  # fmt: skip
-    requirements = set(runtime.requirements) if runtime.requirements else {kernels.requirement()}
+    requirements = {each.partition("==")[0]: each for each in runtime.requirements or (kernels.requirement(),)}
     if tool is not None:
-        # The tool and the runtime see the same onnx.
-        requirements = {each for each in requirements if not each.startswith("onnx==")} | set(tool.requirements)
-        requirements |= {each for each in runtime.requirements if each.startswith("onnx==")} if not any(
-            each.startswith("onnx==") for each in tool.requirements
-        ) else set()  # fmt: skip
-    frame = ScriptFrame(_python(profile), tuple(sorted(requirements)), title)
+        # Where both need onnx, it is that of the tool.
+        requirements |= {each.partition("==")[0]: each for each in tool.requirements}
+    frame = ScriptFrame(_python(profile), tuple(sorted(requirements.values())), title)
     text = ScriptWriter(reproduced, runtime, tool, seconds=seconds).text(frame)
-    return Script(text, replace(runtime), tool, frame.requirements)
+    return Script(text, runtime, tool, frame.requirements)
+
+
+def _level(reproduced: Reproduced, tool: ScriptTool | None) -> str | None:
+    """The level of graph optimization as an expression; None for the default one."""
+    variation = reproduced.variant.variation
+    if tool is not None:
+        return '"ORT_DISABLE_ALL"'
+    if reproduced.is_graph or (variation in LEVELS and reproduced.fault is Fault.INCONSISTENT):
+        return "level"
+    return json.dumps(inconsistency.LEVEL_NAMES[variation]) if variation in LEVELS else None
 
 
 def _python(profile: TargetProfile) -> str:
