@@ -21,6 +21,7 @@ from maxpool_check.reproducing.trial import Trial, try_script
 from maxpool_check.reproducing.writing import write_script
 from maxpool_check.specifications.inverse import NotExpressible
 from maxpool_check.targets import onnx_model
+from maxpool_check.targets.process import without_stack_frames
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.translation import LANGUAGES, translate
 
@@ -75,8 +76,10 @@ def write(
         (new / "case.yaml").write_text(case_file(reproduced.case_run.case, about), encoding="utf-8")
         shutil.copytree(new, tried)
         trial = try_script(tried, script.runtime, script.requirements, seconds if reproduced.dies else 0)
-        # What the runtime warns of, without colors, and what names no folder of this machine.
-        output = _COLORS.sub("", trial.stderr + trial.stdout).replace(f"{tried}{os.sep}", "")
+        # With what the runtime warns of, but without colors and the folders of this machine.
+        output = _COLORS.sub("", f"{without_stack_frames(trial.stderr)}\n{trial.stdout}").replace(
+            f"{tried}{os.sep}", ""
+        )
         text = issue(reproduced, profile, script, title, output, defect=defect, also=also)
         (new / "ISSUE.md").write_text(text, encoding="utf-8")
         _move(new, folder, Path(partial) / "old")

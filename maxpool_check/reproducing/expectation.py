@@ -43,6 +43,11 @@ class Expectation:
     conditions: tuple[str, ...]
 
     @property
+    def compares_dtypes(self) -> bool:
+        """Whether a wrong dtype is what goes wrong."""
+        return any(".dtype" in each for each in self.conditions)
+
+    @property
     def condition(self) -> str:
         """All of the conditions as one expression, in parentheses if it needs them."""
         text = " and ".join(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.kind_groups import KindGroup
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, fenced, joined, link, table
@@ -37,7 +38,7 @@ def issue(
     named = script.runtime.named if script.tool is None else f"{script.tool.title} {script.tool.version}"
     rule = rule_of(reproduced, profile, escaped(form.name))
     text = IssueText(
-        problem=joined([rule.about, _problem(reproduced, named, rule), _nodes(reproduced)]),
+        problem=joined([rule.about, _problem(reproduced, named, rule, script), _nodes(reproduced)]),
         tables=_tensors(reproduced),
         rule=_rule(reproduced, rule),
         context=joined([_others(reproduced, named, also), _levels(reproduced), _cause(reproduced, defect), _versions(profile, defect)]),
@@ -50,33 +51,23 @@ def issue(
     return joined([f"# {form.prefix}{escaped(title)}", *(f"### {name}\n\n{body}" for name, body in sections)]) + "\n"
 
 
-def _problem(reproduced: Reproduced, named: str, rule: Rule) -> str:
+def _problem(reproduced: Reproduced, named: str, rule: Rule, script: Script) -> str:
     """What happens, in a paragraph."""
-    case, outcome, oracle = reproduced.case_run.case, reproduced.outcome, reproduced.oracle
-    M, subject = case.entering, escaped(named)
-    attributes = reproduced.request.attributes
-    with_attributes = f" with {codes(f'{name}={value}' for name, value in attributes.items())}" if attributes else ""
-    on_input = f"{with_attributes} on {M.dtype.name} of shape `{list(M.shape)}`"
-    what = f"`{operator_of(reproduced)}`{on_input}"
-    if isinstance(oracle, GraphOracle):
-        what = f"a graph of {operator_of(reproduced)}, `MaxPool`{on_input}"
-    outputs = " and ".join(name for name in reproduced.variant.outputs)
-    document = escaped(rule.document.title)
+    outcome, oracle, subject = reproduced.outcome, reproduced.oracle, escaped(named)
+    what, document = _call(reproduced, script), escaped(rule.document.title)
     if isinstance(oracle, Refused):
-        done = f"{escaped(outcome.how)}" if isinstance(outcome, Crashed) else ""
-        if isinstance(outcome, TimedOut):
-            done = f"gives no result within {outcome.seconds:g} s"
-        happens = f"the process is {done}" if isinstance(outcome, Crashed) else f"{subject} {done or 'executes it'}"
-        if isinstance(outcome, Crashed) and not outcome.how.startswith("killed"):
-            happens = f"the process {escaped(outcome.how)}"
-        return f"{document} excludes {what}: {escaped(oracle.message)}. It should be refused with an error, but with {subject} {happens}."
+        happens = f"{subject} executes it"
+        if isinstance(outcome, (Crashed, TimedOut)):
+            happens = f"with {subject} {_death(outcome)}"
+        return (
+            f"{document} excludes {what}: {escaped(oracle.message)}. It should be refused with an error, but {happens}."
+        )
+    what += f" ({' and '.join(reproduced.variant.outputs)} requested)"
     if isinstance(outcome, RefusedByTarget):
         message = fenced([f"{outcome.status}: {outcome.message}".strip()], "")
-        return f"{subject} refuses {what}, which {document} allows ({outputs} requested):\n\n{message}"
-    if isinstance(outcome, Crashed):
-        return f"With {subject}, the process is {escaped(outcome.how)} by {what} ({outputs} requested)."
-    if isinstance(outcome, TimedOut):
-        return f"{subject} gives no result within {outcome.seconds:g} s for {what} ({outputs} requested)."
+        return f"{subject} refuses {what}, which {document} allows:\n\n{message}"
+    if isinstance(outcome, (Crashed, TimedOut)):
+        return f"With {subject}, {_death(outcome)} where it executes {what}."
     if reproduced.fault is Fault.INCONSISTENT:
         first, second = words_of(reproduced.variant)
         return (
@@ -84,10 +75,28 @@ def _problem(reproduced: Reproduced, named: str, rule: Rule) -> str:
             "the result is to be a function of the input and the attributes alone."
         )
     sentences = [sentence_of(kind, reproduced) for kind in reproduced.kinds]
-    happens = f"gives a wrong result for {what} ({outputs} requested)"
+    happens = f"{subject} gives a wrong result for {what}"
     if len(sentences) == 1:
-        return f"{subject} {happens}. {escaped(sentences[0])}."
-    return f"{subject} {happens}:\n\n{bullets(f'{escaped(each)}.' for each in sentences)}"
+        return f"{happens}. {escaped(sentences[0])}."
+    return f"{happens}:\n\n{bullets(f'{escaped(each)}.' for each in sentences)}"
+
+
+def _call(reproduced: Reproduced, script: Script) -> str:
+    """What is executed: the graph, the node with its attributes, or the call of a function."""
+    M, operator = reproduced.case_run.case.entering, operator_of(reproduced)
+    attributes = codes(f"{name}={value}" for name, value in reproduced.request.attributes.items())
+    on_input = f" on {M.dtype.name} of shape `{list(M.shape)}`"
+    if not script.runtime.takes_models:
+        return f"{code(f'{operator}({script.runtime.arguments})')}{on_input}"
+    node = f"`MaxPool`{f' with {attributes}' if attributes else ''}{on_input}"
+    return f"a graph of {operator}, {node}" if isinstance(reproduced.oracle, GraphOracle) else node
+
+
+def _death(outcome: Crashed | TimedOut) -> str:
+    if isinstance(outcome, TimedOut):
+        return f"there is no result within {outcome.seconds:g} s"
+    is_signal = outcome.how.startswith("killed")
+    return f"the process {'is ' if is_signal else ''}{escaped(outcome.how)}"
 
 
 def _nodes(reproduced: Reproduced) -> str:
@@ -129,7 +138,12 @@ def _rule(reproduced: Reproduced, rule: Rule) -> str:
         return f"Document: {document}."
     clauses = dict.fromkeys(DESCRIPTIONS[kind].clause for kind in reproduced.kinds)
     allowed = f" A refusal would be right as well: {escaped(reproduced.refusable)}." if reproduced.refusable else ""
-    return f"Expected by {document}: {'; '.join(map(escaped, clauses))}.{allowed}"
+    if reproduced.fault is Fault.REFUSED:
+        return f"{document} allows the graph: it meets all constraints on attributes, types and shapes."
+    if all(DESCRIPTIONS[kind].group is KindGroup.GRAPH for kind in reproduced.kinds) or reproduced.dies:
+        # It is not for the document of an operator to say so.
+        return f"{'; '.join(map(escaped, clauses))}. The operator is that of {document}.{allowed}"
+    return f"By {document}: {'; '.join(map(escaped, clauses))}.{allowed}"
 
 
 def _others(reproduced: Reproduced, named: str, also: Sequence[OtherAnswer]) -> str:

@@ -29,7 +29,7 @@ def _function(path: Path, function: str, request: Request, *, takes_spec: bool) 
             f"outputs = {function}(X.copy(), dict({{arguments}}){spec})",
             "outputs = outputs if isinstance(outputs, tuple) else (outputs,)",
         ),
-        call="[np.asarray(output) for output in outputs]",
+        call=f"[np.asarray(output) for output in outputs{'[:1]' if len(request.outputs) == 1 else ''}]",
         files={beside: path},
     )  # fmt: skip
 
@@ -44,7 +44,7 @@ def _program(program: list[str], request: Request, seconds: float) -> ScriptRunt
         runs_in_own_process=True, imports=("import base64", "import json", "import signal", "import subprocess"),
         setup=(
             'tensor = dict(dtype=X.dtype.name, shape=X.shape, data=base64.b64encode(X.tobytes()).decode())',
-            f'request = dict(id=1, model="", attributes=dict({{arguments}}), inputs={{{{"X": tensor}}}}, {fields})',
+            f'request = dict(id=1, model="", attributes=dict({{arguments}}), inputs={{"X": tensor}}, {fields})',
             'lines = [json.dumps(message) + "\\n" for message in (dict(protocol=1, options={}), request)]',
             f"program = subprocess.run({words!r}, input=\"\".join(lines), stdout=subprocess.PIPE, text=True, timeout={seconds:g})",
             "if program.returncode < 0:",

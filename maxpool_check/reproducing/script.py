@@ -161,11 +161,16 @@ class ScriptWriter:
     def _inputs(self) -> str:
         return "X" if list(self._request.inputs) == ["X"] else "inputs"
 
-    def _call(self, model: str = "model") -> str:
+    def _call(self, names: str, model: str = "model") -> list[str]:
+        """The lines that assign what the function returns."""
         if self._runtime.takes_models and self._smallest is None:
-            return f"max_pool({model}, {self._inputs})"
+            return [f"{names} = max_pool({model}, {self._inputs})"]
         attributes = attributes_source(self._request.model) if self._runtime.takes_models else self._runtime.arguments
-        return f"max_pool({', '.join(filter(None, ['X', attributes]))})"
+        return (
+            call_lines(f"{names} = max_pool(X, {{arguments}})", attributes or "")
+            if attributes
+            else [f"{names} = max_pool(X)"]
+        )
 
     @cached_property
     def _smallest(self) -> str | None:
@@ -184,7 +189,7 @@ class ScriptWriter:
                 f"# The graph must be refused: {' '.join(str(refused).split())}", 116, subsequent_indent="# "
             ),
             "try:",
-            f"    outputs = {self._call()}",
+            *indented(self._call("outputs")),
             "except Exception as error:",
             '    print("refused, as it must be:", error)',
             "    sys.exit(0)",
@@ -200,7 +205,7 @@ class ScriptWriter:
             said, code = "refused, which is allowed:", 0
         return [
             "try:",
-            f"    {names_text(expected.names)} = {self._call()}",
+            *indented(self._call(names_text(expected.names))),
             "except Exception as error:",
             f'    print("{said}", error)',
             f"    sys.exit({code})",
@@ -247,10 +252,10 @@ class ScriptWriter:
         condition = f"not {expected.condition}"
         return [
             *self._function(), *self._build(), *self._data(expected.data), "try:",
-            f"    {names} = {self._call()}", *_CANNOT_TELL,
+            *indented(self._call(names)), *_CANNOT_TELL,
             f"if {condition}:", f'    print("cannot tell: the original model gives", {", ".join(expected.names)})',
             "    sys.exit(125)", "",
-            "try:", *indented([*self._tool.lines, f"{names} = {self._call('rewritten')}"]), *caught, "",
+            "try:", *indented([*self._tool.lines, *self._call(names, "rewritten")]), *caught, "",
             *_verdict(expected),
         ]  # fmt: skip
 
@@ -271,15 +276,21 @@ class ScriptWriter:
         return [*lines[:start], *self._data(()), *lines[start:]]
 
 
-def _prints(names: Sequence[str]) -> list[str]:
-    return [f'print("expected {name}:", expected_{name}, "got {name}:", {name}, sep="\\n")' for name in names]
+def _prints(expected: Expectation) -> list[str]:
+    lines = []
+    for name in expected.names:
+        words = [f'"{word} {name}:"' for word in ("expected", "got")]
+        if expected.compares_dtypes:
+            words = [f'f"expected {name}, {{expected_{name}.dtype}}:"', f'f"got {name}, {{{name}.dtype}}:"']
+        lines.append(f'print({words[0]}, expected_{name}, {words[1]}, {name}, sep="\\n")')
+    return lines
 
 
 def _verdict(expected: Expectation) -> list[str]:
     """Prints the outputs and ends with the exit code."""
-    line = f"sys.exit(0 if {expected.condition.removeprefix('(').removesuffix(')') if expected.condition[0] == '(' else expected.condition} else 1)"
-    if len(line) > WIDTH:
-        lines = [f"is_right = {expected.conditions[0]}"]
-        lines += [f"is_right = is_right and {each}" for each in expected.conditions[1:]]
-        return [*_prints(expected.names), *lines, "sys.exit(0 if is_right else 1)"]
-    return [*_prints(expected.names), line]
+    line = f"sys.exit(0 if {' and '.join(expected.conditions)} else 1)"
+    if len(line) <= WIDTH:
+        return [*_prints(expected), line]
+    first, *others = expected.conditions
+    conditions = ["is_right = (", f"    {first}", *(f"    and {each}" for each in others), ")"]
+    return [*_prints(expected), *conditions, "sys.exit(0 if is_right else 1)"]

@@ -73,7 +73,7 @@ def operator_of(reproduced: Reproduced) -> str:
         return " + ".join(reproduced.oracle.graph.context.operators)
     functions = {
         "torch": f"torch.nn.functional.max_pool{reproduced.request.X.ndim - 2}d",
-        "jax": "jax.lax.reduce_window with jax.lax.max",
+        "jax": "jax.lax.reduce_window",
     }
     return functions.get(reproduced.speaks, "MaxPool")
 
@@ -95,7 +95,11 @@ def _effect(reproduced: Reproduced) -> str:
     kind = first_kind(reproduced)
     # What follows a colon explains it.
     sentence = sentence_of(kind, reproduced).partition(": ")[0]
-    expected, got = expected_values(reproduced).get("Y"), reproduced.returned().get("Y")
+    wanted, outputs = expected_values(reproduced), reproduced.returned()
+    if kind is DivergenceKind.DTYPE:
+        dtypes = [(name, tensor.dtype, wanted[name].dtype) for name, tensor in outputs.items() if name in wanted]
+        return "; ".join(f"{name} is {got} instead of {expected}" for name, got, expected in dtypes if got != expected)
+    expected, got = wanted.get("Y"), outputs.get("Y")
     if expected is not None and got is not None and expected.shape != got.shape:
         sizes = f"{_sizes(got.shape)} instead of {_sizes(expected.shape)}"
         if kind is DivergenceKind.SHAPE:
@@ -110,7 +114,7 @@ def _effect(reproduced: Reproduced) -> str:
 def _how(how: str) -> str:
     """How a process died, as a predicate."""
     match = re.fullmatch("killed by (SIG[A-Z]+).*", how, re.DOTALL)
-    return f"kills the process with {match[1]}" if match else f"ends the process ({how})"
+    return f"kills the process with {match[1]}" if match else f"ends the process: it {how}"
 
 
 def _sizes(shape: tuple[int, ...]) -> str:
