@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import onnx
 
 from maxpool_check.reproducing.literals import call_lines, indented
@@ -15,6 +16,7 @@ from maxpool_check.results.variants import (
     LEVELS,
     OLDEST_OPSET,
     TWICE,
+    Y_ONLY,
     Variant,
     Variation,
 )
@@ -32,42 +34,54 @@ def parameter_of(variation: Variation | None) -> str | None:
     return {OLDEST_OPSET: "opset", DEFAULT_THREADS: "threads"}.get(variation) if variation else None
 
 
-def two_runs(reproduced: Reproduced, runtime: ScriptRuntime) -> list[str]:
+def two_runs(
+    reproduced: Reproduced, runtime: ScriptRuntime, other: ScriptRuntime | None
+) -> tuple[list[str], list[str]]:
     """The lines of a function, which runs MaxPool, and of the two calls whose outputs must agree.
 
-    They use ``X``, and assign ``first`` and ``second``. Raises :class:`CannotWrite`.
+    They use ``X``, and assign ``first`` and ``second``. ``other`` is the runtime with the outputs of the other variant, where
+    these are not requested by a model. Raises :class:`CannotWrite`.
     """
+    if other is not None:
+        pairs = (
+            [(runtime, "first"), (other, "second")]
+            if reproduced.variant == Y_ONLY
+            else [(other, "first"), (runtime, "second")]
+        )
+        return [], [line for each, name in pairs for line in (*_setup(each), f"{name} = {each.call}[0]")]
     variant, variation = reproduced.variant, reproduced.variant.variation
     name = "Indices" if any(kind.value.startswith("indices-depend") for kind in reproduced.kinds) else "Y"
-    request = reproduced.request
-    parameter = parameter_of(variation)
-    if variation is None:
-        parameter = "outputs"
-        if not runtime.takes_models:
-            raise CannotWrite(
-                "no script can be written for a result that depends on Indices, where they cannot be left out"
-            )
-    build: list[str] = []
-    if runtime.takes_models:
-        largest = request.model
-        if variation is None:
-            largest = max((request.model, _request_of(reproduced, reproduced.other)), key=len)
-        parameters = Parameters(
-            outputs="outputs" if variation is None else None,
-            opset="opset" if parameter == "opset" else None,
-            shape=None if reproduced.is_graph else "X.shape",
-        )
-        build = model_source(largest, parameters)
-        if build == FROM_FILE and parameter in ("outputs", "opset"):
-            raise CannotWrite("no script can be written that builds the model in two ways")
     number = list(variant.outputs).index(name)
-    run = [*build, *(each for line in runtime.setup for each in call_lines(line, runtime.arguments))]
-    returned = [f"return {runtime.call}[{number}]"]
+    parameter = "outputs" if variation is None else parameter_of(variation)
+    run = [*_build(reproduced, runtime, parameter), *_setup(runtime)]
+    returned = f"return {runtime.call}[{number}]"
     if variation == TWICE:
-        returned = [f"return {runtime.call}[{number}], {runtime.call}[{number}]"]
-    signature = ", ".join(["X", *([parameter] if parameter else [])])
-    function = ["", f"def max_pool({signature}):", *indented([*run, *returned]), "", ""]
-    return [*function, "try:", *indented(_calls(reproduced, variant, name))]
+        returned = f"{returned}, {runtime.call}[{number}]"
+    signature = ", ".join(filter(None, ["X", parameter]))
+    function = ["", f"def max_pool({signature}):", *indented([*run, returned]), "", ""]
+    return function, list(_calls(reproduced, variant, name))
+
+
+def _setup(runtime: ScriptRuntime) -> list[str]:
+    return [each for line in runtime.setup for each in call_lines(line, runtime.arguments)]
+
+
+def _build(reproduced: Reproduced, runtime: ScriptRuntime, parameter: str | None) -> list[str]:
+    """The lines that build the model, if there is one."""
+    if not runtime.takes_models:
+        return []
+    model = reproduced.request.model
+    if parameter == "outputs":
+        model = max((model, _request_of(reproduced, reproduced.other)), key=len)
+    parameters = Parameters(
+        outputs=parameter if parameter == "outputs" else None,
+        opset=parameter if parameter == "opset" else None,
+        shape=None if reproduced.is_graph else "X.shape",
+    )
+    build = model_source(model, parameters)
+    if build == FROM_FILE and parameter in ("outputs", "opset"):
+        raise CannotWrite("no script can be written that builds the model in two ways")
+    return build
 
 
 def _calls(reproduced: Reproduced, variant: Variant, name: str) -> Sequence[str]:
@@ -90,6 +104,19 @@ def _calls(reproduced: Reproduced, variant: Variant, name: str) -> Sequence[str]
         return ["first = max_pool(X)", "second = np.concatenate([max_pool(X[n : n + 1]) for n in range(len(X))])"]
     assert variation == CHANNELS_PERMUTED
     return ["first = max_pool(X)", "second = max_pool(np.ascontiguousarray(X[:, ::-1]))[:, ::-1]"]
+
+
+def difference(reproduced: Reproduced) -> str:
+    """The expression that holds if the outputs of both calls are the same."""
+    values = [reproduced.returned(variant).get("Y") for variant in (reproduced.variant, reproduced.other)]
+    same = "np.array_equal(first, second)"
+    if any(value is not None and value.dtype.kind not in "iub" and (value != value).any() for value in values):
+        return same.replace(")", ", equal_nan=True)")
+    a, b = values
+    if a is not None and b is not None and np.array_equal(a, b):
+        # Zeros of different signs are equal.
+        return f"{same} and np.array_equal(np.signbit(first), np.signbit(second))"
+    return same
 
 
 def words_of(variant: Variant) -> tuple[str, str]:

@@ -62,7 +62,8 @@ def _problem(reproduced: Reproduced, named: str, rule: Rule, script: Script) -> 
         return (
             f"{document} excludes {what}: {escaped(oracle.message)}. It should be refused with an error, but {happens}."
         )
-    what += f" ({' and '.join(reproduced.variant.outputs)} requested)"
+    if reproduced.fault is not Fault.INCONSISTENT:
+        what += f" ({' and '.join(reproduced.variant.outputs)} requested)"
     if isinstance(outcome, RefusedByTarget):
         message = fenced([f"{outcome.status}: {outcome.message}".strip()], "")
         return f"{subject} refuses {what}, which {document} allows:\n\n{message}"
@@ -71,8 +72,8 @@ def _problem(reproduced: Reproduced, named: str, rule: Rule, script: Script) -> 
     if reproduced.fault is Fault.INCONSISTENT:
         first, second = words_of(reproduced.variant)
         return (
-            f"{subject} gives two different results for {what}: {first}, and {second}. {document} allows each of them, but "
-            "the result is to be a function of the input and the attributes alone."
+            f"{subject} gives two different results for {what}: {first}, and {second}. The result is to be a "
+            f"function of the input and the attributes alone, whatever {document} leaves open."
         )
     sentences = [sentence_of(kind, reproduced) for kind in reproduced.kinds]
     happens = f"{subject} gives a wrong result for {what}"
@@ -118,8 +119,9 @@ def _tensors(reproduced: Reproduced) -> str:
         blocks.append(grid("The tensor that enters MaxPool", reproduced.oracle.X))
     if reproduced.fault is Fault.INCONSISTENT:
         first, second = words_of(reproduced.variant)
-        for words, variant in ((first, reproduced.other), (second, reproduced.variant)):
-            blocks += [grid(f"{name}, {words}", tensor) for name, tensor in reproduced.returned(variant).items()][:1]
+        for words, variant in zip((first, second), reproduced.pair, strict=True):
+            outputs = reproduced.returned(variant)
+            blocks += [grid(words if words.startswith("Y") else f"Y, {words}", outputs["Y"])] if "Y" in outputs else []
         return joined(blocks)
     expected, got = expectation(reproduced), reproduced.returned()
     is_signed = DivergenceKind.Y_SIGNED_ZERO in reproduced.kinds
@@ -136,11 +138,12 @@ def _rule(reproduced: Reproduced, rule: Rule) -> str:
         return f"The rule: {escaped(oracle.message)} ({clause if document in clause else f'{clause}; {document}'})."
     if reproduced.fault is Fault.INCONSISTENT:
         return f"Document: {document}."
-    clauses = dict.fromkeys(DESCRIPTIONS[kind].clause for kind in reproduced.kinds)
+    kinds = [kind for kind in reproduced.kinds if DESCRIPTIONS[kind].group is not KindGroup.DEPENDENCE]
+    clauses = dict.fromkeys(DESCRIPTIONS[kind].clause for kind in kinds)
     allowed = f" A refusal would be right as well: {escaped(reproduced.refusable)}." if reproduced.refusable else ""
     if reproduced.fault is Fault.REFUSED:
         return f"{document} allows the graph: it meets all constraints on attributes, types and shapes."
-    if all(DESCRIPTIONS[kind].group is KindGroup.GRAPH for kind in reproduced.kinds) or reproduced.dies:
+    if all(DESCRIPTIONS[kind].group is KindGroup.GRAPH for kind in kinds) or reproduced.dies:
         # It is not for the document of an operator to say so.
         return f"{'; '.join(map(escaped, clauses))}. The operator is that of {document}.{allowed}"
     return f"By {document}: {'; '.join(map(escaped, clauses))}.{allowed}"

@@ -13,7 +13,7 @@ from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reference.numbering import Layout, of_whole_tensor
 from maxpool_check.results.outcomes import Outcome, Returned
 from maxpool_check.results.record import TargetDescription
-from maxpool_check.results.variants import PAIRS, Variant
+from maxpool_check.results.variants import BATCH_SPLIT, CHANNELS_PERMUTED, LEVELS, PAIRS, Variant
 from maxpool_check.running.case_run import CaseRun
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.targets.protocol import Request
@@ -62,8 +62,9 @@ class Reproduced:
 
     @property
     def request(self) -> Request:
-        """The request that the target received."""
-        request = self.case_run.results[self.variant].request
+        """The request that the target received; that of the whole X where it received its images or channels differently."""
+        is_rearranged = self.variant.variation in (BATCH_SPLIT, CHANNELS_PERMUTED)
+        request = self.case_run.results[self.variant.base if is_rearranged else self.variant].request
         assert request is not None, "a variant that diverges was executed"
         return request
 
@@ -104,7 +105,8 @@ class Reproduced:
             return Fault.NOT_REFUSED
         if any(kind in _REFUSALS for kind in self.kinds):
             return Fault.REFUSED
-        if all(DESCRIPTIONS[kind].group is KindGroup.DEPENDENCE for kind in self.kinds):
+        is_varied = self.variant.variation is not None and self.variant.variation not in LEVELS
+        if is_varied or all(DESCRIPTIONS[kind].group is KindGroup.DEPENDENCE for kind in self.kinds):
             return Fault.INCONSISTENT
         return Fault.WRONG_OUTPUT
 
@@ -122,6 +124,13 @@ class Reproduced:
             return self.variant.base
         (other,) = (each for pair in PAIRS for each in pair if self.variant in pair and each is not self.variant)
         return other
+
+    @property
+    def pair(self) -> tuple[Variant, Variant]:
+        """Both variants that are compared: the one that the other is a change of, or that has no Indices, first."""
+        if self.variant.variation is None and not self.variant.has_indices:
+            return self.variant, self.other
+        return self.other, self.variant
 
     def returned(self, variant: Variant | None = None) -> dict[str, np.ndarray]:
         """The outputs of a variant in the target's layout; empty if it returned none."""

@@ -10,7 +10,7 @@ from functools import cached_property
 from maxpool_check import inert
 from maxpool_check.reproducing.child_process import child_process
 from maxpool_check.reproducing.expectation import MOST_CELLS, Expectation, expectation
-from maxpool_check.reproducing.inconsistency import two_runs, words_of
+from maxpool_check.reproducing.inconsistency import difference, two_runs, words_of
 from maxpool_check.reproducing.literals import WIDTH, array_text, assignment, call_lines, indented, names_text
 from maxpool_check.reproducing.onnx_source import OF_ANY_X, attributes_source, model_source, needed_imports
 from maxpool_check.reproducing.reproduced import Fault, Reproduced
@@ -52,11 +52,15 @@ class ScriptWriter:
     """Writes the script of one reproduction."""
 
     def __init__(
-        self, reproduced: Reproduced, runtime: ScriptRuntime, tool: ScriptTool | None = None, *, seconds: float
-    ) -> None:
-        """``seconds`` is how long a child process may take, where the target hangs."""
+        self, reproduced: Reproduced, runtime: ScriptRuntime, tool: ScriptTool | None = None, *,
+        other: ScriptRuntime | None = None, seconds: float,
+    ) -> None:  # fmt: skip
+        """``other`` is the runtime that returns other outputs, where they must agree and are not requested by a model.
+
+        ``seconds`` is how long a child process may take, where the target hangs.
+        """
         self._reproduced, self._runtime, self._tool, self._seconds = reproduced, runtime, tool, seconds
-        self._request = reproduced.request
+        self._request, self._other = reproduced.request, other
         survives = not reproduced.dies or runtime.runs_in_own_process
         self._child = [] if survives else child_process(reproduced.outcome, reproduced.expects, seconds)
         if self._request.X.size > MOST_CELLS:
@@ -262,18 +266,13 @@ class ScriptWriter:
     def _inconsistent(self) -> list[str]:
         """Runs MaxPool in two ways whose outputs must agree."""
         first, second = words_of(self._reproduced.variant)
-        is_float = self._request.X.dtype.kind not in "iub"
+        function, calls = two_runs(self._reproduced, self._runtime, self._other)
         return [
-            *self._two_runs(), *_CANNOT_TELL, "",
-            "# Each result alone is allowed, but MaxPool is a function of its input and attributes: they must be the same.",
-            f'print("{first}:", first, sep="\\n")', f'print("{second}:", second, sep="\\n")',
-            f"sys.exit(0 if np.array_equal(first, second{', equal_nan=True' if is_float else ''}) else 1)",
+            *function, *self._data(()), "try:", *indented(calls), *_CANNOT_TELL, "",
+            "# Each result may be allowed, but MaxPool is a function of its input and attributes: they must be the same.",
+            f'print("{first}:", first, "{second}:", second, sep="\\n")',
+            f"sys.exit(0 if {difference(self._reproduced)} else 1)",
         ]  # fmt: skip
-
-    def _two_runs(self) -> list[str]:
-        lines = two_runs(self._reproduced, self._runtime)
-        start = lines.index("try:") if "try:" in lines else len(lines)
-        return [*lines[:start], *self._data(()), *lines[start:]]
 
 
 def _prints(expected: Expectation) -> list[str]:

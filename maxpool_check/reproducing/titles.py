@@ -92,6 +92,15 @@ def _effect(reproduced: Reproduced) -> str:
         if len(message) > _MOST_CHARACTERS:
             message = message[:_MOST_CHARACTERS].rsplit(" ", 1)[0] + " ..."
         return f"is refused: {message}"
+    if reproduced.fault is Fault.INCONSISTENT:
+        variation = reproduced.variant.variation
+        return (
+            f"Y differs {variation.sentence}" if variation is not None else "Y depends on whether Indices are requested"
+        )
+    return _wrong_output(reproduced)
+
+
+def _wrong_output(reproduced: Reproduced) -> str:
     kind = first_kind(reproduced)
     # What follows a colon explains it.
     sentence = sentence_of(kind, reproduced).partition(": ")[0]
@@ -105,9 +114,7 @@ def _effect(reproduced: Reproduced) -> str:
         if kind is DivergenceKind.SHAPE:
             return f"Y has the shape {sizes} ({condition_of(reproduced)})"
         return f"{sentence}; Y is {sizes}"
-    if reproduced.is_graph:
-        return sentence
-    condition = condition_of(reproduced)
+    condition = "" if reproduced.is_graph else condition_of(reproduced)
     return f"{sentence}{f' ({condition})' if condition else ''}"
 
 

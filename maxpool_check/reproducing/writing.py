@@ -1,7 +1,7 @@
 """Which script is written for a reproduction: its runtime, its tool, and its text."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from maxpool_check.reproducing import inconsistency, kernels
 from maxpool_check.reproducing.reproduced import Fault, Reproduced
@@ -27,26 +27,33 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
 
     Raises :class:`CannotWrite`.
     """
-    request, variation = reproduced.request, reproduced.variant.variation
     tool = script_tool(profile) if profile.name.tool is not None else None
-    if not profile.name.is_released:
-        if reproduced.is_graph:
-            raise CannotWrite("no script can be written for a graph of several nodes on a kernel of your own")
-        runtime = kernels.kernel_runtime(profile, request, seconds)
-    else:
-        threads = "threads" if inconsistency.parameter_of(variation) == "threads" else None
-        level = _level(reproduced, tool)
-        runtime = released_runtime(
-            profile, request.attributes, request.X, request.outputs, is_graph=reproduced.is_graph,
-            inputs='{"X": X}' if list(request.inputs) == ["X"] else "inputs", level=level, threads=threads,
-        )  # fmt: skip
+    runtime, other = _runtime(reproduced, profile, reproduced.request.outputs, tool, seconds), None
+    if reproduced.fault is Fault.INCONSISTENT and reproduced.variant.variation is None and not runtime.takes_models:
+        other = _runtime(reproduced, profile, reproduced.other.outputs, tool, seconds)
     requirements = {each.partition("==")[0]: each for each in runtime.requirements or (kernels.requirement(),)}
     if tool is not None:
         # Where both need onnx, it is that of the tool.
         requirements |= {each.partition("==")[0]: each for each in tool.requirements}
     frame = ScriptFrame(_python(profile), tuple(sorted(requirements.values())), title)
-    text = ScriptWriter(reproduced, runtime, tool, seconds=seconds).text(frame)
+    text = ScriptWriter(reproduced, runtime, tool, other=other, seconds=seconds).text(frame)
     return Script(text, runtime, tool, frame.requirements)
+
+
+def _runtime(
+    reproduced: Reproduced, profile: TargetProfile, outputs: tuple[str, ...], tool: ScriptTool | None, seconds: float
+) -> ScriptRuntime:
+    """How the script runs the request with these outputs."""
+    request, variation = replace(reproduced.request, outputs=outputs), reproduced.variant.variation
+    if not profile.name.is_released:
+        if reproduced.is_graph:
+            raise CannotWrite("no script can be written for a graph of several nodes on a kernel of your own")
+        return kernels.kernel_runtime(profile, request, seconds)
+    return released_runtime(
+        profile, request.attributes, request.X, outputs, is_graph=reproduced.is_graph,
+        inputs='{"X": X}' if list(request.inputs) == ["X"] else "inputs", level=_level(reproduced, tool),
+        threads="threads" if inconsistency.parameter_of(variation) == "threads" else None,
+    )  # fmt: skip
 
 
 def _level(reproduced: Reproduced, tool: ScriptTool | None) -> str | None:
