@@ -155,17 +155,18 @@ def _tensor(tensor: TensorProto, name: str) -> str:
 
 
 def _value(value: onnx.ValueInfoProto, parameters: Parameters, *, is_output: bool = True) -> str:
-    """An input with its shape, or an output without it: the runtime infers it, where all its sizes are names."""
+    """An input with its shape, or an output with its rank alone: the runtime infers it, where all its sizes are names."""
     tensor = value.type.tensor_type
     sizes = [size.dim_param or size.dim_value for size in tensor.shape.dim]
-    known = None if is_output and all(isinstance(size, str) for size in sizes) else sizes
-    names = str(known).replace("'", '"')
+    shape = str(sizes).replace("'", '"')
+    if not is_output:
+        shape = parameters.shape or shape
+    elif sizes and all(isinstance(size, str) for size in sizes):
+        shape = "[None] * X.ndim" if parameters.attributes else f"[None] * {len(sizes)}"
     kind = f"TensorProto.{TensorProto.DataType.Name(tensor.elem_type)}"
     if value.name != "Indices":
         kind = parameters.dtype or kind
-    if not is_output:
-        names = parameters.shape or names
-    return f'make_tensor_value_info("{value.name}", {kind}, {names})'
+    return f'make_tensor_value_info("{value.name}", {kind}, {shape})'
 
 
 def _executed(lines: Sequence[str]) -> ModelProto:

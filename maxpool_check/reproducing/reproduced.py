@@ -106,7 +106,8 @@ class Reproduced:
         if any(kind in _REFUSALS for kind in self.kinds):
             return Fault.REFUSED
         is_varied = self.variant.variation is not None and self.variant.variation not in LEVELS
-        if is_varied or all(DESCRIPTIONS[kind].group is KindGroup.DEPENDENCE for kind in self.kinds):
+        groups = {DESCRIPTIONS[kind].group for kind in self.kinds}
+        if is_varied or groups == {KindGroup.DEPENDENCE}:
             return Fault.INCONSISTENT
         return Fault.WRONG_OUTPUT
 

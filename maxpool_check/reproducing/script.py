@@ -118,7 +118,6 @@ class ScriptWriter:
         ]
 
     def _data(self, expected: Sequence[str]) -> list[str]:
-        wide = ['np.set_printoptions(floatmode="unique")'] if self._request.X.dtype.name == "float64" else []
         inputs = [f"X = {array_text(self._request.X)}"] if self._request.feeds_input else []
         if list(self._request.inputs) not in (["X"], []):
             inputs = [
@@ -126,7 +125,7 @@ class ScriptWriter:
                 *(f'    "{name}": {array_text(value)},' for name, value in self._request.inputs.items()),
             ]
             inputs.append("}")
-        return [*wide, *inputs, *expected, ""]
+        return [*inputs, *expected, ""]
 
     def _build(self) -> list[str]:
         return [*model_source(self._request.model), ""] if self._runtime.takes_models else []
@@ -276,12 +275,14 @@ class ScriptWriter:
 
 
 def _prints(expected: Expectation) -> list[str]:
+    """Prints of the expected and actual outputs; of float64 with all digits."""
     lines = []
-    for name in expected.names:
+    for name, value in expected.values.items():
+        digits = ".tolist()" if value.dtype.name == "float64" else ""
         words = [f'"{word} {name}:"' for word in ("expected", "got")]
         if expected.compares_dtypes:
             words = [f'f"expected {name}, {{expected_{name}.dtype}}:"', f'f"got {name}, {{{name}.dtype}}:"']
-        lines.append(f'print({words[0]}, expected_{name}, {words[1]}, {name}, sep="\\n")')
+        lines.append(f'print({words[0]}, expected_{name}{digits}, {words[1]}, {name}{digits}, sep="\\n")')
     return lines
 
 
