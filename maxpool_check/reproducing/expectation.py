@@ -80,30 +80,36 @@ def expectation(reproduced: Reproduced) -> Expectation:
     cells = max([reproduced.request.X.size, *(value.size for value in values.values())])
     if cells > MOST_CELLS:
         raise CannotWrite(f"a script would have to list {cells} cells; the most is {MOST_CELLS}")
-    # The first outputs of each shape: outputs of the same shape have the same accepted cells.
-    alternatives = _alternatives(reproduced, oracle)
-    by_shape = list(
-        {tuple(each.shape for each in outputs.values()): outputs for outputs in alternatives[::-1]}.values()
-    )
+    alternatives = list({_content(outputs): outputs for outputs in _alternatives(reproduced, oracle)[::-1]}.values())[
+        ::-1
+    ]
     is_signed = DivergenceKind.Y_SIGNED_ZERO in reproduced.kinds
     data = [f"expected_{name} = {array_text(value)}" for name, value in values.items()]
-    if len(by_shape) == 1:
-        return _of_one_shape(reproduced, by_shape[0], values, data, is_signed=is_signed)
+    if len(alternatives) == 1:
+        return _of_one_interpretation(reproduced, alternatives[0], values, data, is_signed=is_signed)
     title = reproduced.case_run.case.specification.title
-    data.append(f"# {title} leaves the shape open: of each output, what is allowed by one interpretation.")
+    data.append(f"# {title} leaves open which windows there are: what is allowed by each interpretation, cell by cell.")
     conditions = []
-    for number, outputs in enumerate(by_shape, 1):
+    for number, outputs in enumerate(alternatives, 1):
         terms = []
         for name, output in outputs.items():
             data.append(f"allowed_{name}_{number} = {_cells_text(output)}  # of the shape {output.shape}")
             terms.append(f"{name}.shape == {output.shape} and is_allowed({name}, allowed_{name}_{number})")
         conditions.append(" and ".join(terms))
     return Expectation(
-        values, by_shape[-1], _IS_ALLOWED, tuple(data), (" or ".join(f"({each})" for each in conditions),)
+        values, alternatives[0], _IS_ALLOWED, tuple(data), (" or ".join(f"({each})" for each in conditions),)
     )
 
 
-def _of_one_shape(
+def _content(outputs: dict[str, Accepted]) -> tuple[object, ...]:
+    """What is the same for interpretations that allow the same outputs."""
+    return tuple(
+        (name, each.shape, tuple(tuple(map(number_text, cell)) for cell in each.cells))
+        for name, each in outputs.items()
+    )
+
+
+def _of_one_interpretation(
     reproduced: Reproduced, outputs: dict[str, Accepted], values: dict[str, np.ndarray], data: list[str], *, is_signed: bool
 ) -> Expectation:  # fmt: skip
     terms, has_open = [], False

@@ -118,14 +118,13 @@ class ScriptWriter:
         ]
 
     def _data(self, expected: Sequence[str]) -> list[str]:
-        inputs = [f"X = {array_text(self._request.X)}"] if self._request.feeds_input else []
-        if list(self._request.inputs) not in (["X"], []):
-            inputs = [
-                "inputs = {",
-                *(f'    "{name}": {array_text(value)},' for name, value in self._request.inputs.items()),
-            ]
-            inputs.append("}")
-        return [*inputs, *expected, ""]
+        """X and the expected outputs; ``feeds`` are the inputs of a graph that has others than X, or none."""
+        if self._inputs == "X":
+            lines = [f"X = {array_text(self._request.X)}"]
+        else:
+            feeds = [f'    "{name}": {array_text(value)},' for name, value in self._request.inputs.items()]
+            lines = ["feeds = {", *feeds, "}"] if feeds else ["feeds = {}  # X is a constant of the model"]
+        return [*lines, *expected, ""]
 
     def _build(self) -> list[str]:
         return [*model_source(self._request.model), ""] if self._runtime.takes_models else []
@@ -162,7 +161,7 @@ class ScriptWriter:
 
     @property
     def _inputs(self) -> str:
-        return "X" if list(self._request.inputs) == ["X"] else "inputs"
+        return "X" if list(self._request.inputs) == ["X"] else "feeds"
 
     def _call(self, names: str, model: str = "model") -> list[str]:
         """The lines that assign what the function returns."""

@@ -51,7 +51,7 @@ def _runtime(
         return kernels.kernel_runtime(profile, request, seconds)
     return released_runtime(
         profile, request.attributes, request.X, outputs, is_graph=reproduced.is_graph,
-        inputs='{"X": X}' if list(request.inputs) == ["X"] else "inputs", level=_level(reproduced, tool),
+        inputs='{"X": X}' if list(request.inputs) == ["X"] else "feeds", level=_level(reproduced, tool),
         threads="threads" if inconsistency.parameter_of(variation) == "threads" else None,
     )  # fmt: skip
 
