@@ -255,6 +255,7 @@ class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     title: str = ""
     severity: str = ""
+    example: str | None = None
     issue: str | None = None
     message: str = ""
 
