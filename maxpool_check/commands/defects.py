@@ -145,7 +145,8 @@ def _run(
     corpus: Corpus, target: TargetName, defects: Sequence[Defect], jobs: int, timeout: float, *, quiet: bool
 ) -> Record:
     """Run the cases that the defects of a target are expected of, in whatever version, in all variants that they name."""
-    about = (target.distribution, target.provider or DEFAULT_PROVIDERS[0], str(target))
+    distribution = target.distribution if target.is_released else str(target).partition(":")[0]
+    about = (distribution, target.provider or DEFAULT_PROVIDERS[0], str(target))
     entries = [each for defect in defects for each in defect.expected if each.when.is_about(*about)]
     cases = [case for case in corpus.cases if any(entry.binds(case.id) for entry in entries)]
     if not cases:
