@@ -220,7 +220,7 @@ def _merged(groups: Mapping[frozenset[str], list[Execution]]) -> dict[frozenset[
 
 @dataclass(frozen=True)
 class RunReport:
-    """A record and how to show it; ``width`` is in columns, ``verbose`` shows known divergences in full."""
+    """A record and how to show it; ``width`` is in columns, ``verbose`` shows known defects in full."""
 
     record: Record
     exit_code: int

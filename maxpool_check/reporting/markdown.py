@@ -25,7 +25,7 @@ _TRANSLATED = (
 
 _INCONSISTENT = (
     "The document allows each of these outputs, but they differ from variant to variant. No clause forbids it, so that they "
-    "are no divergences; `--strict` fails on those that no known divergence expects."
+    "are no divergences; `--strict` fails on those that no known defect expects."
 )
 
 
@@ -127,7 +127,7 @@ def _setting(record: Record) -> str:
         escaped(f"maxpool-check {header.tool} on Python {header.python}, with {libraries}"),
         escaped(f"{header.system}, {header.cpu}; started {header.started}"),
         f"cases: SHA-256 {code(header.cases_sha256)}",
-        f"known divergences: {f'SHA-256 {code(header.known_sha256)}' if header.known_sha256 else 'none used'}",
+        f"known defects: {f'SHA-256 {code(header.known_sha256)}' if header.known_sha256 else 'none used'}",
     ]
     return folded(
         "Environment and settings",
