@@ -13,7 +13,7 @@ from maxpool_check.commands import case_files, executing, options
 from maxpool_check.comparing.bisection import Bisection, Boundary
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
-from maxpool_check.corpus.known_file import KnownRange, narrow
+from maxpool_check.corpus.defect_editing import KnownRange, narrow
 from maxpool_check.files import open_text
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.record import NOT_EXECUTED, Execution, ExitCode, Verdict
@@ -63,7 +63,7 @@ class _Result:
 @options.kind("Look for this kind alone.  [default: for any change of verdict or kinds]")
 @click.option("--variant", metavar="NAME", help="indices or y-only.  [default: the first that changes]")
 @click.option("--pre", is_flag=True, help="Test pre-releases too.")
-@click.option("--write-known", is_flag=True, help="Narrow the 'when' of the known divergence to the releases with it.")
+@click.option("--write-known", is_flag=True, help="Bound the versions of the known divergence by the releases with it.")
 @options.timeout
 @options.form()
 @click.option("-o", "--output", type=options.FILE, metavar="FILE.json", help="Write the JSON here too.")

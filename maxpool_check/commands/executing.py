@@ -13,8 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from maxpool_check.commands import case_files
 from maxpool_check.corpus.case import Case, contradictions
 from maxpool_check.corpus.collection import Corpus
-from maxpool_check.corpus.known_file import read_all_known
-from maxpool_check.judging.known import KnownDivergence
+from maxpool_check.corpus.defect_file import read_all_defects
+from maxpool_check.judging.defects import Defect
 from maxpool_check.results.record import Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import Variant
@@ -24,18 +24,18 @@ from maxpool_check.targets.name import TargetName
 
 @dataclass(frozen=True)
 class KnownOptions:
-    """Which known divergences are expected."""
+    """Which defects are expected."""
 
     known_files: Sequence[Path]
     no_known: bool
 
-    def read(self, default: Sequence[Path]) -> tuple[list[KnownDivergence], list[Path]]:
-        """The entries and their files. Raises ``click.ClickException``."""
+    def read(self, default: Sequence[Path]) -> tuple[list[Defect], list[Path]]:
+        """The defects and their files. Raises ``click.ClickException``."""
         if self.known_files and self.no_known:
             raise click.UsageError("--known and --no-known contradict each other")
         files = [] if self.no_known else list(self.known_files or default)
         with case_files.mistakes():
-            return read_all_known(files), files
+            return read_all_defects(files), files
 
 
 def run_cases(

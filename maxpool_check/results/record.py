@@ -246,13 +246,15 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
 
 
 class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A known divergence and its status on one target."""
+    """A known defect and its status on one target; ``reason`` is its mechanism, ``issue`` the address of one upstream."""
 
     id: str
     target: str
     status: KnownStatus
     kinds: tuple[str, ...]
     reason: str
+    title: str = ""
+    severity: str = ""
     issue: str | None = None
     message: str = ""
 

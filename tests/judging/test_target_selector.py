@@ -2,7 +2,7 @@
 
 import pytest
 
-from maxpool_check.judging.known import TargetSelector
+from maxpool_check.judging.target_selector import TargetSelector
 
 CPU = "CPUExecutionProvider"
 
