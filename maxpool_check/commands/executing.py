@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.judging.defects import Defect
 from maxpool_check.results.record import Record
 from maxpool_check.results.storage import Recorder
-from maxpool_check.results.variants import Variant
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.run import RunPlan, run
 from maxpool_check.targets.name import TargetName
 
@@ -47,10 +47,12 @@ def run_cases(
     jobs: int = 1,
     output: Path | None = None,
     quiet: bool = True,
+    variants: Collection[Variant] = DEFAULT_VARIANTS,
 ) -> Record:
     """Run cases of a corpus on targets, without known divergences; the record, in memory."""
     with Recorder(output) as recorder, progress_bar("cases", len(cases), quiet=quiet) as progress:
-        run(RunPlan(corpus, cases, targets, seconds=timeout, jobs=jobs), recorder.write, progress)
+        plan = RunPlan(corpus, cases, targets, seconds=timeout, jobs=jobs, variants=variants)
+        run(plan, recorder.write, progress)
         assert recorder.record is not None
         return replace(recorder.record, executions=tuple(recorder.record.executions))
 

@@ -35,6 +35,7 @@ COMMANDS = {
     "compare": "Compare two records: what is fixed, regressed, or otherwise changed.",
     "gate": "Decide whether a target may replace another.",
     "bisect": "Find the release that changed the verdict on a case.",
+    "defects": "List the known defects of runtimes, and check which a target shows.",
     "known": "Add known divergences from a record, and check the existing ones.",
     "history": "Show the kinds of divergence of many releases.",
     "import": "Write the tests of other suites as case files.",
