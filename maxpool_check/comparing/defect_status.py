@@ -7,7 +7,7 @@ from datetime import date
 from maxpool_check.judging.defects import Defect, ExpectedDivergence
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.ledger import Ledger
-from maxpool_check.results.record import COMPARED, REPORTED, Execution, KnownStatus, Record, TargetDescription
+from maxpool_check.results.record import COMPARED, FAULTS, REPORTED, Execution, KnownStatus, Record, TargetDescription
 from maxpool_check.results.variants import variant_named
 
 
@@ -65,15 +65,13 @@ def _status(
     is_complete: Callable[[ExpectedDivergence], bool],
 ) -> TargetStatus:
     about = concerned(defects, target)
-    ledger = Ledger(
-        [
-            entry
-            for defect in about
-            for entry in defect.expected
-            if entry.when.covers(target.distribution, target.version, target.provider, target.name)
-        ],
-        date.today(),
-    )
+    covering = [
+        entry
+        for defect in about
+        for entry in defect.expected
+        if entry.when.covers(target.distribution, target.version, target.provider, target.name)
+    ]
+    ledger = Ledger(covering, date.today())
     shown = dict.fromkeys((defect.id for defect in about), 0)
     unexpected = []
     for execution in record.executions:
@@ -85,10 +83,17 @@ def _status(
         if execution.verdict not in REPORTED:
             continue
         kinds = frozenset(map(DivergenceKind, execution.kinds))
-        for defect in about:
-            shown[defect.id] += any(entry.expects(execution.case, variant, kinds) for entry in defect.expected)
-        if ledger.known(execution.case, variant, kinds) is None and execution.status != "inconsistent":
+        explains = {
+            defect.id: [entry for entry in defect.expected if entry.expects(execution.case, variant, kinds)]
+            for defect in about
+        }
+        if ledger.known(execution.case, variant, kinds) is not None:
+            # It is no evidence of what is expected of other versions.
+            explains = {name: [entry for entry in entries if entry in covering] for name, entries in explains.items()}
+        elif execution.verdict in FAULTS:
             unexpected.append(execution)
+        for name, entries in explains.items():
+            shown[name] += bool(entries)
     audit = ledger.audit(lambda entry: dict.fromkeys(entry.cases, is_complete(entry)))
     return TargetStatus(
         target,
