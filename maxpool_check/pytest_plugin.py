@@ -1,6 +1,6 @@
 """The pytest plugin: ``pytest --maxpool-check=onnxruntime cases/`` collects an item for each case and target.
 
-A failure shows what ``run`` prints. A known divergence is an expected failure with its reason, and fails where it no
+A failure shows what ``run`` prints. A known defect is an expected failure with its reason, and fails where it no
 longer occurs. A case that could not be compared is skipped.
 """
 
@@ -111,7 +111,7 @@ class CaseItem(pytest.Item):
     known: "list[Defect]"
 
     def runtest(self) -> None:
-        """Run the case, judge the results, and compare them with the known divergences."""
+        """Run the case, judge the results, and compare them with the known defects."""
         from maxpool_check.corpus.conditions import resolved
         from maxpool_check.judging.ledger import Ledger
         from maxpool_check.reporting.text import details

@@ -2,20 +2,20 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from maxpool_check import inert
 from maxpool_check.commands import case_files, executing, options
-from maxpool_check.comparing.defect_status import TargetStatus, statuses
+from maxpool_check.comparing.defect_status import TargetStatus, completeness, statuses
 from maxpool_check.corpus.collection import Corpus, defect_files, root_of
 from maxpool_check.corpus.conditions import with_cases
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions, write_versions
 from maxpool_check.explaining import defects as catalogue
-from maxpool_check.judging.defects import Defect, ExpectedDivergence
+from maxpool_check.judging.defects import Defect
 from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS
 from maxpool_check.results.record import ExitCode, Record
 from maxpool_check.results.variants import DEFAULT_VARIANTS
@@ -97,7 +97,7 @@ def check(
     found: list[TargetStatus] = []
     for file in record_files:
         record = options.read_record(file)
-        found += statuses(record, defects, _complete_in(record))
+        found += statuses(record, defects, completeness(record))
     for target in targets:
         record = _run(corpus, target, defects, jobs, timeout, quiet=quiet)
         found += statuses(record, defects)
@@ -145,7 +145,8 @@ def _run(
     corpus: Corpus, target: TargetName, defects: Sequence[Defect], jobs: int, timeout: float, *, quiet: bool
 ) -> Record:
     """Run the cases that the defects of a target are expected of, in whatever version, in all variants that they name."""
-    about = (target.distribution, target.provider or DEFAULT_PROVIDERS[0], str(target))
+    distribution = target.distribution if target.is_released else str(target).partition(":")[0]
+    about = (distribution, target.provider or DEFAULT_PROVIDERS[0], str(target))
     entries = [each for defect in defects for each in defect.expected if each.when.is_about(*about)]
     cases = [case for case in corpus.cases if any(entry.binds(case.id) for entry in entries)]
     if not cases:
@@ -155,12 +156,6 @@ def _run(
     if record.footer is not None and record.footer.errors:
         raise options.Incomplete("; ".join(record.footer.errors))
     return record
-
-
-def _complete_in(record: Record) -> Callable[[ExpectedDivergence], bool]:
-    """Whether a record has all cases of an entry."""
-    cases = {execution.case for execution in record.executions}
-    return lambda entry: cases.issuperset(entry.cases)
 
 
 def _print(status: TargetStatus) -> None:

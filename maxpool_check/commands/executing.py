@@ -48,13 +48,19 @@ def run_cases(
     output: Path | None = None,
     quiet: bool = True,
     variants: Collection[Variant] = DEFAULT_VARIANTS,
+    known: Sequence[Defect] = (),
 ) -> Record:
-    """Run cases of a corpus on targets, without known divergences; the record, in memory."""
+    """Run cases of a corpus on targets; the record, in memory. Known defects name what executions show."""
     with Recorder(output) as recorder, progress_bar("cases", len(cases), quiet=quiet) as progress:
-        plan = RunPlan(corpus, cases, targets, seconds=timeout, jobs=jobs, variants=variants)
+        plan = RunPlan(corpus, cases, targets, known, seconds=timeout, jobs=jobs, variants=variants)
         run(plan, recorder.write, progress)
         assert recorder.record is not None
         return replace(recorder.record, executions=tuple(recorder.record.executions))
+
+
+def defects_of(corpus: Corpus) -> list[Defect]:
+    """The defects in the files of a corpus. Raises :class:`Mistakes`."""
+    return KnownOptions((), False).read(corpus.known_files)[0]
 
 
 def read_valid(files: case_files.CaseFiles) -> Corpus:

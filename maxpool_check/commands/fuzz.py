@@ -143,7 +143,7 @@ def command(
     """Draw random cases, run them on targets, and keep those that show something new.
 
     A divergence is new if exactly its kinds have not been seen on its target and variant before: neither in an earlier
-    case of this search, nor in a case in DIR (these run first), nor in a known divergence. Known divergences name cases,
+    case of this search, nor in a case in DIR (these run first), nor in a known defect. Known defects name cases,
     and drawn cases have no names: here an entry for the target stands for all cases with the same kinds and variants.
 
     One case of four is a graph with up to three other nodes around MaxPool, which have exact results for it. Those of

@@ -20,7 +20,7 @@ from maxpool_check.words import plural
 
 @click.group("known")
 def command() -> None:
-    """Add known divergences from a record, and check the existing ones."""
+    """Add known defects from a record, and check the existing ones."""
 
 
 @command.command("add")
@@ -106,7 +106,7 @@ def _cases(executions: Iterable[Execution]) -> dict[str, Case]:
 
 
 def _default_file(origin: str) -> Path:
-    """The file of known divergences of the corpus that a case comes from."""
+    """The file of known defects of the corpus that a case comes from."""
     path = Path(origin.rpartition(":")[0])
     if not path.is_file():
         raise click.UsageError(f"the record's cases are not here ({path}); pass the file to write with --known")

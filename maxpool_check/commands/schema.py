@@ -15,6 +15,6 @@ _SCHEMAS = {"case": case_file_schema, "defects": defect_file_schema, "known": de
 @click.command("schema")
 @click.argument("name", type=click.Choice(list(_SCHEMAS)))
 def command(name: str) -> int:
-    """Print the JSON Schema of case files, of defects and known divergences, or of a line of a record."""
+    """Print the JSON Schema of case files, of defects, or of a line of a record."""
     options.echo(inert.dumps(_SCHEMAS[name](), indent=2))
     return ExitCode.AS_EXPECTED

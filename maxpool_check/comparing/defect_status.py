@@ -8,7 +8,7 @@ from maxpool_check.judging.defects import Defect, ExpectedDivergence
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.ledger import Ledger
 from maxpool_check.results.record import COMPARED, FAULTS, REPORTED, Execution, KnownStatus, Record, TargetDescription
-from maxpool_check.results.variants import variant_named
+from maxpool_check.results.variants import WITH_INDICES, variant_named
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,18 @@ def statuses(
     ``is_complete`` says whether the record has all cases of an entry: only then can it be stale.
     """
     return [_status(record, target, defects, is_complete) for target in record.header.targets]
+
+
+def completeness(record: Record) -> Callable[[ExpectedDivergence], bool]:
+    """Whether a record has all cases of an entry, and each variant that its kinds compare with another."""
+    executed = {(execution.case, execution.variant) for execution in record.executions}
+    cases = {case for case, _ in executed}
+
+    def is_complete(entry: ExpectedDivergence) -> bool:
+        compares = DivergenceKind.Y_DEPENDS_ON_INDICES in entry.kinds
+        return all(case in cases and (not compares or (case, WITH_INDICES.name) in executed) for case in entry.cases)
+
+    return is_complete
 
 
 def concerned(defects: Iterable[Defect], target: TargetDescription) -> list[Defect]:

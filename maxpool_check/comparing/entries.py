@@ -48,11 +48,12 @@ def defects_for(
             fitting = _fitting(known, target, kinds, variants, [(cases or {}).get(name) for name in names])
             name = fitting.id if fitting is not None else _unused(_name(selector, kinds), ids)
             ids.add(name)
-            expected = ExpectedDivergence(name, selector, tuple(names), kinds, frozenset(variants))
+            when = selector if fitting is None else TargetSelector.of(fitting.runtime, _version(target))
+            expected = (ExpectedDivergence(name, when, tuple(names), kinds, frozenset(variants)),)
             if fitting is not None:
-                defects.append(Defect(name, fitting.runtime, fitting.title, fitting.severity, reason, (expected,)))
+                defects.append(Defect(name, fitting.runtime, fitting.title, fitting.severity, reason, expected))
             else:
-                defects.append(Defect(name, selector.runtime, reason, severity_of(kinds), reason, (expected,)))
+                defects.append(Defect(name, selector.runtime, reason, severity_of(kinds), reason, expected))
     return defects
 
 
@@ -124,12 +125,15 @@ def _selector(target: TargetDescription) -> TargetSelector:
         # Its distribution and version may be those of any other kernel.
         return TargetSelector.of(target.name)
     provider = "" if target.provider in DEFAULT_PROVIDERS else f"@{target.provider}"
+    return TargetSelector.of(f"{canonicalize_name(target.distribution)}{provider}", _version(target))
+
+
+def _version(target: TargetDescription) -> str:
+    """The bound of the version that was tested; empty if it is none that can be compared."""
     try:
-        Version(target.version)
-        version = f"=={target.version}"
+        return f"=={Version(target.version)}"
     except InvalidVersion:
-        version = ""
-    return TargetSelector.of(f"{canonicalize_name(target.distribution)}{provider}", version)
+        return ""
 
 
 def _name(selector: TargetSelector, kinds: _Kinds) -> str:

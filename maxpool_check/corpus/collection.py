@@ -61,7 +61,7 @@ def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS) -> Corpus:
         root = root_of(path)
         roots.setdefault(root.resolve(), root)
         if path.is_file() and is_defect_file(path):
-            problems.append(Problem(str(path), 1, 1, "contains known divergences, not cases"))
+            problems.append(Problem(str(path), 1, 1, "contains defects, not cases"))
             continue
         files_of_path = _files(path)
         if not files_of_path:

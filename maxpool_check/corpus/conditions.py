@@ -85,7 +85,10 @@ GEOMETRY: Mapping[str, _Flag] = {
     "padding": lambda of: any(bool((axis.taps()[1] < axis.kernel).any()) for axis in of.geometry),
     "dilation": lambda of: any(dilation > 1 for dilation in of.numbers(Role.DILATION)),
     "strides": lambda of: any(stride > 1 for stride in of.numbers(Role.STRIDE)),
+    # Neighbouring windows begin in neighbouring cells, and so do neighbouring taps.
+    "strides-and-dilations-of-1": lambda of: all(step == 1 for step in of.numbers(Role.STRIDE, Role.DILATION)),
     "same": lambda of: any(pad in (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER) for pad in of.meanings(Role.AUTO_PAD)),
+    "same-lower": lambda of: AutoPad.SAME_LOWER in of.meanings(Role.AUTO_PAD),
     "valid": lambda of: AutoPad.VALID in of.meanings(Role.AUTO_PAD),
     "ceil": lambda of: any(each in (RoundingType.CEIL, RoundingType.CEIL_TORCH) for each in of.meanings(Role.ROUNDING)),
     "column-major": lambda of: StorageOrder.COLUMN_MAJOR in of.meanings(Role.STORAGE_ORDER),

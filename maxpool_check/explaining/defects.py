@@ -30,10 +30,10 @@ def write_list(defects: Sequence[Defect], versions: DefectVersions, width: int, 
             for name in ("id", "severity", "since", "until"):
                 table.add_column(name, no_wrap=True, overflow="fold")
             table.add_column("title", overflow="fold", ratio=1)
+            table.add_column("upstream", no_wrap=True)
             for defect in (each for each in defects if each.runtime == runtime):
                 since, until = versions.since(defect) or "-", versions.until(defect) or ""
-                upstream = f" ({defect.upstream.issue})" if defect.upstream and defect.upstream.issue else ""
-                cells = (defect.id, defect.severity.value, since, until, defect.title + upstream)
+                cells = (defect.id, defect.severity.value, since, until, defect.title, _number(defect))
                 table.add_row(*map(styled, cells))
             console.print(table)
             console.print()
@@ -42,18 +42,13 @@ def write_list(defects: Sequence[Defect], versions: DefectVersions, width: int, 
 
 def page(defect: Defect, versions: DefectVersions, width: int) -> str:
     """One defect: what happens and why, where it shows, how to see it."""
-    upstream = defect.upstream
     fields = {
         "runtime": defect.runtime,
         "severity": defect.severity.value,
         "versions": versions.span(defect),
         "documents": ", ".join(defect.documents),
         "conditions": "; ".join(conditions(defect.conditions)),
-        "upstream": " ".join(
-            [upstream.issue or "no issue found", f"({upstream.state}, as seen {upstream.seen})", upstream.note]
-        ).strip()
-        if upstream is not None
-        else "not searched",
+        "upstream": _upstream(defect),
     }
     label = max(map(len, fields)) + 2
     lines = [f"{defect.id}: {defect.title}", ""]
@@ -121,6 +116,21 @@ def data(defect: Defect, versions: DefectVersions) -> dict[str, Any]:
             for expected in defect.expected
         ],
     }
+
+
+def _number(defect: Defect) -> str:
+    """The issue upstream, in short: ``#25234 closed``."""
+    if defect.upstream is None or defect.upstream.issue is None:
+        return ""
+    return f"#{defect.upstream.issue.rpartition('/')[2]} {defect.upstream.state}"
+
+
+def _upstream(defect: Defect) -> str:
+    upstream = defect.upstream
+    if upstream is None:
+        return "not searched"
+    found = f"{upstream.issue}, {upstream.state}" if upstream.issue else "no issue found"
+    return f"{found}, as seen {upstream.seen}. {upstream.note}".strip()
 
 
 def _variants(expected: ExpectedDivergence) -> list[str] | None:

@@ -76,7 +76,7 @@ class Search:
     _deaths: int = field(default=0, init=False)
 
     def add_known(self, known: Iterable[Defect], cases: Iterable[Case]) -> None:
-        """Add what known divergences expect of any case, and what cases of earlier searches show, which are run."""
+        """Add what known defects expect of any case, and what cases of earlier searches show, which are run."""
         for entry in (entry for defect in known for entry in defect.expected):
             if covers(entry, self.session.profile.description) and not entry.expired(date.today()):
                 for variant in ALL_VARIANTS if entry.variants is None else entry.variants:

@@ -206,6 +206,7 @@ def known_entry(
         reason=defect.mechanism,
         title="" if defect.title == defect.mechanism else defect.title,
         severity=defect.severity.value,
+        example=defect.example,
         issue=upstream.issue if upstream is not None else None,
         message=why,
     )
