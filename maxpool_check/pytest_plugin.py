@@ -1,6 +1,6 @@
 """The pytest plugin: ``pytest --maxpool-check=onnxruntime cases/`` collects an item for each case and target.
 
-A failure shows what ``run`` prints. A known divergence is an expected failure with its reason, and fails where it no
+A failure shows what ``run`` prints. A known defect is an expected failure with its reason, and fails where it no
 longer occurs. A case that could not be compared is skipped.
 """
 
@@ -16,7 +16,7 @@ from maxpool_check import inert
 # Nothing else at the top: pytest imports this for every run, also for those without case files.
 if TYPE_CHECKING:
     from maxpool_check.corpus.case import Case
-    from maxpool_check.judging.known import KnownDivergence
+    from maxpool_check.judging.defects import Defect
     from maxpool_check.targets.name import TargetName
     from maxpool_check.targets.session import TargetSession
 
@@ -65,9 +65,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Fil
     """A case file, where a target is named."""
     if not parent.config.getoption("--maxpool-check"):
         return None
-    from maxpool_check.corpus.collection import KNOWN_NAME, SUFFIXES
+    from maxpool_check.corpus.collection import SUFFIXES, is_defect_file
 
-    if file_path.suffix not in SUFFIXES or file_path.name == KNOWN_NAME:
+    if file_path.suffix not in SUFFIXES or is_defect_file(file_path):
         return None
     case_file: CaseFile = CaseFile.from_parent(parent, path=file_path)
     return case_file
@@ -80,12 +80,12 @@ class CaseFile(pytest.File):
         """An item for each case on each target."""
         from maxpool_check.corpus.case import contradictions
         from maxpool_check.corpus.collection import collect
-        from maxpool_check.corpus.known_file import read_all_known
+        from maxpool_check.corpus.defect_file import read_all_defects
         from maxpool_check.corpus.problems import CorpusError
 
         try:
             corpus = collect([self.path])
-            known = read_all_known(corpus.known_files)
+            known = read_all_defects(corpus.known_files)
             problems = [problem for case in corpus.cases for problem in contradictions(case)]
             if problems:
                 raise CorpusError(problems)
@@ -108,18 +108,20 @@ class CaseItem(pytest.Item):
 
     case: "Case"
     target: str
-    known: "list[KnownDivergence]"
+    known: "list[Defect]"
 
     def runtest(self) -> None:
-        """Run the case, judge the results, and compare them with the known divergences."""
-        from maxpool_check.judging.known import Ledger
+        """Run the case, judge the results, and compare them with the known defects."""
+        from maxpool_check.corpus.conditions import resolved
+        from maxpool_check.judging.ledger import Ledger
         from maxpool_check.reporting.text import details
         from maxpool_check.results.record import KnownStatus
         from maxpool_check.running.case_run import executions, run_case
         from maxpool_check.running.run import apply_known, covers
 
         session = self._session()
-        entries = [entry for entry in self.known if covers(entry, session.profile.description)]
+        expected = resolved(self.known, [self.case])
+        entries = [entry for entry in expected if covers(entry, session.profile.description)]
         ledger = Ledger(entries, date.today())
         judged = [apply_known(execution, ledger) for execution in executions(run_case(session, self.case))]
         unexpected = [execution for execution in judged if execution.unexpected]
@@ -133,15 +135,17 @@ class CaseItem(pytest.Item):
                 for heading, each in zip(headings, unexpected, strict=True)
             ]
             raise UnexpectedResult("\n\n".join(texts))
-        is_complete = {pattern: pattern == self.case.id for entry in entries for pattern in entry.cases}
+        audit = ledger.audit(
+            lambda entry: {each: each == self.case.id and not entry.by_conditions for each in entry.cases}
+        )
         stale = [
-            f"[XPASS(strict)] known divergence {entry.id} no longer occurs: {reason}"
-            for entry, status, reason in ledger.audit(is_complete)
+            f"[XPASS(strict)] known divergence {name} no longer occurs: {reason}"
+            for name, (status, reason) in audit.items()
             if status in (KnownStatus.STALE, KnownStatus.EXPIRED)
         ]
         if stale:
             raise UnexpectedResult("\n".join(map(inert.line, stale)))
-        reasons = {entry.id: " ".join(entry.reason.split()) for entry in self.known}
+        reasons = {defect.id: " ".join(defect.mechanism.split()) for defect in self.known}
         excused = dict.fromkeys(execution.known for execution in judged if execution.known)
         if excused:
             pytest.xfail(inert.line("; ".join(f"{name}: {reasons[name]}" for name in excused)))

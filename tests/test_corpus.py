@@ -8,7 +8,8 @@ import pytest
 from packaging.version import Version
 
 from maxpool_check.corpus.case import Refusal, Shape, Undefined, Values, contradictions, disagreements
-from maxpool_check.corpus.known_file import read_known, unmatched
+from maxpool_check.corpus.defect_checks import unmet
+from maxpool_check.corpus.defect_file import read_defects, unmatched
 from maxpool_check.reference import definition
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.pooling import Pooling
@@ -82,13 +83,14 @@ def test_no_two_cases_are_the_same():
     assert twice == set()
 
 
-def test_every_known_divergence_names_cases():
-    (path,) = CORPUS.known_files
-    assert unmatched(read_known(path), [case.id for case in CORPUS.cases], path) == []
+@pytest.mark.parametrize("path", CORPUS.known_files, ids=lambda path: path.stem)
+def test_every_defect_names_cases_that_meet_its_conditions(path):
+    assert unmatched(path, [case.id for case in CORPUS.cases]) == []
+    assert unmet(path, read_defects(path), CORPUS.cases) == []
 
 
 def executions(done, new=frozenset()):
-    """The executions of a run by case and variant; the run is as the known divergences expect, but for ``new`` cases."""
+    """The executions of a run by case and variant; the run is as the known defects expect, but for ``new`` cases."""
     results = done.json["results"]
     unexpected = [
         f"{execution['case']} ({execution['variant']}): {execution['verdict']} {execution['message']}"

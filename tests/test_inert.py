@@ -75,7 +75,7 @@ def check_markdown(text, where):
     for before, token in itertools.pairwise(tokens):
         assert token.type != "image", where
         if token.type in ("html_block", "html_inline"):
-            own = r'(</?details>|<summary>|</summary>|</?a>|<a id="[\w.-]*">|All \d+ cases|Environment and settings|Known divergences|\s)+'
+            own = r'(</?details>|<summary>|</summary>|</?a>|<a id="[\w.-]*">|All \d+ cases|Environment and settings|Known defects|\s)+'
             assert re.fullmatch(own, token.content), (where, token.content)
         if token.type == "link_open":
             assert str(token.attrs["href"]).startswith("#"), (where, token.attrs)

@@ -56,7 +56,7 @@ def test_a_known_divergence_is_an_expected_failure_and_strict(check, small, kern
     assert "4 passed, 1 skipped, 1 xfailed" in done.stdout
     repaired = check(f"--maxpool-check={kernel_target('right')}", small)
     assert repaired.returncode == 1
-    assert "[XPASS(strict)] known divergence seed no longer occurs" in repaired.stdout
+    assert "[XPASS(strict)] known defect seed no longer occurs" in repaired.stdout
 
 
 def test_selection_by_name_and_by_tag(check, small, kernel_target):

@@ -13,7 +13,7 @@ from maxpool_check.commands import case_files, executing, options
 from maxpool_check.comparing.bisection import Bisection, Boundary
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
-from maxpool_check.corpus.known_file import KnownRange, narrow
+from maxpool_check.corpus.defect_editing import KnownRange, narrow
 from maxpool_check.files import open_text
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.record import NOT_EXECUTED, Execution, ExitCode, Verdict
@@ -63,7 +63,7 @@ class _Result:
 @options.kind("Look for this kind alone.  [default: for any change of verdict or kinds]")
 @click.option("--variant", metavar="NAME", help="indices or y-only.  [default: the first that changes]")
 @click.option("--pre", is_flag=True, help="Test pre-releases too.")
-@click.option("--write-known", is_flag=True, help="Narrow the 'when' of the known divergence to the releases with it.")
+@click.option("--write-known", is_flag=True, help="Bound the versions of the known defect by the releases with it.")
 @options.timeout
 @options.form()
 @click.option("-o", "--output", type=options.FILE, metavar="FILE.json", help="Write the JSON here too.")
@@ -228,7 +228,7 @@ def _document(about: Mapping[str, Any], result: _Result) -> Mapping[str, Any]:
 def _narrow(corpus: Corpus, case: Case, variant: Variant, runtime: TargetName, result: _Result) -> None:
     """Narrow the entries that are about the case to the releases that show them."""
     if len(result.boundaries) != 1:
-        options.echo("several changes: no known divergence was narrowed", err=True)
+        options.echo("several changes: no known defect was narrowed", err=True)
         return
     ((last, first),) = result.boundaries
     names, tested = tuple(map(str, result.versions)), result.search.tested
@@ -240,5 +240,5 @@ def _narrow(corpus: Corpus, case: Case, variant: Variant, runtime: TargetName, r
         kinds = tuple(map(DivergenceKind, observation.kinds))
         known = KnownRange(case.id, variant, kinds, runtime.distribution, observation.provider, inside, outside, bound)
         messages += [message for path in corpus.known_files for message in narrow(path, known)]
-    for message in messages or ["no known divergence expects these kinds of the case: none was narrowed"]:
+    for message in messages or ["no known defect expects these kinds of the case: none was narrowed"]:
         options.echo(message, err=True)

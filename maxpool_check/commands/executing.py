@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,29 +13,29 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from maxpool_check.commands import case_files
 from maxpool_check.corpus.case import Case, contradictions
 from maxpool_check.corpus.collection import Corpus
-from maxpool_check.corpus.known_file import read_all_known
-from maxpool_check.judging.known import KnownDivergence
+from maxpool_check.corpus.defect_file import read_all_defects
+from maxpool_check.judging.defects import Defect
 from maxpool_check.results.record import Record
 from maxpool_check.results.storage import Recorder
-from maxpool_check.results.variants import Variant
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.run import RunPlan, run
 from maxpool_check.targets.name import TargetName
 
 
 @dataclass(frozen=True)
 class KnownOptions:
-    """Which known divergences are expected."""
+    """Which defects are expected."""
 
     known_files: Sequence[Path]
     no_known: bool
 
-    def read(self, default: Sequence[Path]) -> tuple[list[KnownDivergence], list[Path]]:
-        """The entries and their files. Raises ``click.ClickException``."""
+    def read(self, default: Sequence[Path]) -> tuple[list[Defect], list[Path]]:
+        """The defects and their files. Raises ``click.ClickException``."""
         if self.known_files and self.no_known:
             raise click.UsageError("--known and --no-known contradict each other")
         files = [] if self.no_known else list(self.known_files or default)
         with case_files.mistakes():
-            return read_all_known(files), files
+            return read_all_defects(files), files
 
 
 def run_cases(
@@ -47,12 +47,20 @@ def run_cases(
     jobs: int = 1,
     output: Path | None = None,
     quiet: bool = True,
+    variants: Collection[Variant] = DEFAULT_VARIANTS,
+    known: Sequence[Defect] = (),
 ) -> Record:
-    """Run cases of a corpus on targets, without known divergences; the record, in memory."""
+    """Run cases of a corpus on targets; the record, in memory. Known defects name what executions show."""
     with Recorder(output) as recorder, progress_bar("cases", len(cases), quiet=quiet) as progress:
-        run(RunPlan(corpus, cases, targets, seconds=timeout, jobs=jobs), recorder.write, progress)
+        plan = RunPlan(corpus, cases, targets, known, seconds=timeout, jobs=jobs, variants=variants)
+        run(plan, recorder.write, progress)
         assert recorder.record is not None
         return replace(recorder.record, executions=tuple(recorder.record.executions))
+
+
+def defects_of(corpus: Corpus) -> list[Defect]:
+    """The defects in the files of a corpus. Raises :class:`Mistakes`."""
+    return KnownOptions((), False).read(corpus.known_files)[0]
 
 
 def read_valid(files: case_files.CaseFiles) -> Corpus:

@@ -12,12 +12,12 @@ from maxpool_check import __version__
 from maxpool_check.commands import case_files, executing, options
 from maxpool_check.commands import seeds as seed_options
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import KNOWN_NAME, root_of
+from maxpool_check.corpus.collection import defect_files, root_of
 from maxpool_check.corpus.writing import case_file
 from maxpool_check.files import named
 from maxpool_check.fuzzing import search as searching
 from maxpool_check.fuzzing.search import Discovery, SearchCounts
-from maxpool_check.judging.known import KnownDivergence
+from maxpool_check.judging.defects import Defect
 from maxpool_check.reporting.tensors import coordinates
 from maxpool_check.results.record import ExitCode
 from maxpool_check.running.pool import PoolLost
@@ -143,7 +143,7 @@ def command(
     """Draw random cases, run them on targets, and keep those that show something new.
 
     A divergence is new if exactly its kinds have not been seen on its target and variant before: neither in an earlier
-    case of this search, nor in a case in DIR (these run first), nor in a known divergence. Known divergences name cases,
+    case of this search, nor in a case in DIR (these run first), nor in a known defect. Known defects name cases,
     and drawn cases have no names: here an entry for the target stands for all cases with the same kinds and variants.
 
     One case of four is a graph with up to three other nodes around MaxPool, which have exact results for it. Those of
@@ -163,8 +163,7 @@ def command(
     if plan.contexts and not searching.has_graphs(plan.spec):
         raise click.UsageError(f"{plan.spec} is not a document of ONNX graphs; --contexts needs onnx-N or sonnx")
     plan = replace(plan, targets=tuple(target.claiming([plan.spec]) for target in plan.targets))
-    beside = root_of(folder if folder.is_dir() else folder / "case.yaml") / KNOWN_NAME
-    entries, _ = known.read([beside] if beside.is_file() else [])
+    entries, _ = known.read(defect_files(root_of(folder if folder.is_dir() else folder / "case.yaml")))
     has_cases = folder.is_dir() and any(folder.rglob("*.yaml"))
     earlier = case_files.CaseFiles([folder]).read().cases if has_cases else ()
     if plan.cases is None and plan.seconds is None:
@@ -175,9 +174,7 @@ def command(
     return _search_in_pool(report, seeds, entries, earlier, quiet, jobs, dask)
 
 
-def _search_here(
-    report: _Report, seed: int, known: Sequence[KnownDivergence], earlier: Sequence[Case], quiet: bool
-) -> int:
+def _search_here(report: _Report, seed: int, known: Sequence[Defect], earlier: Sequence[Case], quiet: bool) -> int:
     """Search from one seed in this process, and print discoveries as they are made."""
     result, code = searching.SeedResult(seed), ExitCode.AS_EXPECTED
     with (
@@ -204,7 +201,7 @@ def _search_here(
 
 
 def _search_in_pool(
-    report: _Report, seeds: range, known: Sequence[KnownDivergence], earlier: Sequence[Case], quiet: bool, jobs: int,
+    report: _Report, seeds: range, known: Sequence[Defect], earlier: Sequence[Case], quiet: bool, jobs: int,
     dask: str | None,
 ) -> int:  # fmt: skip
     """Search from each seed in some process of a pool, and print what is new in the order of the seeds."""

@@ -57,8 +57,9 @@ def command(
     records = [base] if isinstance(base, Path) else []
     output.check_writable([*corpus.files, *corpus.known_files, *records, *options.kernels(targets)])
     record = executing.run_cases(
-        corpus, cases, targets, jobs=jobs, timeout=timeout, output=output.output, quiet=output.quiet
-    )
+        corpus, cases, targets, jobs=jobs, timeout=timeout, output=output.output, quiet=output.quiet,
+        known=executing.defects_of(corpus),
+    )  # fmt: skip
     assert record.footer is not None
     for error in record.footer.errors:
         options.echo(f"error: {error}", err=True)

@@ -27,7 +27,7 @@ def command(
     files: case_files.CaseFiles, target: TargetName, versions: str, pre: bool, jobs: int, timeout: float,
     output: options.Output,
 ) -> int:  # fmt: skip
-    """Run the cases of PATH... on many releases of a runtime: which kinds each of them shows, and what changed.
+    """Run the cases of PATH... on many releases of a runtime: which defects and kinds each of them shows, and what changed.
 
     Exits with 0, or with 3 if a release could not be tested.
     """
@@ -37,9 +37,11 @@ def command(
     cases = files.select(corpus)
     if not cases:
         raise click.UsageError("no case is selected")
-    tested: list[Release] = []
+    defects, tested = executing.defects_of(corpus), list[Release]()
     for version in _versions(target, versions, pre):
-        record = executing.run_cases(corpus, cases, [target.at(str(version))], timeout=timeout, jobs=jobs)
+        record = executing.run_cases(
+            corpus, cases, [target.at(str(version))], timeout=timeout, jobs=jobs, known=defects
+        )
         assert record.footer is not None
         errors = record.footer.errors
         release = Release(str(version), None if errors else record, " ".join(errors[0].split()) if errors else "")

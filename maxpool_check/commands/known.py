@@ -1,21 +1,26 @@
 """``maxpool-check known``."""
 
+from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 
 import click
 
 from maxpool_check.commands import case_files, options
-from maxpool_check.comparing.entries import entries_for, never_matching
-from maxpool_check.corpus.collection import KNOWN_NAME, root_of
-from maxpool_check.corpus.known_file import append, read_known, unmatched
-from maxpool_check.results.record import ExitCode
+from maxpool_check.comparing.entries import defects_for, never_matching
+from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.collection import KNOWN_NAME, collect, root_of
+from maxpool_check.corpus.conditions import with_cases
+from maxpool_check.corpus.defect_editing import add as add_defects
+from maxpool_check.corpus.defect_file import read_defects, unmatched
+from maxpool_check.corpus.problems import CorpusError
+from maxpool_check.results.record import Execution, ExitCode
 from maxpool_check.words import plural
 
 
 @click.group("known")
 def command() -> None:
-    """Add known divergences from a record, and check the existing ones."""
+    """Add known defects from a record, and check the existing ones."""
 
 
 @command.command("add")
@@ -27,9 +32,9 @@ def command() -> None:
     help="Where to write.  [default: known-divergences.yaml at the root of the record's cases]",
 )  # fmt: skip
 def add(record: Path, reason: str, kind: str | None, file: Path | None) -> int:
-    """Write the narrowest entries for the faults of RECORD that no entry expects.
+    """Write the narrowest entries for the faults of RECORD that no defect expects.
 
-    An entry binds exact cases, exact kinds, the variants that show them, and the version that was tested; or the kernel,
+    A known defect of the same kinds whose conditions the cases meet is proposed; otherwise a new one is written. An entry binds exact cases, exact kinds, the variants that show them, and the version that was tested; or the kernel,
     as -t names it. Widen 'when' by hand, or with bisect --write-known, once you know which releases are concerned.
     """
     if not reason.strip():
@@ -37,19 +42,23 @@ def add(record: Path, reason: str, kind: str | None, file: Path | None) -> int:
     stored = options.read_record(record)
     path = file or _default_file(next((execution.origin for execution in stored.executions), ""))
     with case_files.mistakes():
-        known = read_known(path) if path.exists() else []
+        known = read_defects(path) if path.exists() else []
     try:
-        entries = entries_for(stored, known, reason, kind)
+        added = defects_for(stored, known, reason, kind, _cases(stored.executions) if known else {})
     except ValueError as error:
-        raise click.UsageError(f"no entry can be written for {record}: {error}") from error
-    if not entries:
+        raise click.UsageError(f"nothing can be written for {record}: {error}") from error
+    if not added:
         options.echo("no unexpected divergences")
         return ExitCode.AS_EXPECTED
-    append(path, entries)
-    for entry in entries:
-        kinds = ", ".join(sorted(each.value for each in entry.kinds))
-        options.echo(f"{entry.id}: {kinds} of {plural(len(entry.cases), 'case')}, {entry.when}")
-    options.echo(f"{plural(len(entries), 'entry', 'entries')} added to {path}; review before you commit")
+    with case_files.mistakes():
+        add_defects(path, added)
+    ids = {defect.id for defect in known}
+    for defect in added:
+        (expected,) = defect.expected
+        kinds = ", ".join(sorted(each.value for each in expected.kinds))
+        fits = " (fits its conditions: review)" if defect.id in ids else ""
+        options.echo(f"{defect.id}: {kinds} of {plural(len(expected.cases), 'case')}, {expected.when}{fits}")
+    options.echo(f"{plural(len(added), 'entry', 'entries')} added to {path}; review before you commit")
     return ExitCode.AS_EXPECTED
 
 
@@ -69,22 +78,35 @@ def check(files: case_files.CaseFiles, record_files: tuple[Path, ...]) -> int:
     problems, count = [], 0
     for file in corpus.known_files:
         with case_files.mistakes():
-            entries = read_known(file)
-        count += len(entries)
-        expired = [entry for entry in entries if entry.expired(date.today())]
-        problems += [f"{file}: {entry.id} expired on {entry.expires}" for entry in expired]
+            defects = read_defects(file)
+        count += len(defects)
+        problems += [
+            f"{file}: {defect.id} expired on {entry.expires}"
+            for defect in defects
+            for entry in defect.expected
+            if entry.expired(date.today())
+        ]
         if corpus.whole:
-            ids = [case.id for case in corpus.cases]
-            problems += [f"{problem}: orphaned" for problem in unmatched(entries, ids, file)]
-        problems += [f"{file}: no record shows {entry.id}" for entry in never_matching(entries, stored)]
+            problems += [f"{problem}: orphaned" for problem in unmatched(file, [case.id for case in corpus.cases])]
+        expected = with_cases(defects, corpus.cases)
+        problems += [f"{file}: no record shows {defect.id}" for defect in never_matching(expected, stored)]
     for line in problems:
         options.echo(line)
     options.echo(f"{plural(count, 'entry', 'entries')}, {plural(len(problems), 'problem')}")
     return ExitCode.UNEXPECTED if problems else ExitCode.AS_EXPECTED
 
 
+def _cases(executions: Iterable[Execution]) -> dict[str, Case]:
+    """The cases of a record by id, as far as their files are still there."""
+    files = sorted({Path(execution.origin.rpartition(":")[0]) for execution in executions})
+    try:
+        return {case.id: case for case in collect([file for file in files if file.is_file()]).cases}
+    except CorpusError:
+        return {}
+
+
 def _default_file(origin: str) -> Path:
-    """The file of known divergences of the corpus that a case comes from."""
+    """The file of known defects of the corpus that a case comes from."""
     path = Path(origin.rpartition(":")[0])
     if not path.is_file():
         raise click.UsageError(f"the record's cases are not here ({path}); pass the file to write with --known")

@@ -4,7 +4,8 @@ import click
 
 from maxpool_check.commands import case_files, options
 from maxpool_check.corpus.case import contradictions, disagreements
-from maxpool_check.corpus.known_file import read_known, unmatched
+from maxpool_check.corpus.defect_checks import unmet
+from maxpool_check.corpus.defect_file import read_defects, unmatched
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.results.record import ExitCode
 from maxpool_check.words import plural
@@ -13,31 +14,32 @@ from maxpool_check.words import plural
 @click.command("lint")
 @case_files.every
 def command(files: case_files.CaseFiles) -> int:
-    """Check case files and known divergences against the reference.
+    """Check case files and defects against the reference.
 
     The reference must reproduce every expectation, unless an erratum explains the difference.
     """
     corpus = files.read()
     problems: list[object] = [problem for case in corpus.cases for problem in contradictions(case)]
-    entries = 0
+    count = 0
     for file in corpus.known_files:
         try:
-            known = read_known(file)
+            defects = read_defects(file)
         except CorpusError as error:
             problems.extend(error.problems)
             continue
-        entries += len(known)
+        count += len(defects)
         if corpus.whole:
-            problems.extend(unmatched(known, [case.id for case in corpus.cases], file))
+            problems.extend(unmatched(file, [case.id for case in corpus.cases]))
+            problems.extend(unmet(file, defects, corpus.cases))
     if problems:
         raise case_files.Mistakes(problems)
     errata = {case: "; ".join(disagreements(case)) for case in corpus.cases if case.erratum}
     errata = {case: text for case, text in errata.items() if text}
     for case, text in errata.items():
         options.echo(f"{case.origin.path}:{case.origin.line}: {case.id} {text} (erratum)")
-    count = len({case.origin.path for case in corpus.cases})
+    files_of_cases = len({case.origin.path for case in corpus.cases})
     options.echo(
-        f"{plural(len(corpus.cases), 'case')} in {plural(count, 'file')}, {plural(entries, 'known divergence')}: "
+        f"{plural(len(corpus.cases), 'case')} in {plural(files_of_cases, 'file')}, {plural(count, 'defect')}: "
         f"no problems, {plural(len(errata), 'erratum', 'errata')}"
     )
     return ExitCode.AS_EXPECTED

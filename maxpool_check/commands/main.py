@@ -21,7 +21,7 @@ from maxpool_check import inert
 
 COMMANDS = {
     "run": "Run cases on targets, judge the results, write reports.",
-    "lint": "Check case files and known divergences against the reference.",
+    "lint": "Check case files and defects against the reference.",
     "list": "List the cases, one line each.",
     "generate": "Write cases that cover the possible combinations of properties.",
     "coverage": "Count what the cases really execute on a target.",
@@ -35,7 +35,8 @@ COMMANDS = {
     "compare": "Compare two records: what is fixed, regressed, or otherwise changed.",
     "gate": "Decide whether a target may replace another.",
     "bisect": "Find the release that changed the verdict on a case.",
-    "known": "Add known divergences from a record, and check the existing ones.",
+    "defects": "List the known defects of runtimes, and check which a target shows.",
+    "known": "Add known defects from a record, and check the existing ones.",
     "history": "Show the kinds of divergence of many releases.",
     "import": "Write the tests of other suites as case files.",
     "schema": "Print the JSON Schema of a file format.",

@@ -103,7 +103,7 @@ variants = click.option(
 )  # fmt: skip
 known_files = click.option(
     "--known", "known_files", multiple=True, type=FILE, metavar="FILE",
-    help="Known divergences. Repeatable.  [default: known-divergences.yaml at the corpus root]",
+    help="Files of known defects. Repeatable.  [default: defects/ and known-divergences.yaml at the corpus root]",
 )  # fmt: skip
 no_known = click.option("--no-known", is_flag=True, help="Expect no divergence.")
 specs = click.option(

@@ -36,7 +36,7 @@ _MOST_IDS = 10  # In a sentence.
     "--cases", type=options.FILE, metavar="PATH",
     help="Print to stderr which cases of PATH the record does not hold, and which have changed since.",
 )  # fmt: skip
-@click.option("-v", "--verbose", is_flag=True, help="Show known divergences in full.")
+@click.option("-v", "--verbose", is_flag=True, help="Show known defects in full.")
 @options.color
 @options.bundled(output=options.Output)
 def command(records: tuple[Path, ...], cases: Path | None, output: options.Output) -> int:

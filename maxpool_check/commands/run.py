@@ -35,11 +35,11 @@ from maxpool_check.targets.name import TargetName
 @click.option("-x", "--exit-first", is_flag=True, help="Stop at the first unexpected verdict.")
 @click.option(
     "--strict", is_flag=True,
-    help="Also fail on differences that a document leaves open, and on inconsistencies; known divergences still pass (see --no-known).",
+    help="Also fail on differences that a document leaves open, and on inconsistencies; known defects still pass (see --no-known).",
 )  # fmt: skip
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 instead of 1.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
-@options.verbose("Show known divergences in full")
+@options.verbose("Show known defects in full")
 @options.color
 @options.bundled(output=options.Output, known=executing.KnownOptions)
 @case_files.selected

@@ -1,33 +1,42 @@
-"""The narrowest entries of known divergences that expect the faults of a record."""
+"""The defects that expect the faults of a record: known ones that fit, and new ones as narrow as they can be."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.conditions import Features, concerns, meets, meets_as_variant
+from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, severity_of, shows
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.known import DEFAULT_PROVIDERS, KERNELS, KnownDivergence, TargetSelector, shows
+from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS, KERNELS, TRANSFORM, TargetSelector
 from maxpool_check.results.record import REPORTED, Execution, Record, TargetDescription
 from maxpool_check.results.variants import Variant, variant_named
 
 _Kinds = frozenset[DivergenceKind]
+_Covering = list[tuple[Defect, ExpectedDivergence]]
 
 
-def entries_for(
-    record: Record, known: Sequence[KnownDivergence], reason: str, kind: str | None = None
-) -> list[KnownDivergence]:
-    """An entry for every group of cases that diverge alike on a target and that no entry expects.
+def defects_for(
+    record: Record,
+    known: Sequence[Defect],
+    reason: str,
+    kind: str | None = None,
+    cases: Mapping[str, Case] | None = None,
+) -> list[Defect]:
+    """A defect for every group of cases that diverge alike on a target and that none expects.
 
     Each binds exact cases, exact kinds, the variants that show them, and the version that was tested. ``kind`` selects
-    the groups that show it.
+    the groups that show it. A known defect of the same kinds whose conditions all the cases meet is taken for them, with
+    what it is to expect in addition; ``cases`` are those of the record, by id.
     """
-    ids = {entry.id for entry in known}
-    entries: list[KnownDivergence] = []
+    ids = {defect.id for defect in known}
+    defects: list[Defect] = []
     for target in record.header.targets:
         selector, covering = _selector(target), _covering(known, target)
         unexpected: dict[str, dict[Variant, _Kinds]] = {}
         for execution in _faults(record, target):
-            if not any(_expects(entry, execution) for entry in covering):
+            if not any(_expects(entry, execution) for _, entry in covering):
                 by_variant = unexpected.setdefault(execution.case, {})
                 by_variant[variant_named(execution.variant)] = frozenset(map(DivergenceKind, execution.kinds))
         groups: dict[tuple[_Kinds, tuple[Variant, ...]], list[str]] = {}
@@ -35,30 +44,38 @@ def entries_for(
             for kinds, variants in _alike(by_variant):
                 if kind is None or DivergenceKind(kind) in kinds:
                     groups.setdefault((kinds, variants), []).append(case)
-        for (kinds, variants), cases in groups.items():
-            name = _unused("-".join([selector.distribution, *sorted(each.value for each in kinds)]), ids)
+        for (kinds, variants), names in groups.items():
+            fitting = _fitting(known, target, kinds, variants, [(cases or {}).get(name) for name in names])
+            name = fitting.id if fitting is not None else _unused(_name(selector, kinds), ids)
             ids.add(name)
-            entry = KnownDivergence(name, selector, tuple(cases), kinds, reason, variants=frozenset(variants))
-            entries.append(entry)
-    return entries
+            when = selector if fitting is None else TargetSelector.of(fitting.runtime, _version(target))
+            expected = (ExpectedDivergence(name, when, tuple(names), kinds, frozenset(variants)),)
+            if fitting is not None:
+                defects.append(Defect(name, fitting.runtime, fitting.title, fitting.severity, reason, expected))
+            else:
+                defects.append(Defect(name, selector.runtime, reason, severity_of(kinds), reason, expected))
+    return defects
 
 
-def never_matching(known: Sequence[KnownDivergence], records: Iterable[Record]) -> list[KnownDivergence]:
-    """The entries about some target of the records that no execution on it shows."""
+def never_matching(known: Sequence[Defect], records: Iterable[Record]) -> list[Defect]:
+    """The defects about some target of the records that no execution on it shows."""
     covering, matching = set(), set()
     for record in records:
         for target in record.header.targets:
             faults = _faults(record, target)
-            for entry in _covering(known, target):
-                covering.add(entry.id)
+            for defect, entry in _covering(known, target):
+                covering.add(defect.id)
                 if any(_expects(entry, execution) for execution in faults):
-                    matching.add(entry.id)
-    return [entry for entry in known if entry.id in covering - matching]
+                    matching.add(defect.id)
+    return [defect for defect in known if defect.id in covering - matching]
 
 
-def _covering(known: Iterable[KnownDivergence], target: TargetDescription) -> list[KnownDivergence]:
+def _covering(known: Iterable[Defect], target: TargetDescription) -> _Covering:
     return [
-        entry for entry in known if entry.when.covers(target.distribution, target.version, target.provider, target.name)
+        (defect, entry)
+        for defect in known
+        for entry in defect.expected
+        if entry.when.covers(target.distribution, target.version, target.provider, target.name)
     ]
 
 
@@ -66,8 +83,33 @@ def _faults(record: Record, target: TargetDescription) -> list[Execution]:
     return [each for each in record.executions if each.target == target.name and each.verdict in REPORTED]
 
 
-def _expects(entry: KnownDivergence, execution: Execution) -> bool:
+def _expects(entry: ExpectedDivergence, execution: Execution) -> bool:
     return entry.expects(execution.case, variant_named(execution.variant), map(DivergenceKind, execution.kinds))
+
+
+def _fitting(
+    known: Sequence[Defect],
+    target: TargetDescription,
+    kinds: _Kinds,
+    variants: tuple[Variant, ...],
+    cases: Sequence[Case | None],
+) -> Defect | None:
+    """The first defect of the runtime that shows the same kinds, and whose conditions all cases and variants meet."""
+    for defect in known:
+        if (
+            defect.conditions != Conditions()
+            and any(
+                entry.kinds == kinds and entry.when.is_about(target.distribution, target.provider, target.name)
+                for entry in defect.expected
+            )
+            and all(meets_as_variant(defect.conditions, variant) for variant in variants)
+            and all(
+                case is not None and concerns(defect, case) and meets(defect.conditions, Features(case))
+                for case in cases
+            )
+        ):
+            return defect
+    return None
 
 
 def _alike(by_variant: dict[Variant, _Kinds]) -> list[tuple[_Kinds, tuple[Variant, ...]]]:
@@ -79,16 +121,23 @@ def _alike(by_variant: dict[Variant, _Kinds]) -> list[tuple[_Kinds, tuple[Varian
 
 
 def _selector(target: TargetDescription) -> TargetSelector:
-    if target.name.startswith(KERNELS):
+    if target.name.startswith((*KERNELS, TRANSFORM)):
         # Its distribution and version may be those of any other kernel.
-        return TargetSelector.parse(target.name)
-    provider = "" if target.provider in DEFAULT_PROVIDERS else f" @{target.provider}"
+        return TargetSelector.of(target.name)
+    provider = "" if target.provider in DEFAULT_PROVIDERS else f"@{target.provider}"
+    return TargetSelector.of(f"{canonicalize_name(target.distribution)}{provider}", _version(target))
+
+
+def _version(target: TargetDescription) -> str:
+    """The bound of the version that was tested; empty if it is none that can be compared."""
     try:
-        Version(target.version)
-        version = f" =={target.version}"
+        return f"=={Version(target.version)}"
     except InvalidVersion:
-        version = ""
-    return TargetSelector.parse(f"{canonicalize_name(target.distribution)}{version}{provider}")
+        return ""
+
+
+def _name(selector: TargetSelector, kinds: _Kinds) -> str:
+    return "-".join([selector.name, *sorted(each.value for each in kinds)])
 
 
 def _unused(base: str, ids: set[str]) -> str:

@@ -1,12 +1,13 @@
 """Whether an upgrade may pass: SAFE, REVIEW or BLOCK."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 
-from maxpool_check.comparing.transitions import Change, Transition, transitions
-from maxpool_check.results.record import ExitCode, Record, TargetDescription, Verdict
+from maxpool_check.comparing.transitions import Change, Transition, TransitionGroup, groups, transitions
+from maxpool_check.judging.defects import Severity
+from maxpool_check.results.record import ExitCode, KnownEntry, Record, TargetDescription, Verdict
 from maxpool_check.words import plural
 
 BLOCKING = (Change.REGRESSED, Change.NEWLY_REFUSED, Change.CRASH_NEW)
@@ -58,7 +59,8 @@ def decide(changes: Sequence[Transition], blocking: Collection[Change] = BLOCKIN
 class TargetComparison:
     """What has changed from one target to another.
 
-    ``errors`` say why it is incomplete; ``left_out`` names the cases that could not be compared.
+    ``errors`` say why it is incomplete; ``left_out`` names the cases that could not be compared. ``defects`` are the known
+    defects of both targets by id.
     """
 
     old: TargetDescription
@@ -67,6 +69,13 @@ class TargetComparison:
     gate: GateResult
     errors: Sequence[str] = ()
     left_out: Sequence[str] = ()
+    defects: Mapping[str, KnownEntry] = field(default_factory=dict)
+
+    @property
+    def groups(self) -> list[TransitionGroup]:
+        """The observable changes by defect, or by kinds, the worst first."""
+        ranks = {name: Severity(entry.severity).rank for name, entry in self.defects.items() if entry.severity}
+        return groups(self.transitions, ranks)
 
     @property
     def decision(self) -> Decision | None:
@@ -121,4 +130,6 @@ def compare_targets(
     executions = (execution for execution in new.executions if execution.target == names[1])
     left_out = dict.fromkeys(each.case for each in executions if (each.case, each.variant) not in compared)
     before, after = descriptions
-    return TargetComparison(before, after, changes, decide(changes, blocking), errors, list(left_out))
+    known = [entry for record in (old, new) if record.footer is not None for entry in record.footer.known]
+    defects = {entry.id: entry for entry in known}
+    return TargetComparison(before, after, changes, decide(changes, blocking), errors, list(left_out), defects)

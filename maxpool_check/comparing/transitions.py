@@ -1,9 +1,10 @@
 """The change of every execution from one record to another: a closed list, decided in one place."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from maxpool_check.results.record import NOT_EXECUTED, Execution, Record, Verdict
 
@@ -164,11 +165,15 @@ def paired(old: Record, new: Record, names: tuple[str | None, str | None] = (Non
 
 @dataclass(frozen=True)
 class TransitionGroup:
-    """Transitions of one change between the same kinds, the smallest case first."""
+    """Transitions of one change between the same known defects, or between the same kinds, the smallest case first.
+
+    ``defects`` are the ids before and after; None where no known defect expects the executions.
+    """
 
     change: Change
     kinds: tuple[tuple[str, ...], tuple[str, ...]]
     transitions: Sequence[Transition]
+    defects: tuple[str | None, str | None] = (None, None)
 
     @property
     def smallest(self) -> Transition:
@@ -181,17 +186,38 @@ class TransitionGroup:
         return list(dict.fromkeys(transition.execution.case for transition in self.transitions))
 
 
-def groups(changes: Iterable[Transition]) -> list[TransitionGroup]:
-    """The observable changes, grouped by kinds before and after: the worst first, then those of most cases."""
-    by_kinds: dict[tuple[Change, tuple[tuple[str, ...], tuple[str, ...]]], list[Transition]] = {}
+_Cause = str | tuple[str, ...]
+"""The id of a known defect, or kinds."""
+
+
+def groups(changes: Iterable[Transition], severities: Mapping[str, int] | None = None) -> list[TransitionGroup]:
+    """The observable changes, grouped by defects, or by kinds where there are none: the worst first.
+
+    ``severities`` has the rank of each known defect, 0 for the worst; then those of most cases come first.
+    """
+    by_cause: dict[tuple[Change, _Cause, _Cause], list[Transition]] = {}
     for transition in sorted(changes, key=lambda each: (each.execution.size, each.execution.case)):
         if transition.change not in (Change.SAME, Change.NOT_COMPARED):
-            by_kinds.setdefault((transition.change, transition.kinds), []).append(transition)
-    order = list(Change)
-    return sorted(
-        (TransitionGroup(change, kinds, group) for (change, kinds), group in by_kinds.items()),
-        key=lambda group: (order.index(group.change), -len(group.cases), group.kinds),
-    )
+            before, after = _cause(transition.old), _cause(transition.new)
+            by_cause.setdefault((transition.change, before, after), []).append(transition)
+    order, ranks = list(Change), severities or {}
+
+    def rank(group: TransitionGroup) -> tuple[Any, ...]:
+        worst = min((ranks.get(name, 0) for name in group.defects if name is not None), default=0)
+        return order.index(group.change), worst, -len(group.cases), group.kinds
+
+    return sorted((_group(*cause, alike) for cause, alike in by_cause.items()), key=rank)
+
+
+def _cause(execution: Execution | None) -> _Cause:
+    """The known defect that expects an execution, or its kinds."""
+    return (execution.known or execution.kinds) if execution is not None else ()
+
+
+def _group(change: Change, before: _Cause, after: _Cause, alike: Sequence[Transition]) -> TransitionGroup:
+    old, new = (tuple(dict.fromkeys(kind for each in alike for kind in each.kinds[side])) for side in (0, 1))
+    defects = [side if isinstance(side, str) else None for side in (before, after)]
+    return TransitionGroup(change, (old, new), alike, (defects[0], defects[1]))
 
 
 def counts(changes: Iterable[Transition]) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """Finds and reads case files and tests of other suites, and selects cases."""
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -14,6 +15,11 @@ from maxpool_check.corpus.tensors import MOST_CELLS, excess_together
 from maxpool_check.files import is_utf_8
 
 KNOWN_NAME = "known-divergences.yaml"
+"""A file of defects at the root of a corpus."""
+
+DEFECTS = "defects"
+"""A folder of such files at the root of a corpus."""
+
 SUFFIXES = (".yaml", ".yml")
 
 FORMATS = {".onnx": onnx_testdata, ".json": testgenonnx}
@@ -36,8 +42,8 @@ class Corpus:
 
     @property
     def known_files(self) -> list[Path]:
-        """The files of known divergences in the roots."""
-        return [root / KNOWN_NAME for root in self.roots if (root / KNOWN_NAME).is_file()]
+        """The files of defects in the roots."""
+        return [file for root in self.roots for file in defect_files(root)]
 
 
 def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS) -> Corpus:
@@ -54,8 +60,8 @@ def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS) -> Corpus:
             continue
         root = root_of(path)
         roots.setdefault(root.resolve(), root)
-        if path.name == KNOWN_NAME and path.is_file():
-            problems.append(Problem(str(path), 1, 1, "contains known divergences, not cases"))
+        if path.is_file() and is_defect_file(path):
+            problems.append(Problem(str(path), 1, 1, "contains defects, not cases"))
             continue
         files_of_path = _files(path)
         if not files_of_path:
@@ -93,12 +99,28 @@ def _suites(files: Iterable[tuple[Path, Path]], most_cells: int, problems: list[
     return suites
 
 
+def defect_files(root: Path) -> list[Path]:
+    """The files of defects of a corpus: ``known-divergences.yaml``, and those in the folder ``defects``."""
+    files = [root / KNOWN_NAME] if (root / KNOWN_NAME).is_file() else []
+    return [*files, *sorted(file for file in (root / DEFECTS).glob("*.yaml") if is_defect_file(file))]
+
+
+def is_defect_file(path: Path) -> bool:
+    """Whether a file is one of defects: by its name, or by its folder and its first key, since cases may have such a folder."""
+    if path.name == KNOWN_NAME:
+        return True
+    if path.parent.name != DEFECTS or path.suffix not in SUFFIXES:
+        return False
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return re.search(r"^(defects|known):", text, re.MULTILINE) is not None
+
+
 def root_of(path: Path) -> Path:
-    """The folder that ids are relative to: the nearest one upwards with known divergences, else the folder itself."""
+    """The folder that ids are relative to: the nearest one upwards with files of defects, else the folder itself."""
     folder = path if path.is_dir() else path.parent
     whole = Path(os.path.abspath(folder))  # noqa: PTH100 (resolves ".." but not links)
     for candidate in (whole, *whole.parents):
-        if (candidate / KNOWN_NAME).is_file():
+        if defect_files(candidate):
             # Relative or absolute as the user wrote it, for messages.
             return candidate if folder.is_absolute() else Path(os.path.relpath(candidate))
     return folder
@@ -117,9 +139,9 @@ def select(cases: Iterable[Case], expressions: Sequence[str]) -> tuple[Case, ...
 
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
-        return [path] if path.name != KNOWN_NAME else []
+        return [] if is_defect_file(path) else [path]
     case_files = sorted(
-        file for file in path.rglob("*") if file.suffix in SUFFIXES and file.name != KNOWN_NAME and not file.is_dir()
+        file for file in path.rglob("*") if file.suffix in SUFFIXES and not file.is_dir() and not is_defect_file(file)
     )
     # Models and JSON files next to case files are data, records and reports.
     return case_files or sorted(file for suite in FORMATS.values() for file in path.rglob(suite.PATTERN))

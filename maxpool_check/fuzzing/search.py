@@ -16,8 +16,8 @@ from datetime import date
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.fuzzing.generation import generate
+from maxpool_check.judging.defects import Defect, shows
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.known import KnownDivergence, shows
 from maxpool_check.results.outcomes import Crashed, Failed, TimedOut
 from maxpool_check.results.record import COMPARED, TargetDescription
 from maxpool_check.results.variants import ALL_VARIANTS, DEFAULT_VARIANTS, Variant
@@ -75,9 +75,9 @@ class Search:
     counts: SearchCounts = field(default_factory=Counter)
     _deaths: int = field(default=0, init=False)
 
-    def add_known(self, known: Iterable[KnownDivergence], cases: Iterable[Case]) -> None:
-        """Add what known divergences expect of any case, and what cases of earlier searches show, which are run."""
-        for entry in known:
+    def add_known(self, known: Iterable[Defect], cases: Iterable[Case]) -> None:
+        """Add what known defects expect of any case, and what cases of earlier searches show, which are run."""
+        for entry in (entry for defect in known for entry in defect.expected):
             if covers(entry, self.session.profile.description) and not entry.expired(date.today()):
                 for variant in ALL_VARIANTS if entry.variants is None else entry.variants:
                     self.known.add((variant, frozenset(kind for kind in entry.kinds if shows(variant, kind))))
@@ -194,7 +194,7 @@ class Searcher:
         self._ended = threading.Event()
         self._sessions: list[TargetSession] = []
 
-    def baselines(self, known: Sequence[KnownDivergence], earlier: Sequence[Case]) -> list[Baseline]:
+    def baselines(self, known: Sequence[Defect], earlier: Sequence[Case]) -> list[Baseline]:
         """The baselines of all targets; ``earlier`` cases are run for them. Raises ``CannotStart``."""
         with self._started() as sessions:
             searches = [Search(session) for session in sessions]
@@ -250,9 +250,7 @@ class Searcher:
             yield self._sessions
 
 
-def remote_baselines(
-    run: str, plan: FuzzPlan, known: Sequence[KnownDivergence], earlier: Sequence[Case]
-) -> list[Baseline]:
+def remote_baselines(run: str, plan: FuzzPlan, known: Sequence[Defect], earlier: Sequence[Case]) -> list[Baseline]:
     """The baselines of all targets, in a process of a pool. Raises ``CannotStart``."""
     return resource(run, lambda: Searcher(plan)).baselines(known, earlier)
 

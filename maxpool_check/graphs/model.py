@@ -25,13 +25,17 @@ class GraphModel:
     inputs: Mapping[str, np.ndarray]
 
 
+_FLOATS = frozenset({"activation_params"})
+"""The attributes whose lists hold floats, also where they are empty."""
+
+
 def add_attributes(node: NodeProto, attributes: Mapping[str, Any]) -> None:
     """Add attributes to a node, unchanged, valid or not."""
     for name, value in attributes.items():
         # onnx cannot derive the type of an empty list, and has no truth values.
         empty = isinstance(value, list) and not value
         written = [int(v) if isinstance(v, bool) else v for v in value] if isinstance(value, list) else value
-        kind = onnx.AttributeProto.INTS if empty else None
+        kind = (onnx.AttributeProto.FLOATS if name in _FLOATS else onnx.AttributeProto.INTS) if empty else None
         node.attribute.append(helper.make_attribute(name, written, attr_type=kind))
 
 

@@ -1,1 +1,1 @@
-"""Judges results: comparison by bits, kinds of divergence, verdicts, known divergences."""
+"""Judges results: comparison by bits, kinds of divergence, verdicts, known defects."""

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from maxpool_check.graphs.context import BEHIND
 from maxpool_check.judging import verdicts
 from maxpool_check.judging.comparison import compare
-from maxpool_check.judging.graph_oracle import BEHIND, GraphOracle
+from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.rewrites import rewrite_kinds

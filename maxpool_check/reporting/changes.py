@@ -11,7 +11,7 @@ from rich.padding import Padding
 
 from maxpool_check import inert
 from maxpool_check.comparing.gate import BLOCKING, Decision, TargetComparison, worst
-from maxpool_check.comparing.transitions import Change, Transition, TransitionGroup, counts, groups
+from maxpool_check.comparing.transitions import Change, Transition, TransitionGroup, counts
 from maxpool_check.reporting.markdown import software
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, fenced, folded, joined, table
 from maxpool_check.reporting.tensors import coordinates
@@ -21,7 +21,7 @@ from maxpool_check.words import plural
 
 _IN_FULL = 6  # The other groups take a line each in the terminal.
 _STYLES = {Decision.SAFE: "bold green", Decision.REVIEW: "bold yellow", Decision.BLOCK: "bold red", None: "bold red"}
-_SIDE = ("verdict", "kinds", "message", "opset", "digests", "interpretations", "cells", "differences")
+_SIDE = ("verdict", "kinds", "known", "message", "opset", "digests", "interpretations", "cells", "differences")
 
 
 @dataclass(frozen=True)
@@ -56,18 +56,9 @@ def _comparison(console: Console, comparison: TargetComparison, verbose: bool) -
         about = f"{target.distribution} {target.version}, {target.provider}, Python {target.python}"
         console.print(f"{label}  [bold]{styled(target.name)}[/]  {styled(about)}", soft_wrap=True)
     console.print()
-    changed = groups(comparison.transitions)
+    changed = comparison.groups
     for number, group in enumerate(changed):
-        style = "red" if group.change in BLOCKING else "yellow"
-        cases = plural(len(group.cases), "case")
-        console.print(f"[bold {style}]{group.change.value}[/]  {styled(_kinds(group))}  {cases}")
-        if number < _IN_FULL or verbose:
-            execution = group.smallest.execution
-            about = f"{execution.case} ({execution.variant}): {execution.title}"
-            console.print(Padding(styled(about), (0, 0, 0, 2), expand=False))
-            for line in _details(group.smallest):
-                console.print(f"    {styled(line)}", soft_wrap=True)
-            console.print()
+        _change(console, group, comparison, in_full=number < _IN_FULL or verbose)
     if len(changed) > _IN_FULL and not verbose:
         console.print()
     for change, count in counts(comparison.transitions).items():
@@ -86,6 +77,20 @@ def _comparison(console: Console, comparison: TargetComparison, verbose: bool) -
         console.print(f"[dim]{styled(shlex.join(command))}[/]", soft_wrap=True)
     word, _, rest = str(comparison).partition(" ")
     console.print(f"[{_STYLES[comparison.decision]}]{word}[/] {styled(rest)}", soft_wrap=True)
+
+
+def _change(console: Console, group: TransitionGroup, comparison: TargetComparison, *, in_full: bool) -> None:
+    style = "red" if group.change in BLOCKING else "yellow"
+    cases = plural(len(group.cases), "case")
+    console.print(f"[bold {style}]{group.change.value}[/]  {styled(_cause(group))}  {cases}")
+    if not in_full:
+        return
+    execution = group.smallest.execution
+    for text in (*_titles(group, comparison), f"{execution.case} ({execution.variant}): {execution.title}"):
+        console.print(Padding(styled(text), (0, 0, 0, 2), expand=False))
+    for line in _details(group.smallest):
+        console.print(f"    {styled(line)}", soft_wrap=True)
+    console.print()
 
 
 def _details(transition: Transition) -> list[str]:
@@ -107,8 +112,16 @@ def _details(transition: Transition) -> list[str]:
     return lines
 
 
-def _kinds(group: TransitionGroup) -> str:
-    before, after = (", ".join(kinds) or "conforms" for kinds in group.kinds)
+def _titles(group: TransitionGroup, comparison: TargetComparison) -> list[str]:
+    """Severity and title of the known defects of a group."""
+    entries = (comparison.defects.get(name) for name in dict.fromkeys(group.defects) if name is not None)
+    return [f"{entry.id} ({entry.severity}): {entry.title}" for entry in entries if entry is not None and entry.title]
+
+
+def _cause(group: TransitionGroup) -> str:
+    """The known defects before and after, or the kinds where there is none."""
+    sides = zip(group.defects, group.kinds, strict=True)
+    before, after = (defect or ", ".join(kinds) or "conforms" for defect, kinds in sides)
     if group.change in (Change.MISSING, Change.ADDED):
         return before if group.change is Change.MISSING else after
     return before if before == after else f"{before} -> {after}"
@@ -129,11 +142,12 @@ def _blocks(comparison: TargetComparison) -> Iterator[str]:
     yield bullets([*targets, *errors, *left_out])
     rows = [[change, str(count)] for change, count in counts(changes).items() if count]
     yield table(["change", "executions"], rows, right=[1])
-    for group in groups(changes):
+    for group in comparison.groups:
         execution, cases = group.smallest.execution, plural(len(group.cases), "case")
-        yield f"## {group.change.value}: {escaped(_kinds(group))}"
+        yield f"## {group.change.value}: {escaped(_cause(group))}"
         yield f"{cases}. The smallest:"
         yield f"{code(execution.case)} ({escaped(execution.variant)}): {escaped(execution.title)}"
+        yield bullets(map(escaped, _titles(group, comparison)))
         yield fenced(_details(group.smallest))
         if len(group.cases) > 1:
             yield folded(f"All {cases}", codes(group.cases))

@@ -8,6 +8,7 @@ from functools import cached_property
 import msgspec
 
 from maxpool_check.judging.comparison import MOST_COINCIDENCES
+from maxpool_check.judging.defects import Severity, severity_of
 from maxpool_check.judging.kind_groups import KindGroup
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.naming import named_causes
@@ -47,19 +48,21 @@ _EXPECTED = {
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """Executions of one target that are wrong, or inconsistent, for the same cause, the smallest case first.
+    """Executions of one target that are wrong, or inconsistent, for the same cause, the example first.
 
-    ``kinds`` are those of the whole group: an execution without Indices shows only the kinds of Y.
+    ``kinds`` are those of the whole group: an execution without Indices shows only the kinds of Y. ``defect`` is the known
+    defect that expects them, if one does.
     """
 
     target: str
     kinds: tuple[str, ...]
     status: str
     executions: tuple[Execution, ...]
+    defect: KnownEntry | None = None
 
     @property
     def smallest(self) -> Execution:
-        """The execution to look at."""
+        """The execution to look at: the example of the defect, or the smallest that shows all of it."""
         return self.executions[0]
 
     @cached_property
@@ -68,13 +71,23 @@ class Finding:
         return list(dict.fromkeys(execution.case for execution in self.executions))
 
     @property
-    def known(self) -> list[str]:
-        """The ids of the known divergences that expect these executions."""
-        return list(dict.fromkeys(execution.known for execution in self.executions if execution.known))
+    def title(self) -> str:
+        """What is wrong, in a sentence without its full stop: the title of the defect, or what the kinds mean."""
+        if self.defect is not None and self.defect.title:
+            return self.defect.title
+        return " ".join(sentence(kind) for kind in self.kinds).rstrip(".")
+
+    @property
+    def severity(self) -> Severity:
+        """The severity of the defect, or the one that the kinds tell."""
+        if self.defect is not None and self.defect.severity:
+            return Severity(self.defect.severity)
+        known = [DivergenceKind(kind) for kind in self.kinds if kind in _DESCRIPTIONS]
+        return severity_of(known, is_limit=self.limit) if known else Severity.WRONG_ON_FINITE
 
     @property
     def is_expected(self) -> bool:
-        """Whether known divergences expect it."""
+        """Whether a known defect expects it."""
         return self.status == "expected"
 
     @property
@@ -108,7 +121,11 @@ class Finding:
 
 
 def findings(record: Record) -> list[Finding]:
-    """What is wrong with the targets in the header: by target, unexpected findings first, known ones last."""
+    """What is wrong with the targets in the header: by target, unexpected findings first, the worst of each first.
+
+    What a known defect expects is one finding; other executions are grouped by their kinds.
+    """
+    defects = {(entry.target, entry.id): entry for entry in (record.footer.known if record.footer else ())}
     faults: dict[str, list[Execution]] = {target.name: [] for target in record.header.targets}
     for execution in record.executions:
         if execution.verdict in REPORTED and execution.target in faults:
@@ -120,20 +137,47 @@ def findings(record: Record) -> list[Finding]:
         groups: dict[tuple[str, bool, bool], dict[frozenset[str], list[Execution]]] = defaultdict(
             lambda: defaultdict(list)
         )
+        expected: dict[str, list[Execution]] = defaultdict(list)
         for execution, named in zip(executions, causes, strict=True):
             narrowed = msgspec.structs.replace(execution, causes=named)
+            if execution.known is not None:
+                expected[execution.known].append(narrowed)
+                continue
             group = groups[execution.status, execution.limit, execution.verdict is Verdict.INCONSISTENT]
             group[_main_kinds(execution, named)].append(narrowed)
         for (status, *_), by_kinds in groups.items():
             for kinds, alike in _merged(by_kinds).items():
-                result.append(Finding(target, tuple(sorted(kinds)), status, tuple(sorted(alike, key=by_size))))
+                result.append(Finding(target, tuple(sorted(kinds)), status, _in_order(alike, kinds)))
+        for name, alike in expected.items():
+            entry = defects.get((target, name)) or _unnamed(name, target)
+            kinds = frozenset(kind for execution in alike for kind in execution.kinds)
+            result.append(
+                Finding(target, tuple(sorted(kinds)), "expected", _in_order(alike, kinds, entry.example), entry)
+            )
     targets = list(faults)
     return sorted(
         result,
         key=lambda each: (
-            targets.index(each.target), each.is_expected, not each.is_unexpected, -len(each.cases), each.kinds
+            targets.index(each.target), each.is_expected, not each.is_unexpected, each.severity.rank, -len(each.cases),
+            each.kinds,
         ),
     )  # fmt: skip
+
+
+def _in_order(
+    executions: Sequence[Execution], kinds: frozenset[str], example: str | None = None
+) -> tuple[Execution, ...]:
+    """The example of a defect first, then what shows most of the kinds, then by size."""
+
+    def missing(execution: Execution) -> int:
+        return len(kinds - {*execution.kinds, *execution.counts, *(cause.kind for cause in execution.causes)})
+
+    return tuple(sorted(executions, key=lambda each: (each.case != example, missing(each), by_size(each))))
+
+
+def _unnamed(name: str, target: str) -> KnownEntry:
+    """The entry of a defect in a record that does not describe it: its run did not end."""
+    return KnownEntry(id=name, target=target, status=KnownStatus.EXPECTED, kinds=(), reason="")
 
 
 def _main_kinds(execution: Execution, causes: Sequence[Cause]) -> frozenset[str]:
@@ -176,7 +220,7 @@ def _merged(groups: Mapping[frozenset[str], list[Execution]]) -> dict[frozenset[
 
 @dataclass(frozen=True)
 class RunReport:
-    """A record and how to show it; ``width`` is in columns, ``verbose`` shows known divergences in full."""
+    """A record and how to show it; ``width`` is in columns, ``verbose`` shows known defects in full."""
 
     record: Record
     exit_code: int
@@ -196,7 +240,7 @@ class RunReport:
 
     @property
     def inconsistent(self) -> list[Finding]:
-        """The inconsistencies that no known divergence expects."""
+        """The inconsistencies that no known defect expects."""
         return [finding for finding in self.findings if not finding.is_expected and finding.is_inconsistency]
 
     @cached_property
@@ -219,17 +263,19 @@ class RunReport:
 
     @property
     def known(self) -> tuple[KnownEntry, ...]:
-        """The known divergences of the run."""
+        """The known defects of the run."""
         return self.record.footer.known if self.record.footer else ()
 
     @property
     def outdated(self) -> list[KnownEntry]:
-        """The known divergences that are stale or expired."""
+        """The known defects that are stale or expired."""
         return [entry for entry in self.known if entry.status in (KnownStatus.STALE, KnownStatus.EXPIRED)]
 
     def reasons(self, target: str) -> Mapping[str, str]:
-        """The reason of each known divergence on a target, on one line."""
-        return {entry.id: " ".join(entry.reason.split()) for entry in self.known if entry.target == target}
+        """The title of each known defect on a target, or its mechanism if it has none, on one line."""
+        return {
+            entry.id: " ".join((entry.title or entry.reason).split()) for entry in self.known if entry.target == target
+        }
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -256,7 +302,7 @@ class RunReport:
         inconsistent = sum(execution.status == "inconsistent" for execution in self.record.executions)
         parts = (
             (unexpected, f"{plural(len(unexpected), 'unexpected result')} in {plural(len(set(unexpected)), 'case')}"),
-            (self.outdated, f"{plural(len(self.outdated), 'known divergence')} to remove or review"),
+            (self.outdated, f"{plural(len(self.outdated), 'known defect')} to remove or review"),
             (allowed, f"{plural(allowed, 'difference')} that the documents allow"),
             (inconsistent, f"{plural(inconsistent, 'inconsistent result')}"),
         )

@@ -5,7 +5,7 @@ from typing import TextIO
 from maxpool_check import inert
 from maxpool_check.reporting.findings import Finding, RunReport, sentence
 from maxpool_check.reporting.markdown import state, summary_table
-from maxpool_check.reporting.markup import bullets, code, codes, escaped, fenced, folded, joined, table
+from maxpool_check.reporting.markup import bullets, code, escaped, fenced, folded, joined, table
 from maxpool_check.reporting.text import details
 from maxpool_check.results.record import Record, Verdict
 from maxpool_check.words import plural
@@ -30,13 +30,16 @@ def write(report: RunReport, file: TextIO) -> None:
     if rows:
         blocks.append(folded("Inconsistent results", table(["target", "kinds", "cases"], rows, right=[2])))
     rows = [
-        [codes(finding.known), code(finding.target), escaped(", ".join(finding.kinds)), str(len(finding.cases))]
+        [
+            finding.severity.value, code(finding.defect.id if finding.defect else ""), code(finding.target),
+            escaped(finding.title), str(len(finding.cases)),
+        ]
         for finding in report.findings
         if finding.is_expected
-    ]
+    ]  # fmt: skip
     if rows:
-        headings = ["entry", "target", "kinds", "cases"]
-        blocks.append(folded("Known divergences", table(headings, rows, right=[3])))
+        headings = ["severity", "defect", "target", "title", "cases"]
+        blocks.append(folded("Known defects", table(headings, rows, right=[4])))
     file.write(joined(blocks) + "\n")
 
 

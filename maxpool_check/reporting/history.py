@@ -10,11 +10,12 @@ from typing import Any, TextIO
 from rich.table import Table
 
 from maxpool_check import inert
-from maxpool_check.comparing.transitions import Transition, counts, groups, transitions
+from maxpool_check.comparing.transitions import Transition, TransitionGroup, counts, groups, transitions
+from maxpool_check.judging.defects import Severity
 from maxpool_check.reporting.findings import sentence
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, joined, table
 from maxpool_check.reporting.text import styled, terminal
-from maxpool_check.results.record import ExitCode, Record, Verdict
+from maxpool_check.results.record import ExitCode, KnownEntry, Record, Verdict
 from maxpool_check.words import plural
 
 
@@ -37,6 +38,13 @@ class Release:
         executions = self.record.executions if self.record else ()
         pairs = dict.fromkeys((kind, execution.case) for execution in executions for kind in execution.kinds)
         return Counter(kind for kind, _ in pairs)
+
+    @property
+    def defects(self) -> Counter[str]:
+        """The number of cases that show each known defect in any variant."""
+        executions = self.record.executions if self.record else ()
+        pairs = dict.fromkeys((execution.known, execution.case) for execution in executions if execution.known)
+        return Counter(name for name, _ in pairs if name is not None)
 
 
 @dataclass(frozen=True)
@@ -72,11 +80,22 @@ class HistoryReport:
         ]
 
     @property
+    def defects(self) -> dict[str, KnownEntry]:
+        """The known defects that some release shows, the worst first."""
+        footers = [release.record.footer for release in self.executed if release.record is not None]
+        entries = {entry.id: entry for footer in footers if footer is not None for entry in footer.known}
+        shown = {name for release in self.executed for name in release.defects}
+        ranks = {name: Severity(entry.severity).rank if entry.severity else 0 for name, entry in entries.items()}
+        return {name: entries[name] for name in sorted(shown & entries.keys(), key=lambda name: (ranks[name], name))}
+
+    @property
     def rows(self) -> list[tuple[str, list[int]]]:
-        """The kinds, then the verdicts, each with its numbers by release."""
+        """The known defects, the worst first, the kinds, then the verdicts, each with its numbers by release."""
+        defects = [release.defects for release in self.executed]
         kinds = [release.kinds for release in self.executed]
         verdicts = [release.verdicts for release in self.executed]
-        rows = [(kind, [counter[kind] for counter in kinds]) for kind in sorted(set().union(*kinds))]
+        rows = [(name, [counter[name] for counter in defects]) for name in self.defects]
+        rows += [(kind, [counter[kind] for counter in kinds]) for kind in sorted(set().union(*kinds))]
         rows += [(verdict.value, [counter[verdict] for counter in verdicts]) for verdict in Verdict]
         return [(label, numbers) for label, numbers in rows if any(numbers)]
 
@@ -88,7 +107,7 @@ def write_text(report: HistoryReport, file: TextIO) -> None:
     column = max((len(release.version) for release in executed), default=0) + 2
     columns = max(1, (report.width - first) // column)
     with terminal(file, report.width) as console:
-        console.print(f"{styled(report.target)}: cases by kind, executions by verdict\n")
+        console.print(f"{styled(report.target)}: cases by defect and by kind, executions by verdict\n")
         for start in range(0, len(executed), columns):
             block = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
             block.add_column("")
@@ -120,9 +139,14 @@ def _blocks(report: HistoryReport) -> Iterator[str]:
         size = f"{plural(header.cases, 'case')}, {plural(executions, 'execution')} of each release"
         machine = escaped(f"{header.system}, {header.cpu}; {header.started.partition('T')[0]}")
         yield f"{size}. Cases: SHA-256 {code(header.cases_sha256)}. {machine}."
-    yield "The number of cases that show each kind, and of executions by verdict:"
+    yield "The number of cases that show each defect and each kind, and of executions by verdict:"
     body = [[code(label), *[str(value or "") for value in values]] for label, values in report.rows]
     yield table(["", *[release.version for release in executed]], body, right=range(1, len(executed) + 1))
+    if report.defects:
+        yield "The defects:"
+        yield bullets(
+            f"{code(name)} ({entry.severity}): {escaped(entry.title)}" for name, entry in report.defects.items()
+        )
     yield "The kinds:"
     kinds = sorted({kind for release in executed for kind in release.kinds})
     yield bullets(f"{code(kind)}: {sentence(kind)}" for kind in kinds)
@@ -130,13 +154,19 @@ def _blocks(report: HistoryReport) -> Iterator[str]:
     for old, new, changes in report.steps:
         yield f"### {old} to {new}"
         rows = [
-            [group.change.value, *map(codes, group.kinds), str(len(group.cases)), code(group.smallest.execution.case)]
+            [group.change.value, *_sides(group), str(len(group.cases)), code(group.smallest.execution.case)]
             for group in groups(changes)
         ]
         yield table(["change", "before", "after", "cases", "smallest"], rows, right=[3]) if rows else "No changes."
     if report.skipped:
         yield "## Skipped releases"
         yield bullets(f"{release.version}: {escaped(release.skipped)}" for release in report.skipped)
+
+
+def _sides(group: TransitionGroup) -> list[str]:
+    """The known defects before and after, or the kinds where there is none."""
+    sides = zip(group.defects, group.kinds, strict=True)
+    return [code(defect) if defect is not None else codes(kinds) for defect, kinds in sides]
 
 
 def write_json(report: HistoryReport, file: TextIO) -> None:
@@ -167,7 +197,13 @@ def _release(release: Release) -> Mapping[str, Any]:
     if release.record is None:
         return {"version": release.version, "skipped": release.skipped}
     digest = release.record.header.cases_sha256
-    return {"version": release.version, "cases_sha256": digest, "verdicts": release.verdicts, "kinds": release.kinds}
+    return {
+        "version": release.version,
+        "cases_sha256": digest,
+        "verdicts": release.verdicts,
+        "defects": release.defects,
+        "kinds": release.kinds,
+    }
 
 
 FORMATS = {"text": write_text, "markdown": write_markdown, "json": write_json}

@@ -14,7 +14,7 @@ _COUNTED = {"errors": "error", "failures": "failure", "skipped": "skipped"}
 
 
 def write(report: RunReport, file: TextIO) -> None:
-    """Write the XML. A known divergence is skipped, with its reason; one that no longer occurs fails."""
+    """Write the XML. A known defect is skipped, with its reason; one that no longer occurs fails."""
     record = report.record
     counts: dict[str, Counter[str]] = {target.name: Counter() for target in record.header.targets}
     for execution in record.executions:

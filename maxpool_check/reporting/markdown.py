@@ -1,14 +1,14 @@
 """The divergence report of a run, in Markdown."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from maxpool_check.reporting.findings import Finding, RunReport, explained, sentence
 from maxpool_check.reporting.interpretations import interpretations, profiles
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, fenced, folded, joined, link, table
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
-from maxpool_check.results.record import NOT_EXECUTED, Execution, KnownStatus, Record, TargetDescription, Verdict
+from maxpool_check.results.record import NOT_EXECUTED, Execution, Record, TargetDescription, Verdict
 from maxpool_check.words import plural
 
 _VARIANTS = {
@@ -25,7 +25,7 @@ _TRANSLATED = (
 
 _INCONSISTENT = (
     "The document allows each of these outputs, but they differ from variant to variant. No clause forbids it, so that they "
-    "are no divergences; `--strict` fails on those that no known divergence expects."
+    "are no divergences; `--strict` fails on those that no known defect expects."
 )
 
 
@@ -44,7 +44,7 @@ def write(report: RunReport, file: TextIO) -> None:
         findings = [finding for finding in report.findings if finding.target == target.name]
         inconsistencies = [finding for finding in findings if finding.is_inconsistency]
         divergences = [finding for finding in findings if not finding.is_inconsistency]
-        blocks += [f"## Divergences of {escaped(target.name)}", _overview(divergences), *_known(report, target.name)]
+        blocks += [f"## Divergences of {escaped(target.name)}", _overview(divergences), *_outdated(report, target.name)]
         for finding in divergences:
             blocks += _finding(finding)
         if inconsistencies:
@@ -127,7 +127,7 @@ def _setting(record: Record) -> str:
         escaped(f"maxpool-check {header.tool} on Python {header.python}, with {libraries}"),
         escaped(f"{header.system}, {header.cpu}; started {header.started}"),
         f"cases: SHA-256 {code(header.cases_sha256)}",
-        f"known divergences: {f'SHA-256 {code(header.known_sha256)}' if header.known_sha256 else 'none used'}",
+        f"known defects: {f'SHA-256 {code(header.known_sha256)}' if header.known_sha256 else 'none used'}",
     ]
     return folded(
         "Environment and settings",
@@ -154,69 +154,71 @@ def _overview(findings: Sequence[Finding]) -> str:
         return "None: every result that was compared conforms."
     rows = [
         [
-            f"[{codes(finding.kinds)}](#{_anchor(finding)})" + (" (a limit)" if finding.limit else ""),
-            str(len(finding.cases)), code(finding.smallest.case), codes(finding.known) or f"**{escaped(finding.status)}**",
+            finding.severity.value, f"[{_name(finding)}](#{_anchor(finding)})", escaped(finding.title),
+            str(len(finding.cases)), code(finding.smallest.case),
         ]
         for finding in findings
     ]  # fmt: skip
-    return table(["kinds", "cases", "smallest", "known as"], rows, right=[1])
+    return table(["severity", "defect", "title", "cases", "example"], rows, right=[3])
 
 
-def _known(report: RunReport, target: str) -> list[str]:
-    reasons: dict[str, list[str]] = defaultdict(list)
-    for entry in report.known:
-        if entry.target == target and entry.status is not KnownStatus.NOT_EXECUTED:
-            state = (
-                "" if entry.status is KnownStatus.EXPECTED else f" **{entry.status.value}: {escaped(entry.message)}**"
-            )
-            issue = f" {link(entry.issue)}" if entry.issue else ""
-            reasons[f"{escaped(' '.join(entry.reason.split()))}{issue}{state}"].append(entry.id)
-    items = [f"{codes(ids)}: {text}" for text, ids in reasons.items()]
-    return ["Known divergences:", bullets(items)] if items else []
+def _name(finding: Finding) -> str:
+    """The id of the defect, or the kinds of what no known defect expects."""
+    if finding.defect is not None:
+        return code(finding.defect.id)
+    return f"**{escaped(finding.status)}** {codes(finding.kinds)}" + (" (a limit)" if finding.limit else "")
+
+
+def _outdated(report: RunReport, target: str) -> list[str]:
+    """The known defects that no longer occur as written."""
+    items = [
+        f"{code(entry.id)}: **{entry.status.value}**: {escaped(entry.message)}"
+        for entry in report.outdated
+        if entry.target == target
+    ]
+    return ["Known defects to remove or review:", bullets(items)] if items else []
 
 
 def _finding(finding: Finding) -> list[str]:
-    """One defect: what it is, the smallest case with its wrong cells, and the other cases."""
-    smallest = finding.smallest
+    """One defect: what it is, the example with its wrong cells, and the other cases."""
+    example = finding.smallest
     variants = Counter(execution.variant for execution in finding.executions)
     numbers = ", ".join(f"{number} {code(variant)}" for variant, number in variants.items())
-    known = f"known as {codes(finding.known)}" if finding.known else f"**{escaped(finding.status)}**"
     cases = plural(len(finding.cases), "case")
-    blocks = [
-        f'<a id="{_anchor(finding)}"></a>',
-        f"### {codes(finding.kinds)}{' (a limit)' if finding.limit else ''}",
-        bullets(escaped(sentence(kind)) for kind in finding.kinds),
-        f"{cases} ({numbers}), {known}. {escaped(finding.explanation)}".rstrip(),
-        f"The smallest is {code(smallest.case)}: {escaped(smallest.title)}",
-        *_input(smallest),
-    ]
+    blocks = [f'<a id="{_anchor(finding)}"></a>']
+    if finding.defect is not None:
+        issue = f" Upstream: {link(finding.defect.issue)}." if finding.defect.issue else ""
+        blocks += [
+            f"### {code(finding.defect.id)}: {escaped(finding.title)}",
+            f"**{finding.severity.value}.** {escaped(' '.join(finding.defect.reason.split()))}{issue}",
+            f"{cases} ({numbers}), {codes(finding.kinds)}.",
+        ]
+    else:
+        blocks += [
+            f"### {codes(finding.kinds)}{' (a limit)' if finding.limit else ''}",
+            bullets(escaped(sentence(kind)) for kind in finding.kinds),
+            f"{cases} ({numbers}), **{escaped(finding.status)}**. {escaped(finding.explanation)}".rstrip(),
+        ]
+    blocks += [f"The example is {code(example.case)}: {escaped(example.title)}", *input_blocks(example)]
     for execution in finding.executions:
-        if execution.case == smallest.case:
-            blocks += _execution(execution)
+        if execution.case == example.case:
+            blocks += execution_blocks(execution)
     if len(finding.cases) > 1:
-        blocks.append(folded(f"All {cases}", bullets(_cases(finding))))
+        blocks.append(folded(f"All {cases}", bullets(_by_file(finding.cases))))
     return blocks
 
 
-def _cases(finding: Finding) -> list[str]:
-    """A line for each execution with its first wrong cell of each output; those without wrong cells by file."""
-    lines, by_file = [], defaultdict[str, dict[str, None]](dict)
-    for execution in finding.executions:
-        if not execution.cells:
-            file, _, name = execution.case.partition(":")
-            by_file[file][name] = None
-            continue
-        first = {cell.output: cell for cell in reversed(execution.cells)}
-        cells = "; ".join(
-            f"{escaped(name)}{coordinates(cell.at)} is {code(cell.got)}, expected {code(cell.expected)}"
-            for name, cell in first.items()
-        )
-        total = plural(sum(execution.counts.values()), "wrong cell")
-        lines.append(f"{code(execution.case)} ({code(execution.variant)}): {cells}; {total}")
-    return [*sorted(lines), *(f"{code(file)}: {escaped(', '.join(names))}" for file, names in sorted(by_file.items()))]
+def _by_file(cases: Iterable[str]) -> list[str]:
+    """A line for each case file with the names of its cases."""
+    by_file: dict[str, list[str]] = defaultdict(list)
+    for case in cases:
+        file, _, name = case.rpartition(":")
+        by_file[file].append(name)
+    return [f"{code(file)}: {escaped(', '.join(names))}" for file, names in sorted(by_file.items())]
 
 
-def _input(execution: Execution) -> list[str]:
+def input_blocks(execution: Execution) -> list[str]:
+    """X, attributes and graph of an execution, with the window of its first wrong cell in brackets."""
     data = execution.input
     if data is None:
         return []
@@ -247,7 +249,8 @@ def _input(execution: Execution) -> list[str]:
     return blocks
 
 
-def _execution(execution: Execution) -> list[str]:
+def execution_blocks(execution: Execution) -> list[str]:
+    """What is wrong with an execution: verdict, kinds, and a table of wrong cells, or the message."""
     variant = _VARIANTS.get(execution.variant, f"Variant {code(execution.variant)}")
     opset = f", operator set {execution.opset}" if execution.opset is not None else ""
     status = escaped(execution.status)
@@ -281,14 +284,20 @@ def _undefined(record: Record) -> list[str]:
         if execution.verdict is Verdict.UNDEFINED or execution.verdict in NOT_EXECUTED:
             groups[execution.target, execution.verdict, execution.message][execution.case] = None
     rows = [
-        [code(target), verdict.value, escaped(message), str(len(cases)), codes(cases)]
+        [code(target), verdict.value, escaped(message), str(len(cases)), _files(cases)]
         for (target, verdict, message), cases in groups.items()
     ]
-    headings = ["target", "verdict", "reason", "number", "cases"]
+    headings = ["target", "verdict", "reason", "cases", "in"]
     return ["## Recorded, not judged", table(headings, rows, right=[3])] if rows else []
 
 
+def _files(cases: Iterable[str]) -> str:
+    """The files of cases, each with the number of its cases."""
+    numbers = Counter(case.rpartition(":")[0] for case in cases)
+    return ", ".join(f"{code(file)} {number}" for file, number in sorted(numbers.items()))
+
+
 def _anchor(finding: Finding) -> str:
-    name = f"{finding.target}-{finding.status}-{'-'.join(finding.kinds)}{'-limit' if finding.limit else ''}"
-    name += "-inconsistent" if finding.is_inconsistency and finding.is_expected else ""
+    named = "-".join(finding.kinds) + ("-limit" if finding.limit else "")
+    name = f"{finding.target}-{finding.status}-{finding.defect.id if finding.defect is not None else named}"
     return "".join(char if char.isalnum() or char in ".-" else "-" for char in name)

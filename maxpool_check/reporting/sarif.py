@@ -16,7 +16,7 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def write(report: RunReport, file: TextIO) -> None:
-    """Write the log. Known divergences are included, suppressed with their reasons."""
+    """Write the log. Known defects are included, suppressed with their reasons."""
     file.write(f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [')
     for number, target in enumerate(report.record.header.targets):
         file.write(",\n" if number else "\n")

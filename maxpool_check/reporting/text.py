@@ -29,7 +29,7 @@ _STYLES = {
     Verdict.INCONSISTENT: "yellow",
 }
 _NEXT: dict[int, str] = {
-    ExitCode.UNEXPECTED: "correct known-divergences.yaml and run again",
+    ExitCode.UNEXPECTED: "correct the file of defects and run again",
     ExitCode.INCOMPLETE: "maxpool-check targets --check shows which installed runtimes start",
     ExitCode.NOTHING_COMPARED: "maxpool-check list PATH lists the cases",
 }
@@ -75,7 +75,7 @@ def _render(console: Console, report: RunReport) -> None:
     known = [finding for finding in report.findings if finding.is_expected]
     _others(console, report.unexpected[len(in_full) :], "Also unexpected" if in_full else "Unexpected")
     _others(console, report.inconsistent, "Inconsistent: the document allows each output, but variants differ")
-    _others(console, known, "Known divergences")
+    _defects(console, known)
     for finding in [*report.inconsistent, *known] if report.verbose else []:
         _finding(console, finding, report)
     for entry in report.outdated:
@@ -93,12 +93,15 @@ def _render(console: Console, report: RunReport) -> None:
 
 def _finding(console: Console, finding: Finding, report: RunReport) -> None:
     smallest = finding.smallest
-    label = "KNOWN" if finding.is_expected else styled(finding.status.upper())
+    label = f"KNOWN  {finding.defect.id}" if finding.defect is not None else finding.status.upper()
     console.print(
-        f"[bold {'red' if finding.is_unexpected else 'yellow'}]{label}[/]  [bold]{styled(', '.join(finding.kinds))}[/]  "
-        f"{plural(len(finding.cases), 'case')} on {styled(finding.target)}"
-        + (f" ({styled(', '.join(finding.known))})" if finding.known else "")
+        f"[bold {'red' if finding.is_unexpected else 'yellow'}]{styled(label)}[/]  "
+        f"[bold]{styled(', '.join(finding.kinds))}[/]  "
+        f"{plural(len(finding.cases), 'case')} on {styled(finding.target)} ({finding.severity.value})"
     )
+    if finding.defect is not None:
+        for text in (finding.title, " ".join(finding.defect.reason.split())):
+            console.print(Padding(styled(text), (0, 0, 0, 2), expand=False))
     for text in (*map(sentence, finding.kinds), f"{smallest.case} ({smallest.variant}): {smallest.title}"):
         console.print(Padding(styled(text), (0, 0, 0, 2), expand=False))
     for line in details(smallest):
@@ -141,7 +144,7 @@ def details(execution: Execution) -> list[str]:
 
 
 def _others(console: Console, findings: list[Finding], heading: str) -> None:
-    """A line for findings of the same kinds on one target; known ones by their entry."""
+    """A line for findings of the same kinds on one target."""
     rows: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
     for finding in findings:
         rows[finding.target, finding.kinds, finding.limit].append(finding)
@@ -153,11 +156,27 @@ def _others(console: Console, findings: list[Finding], heading: str) -> None:
     table.add_column(overflow="fold", ratio=3)
     table.add_column(justify="right", no_wrap=True)
     for first, *others in rows.values():
-        more = f" and {len(first.known) - 1} more" if len(first.known) > 1 else ""
-        name = styled((first.known or [first.smallest.case])[0] + more)
+        name = styled(first.smallest.case)
         cases = {case for finding in (first, *others) for case in finding.cases}
         kinds = styled(", ".join(first.kinds) + (" (a limit)" if first.limit else ""))
         table.add_row(name, kinds, plural(len(cases), "case"))
+    console.print(Padding(table, (0, 0, 1, 2), expand=False))
+
+
+def _defects(console: Console, findings: list[Finding]) -> None:
+    """A line for each known defect: id, severity, title, number of cases."""
+    if not findings:
+        return
+    console.print("[bold]Known defects[/]")
+    table = Table.grid(padding=(0, 2))
+    table.add_column(overflow="fold", ratio=2)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold", ratio=4)
+    table.add_column(justify="right", no_wrap=True)
+    for finding in findings:
+        name = finding.defect.id if finding.defect is not None else ", ".join(finding.kinds)
+        cells = (name, finding.severity.value, finding.title, plural(len(finding.cases), "case"))
+        table.add_row(*map(styled, cells))
     console.print(Padding(table, (0, 0, 1, 2), expand=False))
 
 
@@ -219,7 +238,7 @@ def _next(report: RunReport) -> str:
         case = f"{_file(finding.smallest)}:{finding.smallest.case.rpartition(':')[2]}"
         return shlex.join(["maxpool-check", "explain", case, "-t", finding.target])
     if report.exit_code == ExitCode.AS_EXPECTED and report.findings:
-        return "-v shows the known divergences, --report markdown=PATH writes them to a file"
+        return "-v shows the known defects in full, --report markdown=PATH writes them to a file"
     if report.exit_code == ExitCode.INCOMPLETE and not report.problems:
         return ""
     return _NEXT.get(report.exit_code, "")

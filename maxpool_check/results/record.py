@@ -45,13 +45,13 @@ class Verdict(str, Enum):
 REPORTED = frozenset(
     {Verdict.DIVERGES, Verdict.REFUSES, Verdict.CRASHES, Verdict.TIMES_OUT, Verdict.UNSTABLE, Verdict.INCONSISTENT}
 )
-"""The verdicts that have kinds: reports explain them, and known divergences can expect them."""
+"""The verdicts that have kinds: reports explain them, and known defects can expect them."""
 
 COMPARED = REPORTED | {Verdict.CONFORMS}
 """The verdicts that compare a target with a document. A run without any of them proves nothing."""
 
 FAULTS = REPORTED - {Verdict.INCONSISTENT}
-"""The verdicts that fail a run unless a known divergence expects them."""
+"""The verdicts that fail a run unless a known defect expects them."""
 
 NOT_EXECUTED = frozenset({Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED})
 """The verdicts on what no target was given."""
@@ -61,7 +61,7 @@ DEATHS = frozenset({Verdict.CRASHES, Verdict.TIMES_OUT, Verdict.ERROR})
 
 
 class KnownStatus(str, Enum):
-    """The status of a known divergence after a run."""
+    """The status of a known defect after a run."""
 
     EXPECTED = "expected"
     """It occurred as written."""
@@ -115,7 +115,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
     """The first line: versions, machine, targets, policies and digests of the inputs of a run.
 
     ``profile`` holds the policies of each document in use, by its name. The digests are SHA-256, of all cases and of the
-    files of known divergences (None without such files).
+    files of known defects (None without such files).
     """
 
     schema: str = SCHEMA
@@ -246,13 +246,16 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
 
 
 class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A known divergence and its status on one target."""
+    """A known defect and its status on one target; ``reason`` is its mechanism, ``issue`` the address of one upstream."""
 
     id: str
     target: str
     status: KnownStatus
     kinds: tuple[str, ...]
     reason: str
+    title: str = ""
+    severity: str = ""
+    example: str | None = None
     issue: str | None = None
     message: str = ""
 

@@ -157,7 +157,7 @@ def _with_the_pads_given(oracle: Oracle | Refused, results: Mapping[Variant, Var
 
 
 def executions(run: CaseRun) -> list[Execution]:
-    """The lines of the record, one for each variant, before known divergences are applied."""
+    """The lines of the record, one for each variant, before known defects are applied."""
     return [_execution(run, variant, judgement) for variant, judgement in run.judgements.items()]
 
 

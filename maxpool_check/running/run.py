@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import platform
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from fnmatch import fnmatchcase
@@ -17,8 +17,10 @@ import msgspec
 import maxpool_check
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
+from maxpool_check.corpus.conditions import resolved
+from maxpool_check.judging.defects import Defect, ExpectedDivergence, is_glob
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.known import KnownDivergence, Ledger, is_glob
+from maxpool_check.judging.ledger import Ledger
 from maxpool_check.judging.naming import Contradictions, Observations, contradictions
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.results.record import (
@@ -27,6 +29,7 @@ from maxpool_check.results.record import (
     REPORTED,
     Execution,
     KnownEntry,
+    KnownStatus,
     Line,
     RunFooter,
     RunHeader,
@@ -43,7 +46,7 @@ from maxpool_check.targets.name import TargetName
 
 @dataclass(frozen=True)
 class RunPlan:
-    """The cases of a corpus to run, the targets, and the known divergences.
+    """The cases of a corpus to run, the targets, and their known defects.
 
     ``seconds`` is the time limit of one execution, ``memory`` limits a worker, in bytes. ``jobs`` is the number of
     processes on this machine; ``dask`` is the address of a scheduler whose workers are used instead. ``exit_first`` ends
@@ -54,7 +57,7 @@ class RunPlan:
     corpus: Corpus
     cases: Sequence[Case]
     targets: Sequence[TargetName]
-    known: Sequence[KnownDivergence] = ()
+    known: Sequence[Defect] = ()
     known_files: Sequence[Path] = ()
     seconds: float = 10.0
     memory: int | None = None
@@ -137,7 +140,7 @@ def _contradicted(observations: Mapping[str, Observations], cases: Sequence[Case
 
 
 class Decisions:
-    """Applies known divergences to the executions of a run, and gives up targets that die too often."""
+    """Applies known defects to the executions of a run, and gives up targets that die too often."""
 
     def __init__(self, plan: RunPlan, targets: Sequence[TargetDescription]) -> None:
         self.given_up: dict[str, str] = {}
@@ -146,9 +149,17 @@ class Decisions:
         self._tracebacks = plan.tracebacks
         self._is_complete = completeness(plan.corpus.cases, plan.cases, plan.corpus.whole)
         self._budgets = {target.name: FailureBudget() for target in targets}
-        today = date.today()
+        self._defects = {defect.id: defect for defect in plan.known}
+        self._is_whole = plan.corpus.whole
+        # Those of other targets need no cases.
+        about = [
+            defect
+            for defect in plan.known
+            if any(covers(each, target) for each in defect.expected for target in targets)
+        ]
+        expected, today = resolved(about, plan.corpus.cases), date.today()
         self._ledgers = {
-            target.name: Ledger([entry for entry in plan.known if covers(entry, target)], today) for target in targets
+            target.name: Ledger([entry for entry in expected if covers(entry, target)], today) for target in targets
         }
 
     def take(self, case: Case, results: CaseResults) -> Iterator[Execution]:
@@ -167,31 +178,42 @@ class Decisions:
                 self.given_up[name] = budget.given_up
 
     def known_entries(self, *, ended_early: bool) -> list[KnownEntry]:
-        """The status of each known divergence, by target; none is stale if the run ended early."""
+        """The status of each known defect, by target; none is stale if the run ended early."""
         entries = []
         for target, ledger in self._ledgers.items():
-            complete = {
-                pattern: not ended_early and self._is_complete(pattern) and target not in self.given_up
-                for entry in ledger.entries
-                for pattern in entry.cases
-            }
-            for entry, status, why in ledger.audit(complete):
-                entries.append(
-                    KnownEntry(
-                        id=entry.id,
-                        target=target,
-                        status=status,
-                        kinds=tuple(sorted(kind.value for kind in entry.kinds)),
-                        reason=entry.reason,
-                        issue=entry.issue,
-                        message=why,
-                    )
-                )
+            is_over = not ended_early and target not in self.given_up
+            for name, (status, why) in ledger.audit(lambda entry: self._complete(entry, is_over=is_over)).items():  # noqa: B023
+                entries.append(known_entry(self._defects[name], target, ledger.entries, status, why))
         return entries
+
+    def _complete(self, entry: ExpectedDivergence, *, is_over: bool) -> dict[str, bool]:
+        """For each pattern of an entry, whether all its cases were executed."""
+        is_over = is_over and (self._is_whole or not entry.by_conditions)
+        return {pattern: is_over and self._is_complete(pattern) for pattern in entry.cases}
+
+
+def known_entry(
+    defect: Defect, target: str, expected: Iterable[ExpectedDivergence], status: KnownStatus, why: str
+) -> KnownEntry:
+    """What a record says of a defect that was expected of a target."""
+    kinds = {kind.value for entry in expected if entry.defect == defect.id for kind in entry.kinds}
+    upstream = defect.upstream
+    return KnownEntry(
+        id=defect.id,
+        target=target,
+        status=status,
+        kinds=tuple(sorted(kinds)),
+        reason=defect.mechanism,
+        title="" if defect.title == defect.mechanism else defect.title,
+        severity=defect.severity.value,
+        example=defect.example,
+        issue=upstream.issue if upstream is not None else None,
+        message=why,
+    )
 
 
 def apply_known(execution: Execution, ledger: Ledger) -> Execution:
-    """An execution with its status by the known divergences."""
+    """An execution with its status by the known defects."""
     variant = variant_named(execution.variant)
     if execution.verdict in COMPARED:
         ledger.compared(execution.case, variant)
@@ -200,10 +222,10 @@ def apply_known(execution: Execution, ledger: Ledger) -> Execution:
     known = ledger.known(execution.case, variant, map(DivergenceKind, execution.kinds))
     status = "changed" if ledger.others(execution.case, variant) else "new"
     status = "expected" if known else status if execution.verdict in FAULTS else "inconsistent"
-    return msgspec.structs.replace(execution, known=known.id if known else None, status=status)
+    return msgspec.structs.replace(execution, known=known.defect if known else None, status=status)
 
 
-def covers(entry: KnownDivergence, target: TargetDescription) -> bool:
+def covers(entry: ExpectedDivergence, target: TargetDescription) -> bool:
     """Whether an entry is about a target."""
     return entry.when.covers(target.distribution, target.version, target.provider, target.name)
 

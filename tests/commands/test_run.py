@@ -140,7 +140,7 @@ def test_known_divergences_beside_the_cases(cli, small, kernel_target):
     seed = kernel_target("keeps_the_seed")
     expected = cli("run", small, "-t", seed)
     assert expected.code == 0
-    assert "Known divergences" in expected.out
+    assert "Known defects" in expected.out
     assert "seed" in expected.out
     assert cli("run", small, "-t", seed, "--no-known").code == 1
     repaired = cli("run", small, "-t", kernel_target("right"))

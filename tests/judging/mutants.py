@@ -2,7 +2,7 @@
 
 ``python -m tests.judging.mutants FILE`` runs the tests of the judging once as they are and once for each mutant, and writes
 the first failure of each as JSON. Each mutant makes a wrong function of the right one: ``compare`` compares outputs with an
-Oracle, ``judge`` makes verdicts of outcomes, ``same_values`` says where two Y agree, ``known`` finds a known divergence.
+Oracle, ``judge`` makes verdicts of outcomes, ``same_values`` says where two Y agree, ``known`` finds what a known defect expects.
 """
 
 import functools
@@ -270,7 +270,7 @@ def expired_entries_are_known(known):
 def targets():
     """Where each function is: its holder and its name there. ``compare`` is a function or a method of Oracle."""
     from maxpool_check.judging import comparison, verdicts
-    from maxpool_check.judging.known import Ledger
+    from maxpool_check.judging.ledger import Ledger
 
     holder = comparison if hasattr(comparison, "compare") else comparison.Oracle
     return {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from maxpool_check.judging.known import TargetSelector
+from maxpool_check.judging.target_selector import TargetSelector
 
 CPU = "CPUExecutionProvider"
 
@@ -40,3 +40,44 @@ def test_a_tool_that_rewrites_models_is_selected_by_its_name_alone():
 def test_what_is_not_a_when(text):
     with pytest.raises(ValueError, match="expected a distribution"):
         TargetSelector.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("runtime", "versions", "target", "covered"),
+    [
+        ("openvino", "", ("openvino", "2026.4.1", "CPU", "openvino==2026.4.1?opset=14"), True),
+        ("openvino?opset=14", "", ("openvino", "2026.4.1", "CPU", "openvino==2026.4.1?opset=14"), True),
+        ("openvino?opset=1", "", ("openvino", "2026.4.1", "CPU", "openvino==2026.4.1?opset=14"), False),
+        ("openvino", "<2026", ("openvino", "2026.4.1", "CPU", "openvino==2026.4.1?opset=14"), False),
+        ("onnx-reference", "", ("onnx", "1.23.2", "CPU", "onnx-reference==1.23.2"), True),
+        ("onnx", "", ("onnx", "1.23.2", "CPU", "onnx-reference==1.23.2"), True),
+        (
+            "onnxruntime-qnn@QNNExecutionProvider",
+            "",
+            ("onnxruntime-qnn", "2.7.0", "QNNExecutionProvider", "onnxruntime-qnn==2.7.0@QNNExecutionProvider?backend_type=htp"),
+            True,
+        ),
+        ("transform:onnxsim", "<0.5", ("onnxsim", "0.4.36", CPU, "transform:onnxsim==0.4.36:on:onnxruntime==1.31.1"), True),
+        ("transform:onnxsim", "<0.5", ("onnxsim", "0.8.1", CPU, "transform:onnxsim==0.8.1:on:onnxruntime==1.31.1"), False),
+        ("onnxsim", "", ("onnxsim", "0.8.1", CPU, "transform:onnxsim==0.8.1:on:onnxruntime==1.31.1"), False),
+        (
+            "transform:onnxruntime?level=basic",
+            "",
+            ("onnxruntime", "1.31.1", CPU, "transform:onnxruntime==1.31.1?level=all:on:onnxruntime==1.31.1"),
+            False,
+        ),
+        ("python", "", ("python", "0", CPU, "python:kernel.py:maxpool"), True),
+        ("python:kernel.py:maxpool", "", ("python", "0", CPU, "python:kernel.py:maxpool"), True),
+        ("python:kernel.py:maxpool", "", ("python", "0", CPU, "python:other.py:maxpool"), False),
+    ],
+)  # fmt: skip
+def test_which_targets_a_runtime_of_a_defect_names(runtime, versions, target, covered):
+    selector = TargetSelector.of(runtime, versions)
+    assert selector.covers(*target) is covered
+    assert selector.runtime == runtime
+
+
+@pytest.mark.parametrize(("runtime", "versions"), [("", ""), ("a b", ""), ("onnxruntime", "1.29"), ("transform:", "")])
+def test_what_is_no_runtime_of_a_defect(runtime, versions):
+    with pytest.raises(ValueError, match="expected"):
+        TargetSelector.of(runtime, versions)

@@ -6,8 +6,9 @@ import pytest
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.judging import verdicts
+from maxpool_check.judging.defects import Defect, ExpectedDivergence, Severity
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.known import KnownDivergence, TargetSelector
+from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.storage import read
 from maxpool_check.running.run import completeness
 from tests.conftest import misbehaving
@@ -173,7 +174,8 @@ def test_nothing_compared(tmp_path, kernel_target):
 
 
 def entry(kinds, cases=("small:neg-inf",), when="python"):
-    return KnownDivergence("e", TargetSelector.parse(when), cases, frozenset(map(DivergenceKind, kinds)), "why")
+    expected = ExpectedDivergence("e", TargetSelector.parse(when), cases, frozenset(map(DivergenceKind, kinds)))
+    return Defect("e", when, "MaxPool is wrong", Severity.WRONG_ON_SPECIAL, "why", (expected,))
 
 
 SEED = ["indices-sentinel", "y-lowest-for-neg-inf"]

@@ -72,3 +72,9 @@ def test_lists_that_onnx_cannot_type_are_integers(value):
         onnx.load_from_string(build(22, {"pads": value}, "float32", (1, 1, 1), ("Y",))).graph.node[0].attribute
     )
     assert (attribute.type, list(attribute.ints)) == (onnx.AttributeProto.INTS, [int(flag) for flag in value])
+
+
+def test_an_empty_list_of_floats_has_their_type():
+    model = build(11, {"activation_params": []}, "float32", (1, 1, 1), ("Y",), domain="com.ms.internal.nhwc")
+    (attribute,) = onnx.load_from_string(model).graph.node[0].attribute
+    assert (attribute.type, list(attribute.floats)) == (onnx.AttributeProto.FLOATS, [])

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from maxpool_check.corpus.known_file import KnownRange, append, narrow, read_known
-from maxpool_check.corpus.problems import CorpusError
+from maxpool_check.corpus.defect_editing import KnownRange, add, narrow
+from maxpool_check.corpus.defect_file import read_defects
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.known import TargetSelector
+from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY
 
 RELEASES = ("1.27.0", "1.28.0", "1.29.0", "1.30.0")
@@ -42,10 +42,10 @@ def write(tmp_path):
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("onnxruntime", '"onnxruntime <1.29.0"'),
-        ("onnxruntime < 1.31   # all of them", '"onnxruntime <1.29.0"   # all of them'),
-        ("'onnxruntime >=1.21,<1.31'", '"onnxruntime <1.29.0, >=1.21"'),
-        ('"onnxruntime != 1.20.1"', '"onnxruntime <1.29.0"'),
+        ("onnxruntime", "onnxruntime <1.29.0"),
+        ("onnxruntime < 1.31   # all of them", "onnxruntime <1.29.0"),
+        ("'onnxruntime >=1.21,<1.31'", "onnxruntime <1.29.0, >=1.21"),
+        ('"onnxruntime != 1.20.1"', "onnxruntime !=1.20.1, <1.29.0"),
         ("onnxruntime ==1.28.*", None),
         ("onnxruntime < 1.29", None),
         ("onnxruntime < 1.20", None),
@@ -59,19 +59,25 @@ def test_an_entry_is_narrowed_to_the_releases_that_show_it(write, before, after,
     path = write(entry(before), entry("onnxruntime < 1.31", "other", '["c:d"]'), ending=ending)
     old = path.read_bytes()
     narrow(path, known_range())
-    expected = old if after is None else old.replace(f"when: {before}".encode(), f"when: {after}".encode(), 1)
-    if "!=" in before:
-        # A version outside the tested ones may stay excluded.
-        assert read_known(path)[0].when.versions.contains("1.28.0")
-        assert not read_known(path)[0].when.versions.contains("1.29.0")
+    if after is None:
+        assert path.read_bytes() == old
         return
-    assert path.read_bytes() == expected
+    assert whens(path) == [after, "onnxruntime <1.31"]
+    new = path.read_bytes()
+    # Comments, the other entry and the ends of lines are as they were.
+    assert new.count(b"#") == old.count(b"#")
+    assert new.count(ending.encode()) == new.count(b"\n") == old.count(b"\n")
+    assert new.partition(b"  - id: other")[2] == old.partition(b"  - id: other")[2]
+
+
+def whens(path):
+    return [str(each.when) for defect in read_defects(path) for each in defect.expected]
 
 
 def test_the_newer_side_is_narrowed_from_below_and_several_entries_at_once(write):
     path = write(entry("onnxruntime"), entry("onnxruntime >= 1.20", "again"))
     messages = narrow(path, known_range(">=1.29.0"))
-    assert [str(entry.when) for entry in read_known(path)] == ["onnxruntime >=1.29.0"] * 2
+    assert whens(path) == ["onnxruntime >=1.29.0"] * 2
     assert len(messages) == 2
 
 
@@ -91,13 +97,40 @@ def test_other_kinds_and_other_variants_are_left_alone(write):
 @pytest.mark.parametrize(
     "entries", [[entry(">-\n      onnxruntime\n      < 1.31")], [entry("&w onnxruntime < 1.31"), entry("*w", "alias")]]
 )
-def test_what_cannot_be_changed_safely_is_left_to_the_user(write, entries):
+def test_folded_text_and_aliases_are_narrowed_too(write, entries):
     path = write(*entries)
-    before = path.read_bytes()
-    messages = narrow(path, known_range())
-    assert path.read_bytes() == before
-    assert "by hand" in messages[0]
+    narrow(path, known_range())
+    assert whens(path) == ["onnxruntime <1.29.0"] * len(entries)
     assert not list(path.parent.glob("*.yaml.*"))
+
+
+DEFECT = """\
+# reviewed
+defects:
+  - id: SEED   # the first
+    runtime: onnxruntime
+    title: MaxPool keeps its seed
+    severity: wrong-on-special
+    mechanism: >-
+      The scan starts from the lowest finite value,
+      and needs something greater.
+    expect:
+      - versions: "<1.31"   # as far as tested
+        cases: [a:b]
+        kinds: [y-lowest-for-neg-inf, indices-sentinel]
+        variants: [indices]
+"""
+
+
+def test_what_a_defect_is_expected_to_show_is_narrowed(tmp_path):
+    path = tmp_path / "seed.yaml"
+    path.write_text(DEFECT)
+    (message,) = narrow(path, known_range())
+    assert message.startswith("SEED: onnxruntime <1.31 is now onnxruntime <1.29.0")
+    old, new = DEFECT.splitlines(), path.read_text().splitlines()
+    (line,) = [line for line in new if line not in old]
+    assert line.split("#")[1] == " as far as tested"
+    assert new[: new.index(line)] == old[: new.index(line)]
 
 
 def test_bounds_that_make_no_difference_are_dropped_and_others_kept():
@@ -108,20 +141,33 @@ def test_bounds_that_make_no_difference_are_dropped_and_others_kept():
     )
 
 
-def test_entries_are_added_at_the_end_and_the_existing_text_is_kept(write):
+def test_defects_are_added_at_the_end_and_the_existing_text_is_kept(write):
     path = write(entry("onnxruntime"))
-    (existing,) = read_known(path)
+    (existing,) = read_defects(path)
     before = path.read_text()
-    append(path, [replace(existing, id='more-"quoted"-#')])
+    name = 'more-"quoted"-#'
+    expected = tuple(replace(each, defect=name) for each in existing.expected)
+    add(path, [replace(existing, id=name, expected=expected)])
     assert path.read_text().startswith(before.rstrip())
-    assert [entry.id for entry in read_known(path)] == ["seed", 'more-"quoted"-#']
+    assert [entry.id for entry in read_defects(path)] == ["seed", 'more-"quoted"-#']
 
 
-def test_a_file_that_cannot_be_added_to_is_not_changed(tmp_path):
-    path = tmp_path / "known-divergences.yaml"
-    path.write_text("known: []\n")
-    source = tmp_path / "source.yaml"
-    source.write_text("known:\n" + entry("onnxruntime"))
-    with pytest.raises(CorpusError):
-        append(path, read_known(source))
-    assert path.read_text() == "known: []\n"
+def test_what_is_expected_of_a_known_defect_is_added_to_it(tmp_path):
+    path = tmp_path / "seed.yaml"
+    path.write_text(DEFECT)
+    (defect,) = read_defects(path)
+    more = replace(defect.expected[0], cases=("c:d",), variants=None)
+    add(path, [replace(defect, expected=(more,))])
+    assert read_defects(path) == [replace(defect, expected=(*defect.expected, more))]
+    assert path.read_text().startswith(DEFECT)
+
+
+@pytest.mark.parametrize("text", ["defects: []\n", "known: []\n", None])
+def test_a_file_without_defects_gets_its_first_one(tmp_path, text):
+    source, path = tmp_path / "source.yaml", tmp_path / "sub/new.yaml"
+    source.write_text(DEFECT)
+    path.parent.mkdir()
+    if text is not None:
+        path.write_text(text)
+    add(path, read_defects(source))
+    assert read_defects(path) == read_defects(source)

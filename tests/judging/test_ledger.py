@@ -4,10 +4,12 @@ from datetime import date
 
 import pytest
 
-from maxpool_check.corpus.known_file import read_known, unmatched
+from maxpool_check.corpus.defect_file import read_defects, unmatched
 from maxpool_check.corpus.problems import CorpusError
+from maxpool_check.judging.defects import ExpectedDivergence
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.known import KnownDivergence, Ledger, TargetSelector
+from maxpool_check.judging.ledger import Ledger
+from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.record import KnownStatus
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY
 
@@ -17,7 +19,7 @@ BOTH = frozenset({DivergenceKind.Y_LOWEST_FOR_NEG_INF, DivergenceKind.INDICES_SE
 
 def entry(name="e", cases=("a:*",), kinds=BOTH, expires=None, variants=None):
     about, variants = TargetSelector.parse("onnxruntime"), frozenset(variants) if variants else None
-    return KnownDivergence(name, about, tuple(cases), frozenset(kinds), "why", expires=expires, variants=variants)
+    return ExpectedDivergence(name, about, tuple(cases), frozenset(kinds), variants, expires)
 
 
 def test_only_exactly_the_kinds_of_an_entry_are_known():
@@ -50,7 +52,8 @@ def status(ledger, compared=("a:x", "a:y"), **whole):
     for case in compared:
         for variant in (WITH_INDICES, Y_ONLY):
             ledger.compared(case, variant)
-    return {entry.id: status.value for entry, status, _ in ledger.audit(whole)}
+    audit = ledger.audit(lambda entry: {pattern: whole[pattern] for pattern in entry.cases})
+    return {defect: status.value for defect, (status, _) in audit.items()}
 
 
 def test_a_pattern_that_no_longer_diverges_must_be_removed():
@@ -67,10 +70,9 @@ def test_every_variant_that_an_entry_names_must_show_it():
     ledger = Ledger([entry(variants=[WITH_INDICES, Y_ONLY])], TODAY)
     ledger.known("a:x", WITH_INDICES, BOTH)
     ledger.compared("a:y", Y_ONLY)
-    ((_, outcome, why),) = ledger.audit({"a:*": True})
-    assert (outcome, why) == (
+    assert ledger.audit(lambda _: {"a:*": True})["e"] == (
         KnownStatus.STALE,
-        "a:* (y-only) no longer diverges; remove it from the entry, or bound the versions of its 'when'",
+        "a:* (y-only) no longer diverges; remove it from the defect, or bound the versions for which it is expected",
     )
     ledger.known("a:y", Y_ONLY, {DivergenceKind.Y_LOWEST_FOR_NEG_INF})
     assert status(ledger, **{"a:*": True}) == {"e": "expected"}
@@ -132,9 +134,11 @@ def write(tmp_path, text):
 
 
 def test_a_file(tmp_path):
-    (known,) = read_known(write(tmp_path, FILE))
-    assert (known.id, known.cases, known.kinds, known.reason) == ("one", ("a:*", "b:x"), BOTH, "Because.")
-    assert (known.issue, known.expires) == ("https://example.org/1", date(2027, 11, 21))
+    (defect,) = read_defects(write(tmp_path, FILE))
+    (expected,) = defect.expected
+    assert (defect.id, expected.cases, defect.kinds, defect.mechanism) == ("one", ("a:*", "b:x"), BOTH, "Because.")
+    assert (defect.upstream.issue, expected.expires) == ("https://example.org/1", date(2027, 11, 21))
+    assert (defect.runtime, str(expected.when)) == ("onnxruntime", "onnxruntime <1.29")
 
 
 @pytest.mark.parametrize(
@@ -154,16 +158,16 @@ def test_a_file(tmp_path):
 )
 def test_broken_files(tmp_path, change, place, words):
     with pytest.raises(CorpusError) as error:
-        read_known(write(tmp_path, FILE.replace(*change)))
+        read_defects(write(tmp_path, FILE.replace(*change)))
     assert any(f":{place}: " in str(problem) and words in str(problem) for problem in error.value.problems), error.value
 
 
 def test_duplicate_ids(tmp_path):
     with pytest.raises(CorpusError, match="9:9: duplicate id 'one', first on line 2"):
-        read_known(write(tmp_path, FILE + FILE.removeprefix("known:\n")))
+        read_defects(write(tmp_path, FILE + FILE.removeprefix("known:\n")))
 
 
 def test_patterns_that_name_no_case(tmp_path):
     path = write(tmp_path, FILE)
-    (problem,) = unmatched(read_known(path), ["a:1", "b:y"], path)
+    (problem,) = unmatched(path, ["a:1", "b:y"])
     assert str(problem).endswith("4:20: 'b:x' names no case")

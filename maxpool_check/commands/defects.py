@@ -1,0 +1,175 @@
+"""``maxpool-check defects``."""
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from maxpool_check import inert
+from maxpool_check.commands import case_files, executing, options
+from maxpool_check.comparing.defect_status import TargetStatus, completeness, statuses
+from maxpool_check.corpus.collection import Corpus, defect_files, root_of
+from maxpool_check.corpus.conditions import with_cases
+from maxpool_check.corpus.defect_file import read_all_defects
+from maxpool_check.corpus.defect_versions import read_versions, write_versions
+from maxpool_check.explaining import defects as catalogue
+from maxpool_check.judging.defects import Defect
+from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS
+from maxpool_check.results.record import ExitCode, Record
+from maxpool_check.results.variants import DEFAULT_VARIANTS
+from maxpool_check.specifications.specification import nearest
+from maxpool_check.targets.name import TargetName
+from maxpool_check.words import plural
+
+_folder = click.option(
+    "-p", "--path", type=options.FILE, default="cases", metavar="PATH", help="The corpus.  [default: cases]"
+)
+
+
+class _Commands(click.Group):
+    """``check``, and without it ``show``, which takes the id or the runtime."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("defects", cls=_Commands)
+def command() -> None:
+    """List the known defects of runtimes, show one, or check which of them a target shows.
+
+    maxpool-check defects [RUNTIME | ID] [--live] [--format json] lists them, the live ones and the worst first; with an ID
+    it shows that defect. maxpool-check defects check -t TARGET runs the cases of the target's defects.
+    """
+
+
+@command.command("show", hidden=True)
+@click.argument("subject", required=False)
+@click.option("--live", is_flag=True, help="Only those of the newest release that was reviewed.")
+@options.form()
+@options.color
+@_folder
+def show(subject: str | None, live: bool, form: str, color: str, path: Path) -> int:
+    """List the defects of all runtimes or of RUNTIME, or show the defect with that ID."""
+    defects = _read(path)
+    versions = read_versions(root_of(path))
+    chosen = _chosen(defects, subject)
+    if live:
+        chosen = [defect for defect in chosen if versions.is_live(defect)]
+    chosen = catalogue.in_order(chosen, versions)
+    if form == "json":
+        entries = [catalogue.data(defect, versions) for defect in chosen]
+        options.echo(inert.dumps({"schema": "maxpool-check/defects/1", "defects": entries}, indent=1))
+    elif subject is not None and [defect.id for defect in chosen] == [subject]:
+        options.echo(catalogue.page(chosen[0], versions, min(options.width(), 100)), nl=False)
+    else:
+        colored = options.Output(color=color).colored
+        catalogue.write_list(chosen, versions, options.width(), sys.stdout, color=colored)
+    return ExitCode.AS_EXPECTED
+
+
+@command.command("check")
+@options.targets()
+@click.option(
+    "--record", "record_files", multiple=True, type=options.FILE, metavar="RECORD",
+    help="Check the targets of a record instead of running one. Repeatable.",
+)  # fmt: skip
+@click.option("--write", is_flag=True, help="Write down which versions were tested, and which defects they show.")
+@options.jobs
+@options.timeout
+@options.quiet
+@_folder
+def check(
+    targets: tuple[TargetName, ...], record_files: tuple[Path, ...], write: bool, jobs: int, timeout: float, quiet: bool,
+    path: Path,
+) -> int:  # fmt: skip
+    """Run the cases of the defects of targets: which defects they show, and what else.
+
+    Exits with 0 if each target shows what is expected of its version and nothing else, with 1 if not.
+    """
+    if bool(targets) == bool(record_files):
+        raise click.UsageError("name a target with -t, or a record with --record")
+    corpus = executing.read_valid(case_files.CaseFiles([path]))
+    defects = with_cases(_read(path), corpus.cases)
+    found: list[TargetStatus] = []
+    for file in record_files:
+        record = options.read_record(file)
+        found += statuses(record, defects, completeness(record))
+    for target in targets:
+        record = _run(corpus, target, defects, jobs, timeout, quiet=quiet)
+        found += statuses(record, defects)
+    versions = read_versions(root_of(path))
+    for status in found:
+        _print(status)
+        for runtime in dict.fromkeys(each.defect.runtime for each in status.defects):
+            shown = [each.defect.id for each in status.defects if each.shown and each.defect.runtime == runtime]
+            versions = versions.with_test(runtime, status.target.version, shown)
+    if write:
+        options.echo(f"written to {write_versions(root_of(path), versions)}")
+    return ExitCode.AS_EXPECTED if all(status.is_as_expected for status in found) else ExitCode.UNEXPECTED
+
+
+def _read(path: Path) -> list[Defect]:
+    files = defect_files(root_of(path))
+    if not files:
+        raise click.UsageError(f"{path} has no files of defects; pass the corpus with -p PATH")
+    with case_files.mistakes("nothing is shown"):
+        return read_all_defects(files)
+
+
+def _chosen(defects: Sequence[Defect], subject: str | None) -> list[Defect]:
+    """The defect with an id, or those of a runtime, or all. Raises ``click.UsageError``."""
+    runtimes = {
+        name for defect in defects for name in (defect.runtime, defect.runtime.partition("@")[0].partition("?")[0])
+    }
+    if subject is None:
+        return list(defects)
+    chosen = [defect for defect in defects if defect.id == subject]
+    chosen = chosen or [
+        defect
+        for defect in defects
+        if subject in runtimes
+        and (defect.runtime == subject or defect.runtime.startswith((f"{subject}@", f"{subject}?")))
+    ]
+    if not chosen:
+        names = [defect.id for defect in defects]
+        hint = nearest(subject, [*names, *runtimes])
+        raise click.UsageError(f"'{subject}' is neither a defect nor a runtime with defects{hint}")
+    return chosen
+
+
+def _run(
+    corpus: Corpus, target: TargetName, defects: Sequence[Defect], jobs: int, timeout: float, *, quiet: bool
+) -> Record:
+    """Run the cases that the defects of a target are expected of, in whatever version, in all variants that they name."""
+    distribution = target.distribution if target.is_released else str(target).partition(":")[0]
+    about = (distribution, target.provider or DEFAULT_PROVIDERS[0], str(target))
+    entries = [each for defect in defects for each in defect.expected if each.when.is_about(*about)]
+    cases = [case for case in corpus.cases if any(entry.binds(case.id) for entry in entries)]
+    if not cases:
+        raise click.UsageError(f"there is no defect of {target}")
+    variants = {*DEFAULT_VARIANTS, *(variant for entry in entries for variant in entry.variants or ())}
+    record = executing.run_cases(corpus, cases, [target], timeout=timeout, jobs=jobs, quiet=quiet, variants=variants)
+    if record.footer is not None and record.footer.errors:
+        raise options.Incomplete("; ".join(record.footer.errors))
+    return record
+
+
+def _print(status: TargetStatus) -> None:
+    target = status.target
+    options.echo(f"{target.name} ({target.version})")
+    for each in sorted(status.defects, key=lambda each: (each.defect.severity.rank, each.defect.id)):
+        if each.shown or each.problem:
+            count = plural(each.shown, "execution") if each.shown else "not shown"
+            options.echo(f"  {each.defect.id}  {each.defect.severity.value}  {count}")
+        if each.problem:
+            options.echo(f"    {each.problem}")
+    if status.unexpected:
+        options.echo(f"  {plural(len(status.unexpected), 'execution')} that no defect expects:")
+    groups = Counter((", ".join(each.kinds), each.variant) for each in status.unexpected)
+    for (kinds, variant), times in groups.most_common():
+        first = next(each for each in status.unexpected if (", ".join(each.kinds), each.variant) == (kinds, variant))
+        options.echo(f"    {times} x {kinds} ({variant}), such as {first.case}")

@@ -1,0 +1,192 @@
+"""Which cases and variants meet the conditions of a defect, and which cases are therefore expected to show it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from maxpool_check.corpus.case import Case
+from maxpool_check.graphs.node import Inexact
+from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence
+from maxpool_check.reference.dtypes import is_float, lowest, name_of
+from maxpool_check.reference.geometry import AutoPad, Geometry
+from maxpool_check.reference.numbering import StorageOrder
+from maxpool_check.reference.pooling import Pooling
+from maxpool_check.results.variants import LEVELS, Variant
+from maxpool_check.specifications import documents
+from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.roles import Role, RoundingType
+
+_ALL = "all"
+"""The level of optimization of a variant that does not name one."""
+
+_LEVELS = {variation: variation.name.removeprefix("optimization-") for variation in LEVELS}
+
+LEVEL_NAMES = (*_LEVELS.values(), _ALL)
+"""The levels of optimization that ``optimization`` may name."""
+
+
+class Features:
+    """What conditions are about, of one case; computed when it is asked for."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+
+    @cached_property
+    def tensor(self) -> np.ndarray:
+        """The tensor that enters MaxPool, as N x C x D1 x ... x Dn where the document accepts the case."""
+        try:
+            entering = self.case.entering
+        except Inexact:
+            entering = self.case.X
+        layout = self.case.specification.layout
+        return layout.to_core(entering) if entering.ndim > 2 else entering
+
+    @property
+    def pooling(self) -> Pooling | None:
+        """The pooling of the case; None if its document excludes it."""
+        return self.case.resolved if isinstance(self.case.resolved, Pooling) else None
+
+    @property
+    def geometry(self) -> Geometry:
+        """The spatial axes; none if the document excludes the case."""
+        return self.pooling.geometry if self.pooling is not None else ()
+
+    def meanings(self, role: Role) -> list[Any]:
+        """What the attributes of a role mean, those that the case gives alone; lists as their entries."""
+        result: list[Any] = []
+        for name, attribute in self.case.specification.attributes.items():
+            if attribute.role is role and name in self.case.attributes:
+                value = self.case.attributes[name]
+                is_hashable = not isinstance(value, (list, tuple))
+                meaning = attribute.values.get(value, value) if is_hashable else value
+                result += [meaning] if is_hashable else list(meaning)
+        return result
+
+    def numbers(self, *roles: Role) -> list[int]:
+        """The integers among the values of attributes."""
+        return [value for role in roles for value in self.meanings(role) if isinstance(value, int)]
+
+    @cached_property
+    def pads(self) -> list[int]:
+        """The pads that the case gives."""
+        starts = [-start for start in self.numbers(Role.START)]
+        return [*self.numbers(Role.PADS, Role.PADS_BY_AXIS, Role.BEGIN, Role.END), *starts]
+
+
+_Flag = Callable[[Features], bool]
+
+GEOMETRY: Mapping[str, _Flag] = {
+    # Some window reaches into the padding.
+    "padding": lambda of: any(bool((axis.taps()[1] < axis.kernel).any()) for axis in of.geometry),
+    "dilation": lambda of: any(dilation > 1 for dilation in of.numbers(Role.DILATION)),
+    "strides": lambda of: any(stride > 1 for stride in of.numbers(Role.STRIDE)),
+    # Neighbouring windows begin in neighbouring cells, and so do neighbouring taps.
+    "strides-and-dilations-of-1": lambda of: all(step == 1 for step in of.numbers(Role.STRIDE, Role.DILATION)),
+    "same": lambda of: any(pad in (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER) for pad in of.meanings(Role.AUTO_PAD)),
+    "same-lower": lambda of: AutoPad.SAME_LOWER in of.meanings(Role.AUTO_PAD),
+    "valid": lambda of: AutoPad.VALID in of.meanings(Role.AUTO_PAD),
+    "ceil": lambda of: any(each in (RoundingType.CEIL, RoundingType.CEIL_TORCH) for each in of.meanings(Role.ROUNDING)),
+    "column-major": lambda of: StorageOrder.COLUMN_MAJOR in of.meanings(Role.STORAGE_ORDER),
+    "pads-not-smaller-than-kernel": lambda of: of.pooling is not None and of.pooling.has_large_pads,
+    "empty-window": lambda of: of.pooling is not None and of.pooling.has_empty_windows,
+    # A window is larger than the padded input.
+    "no-window": lambda of: any(axis.exceeds_padded_input for axis in of.geometry),
+    "no-cells": lambda of: of.tensor.size == 0,
+    "stride-0": lambda of: 0 in of.numbers(Role.STRIDE),
+    "negative-strides": lambda of: any(stride < 0 for stride in of.numbers(Role.STRIDE)),
+    "dilation-below-1": lambda of: any(dilation < 1 for dilation in of.numbers(Role.DILATION)),
+    "negative-pads": lambda of: any(pad < 0 for pad in of.pads),
+}
+"""The flags of ``geometry``."""
+
+
+def _any(test: Callable[[np.ndarray], np.ndarray]) -> _Flag:
+    return lambda of: is_float(of.tensor.dtype) and bool(test(of.tensor).any())
+
+
+VALUES: Mapping[str, _Flag] = {
+    "neg-inf": _any(np.isneginf),
+    "pos-inf": _any(np.isposinf),
+    "nan": _any(lambda X: X != X),
+    "lowest": lambda of: bool((of.tensor == lowest(of.tensor.dtype)).any()),
+    "negative": lambda of: bool((of.tensor < 0).any()),
+    "zeros-of-both-signs": lambda of: (
+        is_float(of.tensor.dtype) and len(set(np.signbit(of.tensor[of.tensor == 0].astype(np.float64)).tolist())) == 2
+    ),
+}
+"""The flags of ``values``, about the tensor that enters MaxPool."""
+
+
+def meets(conditions: Conditions, features: Features) -> bool:
+    """Whether a case meets the conditions, in some variant."""
+    case, context = features.case, features.case.context
+    before = [node.op for node in context.before] if context is not None else []
+    after = [node.op for node in context.after] if context is not None else []
+    refusal = case.resolved.reason.value if isinstance(case.resolved, Refused) else None
+    return (
+        (not conditions.dtypes or name_of(features.tensor.dtype) in conditions.dtypes)
+        and (not conditions.spatial or features.tensor.ndim - 2 in conditions.spatial)
+        and (conditions.refused is None or conditions.refused == refusal)
+        and set(conditions.before) <= set(before)
+        and set(conditions.after) <= set(after)
+        and (not conditions.opset or (context is not None and _has(conditions.opset, context.opset)))
+        and _has_channels(conditions.channels_multiple_of, features.tensor)
+        and all(GEOMETRY[flag](features) for flag in conditions.geometry)
+        and all(VALUES[flag](features) for flag in conditions.values)
+    )
+
+
+def meets_as_variant(conditions: Conditions, variant: Variant) -> bool:
+    """Whether a variant meets the conditions."""
+    level = _LEVELS.get(variant.variation, _ALL) if variant.variation is not None else _ALL
+    return (conditions.indices is None or conditions.indices == variant.has_indices) and (
+        not conditions.optimization or level in conditions.optimization
+    )
+
+
+def concerns(defect: Defect, case: Case) -> bool:
+    """Whether the document of a case is one of those that a defect violates, by name or family."""
+    return not defect.documents or case.spec in _names(defect.documents)
+
+
+def resolved(defects: Iterable[Defect], cases: Sequence[Case]) -> list[ExpectedDivergence]:
+    """What is expected of targets: each with its cases, and those without any with all that meet the conditions."""
+    return [each for defect in with_cases(defects, cases) for each in defect.expected]
+
+
+def with_cases(defects: Iterable[Defect], cases: Sequence[Case]) -> list[Defect]:
+    """The same defects, each with the cases that it is expected of."""
+    features = [Features(case) for case in cases]
+    return [replace(defect, expected=tuple(_of_defect(defect, features))) for defect in defects]
+
+
+def _of_defect(defect: Defect, features: Sequence[Features]) -> Iterator[ExpectedDivergence]:
+    matching: tuple[str, ...] | None = None
+    for expected in defect.expected:
+        if not expected.by_conditions:
+            yield expected
+            continue
+        if matching is None:
+            matching = tuple(
+                each.case.id for each in features if concerns(defect, each.case) and meets(defect.conditions, each)
+            )
+        yield replace(expected, cases=matching)
+
+
+@lru_cache
+def _names(named: tuple[str, ...]) -> frozenset[str]:
+    """The documents of names and families."""
+    return frozenset(name for each in named for name in documents(each))
+
+
+def _has(versions: str, opset: int) -> bool:
+    return SpecifierSet(versions).contains(Version(str(opset)))
+
+
+def _has_channels(multiple: int | None, X: np.ndarray) -> bool:
+    return multiple is None or (X.ndim > 1 and X.shape[1] > 0 and X.shape[1] % multiple == 0)

@@ -1,0 +1,174 @@
+"""Edits files of defects: bounds the versions of what is expected, and adds to it. Comments stay."""
+
+import io
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedSeq
+
+from maxpool_check import inert
+from maxpool_check.corpus.defect_file import read_defects
+from maxpool_check.corpus.problems import CorpusError, Problem
+from maxpool_check.files import named
+from maxpool_check.judging.defects import Defect, ExpectedDivergence
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.results.variants import ALL_VARIANTS, Variant
+
+
+@dataclass(frozen=True)
+class KnownRange:
+    """The kinds that one variant of a case shows in all ``releases`` on one side of a change.
+
+    ``bound`` is the bound of that side, ``<1.29.0`` or ``>=1.29.0``; ``other_releases`` are those on the other side.
+    """
+
+    case: str
+    variant: Variant
+    kinds: tuple[DivergenceKind, ...]
+    distribution: str
+    provider: str
+    releases: tuple[str, ...]
+    other_releases: tuple[str, ...]
+    bound: str
+
+    def matches(self, entry: ExpectedDivergence) -> bool:
+        """Whether an entry expects these kinds of the release next to the change."""
+        nearest = self.releases[-1] if self.bound.startswith("<") else self.releases[0]
+        covered = entry.when.covers(self.distribution, nearest, self.provider)
+        return covered and bool(self.kinds) and entry.expects(self.case, self.variant, self.kinds)
+
+
+def narrow(path: Path, known: KnownRange) -> list[str]:
+    """Restrict what a file expects to the releases of a range; a message for each entry that matches.
+
+    Only versions are rewritten. The file is not changed if it would then mean something else.
+    """
+    defects = read_defects(path)
+    file = _File(path)
+    messages: list[str] = []
+    changed: list[Defect] = []
+    for defect, fields in zip(defects, file.entries(), strict=True):
+        expected = list(defect.expected)
+        for number, entry in enumerate(expected):
+            if not known.matches(entry):
+                continue
+            if not any(
+                entry.when.covers(known.distribution, release, known.provider) for release in known.other_releases
+            ):
+                messages.append(f"{defect.id} needs no change: {entry.when}")
+                continue
+            when = entry.when.narrowed(known.bound, [*known.releases, *known.other_releases])
+            if "when" in fields:
+                fields["when"] = str(when)
+            else:
+                fields["expect"][number]["versions"] = when.bounds
+            warning = " (the entry covers other cases too: run them)" if entry.cases != (known.case,) else ""
+            messages.append(f"{defect.id}: {entry.when} is now {when} in {path}{warning}")
+            expected[number] = replace(entry, when=when)
+        changed.append(replace(defect, expected=tuple(expected)))
+    if changed != defects and not file.write(changed):
+        return [f"{path} cannot be changed safely; narrow by hand: {'; '.join(messages)}"]
+    return messages
+
+
+def add(path: Path, defects: Sequence[Defect]) -> None:
+    """Add defects to a file, which is created if it does not exist; what is expected of one that it has is added to it.
+
+    Raises :class:`CorpusError` if they cannot be added to the file.
+    """
+    existing = {defect.id: defect for defect in read_defects(path)} if path.exists() else {}
+    file = _File(path)
+    fields_of = dict(zip(existing, file.entries(), strict=True))
+    for defect in defects:
+        if defect.id not in existing:
+            file.append(_fields(defect))
+            existing[defect.id] = defect
+            continue
+        old = existing[defect.id]
+        fields_of[defect.id]["expect"].extend(_expected(each) for each in defect.expected)
+        existing[defect.id] = replace(old, expected=(*old.expected, *defect.expected))
+    if not file.write(list(existing.values())):
+        message = "defects cannot be added safely to this file; end it with a block list under 'defects:'"
+        raise CorpusError([Problem(str(path), 1, 1, message)])
+
+
+class _File:
+    """The text of a file with its comments."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._yaml = YAML()
+        self._yaml.indent(mapping=2, sequence=4, offset=2)
+        self._yaml.width = 120
+        self._yaml.preserve_quotes = True
+        text = path.read_bytes().decode() if path.exists() else "defects: []\n"
+        self._ending = "\r\n" if "\r\n" in text else "\n"
+        self._data = self._yaml.load(text.replace("\r\n", "\n"))
+
+    def entries(self) -> Iterator[Any]:
+        """The maps of its known divergences and of its defects, in the order of ``read_defects``."""
+        yield from self._data.get("known", ())
+        yield from self._data.get("defects", ())
+
+    def append(self, fields: Mapping[str, Any]) -> None:
+        """Add a defect at the end."""
+        if not self._data.get("defects"):
+            self._data["defects"] = []
+        self._data["defects"].append(fields)
+
+    def write(self, expected: Sequence[Defect]) -> bool:
+        """Replace the file, if the new one is read as these defects; False, and no change, if it is not."""
+        text = io.StringIO()
+        self._yaml.dump(self._data, text)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix=f"{self._path.name}.", dir=self._path.parent)
+        new = Path(name)
+        try:
+            with named(self._path), os.fdopen(descriptor, "w", encoding="utf-8", newline=self._ending) as file:
+                file.write(text.getvalue())
+            if {defect.id: defect for defect in read_defects(new)} != {defect.id: defect for defect in expected}:
+                return False
+            new.chmod(self._path.stat().st_mode if self._path.exists() else 0o644)
+            new.replace(self._path)
+        except CorpusError:
+            return False
+        finally:
+            new.unlink(missing_ok=True)
+        return True
+
+
+def _fields(defect: Defect) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "id": defect.id,
+        "runtime": defect.runtime,
+        "title": inert.line(defect.title),
+        "severity": defect.severity.value,
+        "mechanism": inert.line(defect.mechanism),
+    }
+    if defect.documents:
+        fields["documents"] = list(defect.documents)
+    if defect.example is not None:
+        fields["example"] = defect.example
+    return {**fields, "expect": [_expected(each) for each in defect.expected]}
+
+
+def _expected(entry: ExpectedDivergence) -> dict[str, Any]:
+    versions = {"versions": entry.when.bounds} if entry.when.bounds else {}
+    variants = (
+        {"variants": _on_one_line(variant.name for variant in ALL_VARIANTS if variant in entry.variants)}
+        if entry.variants is not None
+        else {}
+    )
+    kinds = _on_one_line(kind.value for kind in DivergenceKind if kind in entry.kinds)
+    return {**versions, "cases": list(entry.cases), "kinds": kinds, **variants}
+
+
+def _on_one_line(words: Iterable[str]) -> CommentedSeq:
+    words = CommentedSeq(words)
+    words.fa.set_flow_style()
+    return words

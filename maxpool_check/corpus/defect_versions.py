@@ -1,0 +1,87 @@
+"""Which versions of each runtime showed which defects when they were tested; written by ``defects check --write``."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+from maxpool_check.corpus.collection import DEFECTS
+from maxpool_check.files import open_text
+from maxpool_check.judging.defects import Defect
+
+FILE_NAME = "versions.json"
+
+_Shown = Mapping[str, Mapping[str, frozenset[str]]]
+
+
+@dataclass(frozen=True)
+class DefectVersions:
+    """For each runtime, as defects name it, and each version that was tested: the ids of the defects that it showed."""
+
+    shown: _Shown = field(default_factory=dict)
+
+    def tested(self, defect: Defect) -> list[str]:
+        """The versions of its runtime that were tested, in ascending order."""
+        return sorted(self.shown.get(defect.runtime, {}), key=_order)
+
+    def showing(self, defect: Defect) -> list[str]:
+        """Those of them that show the defect."""
+        of_runtime = self.shown.get(defect.runtime, {})
+        return [version for version in self.tested(defect) if defect.id in of_runtime[version]]
+
+    def since(self, defect: Defect) -> str | None:
+        """The first tested version that shows it; None if none does."""
+        return next(iter(self.showing(defect)), None)
+
+    def until(self, defect: Defect) -> str | None:
+        """The last tested version that shows it; None if it is the newest one, or if none does."""
+        showing = self.showing(defect)
+        return showing[-1] if showing and not self.is_live(defect) else None
+
+    def is_live(self, defect: Defect) -> bool:
+        """Whether the newest version that was tested shows it."""
+        return self.tested(defect)[-1:] == self.showing(defect)[-1:] != []
+
+    def span(self, defect: Defect) -> str:
+        """The versions that show it, in words; those before the first tested one are not known."""
+        tested, showing = self.tested(defect), self.showing(defect)
+        if not showing:
+            return "not tested" if not tested else f"none of {tested[0]} to {tested[-1]}"
+        first = f"{showing[0]} or earlier" if showing[0] == tested[0] else showing[0]
+        return f"{first} to {showing[-1]}{' (the newest tested)' if self.is_live(defect) else ''}"
+
+    def with_test(self, runtime: str, version: str, shown: Iterable[str]) -> "DefectVersions":
+        """The same with the result of another test."""
+        return DefectVersions({**self.shown, runtime: {**self.shown.get(runtime, {}), version: frozenset(shown)}})
+
+
+def read_versions(root: Path) -> DefectVersions:
+    """What is known of the versions in a corpus; nothing if there is no file."""
+    path = root / DEFECTS / FILE_NAME
+    if not path.is_file():
+        return DefectVersions()
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return DefectVersions(
+        {runtime: {version: frozenset(ids) for version, ids in of.items()} for runtime, of in data.items()}
+    )
+
+
+def write_versions(root: Path, versions: DefectVersions) -> Path:
+    """Write what is known of the versions into a corpus, a version a line; the path of the file."""
+    path = root / DEFECTS / FILE_NAME
+    runtimes = []
+    for runtime, of in sorted(versions.shown.items()):
+        lines = [f"  {json.dumps(version)}: {json.dumps(sorted(of[version]))}" for version in sorted(of, key=_order)]
+        runtimes.append(f" {json.dumps(runtime)}: {{\n" + ",\n".join(lines) + "\n }")
+    with open_text(path) as file:
+        file.write("{\n" + ",\n".join(runtimes) + "\n}\n")
+    return path
+
+
+def _order(version: str) -> tuple[bool, Version, str]:
+    try:
+        return True, Version(version), version
+    except InvalidVersion:
+        return False, Version("0"), version

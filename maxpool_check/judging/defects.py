@@ -1,0 +1,191 @@
+"""Defects of runtimes: reviewed causes of divergences, with the executions that show them; executed, never excused."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date
+from enum import Enum
+from fnmatch import fnmatchcase
+from functools import cached_property
+
+from maxpool_check.judging.kind_groups import KindGroup
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
+from maxpool_check.judging.target_selector import TargetSelector
+from maxpool_check.results.variants import Variant
+
+
+class Severity(str, Enum):
+    """How bad a defect is, the worst first."""
+
+    WRONG_ON_FINITE = "wrong-on-finite"
+    """Values, indices or shapes are wrong for ordinary finite input."""
+    WRONG_ON_SPECIAL = "wrong-on-special"
+    """They are wrong for infinities, NaN, zeros of both signs, or the smallest value of the dtype alone."""
+    CRASH = "crash"
+    """The process dies, or does not end."""
+    ACCEPTS_INVALID = "accepts-invalid"
+    """A graph is executed that the document excludes."""
+    REFUSES_VALID = "refuses-valid"
+    """A graph is refused for which there are kernels; or the optimized graph cannot be loaded."""
+    LIMIT = "limit"
+    """The runtime declares that it does not implement it."""
+    INCONSISTENCY = "inconsistency"
+    """The document allows each result, but they differ from variant to variant."""
+
+    @property
+    def rank(self) -> int:
+        """Its place in the order of reports, 0 for the worst."""
+        return list(Severity).index(self)
+
+
+_SPECIAL = frozenset(
+    {
+        DivergenceKind.Y_LOWEST_FOR_NEG_INF,
+        DivergenceKind.Y_ALL_NAN_TO_LOWEST,
+        DivergenceKind.Y_NAN_DROPPED,
+        DivergenceKind.Y_NAN_INTRODUCED,
+        DivergenceKind.Y_NAN_ORDER_DEPENDENT,
+        DivergenceKind.Y_SIGNED_ZERO,
+        DivergenceKind.INDICES_SENTINEL,
+        DivergenceKind.INDICES_AT_NAN,
+    }
+)
+"""Kinds that only infinities, NaN, zeros of both signs or the smallest value of a dtype show."""
+
+
+def severity_of(kinds: Iterable[DivergenceKind], *, is_limit: bool = False) -> Severity:
+    """The severity of a divergence of these kinds, as far as they tell: whoever reviews it knows better."""
+    kinds = set(kinds)
+    groups = {DESCRIPTIONS[kind].group for kind in kinds}
+    if kinds & {DivergenceKind.CRASH, DivergenceKind.TIMEOUT}:
+        return Severity.CRASH
+    if kinds <= {DivergenceKind.REFUSES_VALID, DivergenceKind("graph-not-loadable")}:
+        return Severity.LIMIT if is_limit else Severity.REFUSES_VALID
+    if groups == {KindGroup.DEPENDENCE}:
+        return Severity.INCONSISTENCY
+    wrong = kinds - {DivergenceKind.ACCEPTS_INVALID}
+    if not wrong:
+        return Severity.ACCEPTS_INVALID
+    return Severity.WRONG_ON_SPECIAL if wrong <= _SPECIAL else Severity.WRONG_ON_FINITE
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What holds for every execution that shows a defect; what is empty or None says nothing.
+
+    ``dtypes``, ``spatial`` (numbers of spatial axes), ``channels_multiple_of`` and ``values`` are those of the tensor that
+    enters MaxPool; ``geometry``, ``values`` and the names of the documents' refusals in ``refused`` are flags of
+    ``corpus.conditions``. ``before`` and ``after`` are operators that a graph has around MaxPool, ``opset`` bounds its operator
+    set, ``optimization`` names the levels. ``indices``: whether Indices are an output.
+    """
+
+    dtypes: tuple[str, ...] = ()
+    spatial: tuple[int, ...] = ()
+    channels_multiple_of: int | None = None
+    indices: bool | None = None
+    geometry: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    optimization: tuple[str, ...] = ()
+    opset: str = ""
+    refused: str | None = None
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """What the project that makes the runtime knows of a defect, as seen on a date.
+
+    ``state`` is ``open``, ``closed``, ``merged`` or ``none-found``, ``issue`` the address of the issue or the change.
+    """
+
+    state: str
+    seen: date
+    issue: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class ExpectedDivergence:
+    """Executions that show a defect: of these cases, on these targets, in exactly these kinds.
+
+    ``defect`` is the id of the defect. ``variants`` are those that must all show it; None: any may. ``cases`` are ids or
+    globs. ``by_conditions``: they are all cases that meet the conditions of the defect, of which any may show it.
+    """
+
+    defect: str
+    when: TargetSelector
+    cases: tuple[str, ...]
+    kinds: frozenset[DivergenceKind]
+    variants: frozenset[Variant] | None = None
+    expires: date | None = None
+    by_conditions: bool = False
+
+    def expired(self, today: date) -> bool:
+        """Whether its date has passed."""
+        return self.expires is not None and today > self.expires
+
+    def binds(self, case: str) -> bool:
+        """Whether it is about a case, by its full id."""
+        return bool(self.patterns(case))
+
+    def patterns(self, case: str) -> list[str]:
+        """Those of its ``cases`` that match a case."""
+        exact = [case] if case in self._exact else []
+        return exact + [pattern for pattern in self._globs if pattern != case and fnmatchcase(case, pattern)]
+
+    @cached_property
+    def _exact(self) -> frozenset[str]:
+        return frozenset(self.cases)
+
+    @cached_property
+    def _globs(self) -> tuple[str, ...]:
+        return tuple(pattern for pattern in self.cases if is_glob(pattern))
+
+    def expects(self, case: str, variant: Variant, kinds: Iterable[DivergenceKind]) -> bool:
+        """Whether these are exactly its kinds, as far as the variant can show them."""
+        # An entry for a variant holds for its variations as well.
+        about = self.variants is None or bool({variant, variant.base} & self.variants)
+        return about and self.binds(case) and frozenset(kinds) == {kind for kind in self.kinds if shows(variant, kind)}
+
+
+@dataclass(frozen=True)
+class Defect:
+    """One mistake of a runtime: its effect in a sentence, its mechanism, and the executions that show it.
+
+    ``runtime`` names it as ``-t`` does, without the version. ``established`` says how the mechanism is known. ``documents`` are
+    the documents that it violates, by name or family; empty if nobody has said. ``example`` is the id of the case to show.
+    """
+
+    id: str
+    runtime: str
+    title: str
+    severity: Severity
+    mechanism: str
+    expected: tuple[ExpectedDivergence, ...]
+    established: str = ""
+    documents: tuple[str, ...] = ()
+    conditions: Conditions = field(default_factory=Conditions)
+    upstream: Upstream | None = None
+    example: str | None = None
+
+    @property
+    def kinds(self) -> frozenset[DivergenceKind]:
+        """All kinds that it shows."""
+        return frozenset(kind for each in self.expected for kind in each.kinds)
+
+
+def is_glob(pattern: str) -> bool:
+    """Whether a pattern has wildcards."""
+    return bool(set("*?[") & set(pattern))
+
+
+def shows(variant: Variant, kind: DivergenceKind) -> bool:
+    """Whether executions of a variant can have a kind of divergence.
+
+    Y alone has no Indices, but is compared with the Y of the variant with Indices; variations are compared with their base.
+    """
+    if kind is DivergenceKind.Y_DEPENDS_ON_INDICES:
+        return variant.variation is None and not variant.has_indices
+    description = DESCRIPTIONS[kind]
+    compared = description.group is not KindGroup.DEPENDENCE or variant.variation is not None
+    return compared and (variant.has_indices or description.output != "Indices")

@@ -1,0 +1,60 @@
+"""The shipped defects: what they expect is what the committed records show, and what they say of themselves is whole."""
+
+import pytest
+
+from maxpool_check.comparing.defect_status import completeness, statuses
+from maxpool_check.corpus.collection import collect
+from maxpool_check.corpus.conditions import with_cases
+from maxpool_check.corpus.defect_file import read_all_defects
+from maxpool_check.corpus.defect_versions import read_versions
+from maxpool_check.judging.defects import Severity, severity_of
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.results.storage import read
+from maxpool_check.specifications import documents
+from tests.conftest import CASES, ROOT
+
+CORPUS = collect([CASES])
+DEFECTS = read_all_defects(CORPUS.known_files)
+RECORDS = sorted((ROOT / "reports").rglob("*.jsonl.gz"))
+
+
+@pytest.fixture(scope="module")
+def resolved():
+    return with_cases(DEFECTS, CORPUS.cases)
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.name.removesuffix(".jsonl.gz"))
+def test_a_committed_record_shows_what_is_expected_and_nothing_else(path, resolved):
+    record = read(path)
+    digests = {case.id: case.sha256 for case in CORPUS.cases}
+    old = {each.case for each in record.executions if digests.get(each.case) != each.case_sha256}
+    is_complete = completeness(record)
+    # A new case needs no new record.
+    for status in statuses(record, resolved, lambda entry: is_complete(entry) and not old.intersection(entry.cases)):
+        unexpected = [
+            f"{each.case} ({each.variant}): {each.kinds}" for each in status.unexpected if each.case not in old
+        ]
+        assert unexpected == []
+        assert [(each.defect.id, each.problem) for each in status.defects if each.problem] == []
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.id)
+def test_a_defect_says_what_a_maintainer_needs(defect):
+    assert defect.id == defect.id.upper()
+    assert 20 < len(defect.title) < 200
+    assert not defect.title.endswith(".")
+    assert defect.established, "how is the mechanism known?"
+    assert defect.documents, "which documents does it violate?"
+    assert all(documents(name) for name in defect.documents)
+    deadly = {DivergenceKind.CRASH, DivergenceKind.TIMEOUT}
+    assert (defect.severity is Severity.CRASH) == bool(defect.kinds & deadly)
+    if defect.severity is Severity.INCONSISTENCY:
+        assert all(severity_of(each.kinds) is not Severity.WRONG_ON_FINITE for each in defect.expected)
+
+
+def test_live_defects_of_the_worst_kinds_have_an_example():
+    versions = read_versions(CASES)
+    worst = (Severity.WRONG_ON_FINITE, Severity.WRONG_ON_SPECIAL, Severity.CRASH)
+    assert [
+        defect.id for defect in DEFECTS if versions.is_live(defect) and defect.severity in worst and not defect.example
+    ] == []
