@@ -187,7 +187,7 @@ def _versions(profile: TargetProfile, defect: DefectNote | None) -> str:
     target = profile.description
     lines = []
     if defect is not None and (defect.since or defect.until):
-        since = f"since {escaped(defect.since)}" if defect.since else ""
+        since = f"since {escaped(defect.since)} or earlier," if defect.since else ""
         until = f"up to {escaped(defect.until)}" if defect.until else f"still in {escaped(target.version)}"
         lines.append(f"Versions affected: {' '.join(filter(None, [since, until]))}.")
     if defect is not None and defect.upstream_issue:
