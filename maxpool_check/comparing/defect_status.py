@@ -119,7 +119,7 @@ def _status(
                 defect.id in audit,
                 _problem(defect.id, audit, shown[defect.id]),
                 all(map(is_complete, defect.expected)),
-            )  # fmt: skip
+            )
             for defect in about
         ),
         tuple(unexpected),
