@@ -9,7 +9,7 @@ from maxpool_check.commands import case_files, options
 from maxpool_check.corpus.case import Case
 from maxpool_check.files import STDOUT, open_text
 from maxpool_check.reporting import github, json, junit, markdown, sarif, text
-from maxpool_check.reporting.findings import RunReport
+from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import ExitCode, Record
 
 FORMATS: options.Formats[RunReport] = {

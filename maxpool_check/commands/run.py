@@ -8,8 +8,8 @@ import click
 from maxpool_check.commands import case_files, executing, options
 from maxpool_check.commands.report import FORMATS
 from maxpool_check.reporting import json
-from maxpool_check.reporting.findings import RunReport
 from maxpool_check.reporting.github import workflow_commands
+from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import ExitCode, Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import Variant

@@ -13,8 +13,7 @@ from maxpool_check.judging.kind_groups import KindGroup
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.naming import named_causes
 from maxpool_check.reporting.interpretations import by_size
-from maxpool_check.results.record import REPORTED, Cause, Execution, ExitCode, KnownEntry, KnownStatus, Record, Verdict
-from maxpool_check.words import plural
+from maxpool_check.results.record import REPORTED, Cause, Execution, KnownEntry, KnownStatus, Record, Verdict
 
 _DESCRIPTIONS = {kind.value: description for kind, description in DESCRIPTIONS.items()}
 _ABOUT_ONE_OUTPUT = frozenset(kind for kind, description in _DESCRIPTIONS.items() if description.output is not None)
@@ -29,21 +28,6 @@ _CELLS = {
     for output, group in (("Y", KindGroup.Y_CELLS), ("Indices", KindGroup.INDEX_CELLS))
 }
 """The kinds of the cells and of the shape of each output."""
-
-_EXPECTED = {
-    Verdict.CONFORMS: ("conforms", "conform"),
-    Verdict.DIVERGES: ("known divergence", ""),
-    Verdict.REFUSES: ("known refusal", ""),
-    Verdict.CRASHES: ("known crash", "known crashes"),
-    Verdict.TIMES_OUT: ("known timeout", ""),
-    Verdict.UNSTABLE: ("known unstable result", ""),
-    Verdict.INCONSISTENT: ("inconsistent", "inconsistent"),
-    Verdict.UNDEFINED: ("undefined", "undefined"),
-    Verdict.NOT_EXPRESSIBLE: ("not expressible", "not expressible"),
-    Verdict.NOT_CLAIMED: ("not claimed", "not claimed"),
-    Verdict.ERROR: ("error", ""),
-}
-"""The executions of each verdict in a run without unexpected results, in words: singular and plural."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,97 +200,6 @@ def _merged(groups: Mapping[frozenset[str], list[Execution]]) -> dict[frozenset[
         )
         merged[best] += executions
     return merged
-
-
-@dataclass(frozen=True)
-class RunReport:
-    """A record and how to show it; ``width`` is in columns, ``verbose`` shows known defects in full."""
-
-    record: Record
-    exit_code: int
-    width: int = 100
-    color: bool = False
-    verbose: bool = False
-
-    @cached_property
-    def findings(self) -> list[Finding]:
-        """The faults, grouped by their cause."""
-        return findings(self.record)
-
-    @property
-    def unexpected(self) -> list[Finding]:
-        """The findings that fail the run."""
-        return [finding for finding in self.findings if finding.is_unexpected]
-
-    @property
-    def inconsistent(self) -> list[Finding]:
-        """The inconsistencies that no known defect expects."""
-        return [finding for finding in self.findings if not finding.is_expected and finding.is_inconsistency]
-
-    @cached_property
-    def counts(self) -> Mapping[str, Mapping[Verdict, int]]:
-        """The number of executions by target and verdict, every target of the header and every verdict included."""
-        counts = {target.name: dict.fromkeys(Verdict, 0) for target in self.record.header.targets}
-        for execution in self.record.executions:
-            counts.setdefault(execution.target, dict.fromkeys(Verdict, 0))[execution.verdict] += 1
-        return counts
-
-    @property
-    def totals(self) -> dict[Verdict, int]:
-        """The number of executions by verdict."""
-        return {verdict: sum(counts[verdict] for counts in self.counts.values()) for verdict in Verdict}
-
-    @property
-    def verdicts(self) -> list[Verdict]:
-        """The verdicts that occur, in order."""
-        return [verdict for verdict, count in self.totals.items() if count]
-
-    @property
-    def known(self) -> tuple[KnownEntry, ...]:
-        """The known defects of the run."""
-        return self.record.footer.known if self.record.footer else ()
-
-    @property
-    def outdated(self) -> list[KnownEntry]:
-        """The known defects that are stale or expired."""
-        return [entry for entry in self.known if entry.status in (KnownStatus.STALE, KnownStatus.EXPIRED)]
-
-    def reasons(self, target: str) -> Mapping[str, str]:
-        """The title of each known defect on a target, or its mechanism if it has none, on one line."""
-        return {
-            entry.id: " ".join((entry.title or entry.reason).split()) for entry in self.known if entry.target == target
-        }
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """What is wrong with the run itself."""
-        return self.record.footer.errors if self.record.footer else ("the run did not end",)
-
-    @cached_property
-    def result(self) -> tuple[str, str]:
-        """The result of the run: one or two words, and a sentence without its full stop."""
-        if self.record.footer is None:
-            return "INCOMPLETE", "the run did not end"
-        if self.exit_code == ExitCode.NOTHING_COMPARED:
-            return "NOTHING COMPARED", "no execution could be compared with a document"
-        if self.exit_code == ExitCode.INCOMPLETE:
-            return "INCOMPLETE", next(iter(self.problems), "some executions failed").splitlines()[0]
-        if self.exit_code == ExitCode.UNEXPECTED:
-            return "UNEXPECTED", self._unexpected()
-        parts = [plural(count, *_EXPECTED[verdict]) for verdict, count in self.totals.items() if count]
-        return "AS EXPECTED", f"no unexpected results: {', '.join(parts)}"
-
-    def _unexpected(self) -> str:
-        unexpected = [execution.case for execution in self.record.executions if execution.unexpected]
-        allowed = sum(bool(execution.information) for execution in self.record.executions)
-        inconsistent = sum(execution.status == "inconsistent" for execution in self.record.executions)
-        parts = (
-            (unexpected, f"{plural(len(unexpected), 'unexpected result')} in {plural(len(set(unexpected)), 'case')}"),
-            (self.outdated, f"{plural(len(self.outdated), 'known defect')} to remove or review"),
-            (allowed, f"{plural(allowed, 'difference')} that the documents allow"),
-            (inconsistent, f"{plural(inconsistent, 'inconsistent result')}"),
-        )
-        return "; ".join(text for occurs, text in parts if occurs)
 
 
 def explained(causes: Sequence[Cause], counts: Mapping[str, int] | None) -> list[str]:

@@ -3,9 +3,10 @@
 from typing import TextIO
 
 from maxpool_check import inert
-from maxpool_check.reporting.findings import Finding, RunReport, sentence
+from maxpool_check.reporting.findings import Finding, sentence
 from maxpool_check.reporting.markdown import state, summary_table
 from maxpool_check.reporting.markup import bullets, code, escaped, fenced, folded, joined, table
+from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.text import details
 from maxpool_check.results.record import Record, Verdict
 from maxpool_check.words import plural

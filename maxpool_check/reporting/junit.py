@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from maxpool_check import inert
-from maxpool_check.reporting.findings import RunReport
+from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.text import details
 from maxpool_check.results.record import NOT_EXECUTED, Execution, TargetDescription, Verdict
 

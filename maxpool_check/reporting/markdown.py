@@ -1,12 +1,25 @@
 """The divergence report of a run, in Markdown."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TextIO
 
-from maxpool_check.reporting.findings import Finding, RunReport, explained, sentence
+from maxpool_check.reporting.findings import Finding, explained, sentence
 from maxpool_check.reporting.interpretations import interpretations, profiles
-from maxpool_check.reporting.markup import bullets, code, codes, escaped, fenced, folded, joined, link, table
+from maxpool_check.reporting.markup import (
+    bullets,
+    by_file,
+    code,
+    codes,
+    counted_by_file,
+    escaped,
+    fenced,
+    folded,
+    joined,
+    link,
+    table,
+)
+from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
 from maxpool_check.results.record import NOT_EXECUTED, Execution, Record, TargetDescription, Verdict
 from maxpool_check.words import plural
@@ -204,17 +217,8 @@ def _finding(finding: Finding) -> list[str]:
         if execution.case == example.case:
             blocks += execution_blocks(execution)
     if len(finding.cases) > 1:
-        blocks.append(folded(f"All {cases}", bullets(_by_file(finding.cases))))
+        blocks.append(folded(f"All {cases}", bullets(by_file(finding.cases))))
     return blocks
-
-
-def _by_file(cases: Iterable[str]) -> list[str]:
-    """A line for each case file with the names of its cases."""
-    by_file: dict[str, list[str]] = defaultdict(list)
-    for case in cases:
-        file, _, name = case.rpartition(":")
-        by_file[file].append(name)
-    return [f"{code(file)}: {escaped(', '.join(names))}" for file, names in sorted(by_file.items())]
 
 
 def input_blocks(execution: Execution) -> list[str]:
@@ -284,17 +288,11 @@ def _undefined(record: Record) -> list[str]:
         if execution.verdict is Verdict.UNDEFINED or execution.verdict in NOT_EXECUTED:
             groups[execution.target, execution.verdict, execution.message][execution.case] = None
     rows = [
-        [code(target), verdict.value, escaped(message), str(len(cases)), _files(cases)]
+        [code(target), verdict.value, escaped(message), str(len(cases)), counted_by_file(cases)]
         for (target, verdict, message), cases in groups.items()
     ]
     headings = ["target", "verdict", "reason", "cases", "in"]
     return ["## Recorded, not judged", table(headings, rows, right=[3])] if rows else []
-
-
-def _files(cases: Iterable[str]) -> str:
-    """The files of cases, each with the number of its cases."""
-    numbers = Counter(case.rpartition(":")[0] for case in cases)
-    return ", ".join(f"{code(file)} {number}" for file, number in sorted(numbers.items()))
 
 
 def _anchor(finding: Finding) -> str:

@@ -1,6 +1,7 @@
 """Pieces of Markdown: blocks of text, with an empty line between them, and foreign text that is nothing but text in them."""
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Sequence
 
 from maxpool_check import inert
@@ -72,3 +73,18 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Contain
 
 def _cell(text: str) -> str:
     return text.replace("\\|", "\\x7c").replace("|", "\\|")
+
+
+def by_file(cases: Iterable[str]) -> list[str]:
+    """A line for each case file with the names of its cases."""
+    names_of: dict[str, list[str]] = defaultdict(list)
+    for case in cases:
+        file, _, name = case.rpartition(":")
+        names_of[file].append(name)
+    return [f"{code(file)}: {escaped(', '.join(names))}" for file, names in sorted(names_of.items())]
+
+
+def counted_by_file(cases: Iterable[str]) -> str:
+    """The files of cases, each with the number of its cases."""
+    numbers = Counter(case.rpartition(":")[0] for case in cases)
+    return ", ".join(f"{code(file)} {number}" for file, number in sorted(numbers.items()))

@@ -7,8 +7,8 @@ from typing import Any, TextIO
 from urllib.parse import quote
 
 from maxpool_check.judging.kinds import DESCRIPTIONS
-from maxpool_check.reporting.findings import RunReport
 from maxpool_check.reporting.json import write_object
+from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.text import details
 from maxpool_check.results.record import Execution, TargetDescription, Verdict
 

@@ -13,8 +13,9 @@ from rich.padding import Padding
 from rich.table import Table
 
 from maxpool_check import inert
-from maxpool_check.reporting.findings import Finding, RunReport, explained, sentence
+from maxpool_check.reporting.findings import Finding, explained, sentence
 from maxpool_check.reporting.interpretations import interpretations, profiles
+from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
 from maxpool_check.results.record import Execution, ExitCode, Record, Verdict
 from maxpool_check.words import plural

@@ -15,7 +15,7 @@ from sarif_pydantic import Sarif
 
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.reporting import github, junit, sarif
-from maxpool_check.reporting.findings import RunReport
+from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import KnownEntry, KnownStatus, Verdict
 from maxpool_check.results.storage import read
 from tests.conftest import ROOT

@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from maxpool_check.reporting import github, json, junit, markdown, sarif, text
-from maxpool_check.reporting.findings import RunReport, findings
+from maxpool_check.reporting.findings import findings
+from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.storage import read
 
 GOLDEN = Path(__file__).parents[1] / "data/golden"
