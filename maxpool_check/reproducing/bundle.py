@@ -12,10 +12,10 @@ from onnx import numpy_helper
 
 from maxpool_check.corpus.writing import case_file
 from maxpool_check.reproducing.expectation import expected_values
+from maxpool_check.reproducing.header import MARK
 from maxpool_check.reproducing.issue import issue
 from maxpool_check.reproducing.notes import DefectNote, OtherAnswer
 from maxpool_check.reproducing.reproduced import Reproduced
-from maxpool_check.reproducing.script import MARK
 from maxpool_check.reproducing.titles import composed_title
 from maxpool_check.reproducing.trial import Trial, try_script
 from maxpool_check.reproducing.writing import write_script

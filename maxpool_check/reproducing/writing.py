@@ -4,9 +4,10 @@ import json
 from dataclasses import dataclass, replace
 
 from maxpool_check.reproducing import inconsistency, kernels
+from maxpool_check.reproducing.header import ScriptHeader
 from maxpool_check.reproducing.reproduced import Fault, Reproduced
 from maxpool_check.reproducing.runtimes import CannotWrite, ScriptRuntime, released_runtime
-from maxpool_check.reproducing.script import ScriptFrame, ScriptWriter
+from maxpool_check.reproducing.script import ScriptWriter
 from maxpool_check.reproducing.tools import ScriptTool, script_tool
 from maxpool_check.results.variants import LEVELS
 from maxpool_check.targets.target import TargetProfile
@@ -35,9 +36,9 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
     if tool is not None:
         # Where both need onnx, it is that of the tool.
         requirements |= {each.partition("==")[0]: each for each in tool.requirements}
-    frame = ScriptFrame(_python(profile), tuple(sorted(requirements.values())), title)
-    text = ScriptWriter(reproduced, runtime, tool, other=other, seconds=seconds).text(frame)
-    return Script(text, runtime, tool, frame.requirements)
+    header = ScriptHeader(_python(profile), tuple(sorted(requirements.values())), title)
+    text = ScriptWriter(reproduced, runtime, tool, other=other, seconds=seconds).text(header)
+    return Script(text, runtime, tool, header.requirements)
 
 
 def _runtime(
