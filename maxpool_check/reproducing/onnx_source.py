@@ -1,7 +1,7 @@
 """An ONNX model as Python source that builds it with ``onnx.helper``."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import onnx
@@ -39,6 +39,8 @@ class Parameters:
     attributes: str | None = None
     shape: str | None = None
     dtype: str | None = None
+    has_ranks_only: bool = True
+    """Whether the sizes of outputs are left out, where they are names; in graphs of several nodes, they may matter."""
 
 
 OF_ANY_X = Parameters(attributes="**attributes", shape="X.shape", dtype="np_dtype_to_tensor_dtype(X.dtype)")
@@ -93,6 +95,7 @@ def _lines(model: ModelProto, parameters: Parameters) -> Iterator[str]:
         yield f"node = {_node(graph.node[0], parameters)}"
         arguments[0] = "[node]"
     else:
+        parameters = replace(parameters, has_ranks_only=False)
         yield from _listed("nodes", [_node(node, Parameters()) for node in graph.node])
     yield from _listed("inputs", [_value(value, parameters, is_output=False) for value in graph.input])
     infos = [_value(value, parameters) for value in graph.output]
@@ -161,7 +164,7 @@ def _value(value: onnx.ValueInfoProto, parameters: Parameters, *, is_output: boo
     shape = str(sizes).replace("'", '"')
     if not is_output:
         shape = parameters.shape or shape
-    elif sizes and all(isinstance(size, str) for size in sizes):
+    elif parameters.has_ranks_only and sizes and all(isinstance(size, str) for size in sizes):
         shape = "[None] * X.ndim" if parameters.attributes else f"[None] * {len(sizes)}"
     kind = f"TensorProto.{TensorProto.DataType.Name(tensor.elem_type)}"
     if value.name != "Indices":
