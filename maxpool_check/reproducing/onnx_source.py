@@ -68,6 +68,18 @@ def attributes_source(data: bytes) -> str | None:
     return ", ".join(map(_attribute, model.graph.node[0].attribute))
 
 
+def smallest_source(data: bytes) -> list[str]:
+    """The lines that assign ``smallest``: a MaxPool of one cell, in the operator set of a model."""
+    model = onnx.load_from_string(data)
+    opset = next(each.version for each in model.opset_import if not each.domain)
+    return [
+        "smallest = onnx.parser.parse_model(",
+        f"""    '<ir_version: {model.ir_version}, opset_import: ["" : {opset}]> smallest (float[1, 1, 1] X)'""",
+        "    ' => (float[1, 1, 1] Y) {Y = MaxPool <kernel_shape = [1]> (X)}'",
+        ")",
+    ]
+
+
 def needed_imports(lines: Sequence[str]) -> list[str]:
     """The lines that import what such lines use of onnx."""
     text = "\n".join(lines)

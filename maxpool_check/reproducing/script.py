@@ -13,7 +13,13 @@ from maxpool_check.reproducing.expectation import MOST_CELLS, Expectation, expec
 from maxpool_check.reproducing.header import ScriptHeader
 from maxpool_check.reproducing.inconsistency import difference, two_runs, words_of
 from maxpool_check.reproducing.literals import WIDTH, array_text, assignment, call_lines, indented, names_text
-from maxpool_check.reproducing.onnx_source import OF_ANY_X, attributes_source, model_source, needed_imports
+from maxpool_check.reproducing.onnx_source import (
+    OF_ANY_X,
+    attributes_source,
+    model_source,
+    needed_imports,
+    smallest_source,
+)
 from maxpool_check.reproducing.reproduced import Fault, Reproduced
 from maxpool_check.reproducing.runtimes import CannotWrite, ScriptRuntime
 from maxpool_check.reproducing.tools import ScriptTool
@@ -116,15 +122,18 @@ class ScriptWriter:
 
     def _with_control(self, data: list[str], judged: list[str]) -> list[str]:
         """The run as a function, which must succeed with the smallest MaxPool before its refusal tells anything."""
-        if self._smallest is None:
+        zeros = "np.zeros((1, 1, 1), np.float32)"
+        if self._smallest is not None:
+            alone = '["Y"], ' if self._names_outputs else ""
+            control = [f"max_pool({zeros}, {alone}{self._smallest})"]
+        elif self._runtime.takes_models and not self._reproduced.variant.in_domain:
+            fed = zeros if self._inputs == "X" else f'{{"X": {zeros}}}'
+            control = [*smallest_source(self._request.model), f"max_pool(smallest, {fed})"]
+        else:
             return [*self._function(), *self._build(), *data, *judged]
-        alone = '["Y"], ' if self._names_outputs else ""
-        control = [
-            "# If the smallest MaxPool fails as well, a refusal says nothing about this one.",
-            "try:",
-            f"    max_pool(np.zeros((1, 1, 1), np.float32), {alone}{self._smallest})",
-        ]
-        return [*self._function(), *data, *control, *_CANNOT_TELL, *judged]
+        build = self._build() if self._smallest is None else []
+        words = "# If the smallest MaxPool fails as well, a refusal says nothing about this one."
+        return [*self._function(), *build, *data, words, "try:", *indented(control), *_CANNOT_TELL, "", *judged]
 
     def _function(self) -> list[str]:
         """The run as a function: of a model and its inputs, or of X and the attributes."""
@@ -161,7 +170,7 @@ class ScriptWriter:
         """The attributes of the smallest MaxPool; None if a model has more, or the runtime need not have that MaxPool."""
         if not self._runtime.takes_models:
             return self._runtime.smallest or None
-        is_single = attributes_source(self._request.model) is not None
+        is_single = not self._reproduced.is_graph and attributes_source(self._request.model) is not None
         return (
             "kernel_shape=[1]" if is_single and not self._reproduced.variant.in_domain and self._tool is None else None
         )

@@ -94,7 +94,7 @@ def test_a_rule_of_sonnx_alone_is_not_held_against_onnx(issue_of):
 
 
 def test_a_rule_that_both_have_is_that_of_onnx(issue_of):
-    text = issue_of("sonnx/float:float-example-3")
+    text = issue_of("documents/sonnx:padding")
     paragraph = text.partition("### Describe the issue\n\n")[2].partition("\n\n")[0]
     assert "requires this, and so does [SONNX MaxPool]" in paragraph
 
