@@ -19,7 +19,9 @@ from markdown_it import MarkdownIt
 from maxpool_check import inert
 from maxpool_check.reporting import history
 from maxpool_check.reporting.markup import code, escaped, table
+from maxpool_check.reproducing.documents import address
 from maxpool_check.results.storage import read
+from maxpool_check.specifications import SPECIFICATIONS
 from tests.conftest import environment
 
 HOSTILE = (
@@ -66,6 +68,10 @@ def check(text, where):
         assert own or not line.lstrip().startswith("::"), (where, line)
 
 
+DOCUMENTS = {address(name) for name in SPECIFICATIONS}
+"""The addresses that an issue links to."""
+
+
 def check_markdown(text, where):
     """A Markdown text has no HTML, headings, links or images of others, and its tables are whole."""
     check(text, where)
@@ -78,7 +84,8 @@ def check_markdown(text, where):
             own = r'(</?details>|<summary>|</summary>|</?a>|<a id="[\w.-]*">|All \d+ cases|Environment and settings|Known defects|\s)+'
             assert re.fullmatch(own, token.content), (where, token.content)
         if token.type == "link_open":
-            assert str(token.attrs["href"]).startswith("#"), (where, token.attrs)
+            href = str(token.attrs["href"])
+            assert href.startswith("#") or href in DOCUMENTS, (where, token.attrs)
         if before.type == "heading_open":
             assert not token.content.startswith("Foreign"), (where, token.content)
         if token.type in ("em_open", "s_open"):

@@ -12,16 +12,15 @@ from onnx import numpy_helper
 
 from maxpool_check.corpus.writing import case_file
 from maxpool_check.reproducing.expectation import expected_values
+from maxpool_check.reproducing.header import MARK
 from maxpool_check.reproducing.issue import issue
 from maxpool_check.reproducing.notes import DefectNote, OtherAnswer
 from maxpool_check.reproducing.reproduced import Reproduced
-from maxpool_check.reproducing.script import MARK
 from maxpool_check.reproducing.titles import composed_title
 from maxpool_check.reproducing.trial import Trial, try_script
 from maxpool_check.reproducing.writing import write_script
 from maxpool_check.specifications.inverse import NotExpressible
 from maxpool_check.targets import onnx_model
-from maxpool_check.targets.process import without_stack_frames
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.translation import LANGUAGES, translate
 
@@ -77,9 +76,7 @@ def write(
         shutil.copytree(new, tried)
         trial = try_script(tried, script.runtime, script.requirements, seconds if reproduced.dies else 0)
         # With what the runtime warns of, but without colors and the folders of this machine.
-        output = _COLORS.sub("", f"{without_stack_frames(trial.stderr)}\n{trial.stdout}").replace(
-            f"{tried}{os.sep}", ""
-        )
+        output = _COLORS.sub("", f"{trial.stderr}\n{trial.stdout}".strip()).replace(f"{tried}{os.sep}", "")
         text = issue(reproduced, profile, script, title, output, defect=defect, also=also)
         (new / "ISSUE.md").write_text(text, encoding="utf-8")
         _move(new, folder, Path(partial) / "old")

@@ -1,7 +1,7 @@
 """An ONNX model as Python source that builds it with ``onnx.helper``."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import onnx
@@ -39,6 +39,8 @@ class Parameters:
     attributes: str | None = None
     shape: str | None = None
     dtype: str | None = None
+    has_ranks_only: bool = True
+    """Whether the sizes of outputs are left out, where they are names; in graphs of several nodes, they may matter."""
 
 
 OF_ANY_X = Parameters(attributes="**attributes", shape="X.shape", dtype="np_dtype_to_tensor_dtype(X.dtype)")
@@ -64,6 +66,18 @@ def attributes_source(data: bytes) -> str | None:
     if len(model.graph.node) != 1 or model_source(data) == FROM_FILE:
         return None
     return ", ".join(map(_attribute, model.graph.node[0].attribute))
+
+
+def smallest_source(data: bytes) -> list[str]:
+    """The lines that assign ``smallest``: a MaxPool of one cell, in the operator set of a model."""
+    model = onnx.load_from_string(data)
+    opset = next(each.version for each in model.opset_import if not each.domain)
+    return [
+        "smallest = onnx.parser.parse_model(",
+        f"""    '<ir_version: {model.ir_version}, opset_import: ["" : {opset}]> smallest (float[1, 1, 1] X)'""",
+        "    ' => (float[1, 1, 1] Y) {Y = MaxPool <kernel_shape = [1]> (X)}'",
+        ")",
+    ]
 
 
 def needed_imports(lines: Sequence[str]) -> list[str]:
@@ -93,6 +107,7 @@ def _lines(model: ModelProto, parameters: Parameters) -> Iterator[str]:
         yield f"node = {_node(graph.node[0], parameters)}"
         arguments[0] = "[node]"
     else:
+        parameters = replace(parameters, has_ranks_only=False)
         yield from _listed("nodes", [_node(node, Parameters()) for node in graph.node])
     yield from _listed("inputs", [_value(value, parameters, is_output=False) for value in graph.input])
     infos = [_value(value, parameters) for value in graph.output]
@@ -161,7 +176,7 @@ def _value(value: onnx.ValueInfoProto, parameters: Parameters, *, is_output: boo
     shape = str(sizes).replace("'", '"')
     if not is_output:
         shape = parameters.shape or shape
-    elif sizes and all(isinstance(size, str) for size in sizes):
+    elif parameters.has_ranks_only and sizes and all(isinstance(size, str) for size in sizes):
         shape = "[None] * X.ndim" if parameters.attributes else f"[None] * {len(sizes)}"
     kind = f"TensorProto.{TensorProto.DataType.Name(tensor.elem_type)}"
     if value.name != "Indices":

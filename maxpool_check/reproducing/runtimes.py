@@ -125,7 +125,8 @@ def _onnxruntime(profile: TargetProfile, inputs: str, level: str | None, threads
     if target.provider != DEFAULT_PROVIDER:
         settings.append('options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")')
     imports, requirements = ["import onnxruntime"], [_onnx()]
-    arguments = f"providers=[{f'({provider}, {options})' if options else provider}]"
+    given = json.dumps(options)
+    arguments = f"providers=[{f'({provider}, {given})' if options else provider}]"
     if plugged:
         requirements.append(f"onnxruntime=={plugged}")
         module = target.distribution.replace("-", "_")
@@ -134,7 +135,7 @@ def _onnxruntime(profile: TargetProfile, inputs: str, level: str | None, threads
             f"if all(device.ep_name != {provider} for device in onnxruntime.get_ep_devices()):",
             f"    onnxruntime.register_execution_provider_library({provider}, {module}.get_library_path())",
             f"devices = [device for device in onnxruntime.get_ep_devices() if device.ep_name == {provider}]",
-            f"options.add_provider_for_devices(devices[:1], {options})",
+            f"options.add_provider_for_devices(devices[:1], {given})",
         ]
         arguments = ""
     if settings:

@@ -3,49 +3,31 @@
 import json
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from maxpool_check import inert
 from maxpool_check.reproducing.child_process import child_process
 from maxpool_check.reproducing.expectation import MOST_CELLS, Expectation, expectation
+from maxpool_check.reproducing.header import ScriptHeader
 from maxpool_check.reproducing.inconsistency import difference, two_runs, words_of
 from maxpool_check.reproducing.literals import WIDTH, array_text, assignment, call_lines, indented, names_text
-from maxpool_check.reproducing.onnx_source import OF_ANY_X, attributes_source, model_source, needed_imports
+from maxpool_check.reproducing.onnx_source import (
+    OF_ANY_X,
+    attributes_source,
+    model_source,
+    needed_imports,
+    smallest_source,
+)
 from maxpool_check.reproducing.reproduced import Fault, Reproduced
 from maxpool_check.reproducing.runtimes import CannotWrite, ScriptRuntime
 from maxpool_check.reproducing.tools import ScriptTool
-
-MARK = "Written by maxpool-check repro."
-"""Marks the script of a reproduction."""
 
 MOST_LINES = 25
 """The most lines of the code of a script whose outputs are wrong, without its header, docstring and empty lines."""
 
 _CANNOT_TELL = ("except Exception as error:", '    print("cannot tell:", error)', "    sys.exit(125)")
-
-
-@dataclass(frozen=True)
-class ScriptFrame:
-    """What stands above the code: the oldest ``python``, the ``requirements``, and the ``title`` of the defect."""
-
-    python: str
-    requirements: tuple[str, ...]
-    title: str
-
-    def lines(self) -> Iterator[str]:
-        """The header and the docstring."""
-        yield "# /// script"
-        yield f"# requires-python = {json.dumps(f'>={self.python}')}"
-        yield f"# dependencies = {json.dumps(self.requirements)}"
-        yield "# ///"
-        # The name of a kernel's file may hold what ends a docstring.
-        title = inert.line(self.title).replace("\\", "/").replace('"', "'")
-        yield from textwrap.wrap(f'"""{title}.', 116)
-        yield ""
-        yield f"Exit code 1: the defect is there; 0: it is fixed; 125: that cannot be told. {MARK}"
-        yield '"""'
 
 
 class ScriptWriter:
@@ -66,10 +48,10 @@ class ScriptWriter:
         if self._request.X.size > MOST_CELLS:
             raise CannotWrite(f"a script would have to list {self._request.X.size} cells; the most is {MOST_CELLS}")
 
-    def text(self, frame: ScriptFrame) -> str:
+    def text(self, header: ScriptHeader) -> str:
         """The whole script. Raises :class:`CannotWrite`."""
         body = self._body()
-        text = inert.block("\n".join([*frame.lines(), "", *self._imports(body), *body])).rstrip() + "\n"
+        text = inert.block("\n".join([*header.lines(), "", *self._imports(body), *body])).rstrip() + "\n"
         text = re.sub("\n{4,}", "\n\n\n", text)
         compile(text, "repro.py", "exec")
         return text
@@ -140,24 +122,34 @@ class ScriptWriter:
 
     def _with_control(self, data: list[str], judged: list[str]) -> list[str]:
         """The run as a function, which must succeed with the smallest MaxPool before its refusal tells anything."""
-        if self._smallest is None:
+        zeros = "np.zeros((1, 1, 1), np.float32)"
+        if self._smallest is not None:
+            alone = '["Y"], ' if self._names_outputs else ""
+            control = [f"max_pool({zeros}, {alone}{self._smallest})"]
+        elif self._runtime.takes_models and not self._reproduced.variant.in_domain:
+            fed = zeros if self._inputs == "X" else f'{{"X": {zeros}}}'
+            control = [*smallest_source(self._request.model), f"max_pool(smallest, {fed})"]
+        else:
             return [*self._function(), *self._build(), *data, *judged]
-        control = [
-            "# If the smallest MaxPool fails as well, a refusal says nothing about this one.",
-            "try:",
-            f"    max_pool(np.zeros((1, 1, 1), np.float32), {self._smallest})",
-        ]
-        return [*self._function(), *data, *control, *_CANNOT_TELL, *judged]
+        build = self._build() if self._smallest is None else []
+        words = "# If the smallest MaxPool fails as well, a refusal says nothing about this one."
+        return [*self._function(), *build, *data, words, "try:", *indented(control), *_CANNOT_TELL, "", *judged]
 
     def _function(self) -> list[str]:
         """The run as a function: of a model and its inputs, or of X and the attributes."""
         arguments, build = "**attributes", []
-        parameters = "X, **attributes"
+        parameters = "X, outputs, **attributes" if self._names_outputs else "X, **attributes"
         if self._runtime.takes_models:
-            build = model_source(self._request.model, OF_ANY_X) if self._smallest is not None else []
+            of_any_X = replace(OF_ANY_X, outputs="outputs") if self._names_outputs else OF_ANY_X
+            build = model_source(self._request.model, of_any_X) if self._smallest is not None else []
             parameters = parameters if self._smallest is not None else f"model, {self._inputs}"
         lines = [*build, *self._setup(arguments), f"return {self._runtime.call}"]
         return ["", f"def max_pool({parameters}):", *indented(lines), "", ""]
+
+    @property
+    def _names_outputs(self) -> bool:
+        """Whether the function is told the outputs: the smallest MaxPool is that of Y alone, which more runtimes have."""
+        return self._runtime.takes_models and self._smallest is not None and self._reproduced.variant.has_indices
 
     @property
     def _inputs(self) -> str:
@@ -168,18 +160,17 @@ class ScriptWriter:
         if self._runtime.takes_models and self._smallest is None:
             return [f"{names} = max_pool({model}, {self._inputs})"]
         attributes = attributes_source(self._request.model) if self._runtime.takes_models else self._runtime.arguments
-        return (
-            call_lines(f"{names} = max_pool(X, {{arguments}})", attributes or "")
-            if attributes
-            else [f"{names} = max_pool(X)"]
-        )
+        first = f"X, {json.dumps(self._reproduced.variant.outputs)}" if self._names_outputs else "X"
+        if not attributes:
+            return [f"{names} = max_pool({first})"]
+        return call_lines(f"{names} = max_pool({first}, {{arguments}})", attributes)
 
     @cached_property
     def _smallest(self) -> str | None:
         """The attributes of the smallest MaxPool; None if a model has more, or the runtime need not have that MaxPool."""
         if not self._runtime.takes_models:
             return self._runtime.smallest or None
-        is_single = attributes_source(self._request.model) is not None
+        is_single = not self._reproduced.is_graph and attributes_source(self._request.model) is not None
         return (
             "kernel_shape=[1]" if is_single and not self._reproduced.variant.in_domain and self._tool is None else None
         )

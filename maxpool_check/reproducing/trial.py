@@ -8,6 +8,7 @@ from pathlib import Path
 
 from maxpool_check.reproducing.runtimes import ScriptRuntime
 from maxpool_check.targets import environments
+from maxpool_check.targets.process import without_stack_frames
 
 SECONDS = 300.0
 """How long a script may take, in seconds, besides the time limit of the target."""
@@ -19,7 +20,7 @@ class NotReproduced(RuntimeError):
 
 @dataclass(frozen=True)
 class Trial:
-    """A script that was run: what it printed, to stdout and to stderr, and where, in words."""
+    """A script that was run: what it printed to stdout and to stderr, without stack frames, and where it ran, in words."""
 
     stdout: str
     stderr: str
@@ -54,4 +55,4 @@ def try_script(folder: Path, runtime: ScriptRuntime, requirements: tuple[str, ..
     if done.returncode != 1 or not done.stdout.strip():
         printed = (done.stdout.strip() or done.stderr.strip())[-1000:]
         raise NotReproduced(f"the script exited with {done.returncode} in {tried_with}, not with 1: {printed}")
-    return Trial(done.stdout, done.stderr, tried_with)
+    return Trial(without_stack_frames(done.stdout), without_stack_frames(done.stderr), tried_with)

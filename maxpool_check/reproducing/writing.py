@@ -4,9 +4,10 @@ import json
 from dataclasses import dataclass, replace
 
 from maxpool_check.reproducing import inconsistency, kernels
+from maxpool_check.reproducing.header import ScriptHeader
 from maxpool_check.reproducing.reproduced import Fault, Reproduced
 from maxpool_check.reproducing.runtimes import CannotWrite, ScriptRuntime, released_runtime
-from maxpool_check.reproducing.script import ScriptFrame, ScriptWriter
+from maxpool_check.reproducing.script import ScriptWriter
 from maxpool_check.reproducing.tools import ScriptTool, script_tool
 from maxpool_check.results.variants import LEVELS
 from maxpool_check.targets.target import TargetProfile
@@ -28,27 +29,27 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
     Raises :class:`CannotWrite`.
     """
     tool = script_tool(profile) if profile.name.tool is not None else None
-    runtime, other = _runtime(reproduced, profile, reproduced.request.outputs, tool, seconds), None
+    runtime, other = _runtime(reproduced, profile, reproduced.request.outputs, tool), None
     if reproduced.fault is Fault.INCONSISTENT and reproduced.variant.variation is None and not runtime.takes_models:
-        other = _runtime(reproduced, profile, reproduced.other.outputs, tool, seconds)
+        other = _runtime(reproduced, profile, reproduced.other.outputs, tool)
     requirements = {each.partition("==")[0]: each for each in runtime.requirements or (kernels.requirement(),)}
     if tool is not None:
         # Where both need onnx, it is that of the tool.
         requirements |= {each.partition("==")[0]: each for each in tool.requirements}
-    frame = ScriptFrame(_python(profile), tuple(sorted(requirements.values())), title)
-    text = ScriptWriter(reproduced, runtime, tool, other=other, seconds=seconds).text(frame)
-    return Script(text, runtime, tool, frame.requirements)
+    header = ScriptHeader(_python(profile), tuple(sorted(requirements.values())), title)
+    text = ScriptWriter(reproduced, runtime, tool, other=other, seconds=seconds).text(header)
+    return Script(text, runtime, tool, header.requirements)
 
 
 def _runtime(
-    reproduced: Reproduced, profile: TargetProfile, outputs: tuple[str, ...], tool: ScriptTool | None, seconds: float
+    reproduced: Reproduced, profile: TargetProfile, outputs: tuple[str, ...], tool: ScriptTool | None
 ) -> ScriptRuntime:
     """How the script runs the request with these outputs."""
     request, variation = replace(reproduced.request, outputs=outputs), reproduced.variant.variation
     if not profile.name.is_released:
         if reproduced.is_graph:
             raise CannotWrite("no script can be written for a graph of several nodes on a kernel of your own")
-        return kernels.kernel_runtime(profile, request, seconds)
+        return kernels.kernel_runtime(profile, request, reproduced.outcome)
     return released_runtime(
         profile, request.attributes, request.X, outputs, is_graph=reproduced.is_graph,
         inputs='{"X": X}' if list(request.inputs) == ["X"] else "feeds", level=_level(reproduced, tool),

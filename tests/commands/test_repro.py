@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tokenize
+from pathlib import Path
 
 import onnx
 import pytest
@@ -175,6 +176,36 @@ def test_kernels_that_are_wrong_in_one_way(kernel, case, words, cli, small, kern
     (shrunk,) = collect([folder / "case.yaml"]).cases
     (whole,) = [one for one in collect([small]).cases if one.id == case]
     assert shrunk.X.size <= whole.X.size
+
+
+PROGRAM = Path(__file__).parents[1] / "data/kernels/maxpool.py"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "words", "repaired"),
+    [
+        ("values[cell] > values[best]", "values[cell] < values[best]", "got Y:\n[[[1.]]]", ""),
+        # It says that it counts in each plane, and does not.
+        pytest.param(
+            '"protocol": 1, "dist', '"protocol": 1, "indices": "plane", "dist', "got Indices:\n[[[0]\n  [1]]]",
+            "Indices.append(0)", marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "    attributes, X = ", "    import os; os.kill(os.getpid(), 11)\n    attributes, X = ",
+            "the process was killed by SIGSEGV", "", marks=pytest.mark.long,
+        ),
+    ],
+)  # fmt: skip
+def test_a_program_that_is_wrong(right, wrong, words, repaired, cli, small, tmp_path):
+    program, folder, text = tmp_path / "program.py", tmp_path / "r", PROGRAM.read_text()
+    assert right in text
+    program.write_text(text.replace(right, wrong))
+    done = cli("repro", "small:ordinary", "-t", f"command:{sys.executable} {program}", "-p", small, "-o", folder)
+    assert done.code == 0, done.out + done.err
+    assert words in done.out.replace("\n  ", "\n")
+    assert run_script(folder).returncode == 1
+    program.write_text(text.replace("Indices.append(-1 if best is None else best)", repaired) if repaired else text)
+    assert run_script(folder).returncode == 0
 
 
 def test_a_runtime_that_cannot_be_imported(cli, tmp_path, small, kernel_target):

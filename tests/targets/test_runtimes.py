@@ -1,6 +1,8 @@
 """Real runtimes through their adapters: known behaviour of each."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -132,3 +134,48 @@ def test_same_with_dilation_is_5x5_everywhere_but_in_onnx_runtime(cli):
     for target, size in (("tract==0.23.9", 5), ("jax==0.10.2", 5), ("onnxruntime", 4)):
         shown = kinds(run(cli, target, "documents/onnx-22.yaml"))
         assert (shown["documents/onnx-22:same-upper", "y-only"] == ["shape"]) == (size == 4), target
+
+
+@pytest.mark.network
+@pytest.mark.parametrize(
+    ("target", "case", "heading"),
+    [
+        pytest.param("openvino==2026.4.1", "edge/neg-inf:one-cell", "### OpenVINO Version", id="openvino"),
+        pytest.param("onnx-reference", "edge/batches-channels:equal-batches", "### Describe the bug", id="onnx-reference"),
+        pytest.param("tract==0.23.9", "edge/neg-inf:one-cell", "### Description", id="tract", marks=pytest.mark.runtimes),
+        pytest.param(
+            "jax==0.10.2", "documents/sonnx:nan", "### System info", id="jax", marks=pytest.mark.runtimes
+        ),
+        pytest.param(
+            "onnxruntime-openvino==1.24.1@OpenVINOExecutionProvider", "edge/neg-inf:first-plane-float32",
+            "### Execution Provider\n\nOpenVINO", id="onnxruntime-openvino", marks=pytest.mark.runtimes,
+        ),
+        pytest.param(
+            "onnxruntime-qnn==2.7.0@QNNExecutionProvider?backend_type=htp", "edge/asymmetric-pads:pads0x0x1x0",
+            "### Execution Provider Library Version\n\nonnxruntime-qnn 2.7.0", id="qnn", marks=pytest.mark.runtimes,
+        ),
+        pytest.param(
+            "transform:onnxoptimizer==0.4.2:on:onnxruntime==1.31.1", "contexts/pad:zero-opset-22",
+            "onnxoptimizer changes what Pad + MaxPool computes", id="onnxoptimizer", marks=pytest.mark.runtimes,
+        ),
+    ],
+)  # fmt: skip
+def test_a_reproduction_is_written_and_tried(cli, tmp_path, target, case, heading):
+    done = cli("repro", case, "-t", target, "-o", tmp_path / "r", "--variant", "y-only")
+    assert done.code == 0, done.out + done.err
+    assert "repro.py exits with 1 in a clean environment" in done.out
+    assert heading in (tmp_path / "r/ISSUE.md").read_text()
+    # Where the runtime is not installed, nothing can be told.
+    script = tmp_path / "r/repro.py"
+    alone = subprocess.run(
+        [sys.executable, "-S", script], capture_output=True, text=True, cwd=tmp_path / "r", check=False
+    )
+    assert alone.returncode == 125, alone.stdout + alone.stderr
+
+
+@runtimes
+def test_a_reproduction_of_pytorch(cli, tmp_path):
+    target = f"torch?python={os.environ['TORCH_PYTHON']}"
+    done = cli("repro", "documents/sonnx:nan", "-t", target, "-o", tmp_path / "r")
+    assert done.code == 0, done.out + done.err
+    assert "torch.nn.functional.max_pool2d" in (tmp_path / "r/repro.py").read_text()
