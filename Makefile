@@ -19,8 +19,8 @@
 PYTHON ?= python3
 ENVIRONMENT := .venv
 BIN := $(ENVIRONMENT)/bin
-REPORTED := 1.23.2 1.31.1
-HISTORY := 1.15.1..1.31.1,every=minor
+REPORTED := 1.23.2 1.32.0
+HISTORY := 1.15.1..1.32.0,every=minor
 
 GENERATED := onnx-22 sonnx openvino-14 ort-nhwc-11 ngraph-0 xmos-maxpool2d
 
@@ -101,7 +101,7 @@ report-runtimes: export ORT_WEBGPU_EP_ALLOW_SOFTWARE_ADAPTER = 1
 report-runtimes: export VK_ICD_FILENAMES = /usr/lib/chromium/vk_swiftshader_icd.json
 report-runtimes: $(BIN)/.installed
 	for runtime in $(RUNTIMES); do \
-	  $(BIN)/maxpool-check run cases/ -q --no-known --exit-zero -t "$${runtime#*=}" \
+	  $(BIN)/maxpool-check run cases/ -q -t "$${runtime#*=}" \
 	    -o "reports/$${runtime%%=*}.jsonl.gz" --report "markdown=reports/$${runtime%%=*}.md"; \
 	done
 	$(call compress,$(foreach runtime,$(RUNTIMES),reports/$(firstword $(subst =, ,$(runtime))).jsonl.gz))
@@ -123,7 +123,7 @@ LEVELS := y-only-optimization-off,y-only-optimization-basic,y-only-optimization-
 contexts: $(BIN)/.installed
 	for target in $(GRAPH_TARGETS); do \
 	  case $$target in levels-*) variants=$(LEVELS);; *) variants=default;; esac; \
-	  $(BIN)/maxpool-check run cases/contexts -q --no-known --exit-zero --variants $$variants \
+	  $(BIN)/maxpool-check run cases/contexts -q --variants $$variants \
 	    -t "$${target#*=}" -o "reports/contexts/$${target%%=*}.jsonl.gz" > /dev/null; \
 	done
 	$(call compress,reports/contexts/*.jsonl.gz)
