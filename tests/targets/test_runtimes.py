@@ -67,6 +67,16 @@ def test_the_domain_of_onnx_runtime_is_not_expressible_elsewhere(cli):
 
 
 @pytest.mark.network
+def test_openvino_refuses_at_run_time_what_one_thread_returns(cli):
+    case = "contexts/dynamic:no-window"
+    for threads, verdict in (("2", "conforms"), ("1", "diverges")):
+        target = f"openvino==2026.4.1?opset=14&threads={threads}"
+        document = cli("run", CASES / "contexts/dynamic.yaml", "-k", case, "--variants", "y-only", "-t", target,
+                       "--no-known", "--format", "json").json  # fmt: skip
+        assert [result["verdict"] for result in document["results"]] == [verdict]
+
+
+@pytest.mark.network
 def test_a_bad_option_of_a_runtime(cli):
     for target, message in (
         ("openvino==2026.4.1?opset=9", "opset must be one of 1, 8, 14"),
