@@ -12,18 +12,19 @@
 # make report-runtimes  ... of the other runtimes
 # make contexts         ... of graphs of several nodes, by runtime, tool and level of optimization
 # make history          ... of every minor version of ONNX Runtime
-# make pages            ... the pages that need no runtime: documents, kinds, the matrix
+# make defects          ... a page and a reproduction for each live defect of the worst kinds
+# make pages            ... the pages that need no runtime: documents, kinds, the matrix, and those of defects from their records
 # make constraints      renew tests/constraints.txt, the versions that are installed for the tests
 
 PYTHON ?= python3
 ENVIRONMENT := .venv
 BIN := $(ENVIRONMENT)/bin
-REPORTED := 1.23.2 1.31.1
-HISTORY := 1.15.1..1.31.1,every=minor
+REPORTED := 1.23.2 1.32.0
+HISTORY := 1.15.1..1.32.0,every=minor
 
 GENERATED := onnx-22 sonnx openvino-14 ort-nhwc-11 ngraph-0 xmos-maxpool2d
 
-.PHONY: run test test-all test-runtimes mutants bench check format generated reports report report-runtimes contexts history pages constraints clean
+.PHONY: run test test-all test-runtimes mutants bench check format generated reports report report-runtimes contexts history defects pages constraints clean
 
 run: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/ -o build/record.jsonl --report markdown=build/report.md --report json=build/report.json
@@ -63,13 +64,14 @@ generated: $(BIN)/.installed
 	done
 	$(BIN)/maxpool-check generate --contexts --seed 0 -o cases/generated/contexts.yaml
 
-reports: report report-runtimes contexts history pages
+reports: report report-runtimes contexts history defects pages
 
 # Those that need no runtime.
 pages: $(BIN)/.installed-for-tests
 	$(BIN)/maxpool-check documents cases/ > reports/documents.md
 	$(BIN)/maxpool-check explain --format markdown > reports/kinds.md
 	$(BIN)/python -m tests.report_matrix
+	$(BIN)/python -m tests.report_defects
 
 report: $(BIN)/.installed
 	for version in $(REPORTED); do \
@@ -99,7 +101,7 @@ report-runtimes: export ORT_WEBGPU_EP_ALLOW_SOFTWARE_ADAPTER = 1
 report-runtimes: export VK_ICD_FILENAMES = /usr/lib/chromium/vk_swiftshader_icd.json
 report-runtimes: $(BIN)/.installed
 	for runtime in $(RUNTIMES); do \
-	  $(BIN)/maxpool-check run cases/ -q --no-known --exit-zero -t "$${runtime#*=}" \
+	  $(BIN)/maxpool-check run cases/ -q -t "$${runtime#*=}" \
 	    -o "reports/$${runtime%%=*}.jsonl.gz" --report "markdown=reports/$${runtime%%=*}.md"; \
 	done
 	$(call compress,$(foreach runtime,$(RUNTIMES),reports/$(firstword $(subst =, ,$(runtime))).jsonl.gz))
@@ -121,11 +123,24 @@ LEVELS := y-only-optimization-off,y-only-optimization-basic,y-only-optimization-
 contexts: $(BIN)/.installed
 	for target in $(GRAPH_TARGETS); do \
 	  case $$target in levels-*) variants=$(LEVELS);; *) variants=default;; esac; \
-	  $(BIN)/maxpool-check run cases/contexts -q --no-known --exit-zero --variants $$variants \
+	  $(BIN)/maxpool-check run cases/contexts -q --variants $$variants \
 	    -t "$${target#*=}" -o "reports/contexts/$${target%%=*}.jsonl.gz" > /dev/null; \
 	done
 	$(call compress,reports/contexts/*.jsonl.gz)
 	$(BIN)/python -m tests.report_contexts
+
+# NAME=TARGET; those that are installed by the user or need a driver as for report-runtimes.
+DEFECT_TARGETS := \
+  onnxruntime=onnxruntime==1.32.0 \
+  $(filter-out openvino-2026.4.1-opset1%,$(RUNTIMES)) \
+  onnxoptimizer-0.4.2=transform:onnxoptimizer==0.4.2:on:onnxruntime==1.31.1 \
+  onnxsim-0.8.1=transform:onnxsim==0.8.1:on:onnxruntime==1.31.1 \
+  onnxscript-0.7.2=transform:onnxscript==0.7.2:on:onnxruntime==1.31.1
+
+defects: export ORT_WEBGPU_EP_ALLOW_SOFTWARE_ADAPTER = 1
+defects: export VK_ICD_FILENAMES = /usr/lib/chromium/vk_swiftshader_icd.json
+defects: $(BIN)/.installed-for-tests
+	$(BIN)/python -m tests.report_defects $(foreach target,$(DEFECT_TARGETS),'$(target)')
 
 # A record that is written line by line compresses less well than the whole.
 compress = for record in $(1); do gzip -dc $$record | gzip -9n > $$record.new && mv $$record.new $$record || exit; done

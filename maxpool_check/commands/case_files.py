@@ -119,6 +119,12 @@ def find(name: str, folder: Path, cells: int) -> Case:
     file, _, short = name.rpartition(":")
     is_file = Path(file).suffix in (*collection.SUFFIXES, *FORMATS)
     path = Path(file) if is_file else folder
+    # The other files need not be read, if this one has the case.
+    alone = folder / f"{file}.yaml"
+    if not is_file and alone.is_file():
+        own = [case for case in CaseFiles([alone], cells).read().cases if case.id == name]
+        if own:
+            return own[0]
     if not path.exists():
         raise click.UsageError(f"'{path}' not found; pass the case files with -p PATH, or the case as FILE.yaml:ID")
     cases = CaseFiles([path], cells).read().cases

@@ -1,6 +1,7 @@
 """``maxpool-check repro``."""
 
 import textwrap
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,15 +10,24 @@ import click
 from maxpool_check import __version__
 from maxpool_check.commands import case_files, executing, options
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.collection import defect_files, root_of
+from maxpool_check.corpus.defect_file import read_all_defects
+from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
 from maxpool_check.fuzzing.search import shrunk
+from maxpool_check.judging.defects import Defect, shows
+from maxpool_check.judging.kind_groups import KindGroup
+from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reporting.tensors import coordinates
-from maxpool_check.reproducing import bundle
+from maxpool_check.reproducing import bundle, others
 from maxpool_check.reproducing.bundle import Written
-from maxpool_check.reproducing.runtimes import CannotWrite, check_writable, runtime
-from maxpool_check.reproducing.script import Reproduced
+from maxpool_check.reproducing.notes import DefectNote
+from maxpool_check.reproducing.reproduced import Reproduced
+from maxpool_check.reproducing.runtimes import CannotWrite
+from maxpool_check.reproducing.trial import NotReproduced
 from maxpool_check.results.record import ExitCode, Verdict
-from maxpool_check.results.variants import Variant
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variant_named
 from maxpool_check.running.case_run import CaseRun, run_case
+from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.environments import CannotMake
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
@@ -27,26 +37,34 @@ from maxpool_check.targets.target import Target
 
 @click.command("repro")
 @click.argument("case")
-@options.target("Runtime to test: ONNX Runtime with any provider, onnx-reference, python:PATH.py:FUNCTION.")
+@options.target("Runtime to test, e.g. onnxruntime==1.23.2.")
 @click.option(
     "-o", "--output", "folder", required=True, type=options.FILE, metavar="DIR",
     help="Where to write: a new or empty folder, or one that repro wrote.",
 )  # fmt: skip
 @options.specs
 @case_files.folder
-@click.option("--variant", metavar="NAME", help="indices or y-only.  [default: the first that diverges]")
+@click.option(
+    "--variant", "name", metavar="NAME", help="E.g. y-only, indices-twice.  [default: the first that diverges]"
+)
 @click.option("--no-shrink", is_flag=True, help="Reproduce the case as it is, not a smaller one.")
+@click.option(
+    "--also", "also", multiple=True, metavar="TARGET", type=options.TARGET,
+    help="Show what this runtime returns, too (repeatable).  [default: the installed runtimes]",
+)  # fmt: skip
 @options.timeout
 @case_files.max_cells
 def command(
-    case: str, target: TargetName, specs: tuple[str, ...], folder: Path, path: Path, variant: str | None,
-    no_shrink: bool, timeout: float, max_cells: int,
+    case: str, target: TargetName, specs: tuple[str, ...], folder: Path, path: Path, name: str | None,
+    no_shrink: bool, also: tuple[TargetName, ...], timeout: float, max_cells: int,
 ) -> int:  # fmt: skip
     """Write a reproduction of a divergence that others can run.
 
-    CASE is a full id, such as sonnx/float:float-example-3, or FILE.yaml:ID. It is run, made as small as possible while it
-    still shows the same kinds, and written to DIR: repro.py, which needs nothing but the runtime, numpy and onnx;
-    model.onnx and test_data_set_0, for ONNX's backend test runner; case.yaml; and ISSUE.md, the text of an issue.
+    CASE is a full id, such as sonnx/float:float-example-3, or FILE.yaml:ID; or the id of a defect, whose example is taken, with what
+    is known of it. It is run, made as small as possible while it
+    still shows the same kinds, and written to DIR: repro.py, a short script that needs nothing but the runtime, numpy and
+    onnx; model.onnx and test_data_set_0, for ONNX's backend test runner; case.yaml; and ISSUE.md, the text of an issue
+    after the form of the project, with what other runtimes return.
 
     repro.py is run in a clean environment before anything is written. It exits with 1 while the defect is there, with 0
     once it is fixed, with 125 where that cannot be told, as git bisect run expects.
@@ -55,43 +73,117 @@ def command(
     """
     if not bundle.is_free(folder):
         raise click.UsageError(f"{folder} contains something other than a reproduction; name a new folder")
-    (target,), name = options.claiming([target], specs), str(target)
+    (target,) = options.claiming([target], specs)
+    defect, versions = _defect(case, path)
+    original = case_files.find(case if defect is None else str(defect.example), path, max_cells)
+    executing.validate_against_reference([original])
+    variants = _variants(original, name, defect)
     try:
-        check_writable(target)
-        original = case_files.find(case, path, max_cells)
-        executing.validate_against_reference([original])
         with TargetSession(Target(target, timeout)) as session:
-            case_run = run_case(session, original)
-            chosen = _chosen(case_run, variant)
+            case_run = run_case(session, original, variants)
+            chosen = _chosen(case_run, name, defect)
             if chosen is None:
-                options.echo(f"not reproduced: {original.id} on {name}: {_verdicts(case_run)}")
+                options.echo(f"not reproduced: {original.id} on {target}: {_verdicts(case_run)}")
                 failed = any(judgement.verdict is Verdict.ERROR for judgement in case_run.judgements.values())
                 return ExitCode.INCOMPLETE if failed else ExitCode.UNEXPECTED
             if not no_shrink:
-                title = f"{', '.join(kind.value for kind in case_run.judgements[chosen].kinds)} on {name}"
-                case_run = run_case(session, replace(shrunk(session, case_run, chosen), id=original.id, title=title))
-            about = f"Made from {original.id} by maxpool-check {__version__} repro, on {name} "
-            about += f"({session.profile.description.version})."
-            reproduced = Reproduced(case_run, chosen)
-            written = bundle.write(reproduced, session, runtime(session.profile), folder, about)
+                case_run = _shrunk(session, case_run, chosen, variants)
+            description = session.profile.description
+            reproduced = Reproduced(case_run, chosen, description)
+            about = (
+                f"Made from {original.id} by maxpool-check {__version__} repro, on {target} ({description.version})."
+            )
+            # What a runtime makes of the original model is no answer to what a tool makes of it.
+            targets = also or (others.installed(description) if target.tool is None else ())
+            answers = others.answers(case_run.case, chosen, targets, timeout, required=bool(also))
+            note = _note(defect, versions) if defect is not None else None
+            written = bundle.write(reproduced, session, folder, about, defect=note, also=answers)
     except (CannotStart, CannotMake) as error:
         raise options.Incomplete(str(error)) from error
     except CannotWrite as error:
         raise click.UsageError(str(error)) from error
-    except bundle.NotReproduced as error:
-        options.echo(f"not reproduced: {original.id} diverges on {name}, but {error}")
+    except NotReproduced as error:
+        options.echo(f"not reproduced: {original.id} diverges on {target}, but {error}")
         return ExitCode.UNEXPECTED
-    _print(original, reproduced, name, folder, written)
+    _print(original, reproduced, str(target), folder, written)
     return ExitCode.AS_EXPECTED
 
 
-def _chosen(case_run: CaseRun, name: str | None) -> Variant | None:
-    """The variant to reproduce: the first that diverges."""
-    executing.variants_named(case_run.case, name)
-    for variant in case_run.diverging:
-        if name in (None, variant.name) and case_run.results[variant].request is not None:
-            return variant
-    return None
+def _defect(name: str, path: Path) -> tuple[Defect | None, DefectVersions]:
+    """The defect with this id, if it is one, and which versions are known to show which defects."""
+    root = root_of(path)
+    if ":" in name or not (files := defect_files(root)):
+        return None, DefectVersions()
+    with case_files.mistakes():
+        defects = {defect.id: defect for defect in read_all_defects(files)}
+    if name not in defects:
+        raise click.UsageError(
+            f"'{name}' is neither a defect nor a case, FILE.yaml:ID or a full id{nearest(name, defects)}"
+        )
+    if defects[name].example is None:
+        raise click.UsageError(f"the defect {name} names no example; pass one of its cases")
+    return defects[name], read_versions(root)
+
+
+def _note(defect: Defect, versions: DefectVersions) -> DefectNote:
+    """What an issue says of a known defect."""
+    upstream = defect.upstream
+    return DefectNote(
+        defect.title, defect.mechanism, defect.established, defect.documents, versions.since(defect),
+        versions.until(defect), upstream.issue if upstream is not None else None,
+        f"{upstream.state}, as seen {upstream.seen}" if upstream is not None else None,
+    )  # fmt: skip
+
+
+def _variants(case: Case, name: str | None, defect: Defect | None) -> tuple[Variant, ...]:
+    """The variants to execute: the default ones, and one that is named with the one that it is compared with."""
+    if name is None and defect is not None:
+        expected = [each for each in defect.expected if each.binds(case.id)]
+        named = [variant for each in expected for variant in sorted(each.variants or ())]
+        return tuple(
+            dict.fromkeys((*DEFAULT_VARIANTS, *(each for variant in named for each in (variant.base, variant))))
+        )
+    try:
+        named = [variant_named(name)] if name is not None else []
+    except KeyError:
+        named = []
+    if name is not None and not set(named) & set(case.variants(named)):
+        # It says which there are.
+        executing.variants_named(case, name)
+    return (*DEFAULT_VARIANTS, *named, *(variant.base for variant in named))
+
+
+def _chosen(case_run: CaseRun, name: str | None, defect: Defect | None) -> Variant | None:
+    """The variant to reproduce: the first that diverges, as the defect does, or Y alone if it shows the same."""
+    executed = [each for each in case_run.diverging if case_run.results[each].request is not None]
+    named = [each for each in executed if name in (None, each.name)]
+    if defect is not None:
+        named = [each for each in named if _shows(case_run, each, defect)]
+    if not named:
+        return None
+    kinds = case_run.judgements[named[0]].kinds
+    alone = [each for each in named if each == Variant(("Y",)) and case_run.judgements[each].kinds == kinds]
+    return alone[0] if alone else named[0]
+
+
+def _shows(case_run: CaseRun, variant: Variant, defect: Defect) -> bool:
+    """Whether a variant shows what some entry of a defect expects, of whatever case."""
+    kinds = set(case_run.judgements[variant].kinds)
+    return any(kinds == {kind for kind in each.kinds if shows(variant, kind)} for each in defect.expected)
+
+
+def _shrunk(
+    session: TargetSession, case_run: CaseRun, chosen: Variant, variants: Sequence[Variant]
+) -> CaseRun:  # fmt: skip
+    """The run of a smaller case that shows the same in the chosen variant."""
+    kinds = case_run.judgements[chosen].kinds
+    needed = list(variants)
+    if case_run.case.context is None and all(DESCRIPTIONS[kind].group is not KindGroup.DEPENDENCE for kind in kinds):
+        # The others are not compared with it.
+        needed = [variant for variant in variants if variant == chosen]
+    small = shrunk(session, case_run, chosen, needed)
+    title = f"{', '.join(kind.value for kind in kinds)} on {case_run.target}"
+    return run_case(session, replace(small, id=case_run.case.id, title=title), variants)
 
 
 def _verdicts(case_run: CaseRun) -> str:
@@ -109,7 +201,8 @@ def _print(case: Case, reproduced: Reproduced, name: str, folder: Path, written:
     attributes = ", ".join(f"{key}={value}" for key, value in small.attributes.items()) or "no attributes"
     before = f", from X{coordinates(case.X.shape)}" if small.X.shape != case.X.shape else ""
     options.echo(f"  {small.X.dtype.name} X{coordinates(small.X.shape)}  {attributes}{before}")
-    options.echo(textwrap.indent(written.printed.strip(), "  "))
-    options.echo(f"repro.py exits with 1 in {written.environment}")
+    options.echo(textwrap.indent(written.trial.stdout.strip(), "  "))
+    options.echo(f"repro.py exits with 1 in {written.trial.environment}")
+    options.echo(f"ISSUE.md: {written.title}")
     for file in written.files:
         options.echo(folder / file)

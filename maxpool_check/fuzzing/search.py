@@ -10,7 +10,7 @@ import itertools
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -20,7 +20,7 @@ from maxpool_check.judging.defects import Defect, shows
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.outcomes import Crashed, Failed, TimedOut
 from maxpool_check.results.record import COMPARED, TargetDescription
-from maxpool_check.results.variants import ALL_VARIANTS, Variant
+from maxpool_check.results.variants import ALL_VARIANTS, DEFAULT_VARIANTS, Variant
 from maxpool_check.running.case_run import CaseRun, run_case
 from maxpool_check.running.executors import DEATHS_IN_A_ROW, check_same_targets
 from maxpool_check.running.pool import resource
@@ -113,12 +113,14 @@ def has_graphs(spec: str) -> bool:
     return document.onnx is not None and document.domain is None
 
 
-def shrunk(session: TargetSession, case_run: CaseRun, variant: Variant) -> Case:
-    """A smaller case that shows the same fault in a variant."""
+def shrunk(
+    session: TargetSession, case_run: CaseRun, variant: Variant, variants: Collection[Variant] = DEFAULT_VARIANTS
+) -> Case:
+    """A smaller case that shows the same fault in a variant, executed in these variants."""
     signature = case_run.signature(variant)
 
     def keeps(case: Case) -> bool:
-        return run_case(session, case).signature(variant) == signature
+        return run_case(session, case, variants).signature(variant) == signature
 
     return shrink(case_run.case, keeps, tries(case_run, variant))
 

@@ -199,10 +199,10 @@ def _finding(finding: Finding) -> list[str]:
             bullets(escaped(sentence(kind)) for kind in finding.kinds),
             f"{cases} ({numbers}), **{escaped(finding.status)}**. {escaped(finding.explanation)}".rstrip(),
         ]
-    blocks += [f"The example is {code(example.case)}: {escaped(example.title)}", *_input(example)]
+    blocks += [f"The example is {code(example.case)}: {escaped(example.title)}", *input_blocks(example)]
     for execution in finding.executions:
         if execution.case == example.case:
-            blocks += _execution(execution)
+            blocks += execution_blocks(execution)
     if len(finding.cases) > 1:
         blocks.append(folded(f"All {cases}", bullets(_by_file(finding.cases))))
     return blocks
@@ -217,7 +217,8 @@ def _by_file(cases: Iterable[str]) -> list[str]:
     return [f"{code(file)}: {escaped(', '.join(names))}" for file, names in sorted(by_file.items())]
 
 
-def _input(execution: Execution) -> list[str]:
+def input_blocks(execution: Execution) -> list[str]:
+    """X, attributes and graph of an execution, with the window of its first wrong cell in brackets."""
     data = execution.input
     if data is None:
         return []
@@ -248,7 +249,8 @@ def _input(execution: Execution) -> list[str]:
     return blocks
 
 
-def _execution(execution: Execution) -> list[str]:
+def execution_blocks(execution: Execution) -> list[str]:
+    """What is wrong with an execution: verdict, kinds, and a table of wrong cells, or the message."""
     variant = _VARIANTS.get(execution.variant, f"Variant {code(execution.variant)}")
     opset = f", operator set {execution.opset}" if execution.opset is not None else ""
     status = escaped(execution.status)

@@ -14,7 +14,6 @@ from maxpool_check.judging.verdicts import judge
 from maxpool_check.reference.definition import cells as window_cells
 from maxpool_check.reference.dtypes import bits
 from maxpool_check.reference.numbering import Layout
-from maxpool_check.reporting.tensors import window_text
 from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import Y_ONLY, Variant
@@ -94,15 +93,6 @@ def expected(oracle: Oracle, variant: Variant, layout: Layout) -> dict[str, np.n
     others = {name_before(number): tensor for number, tensor in enumerate(graph.flow)}
     outputs |= {**others, BEHIND: oracle.pooled.maxima, "Y": oracle.output}
     return {name: outputs[name] for name in (*variant.outputs, *graph.context.side_outputs)}
-
-
-def windows(oracle: Oracle, layout: Layout) -> list[str]:
-    """The window of each cell of Y in words, by positions on X; in the order of ``layout``, row by row."""
-    geometry, shape = oracle.pooling.geometry, oracle.pooled.Y.shape
-    words = [
-        window_text([axis.window(int(i)) for axis, i in zip(geometry, at[2:], strict=True)]) for at in np.ndindex(shape)
-    ]
-    return list(layout.from_core(np.array(words, object).reshape(shape)).reshape(-1))
 
 
 def _cell(meaning: Oracle, oracle: Oracle, variant: Variant, at: tuple[int, ...]) -> dict[str, tuple[np.generic, ...]]:

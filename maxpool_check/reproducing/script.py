@@ -1,225 +1,295 @@
-"""The text of ``repro.py``: a script that needs only its requirements, with the exit codes of ``git bisect run``."""
+"""The text of ``repro.py``: an example as in the runtime's documentation, with the exit codes of ``git bisect run``."""
 
 import json
-from collections.abc import Sequence
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-import onnx
+from functools import cached_property
 
 from maxpool_check import inert
-from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.oracle import Oracle
-from maxpool_check.reference.dtypes import bits, is_float
-from maxpool_check.reference.numbering import Layout
-from maxpool_check.reproducing.accepted import accepted, windows
+from maxpool_check.reproducing.child_process import child_process
+from maxpool_check.reproducing.expectation import MOST_CELLS, Expectation, expectation
+from maxpool_check.reproducing.inconsistency import difference, two_runs, words_of
+from maxpool_check.reproducing.literals import WIDTH, array_text, assignment, call_lines, indented, names_text
+from maxpool_check.reproducing.onnx_source import OF_ANY_X, attributes_source, model_source, needed_imports
+from maxpool_check.reproducing.reproduced import Fault, Reproduced
 from maxpool_check.reproducing.runtimes import CannotWrite, ScriptRuntime
-from maxpool_check.results.variants import PAIRS, Variant
-from maxpool_check.running.case_run import CaseRun
-from maxpool_check.targets.protocol import Request
+from maxpool_check.reproducing.tools import ScriptTool
 
 MARK = "Written by maxpool-check repro."
 """Marks the script of a reproduction."""
 
-MOST_CELLS = 1024
-"""The most cells of X or Y that a script lists."""
+MOST_LINES = 25
+"""The most lines of the code of a script whose outputs are wrong, without its header, docstring and empty lines."""
 
-MOST_LINES = 40
-"""The most lines of a script, without those of its provider."""
-
-
-@dataclass(frozen=True, eq=False)
-class Reproduced:
-    """What a script reproduces: one variant of a case that was executed."""
-
-    case_run: CaseRun
-    variant: Variant
-
-    @property
-    def request(self) -> Request:
-        """The request that the target received."""
-        request = self.case_run.results[self.variant].request
-        assert request is not None, "a variant that diverges was executed"
-        return request
-
-    @property
-    def kinds(self) -> tuple[DivergenceKind, ...]:
-        """The kinds of divergence that it shows."""
-        return self.case_run.judgements[self.variant].kinds
-
-    @property
-    def dies(self) -> bool:
-        """Whether the target's process dies."""
-        return DivergenceKind.CRASH in self.kinds or DivergenceKind.TIMEOUT in self.kinds
-
-    @property
-    def layout(self) -> Layout:
-        """The layout of the outputs."""
-        return self.case_run.case.specification.layout if self.variant.in_domain else Layout.CHANNELS_FIRST
-
-    @property
-    def other(self) -> Request | None:
-        """The request of the variant that returns another Y, if that is the divergence."""
-        if DivergenceKind.Y_DEPENDS_ON_INDICES not in self.kinds:
-            return None
-        (other,) = (each for pair in PAIRS for each in pair if self.variant in pair and each is not self.variant)
-        return Reproduced(self.case_run, other).request
+_CANNOT_TELL = ("except Exception as error:", '    print("cannot tell:", error)', "    sys.exit(125)")
 
 
-def script(reproduced: Reproduced, runtime: ScriptRuntime, python: str, seconds: float) -> str:
-    """The text of the script; ``python`` is its oldest Python, ``seconds`` the time limit if the target dies.
+@dataclass(frozen=True)
+class ScriptFrame:
+    """What stands above the code: the oldest ``python``, the ``requirements``, and the ``title`` of the defect."""
 
-    Raises :class:`CannotWrite`.
-    """
-    oracle, request, other = reproduced.case_run.oracle, reproduced.request, reproduced.other
-    cells = max(request.X.size, oracle.pooled.Y.size if isinstance(oracle, Oracle) else 0)
-    if cells > MOST_CELLS:
-        raise CannotWrite(f"a script would have to list {cells} cells; the most is {MOST_CELLS}")
-    kinds = ", ".join(kind.value for kind in reproduced.kinds)
-    # The name of a kernel's file may hold what ends a docstring.
-    named = inert.line(runtime.named).replace("\\", "/").replace('"', "'")
-    head = [
-        "# /// script",
-        f"# requires-python = {json.dumps(f'>={python}')}",
-        f"# dependencies = {json.dumps(runtime.requirements)}",
-        "# ///",
-        f'"""MaxPool of {named}: {kinds}. {MARK}',
-        'Exit codes: 1 if it occurs, 0 if it is fixed, 125 if the script cannot tell."""',
-        "import signal, subprocess, sys" if reproduced.dies else "import sys",
-    ]
-    if runtime.kernel is not None:
-        told = [f"SPEC = {inert.line(repr(request.spec))}"] if any("SPEC" in line for line in runtime.call) else []
-        models = [f"MODEL = {inert.line(repr(dict(request.attributes)))}", *told, *(["OTHER = MODEL"] if other else [])]
-    else:
-        models = [f"MODEL = {_text(request.model)}", *([f"OTHER = {_text(other.model)}"] if other else [])]
-    control = []
-    if request.model and not reproduced.variant.in_domain:
-        # Without it a refusal would be no evidence about this MaxPool.
-        control = [f"    run({_smallest(request.model)}, np.zeros((1, 1, 1), 'float32'))"]
-    child = [
-        'if sys.argv[1:] != ["child"]:  # The runtime may crash: it runs in a child process.',
-        '    code = subprocess.run([sys.executable, __file__, "child"]).returncode',
-        '    sys.exit(code if code in (0, 1, 125) else print("expected outputs or a refusal, got", code) or 1)',
-        f"signal.alarm({int(seconds) + 1})  # -14 is a timeout",
-    ]
-    running = [
-        "def run(model, X):",
-        *(f"    {line}" for line in runtime.call),
-        *models,
-        "try:",
-        f"    import numpy as np{', onnxruntime' if 'import onnxruntime' in runtime.imports else ''}",
-        *(f"    {line}" for line in runtime.imports if line != "import onnxruntime"),
-        *control,
-        "except Exception as error:",
-        '    sys.exit(print("cannot be run:", error) or 125)',
-        *(child if reproduced.dies else []),
-    ]
-    data = [f"X = {array_text(request.X)}"]
-    if isinstance(oracle, Oracle):
-        data += _right(oracle, reproduced)
-        code = 1 if DivergenceKind.REFUSES_VALID in reproduced.kinds else 125
-        refused = f'print("expected outputs, got a refusal:", error) or {code}'
-        compared = _compared(reproduced)
-    else:
-        data.append(f"# It must be refused: {inert.line(' '.join(str(oracle).split()))}")
-        refused = 'print("refused, as it must be:", error) or 0'
-        compared = ['sys.exit(print("expected a refusal, got", got) or 1)']
-    got = f"dict(zip({json.dumps(request.outputs)}, run(MODEL, X)))"
-    judging = [
-        "try:",
-        f"    got, other = {got}, run(OTHER, X)[0]" if other else f"    got = {got}",
-        "except Exception as error:",
-        f"    sys.exit({refused})",
-        *compared,
-    ]
-    if any(word in line for line in data for word in ("inf", "nan")):
-        data.insert(0, "inf, nan = np.inf, np.nan")
-    parts = ["\n".join(part) for part in (head, running, [*data, *judging])]
-    # Empty lines between them if there is room.
-    text = "\n\n".join(parts) + "\n"
-    return text if text.count("\n") <= MOST_LINES else "\n".join(parts) + "\n"
+    python: str
+    requirements: tuple[str, ...]
+    title: str
+
+    def lines(self) -> Iterator[str]:
+        """The header and the docstring."""
+        yield "# /// script"
+        yield f"# requires-python = {json.dumps(f'>={self.python}')}"
+        yield f"# dependencies = {json.dumps(self.requirements)}"
+        yield "# ///"
+        # The name of a kernel's file may hold what ends a docstring.
+        title = inert.line(self.title).replace("\\", "/").replace('"', "'")
+        yield from textwrap.wrap(f'"""{title}.', 116)
+        yield ""
+        yield f"Exit code 1: the defect is there; 0: it is fixed; 125: that cannot be told. {MARK}"
+        yield '"""'
 
 
-def _smallest(model: bytes) -> str:
-    """The smallest MaxPool in the operator set of a model."""
-    loaded = onnx.load_from_string(model)
-    version = loaded.opset_import[0].version
-    return (
-        f"""'<ir_version: {loaded.ir_version}, opset_import: ["" : {version}]> smallest (float[1,1,1] X) => """
-        """(float[A,B,C] Y) {Y = MaxPool <kernel_shape = [1]> (X)}'"""
-    )
+class ScriptWriter:
+    """Writes the script of one reproduction."""
 
+    def __init__(
+        self, reproduced: Reproduced, runtime: ScriptRuntime, tool: ScriptTool | None = None, *,
+        other: ScriptRuntime | None = None, seconds: float,
+    ) -> None:  # fmt: skip
+        """``other`` is the runtime that returns other outputs, where they must agree and are not requested by a model.
 
-def _text(model: bytes) -> str:
-    """A model as ONNX's own text, checked to mean the same."""
-    text = onnx.printer.to_text(onnx.load_from_string(model))
-    try:
-        again = onnx.printer.to_text(onnx.parser.parse_model(text))
-    except onnx.parser.ParseError as error:
-        raise CannotWrite(f"the model cannot be written as text: {error}") from error
-    if again != text or "'''" in text or inert.block(text) != text:
-        raise CannotWrite("the model cannot be written as text")
-    head, _, graph = text.partition("\n>\n")
-    signature, _, nodes = graph.partition("{\n")
-    first, second = (" ".join(part.split()) for part in (f"{head} > {signature}", "{ " + nodes))
-    return f"{'r' if chr(92) in text else ''}'''{first}\n    {second}'''"
+        ``seconds`` is how long a child process may take, where the target hangs.
+        """
+        self._reproduced, self._runtime, self._tool, self._seconds = reproduced, runtime, tool, seconds
+        self._request, self._other = reproduced.request, other
+        survives = not reproduced.dies or runtime.runs_in_own_process
+        self._child = [] if survives else child_process(reproduced.outcome, reproduced.expects, seconds)
+        if self._request.X.size > MOST_CELLS:
+            raise CannotWrite(f"a script would have to list {self._request.X.size} cells; the most is {MOST_CELLS}")
 
+    def text(self, frame: ScriptFrame) -> str:
+        """The whole script. Raises :class:`CannotWrite`."""
+        body = self._body()
+        text = inert.block("\n".join([*frame.lines(), "", *self._imports(body), *body])).rstrip() + "\n"
+        text = re.sub("\n{4,}", "\n\n\n", text)
+        compile(text, "repro.py", "exec")
+        return text
 
-def _right(oracle: Oracle, reproduced: Reproduced) -> list[str]:
-    # The first outputs of each shape: outputs of the same shape have the same accepted cells.
-    results = accepted(oracle, reproduced.variant, reproduced.layout)
-    right = list({outputs["Y"].shape: outputs for outputs in reversed(results)}.values())
-    forms = [{name: (output.dtype, output.shape) for name, output in outputs.items()} for outputs in right]
-    texts = []
-    for outputs in right:
-        cells = {
-            name: ", ".join(f"[{numbers_text(values)}]" for values in each.cells) for name, each in outputs.items()
-        }
-        texts.append(", ".join(f"{json.dumps(name)}: [{text}]" for name, text in cells.items()))
-    return [
-        f"FORMS = {forms}",
-        f"RIGHT = [{', '.join(f'{{{text}}}' for text in texts)}]  # the values that are right in each cell",
-        f"WINDOWS = {json.dumps(windows(oracle, reproduced.layout))}  # of the cells, on X without its padding",
-    ]
+    def _body(self) -> list[str]:
+        if self._reproduced.fault is Fault.NOT_REFUSED:
+            return [*self._child, *self._with_control(self._data(()), self._must_be_refused())]
+        if self._reproduced.fault is Fault.INCONSISTENT:
+            return self._inconsistent()
+        expected = expectation(self._reproduced)
+        functions = ["", "", *expected.functions, "", ""] if expected.functions else []
+        if self._tool is not None:
+            compared = self._rewritten(expected)
+        elif self._reproduced.is_graph and self._runtime.levels:
+            compared = self._at_every_level(expected)
+        elif self._reproduced.fault is Fault.REFUSED or self._reproduced.dies or self._reproduced.refusable:
+            compared = self._with_control(self._data(expected.data), self._must_be_right(expected))
+        else:
+            compared = [*self._build(), *self._data(expected.data), *self._flat(expected), *_verdict(expected)]
+        return [*self._child, *functions, *compared]
 
-
-def _compared(reproduced: Reproduced) -> list[str]:
-    lines = [
-        "form = {name: (value.dtype.name, value.shape) for name, value in got.items()}",
-        "if form not in FORMS:",
-        '    sys.exit(print("expected", *FORMS, "got", form) or 1)',
-        "same = lambda a, b: a.tobytes() == b.tobytes() or (a != a and b != b)",
-        "faults = [f\"{name}{list(at)}, {window}: expected {' or '.join(map(str, values))}, got {cell}\"",
-        "    for name, cells in RIGHT[FORMS.index(form)].items()",
-        "    for at, values, cell, window in zip(np.ndindex(got[name].shape), cells, got[name].flat, WINDOWS)",
-        "    if values and not any(same(cell, value) for value in np.array(values, cell.dtype))]",
-    ]
-    if reproduced.other is not None:
-        both = ("other", "got['Y']") if len(reproduced.request.outputs) == 1 else ("got['Y']", "other")
-        lines += [
-            'if got["Y"].shape != other.shape or not all(map(same, got["Y"].flat, other.flat)):',
-            f'    faults.append(f"Y with Indices: {{{both[0]}.tolist()}}, alone: {{{both[1]}.tolist()}}")',
+    def _imports(self, body: Sequence[str]) -> list[str]:
+        """The imports, of which one that fails tells nothing of the defect."""
+        lines = [line for line in body if not line.lstrip().startswith("#")]
+        own = [*self._runtime.imports, *(self._tool.imports if self._tool else [])]
+        text = "\n".join(lines)
+        plain = ["import onnx", "from pathlib import Path"] if "Path(__file__)" in text else []
+        standard = {"base64", "io", "json", "signal", "subprocess", "sys", "tempfile"}
+        modules = {line.removeprefix("import ") for line in own} & standard
+        modules |= {name for name in ("signal", "subprocess") if f"{name}." in text} | {"sys"}
+        foreign = [line for line in own if line.removeprefix("import ") not in standard]
+        foreign += needed_imports(lines)
+        foreign += [line for line in plain if line == "import onnx"]
+        foreign += ["import numpy as np", *(["import ml_dtypes"] if "ml_dtypes." in text else [])]
+        ordered = sorted(dict.fromkeys(foreign), key=lambda line: (line.startswith("from"), line))
+        return [
+            *(f"import {name}" for name in sorted(modules)),
+            *(line for line in plain if line != "import onnx"),
+            "",
+            "try:",
+            *indented(ordered),
+            "except ImportError as error:",
+            '    print("cannot tell:", error)',
+            "    sys.exit(125)",
+            "",
         ]
-    return [*lines, 'sys.exit(print(*faults or ["as expected"], sep="\\n") or len(faults) > 0)']
+
+    def _data(self, expected: Sequence[str]) -> list[str]:
+        """X and the expected outputs; ``feeds`` are the inputs of a graph that has others than X, or none."""
+        if self._inputs == "X":
+            lines = [f"X = {array_text(self._request.X)}"]
+        else:
+            feeds = [f'    "{name}": {array_text(value)},' for name, value in self._request.inputs.items()]
+            lines = ["feeds = {", *feeds, "}"] if feeds else ["feeds = {}  # X is a constant of the model"]
+        return [*lines, *expected, ""]
+
+    def _build(self) -> list[str]:
+        return [*model_source(self._request.model), ""] if self._runtime.takes_models else []
+
+    def _setup(self, arguments: str | None = None) -> list[str]:
+        text = self._runtime.arguments if arguments is None else arguments
+        return [each for line in self._runtime.setup for each in call_lines(line, text)]
+
+    def _flat(self, expected: Expectation) -> list[str]:
+        """Runs the model; an exception tells nothing."""
+        run = [*self._setup(), assignment(expected.names, self._runtime.call)]
+        return ["try:", *indented(run), *_CANNOT_TELL, ""]
+
+    def _with_control(self, data: list[str], judged: list[str]) -> list[str]:
+        """The run as a function, which must succeed with the smallest MaxPool before its refusal tells anything."""
+        if self._smallest is None:
+            return [*self._function(), *self._build(), *data, *judged]
+        control = [
+            "# If the smallest MaxPool fails as well, a refusal says nothing about this one.",
+            "try:",
+            f"    max_pool(np.zeros((1, 1, 1), np.float32), {self._smallest})",
+        ]
+        return [*self._function(), *data, *control, *_CANNOT_TELL, *judged]
+
+    def _function(self) -> list[str]:
+        """The run as a function: of a model and its inputs, or of X and the attributes."""
+        arguments, build = "**attributes", []
+        parameters = "X, **attributes"
+        if self._runtime.takes_models:
+            build = model_source(self._request.model, OF_ANY_X) if self._smallest is not None else []
+            parameters = parameters if self._smallest is not None else f"model, {self._inputs}"
+        lines = [*build, *self._setup(arguments), f"return {self._runtime.call}"]
+        return ["", f"def max_pool({parameters}):", *indented(lines), "", ""]
+
+    @property
+    def _inputs(self) -> str:
+        return "X" if list(self._request.inputs) == ["X"] else "feeds"
+
+    def _call(self, names: str, model: str = "model") -> list[str]:
+        """The lines that assign what the function returns."""
+        if self._runtime.takes_models and self._smallest is None:
+            return [f"{names} = max_pool({model}, {self._inputs})"]
+        attributes = attributes_source(self._request.model) if self._runtime.takes_models else self._runtime.arguments
+        return (
+            call_lines(f"{names} = max_pool(X, {{arguments}})", attributes or "")
+            if attributes
+            else [f"{names} = max_pool(X)"]
+        )
+
+    @cached_property
+    def _smallest(self) -> str | None:
+        """The attributes of the smallest MaxPool; None if a model has more, or the runtime need not have that MaxPool."""
+        if not self._runtime.takes_models:
+            return self._runtime.smallest or None
+        is_single = attributes_source(self._request.model) is not None
+        return (
+            "kernel_shape=[1]" if is_single and not self._reproduced.variant.in_domain and self._tool is None else None
+        )
+
+    def _must_be_refused(self) -> list[str]:
+        refused = self._reproduced.oracle
+        return [
+            *textwrap.wrap(
+                f"# The graph must be refused: {' '.join(str(refused).split())}", 116, subsequent_indent="# "
+            ),
+            "try:",
+            *indented(self._call("outputs")),
+            "except Exception as error:",
+            '    print("refused, as it must be:", error)',
+            "    sys.exit(0)",
+            'print("expected a refusal, got outputs:", *outputs, sep="\\n")',
+            "sys.exit(1)",
+        ]
+
+    def _must_be_right(self, expected: Expectation) -> list[str]:
+        said, code = "cannot tell:", 125
+        if self._reproduced.fault is Fault.REFUSED:
+            said, code = "expected outputs, got a refusal:", 1
+        elif self._reproduced.refusable:
+            said, code = "refused, which is allowed:", 0
+        return [
+            "try:",
+            *indented(self._call(names_text(expected.names))),
+            "except Exception as error:",
+            f'    print("{said}", error)',
+            f"    sys.exit({code})",
+            *_verdict(expected),
+        ]
+
+    def _at_every_level(self, expected: Expectation) -> list[str]:
+        """Runs a graph at every level of optimization."""
+        run = [*self._setup(), assignment(expected.names, self._runtime.call)]
+        if self._reproduced.fault is Fault.REFUSED:
+            caught = [
+                "except Exception as error:",
+                '    print(f"{level} refuses the graph:", error)',
+                "    wrong.append(level)",
+            ]
+            caught.append("    continue")
+        else:
+            caught = list(_CANNOT_TELL)
+        return [
+            *self._build(), *self._data(expected.data), *(f'print("expected {name}:", expected_{name}, sep="\\n")' for name in expected.names), "wrong = []",
+            f"for level in {list(self._runtime.levels)!r}:".replace("'", '"'),
+            *indented([
+                "try:", *indented(run), *caught,
+                *(f'print(f"got {name} at {{level}}:", {name}, sep="\\n")' for name in expected.names),
+                f"if not {expected.condition}:",
+                "    wrong.append(level)",
+            ]),
+            'print("wrong at:", ", ".join(wrong) or "no level")',
+            "sys.exit(1 if wrong else 0)",
+        ]  # fmt: skip
+
+    def _rewritten(self, expected: Expectation) -> list[str]:
+        """Runs the model as it is and as the tool rewrites it; only if the first is right, the tool is wrong."""
+        assert self._tool is not None
+        is_refused = self._reproduced.fault is Fault.REFUSED
+        names = names_text(expected.names)
+        caught = list(_CANNOT_TELL)
+        if is_refused:
+            caught = [
+                "except Exception as error:",
+                '    print("the rewritten model is refused:", error)',
+                "    sys.exit(1)",
+            ]
+        condition = f"not {expected.condition}"
+        return [
+            *self._function(), *self._build(), *self._data(expected.data), "try:",
+            *indented(self._call(names)), *_CANNOT_TELL,
+            f"if {condition}:", f'    print("cannot tell: the original model gives", {", ".join(expected.names)})',
+            "    sys.exit(125)", "",
+            "try:", *indented([*self._tool.lines, *self._call(names, "rewritten")]), *caught, "",
+            *_verdict(expected),
+        ]  # fmt: skip
+
+    def _inconsistent(self) -> list[str]:
+        """Runs MaxPool in two ways whose outputs must agree."""
+        first, second = words_of(self._reproduced.variant)
+        function, calls = two_runs(self._reproduced, self._runtime, self._other)
+        return [
+            *function, *self._data(()), "try:", *indented(calls), *_CANNOT_TELL, "",
+            "# Each result may be allowed, but MaxPool is a function of its input and attributes: they must be the same.",
+            f'print("{first}:", first, "{second}:", second, sep="\\n")',
+            f"sys.exit(0 if {difference(self._reproduced)} else 1)",
+        ]  # fmt: skip
 
 
-def array_text(X: np.ndarray) -> str:
-    """A tensor as an expression of Python, with ``np``, ``inf`` and ``nan``."""
-    flat, name = X.reshape(-1), X.dtype.name
-    text = f'np.array([{numbers_text(flat)}], "{name}")'
-    if is_float(X.dtype):
-        parsed = np.array([float(value) for value in flat], np.float64).astype(X.dtype)
-        if (bits(parsed) != bits(flat)).any():
-            # A NaN with a payload.
-            text = f'np.array({bits(flat).tolist()}, "{bits(flat).dtype.name}").view("{name}")'
-    return f"{text}.reshape({', '.join(map(str, X.shape)) or '()'})"
+def _prints(expected: Expectation) -> list[str]:
+    """Prints of the expected and actual outputs; of float64 with all digits."""
+    lines = []
+    for name, value in expected.values.items():
+        digits = ".tolist()" if value.dtype.name == "float64" else ""
+        words = [f'"{word} {name}:"' for word in ("expected", "got")]
+        if expected.compares_dtypes:
+            words = [f'f"expected {name}, {{expected_{name}.dtype}}:"', f'f"got {name}, {{{name}.dtype}}:"']
+        lines.append(f'print({words[0]}, expected_{name}{digits}, {words[1]}, {name}{digits}, sep="\\n")')
+    return lines
 
 
-def numbers_text(values: Sequence[np.generic] | np.ndarray) -> str:
-    """The values as numbers of Python, with commas."""
-    texts = []
-    for value in values:
-        exact = float(value) if is_float(value.dtype) else int(value)
-        is_short = exact != 0 and abs(exact) < 2**24 and float(exact).is_integer()
-        texts.append(repr(int(exact) if is_short else exact))
-    return ", ".join(texts)
+def _verdict(expected: Expectation) -> list[str]:
+    """Prints the outputs and ends with the exit code."""
+    line = f"sys.exit(0 if {' and '.join(expected.conditions)} else 1)"
+    if len(line) <= WIDTH:
+        return [*_prints(expected), line]
+    first, *others = expected.conditions
+    conditions = ["is_right = (", f"    {first}", *(f"    and {each}" for each in others), ")"]
+    return [*_prints(expected), *conditions, "sys.exit(0 if is_right else 1)"]

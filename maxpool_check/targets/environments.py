@@ -4,6 +4,7 @@ Some dependencies are imported on first use: most runs test what is installed.
 """
 
 import contextlib
+import hashlib
 import os
 import platform
 import re
@@ -39,12 +40,27 @@ def cache() -> Path:
 def interpreter(distribution: str, version: str, besides: Sequence[str] = ()) -> Path:
     """The Python of an environment that holds this release and numpy; creates the environment if it does not exist.
 
-    ``besides`` are other distributions that it holds, without versions. Concurrent calls for the same release wait for one another. Raises :class:`CannotMake`.
+    ``besides`` are other distributions that it holds, without versions. Raises :class:`CannotMake`.
     """
+    requirements = [f"{distribution}=={version}", *companions(distribution, version), *besides]
+    return _made("+".join([f"{distribution}-{version}", *besides]), requirements)
+
+
+def holding(requirements: Sequence[str]) -> Path:
+    """The Python of an environment that holds these requirements and what they depend on; created if it does not exist.
+
+    Raises :class:`CannotMake`.
+    """
+    digest = hashlib.sha256("\n".join(sorted(requirements)).encode()).hexdigest()
+    return _made(f"requirements-{digest[:16]}", requirements)
+
+
+def _made(title: str, requirements: Sequence[str]) -> Path:
+    """The Python of the environment of the cache with this title. Concurrent calls for the same one wait for one another."""
     from filelock import FileLock
 
     python = f"{platform.python_implementation().lower()}{sys.version_info[0]}.{sys.version_info[1]}"
-    name = f"{'+'.join([f'{distribution}-{version}', *besides])}-{python}-{platform.machine()}"
+    name = f"{title}-{python}-{platform.machine()}"
     final = cache() / name
     if _python(final).exists():
         # Complete, as it was renamed: no lock, which a cache that cannot be written has no place for.
@@ -59,7 +75,6 @@ def interpreter(distribution: str, version: str, besides: Sequence[str] = ()) ->
                 shutil.rmtree(final, ignore_errors=True)
                 # Renamed when complete, so that an interrupted run leaves nothing incomplete.
                 with tempfile.TemporaryDirectory(prefix=f"{name}.", dir=final.parent) as partial:
-                    requirements = [f"{distribution}=={version}", *companions(distribution, version), *besides]
                     _fill(Path(partial, "environment"), sys.executable, requirements)
                     Path(partial, "environment").rename(final)
     except OSError as error:
@@ -92,15 +107,6 @@ def _remove(folders: Iterable[Path]) -> list[Path]:
             lock.unlink(missing_ok=True)
             removed.append(folder)
     return removed
-
-
-def fresh(folder: Path, requirements: Sequence[str]) -> Path:
-    """The Python of a new environment in ``folder`` with these requirements only. Raises :class:`CannotMake`."""
-    try:
-        _fill(folder, sys.executable, requirements)
-    except OSError as error:
-        raise CannotMake(f"cannot create an environment in {folder}: {error}") from error
-    return _python(folder)
 
 
 def _python(folder: Path) -> Path:

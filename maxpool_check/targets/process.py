@@ -64,6 +64,11 @@ def adapter(python: str, name: str) -> list[str]:
     return [python, "-c", _BOOT, str(Path(__file__).parent), name]
 
 
+def without_stack_frames(text: str) -> str:
+    """A text of stderr without the lines of stack frames, which show where on this machine the runtime was called from."""
+    return "\n".join(line for line in text.splitlines() if not _STACK_FRAME.match(line)).strip()
+
+
 class Worker:
     """One process that executes requests for one runtime. It ends at the first death; start another.
 
@@ -280,7 +285,7 @@ class Worker:
     def _stderr_text(self) -> str:
         """The beginning and the end of its stderr, without stack frames: those show where it was called from."""
         text = bytes(self._stderr).decode(errors="replace")
-        text = "\n".join(line for line in text.splitlines() if not _STACK_FRAME.match(line)).strip()
+        text = without_stack_frames(text)
         if len(text) <= 2 * _STDERR_SHOWN:
             return text
         return f"{text[:_STDERR_SHOWN].rstrip()}\n...\n{text[-_STDERR_SHOWN:].lstrip()}"

@@ -1,8 +1,10 @@
 """``maxpool-check repro``, and what it writes, run by others."""
 
+import io
 import os
 import subprocess
 import sys
+import tokenize
 
 import onnx
 import pytest
@@ -25,7 +27,9 @@ def run_script(folder, *python, **changed):
 
 
 def lines(folder):
-    return len((folder / "repro.py").read_text().splitlines())
+    """How many lines of code the script has, however they are broken: without comments, docstring and header."""
+    text = (folder / "repro.py").read_text()
+    return sum(token.type == tokenize.NEWLINE for token in tokenize.generate_tokens(io.StringIO(text).readline)) - 1
 
 
 def names(folder):
@@ -36,18 +40,19 @@ def names(folder):
 @pytest.mark.long
 def test_the_neg_inf_of_a_release_and_the_one_that_repaired_it(cli, tmp_path):
     folder = tmp_path / "made/here"
-    done = cli("repro", "sonnx/float:float-example-3", "-t", "onnxruntime==1.23.2", "-o", folder)
+    arguments = ["-t", "onnxruntime==1.23.2", "--variant", "indices", "-o", folder]
+    done = cli("repro", "sonnx/float:float-example-3", *arguments)
     assert done.code == 0, done.err
     assert names(folder) == FILES
     assert lines(folder) <= MOST_LINES
     assert "float64 X[1, 1, 1, 1]" in done.out
     assert "from X[1, 1, 3, 3]" in done.out
-    for words in ("expected -inf, got -1.7976931348623157e+308", "expected 0, got -2", "row 0, column 0"):
-        assert words in done.out
+    for words in ("expected Y:\n", "[[[[-inf]]]]", "got Y:\n", "[[[[-1.7976931348623157e+308]]]]", "[[[[-2]]]]"):
+        assert words in done.out.replace("\n  ", "\n")
         assert words in (folder / "ISSUE.md").read_text()
     # The installed release has neither of them.
     repaired = run_script(folder)
-    assert (repaired.returncode, repaired.stdout) == (0, "as expected\n")
+    assert repaired.returncode == 0, repaired.stdout
     # No one is left behind in the folder above, either.
     assert names(tmp_path / "made") == {"here"}
     assert cli("run", folder / "case.yaml", "-t", "onnxruntime==1.23.2", "-q").code == 1
@@ -60,8 +65,8 @@ def test_the_neg_inf_of_a_release_and_the_one_that_repaired_it(cli, tmp_path):
 def test_a_crash(cli, tmp_path):
     done = cli("repro", "refusals/attributes:strides-zero-rows", "-t", "onnxruntime==1.23.2", "-o", tmp_path / "r")
     assert done.code == 0, done.err
-    assert "got -8" in done.out
-    assert lines(tmp_path / "r") <= MOST_LINES
+    assert "expected a refusal, but the process was killed by SIGFPE" in done.out
+    assert "MaxPool (strides=[0]) kills the process with SIGFPE instead of being refused" in done.out
     assert not (tmp_path / "r/test_data_set_0/output_0.pb").exists()
     refused = run_script(tmp_path / "r")
     assert refused.returncode == 0
@@ -72,27 +77,32 @@ def test_a_crash(cli, tmp_path):
 @pytest.mark.parametrize(
     ("case", "variant", "words"),
     [
-        pytest.param("documents/onnx-22:same-upper", "indices", "shape", marks=pytest.mark.long),
-        ("edge/neg-inf:one-cell", "y-only", "expected -inf, got -3.402"),
-        pytest.param("refusals/window:one-axis-strided", "y-only", "expected a refusal, got", marks=pytest.mark.long),
+        pytest.param("documents/onnx-22:same-upper", "indices", "[[[3. 2.]]]", marks=pytest.mark.long),
+        ("edge/neg-inf:one-cell", "y-only", "got Y:\n[[[-3.402"),
+        pytest.param("documents/sonnx:ceil", "y-only", "expected a refusal, got", marks=pytest.mark.long),
         pytest.param(
             "edge/empty-batch:no-channel", "indices", "expected outputs, got a refusal", marks=pytest.mark.long
         ),
-        pytest.param(
-            "edge/nan:padded-border", "y-only", "Y with Indices: [[[nan, nan]]], alone:", marks=pytest.mark.long
-        ),
+        pytest.param("edge/nan:with-neg-inf", "y-only", "Y alone:\n", marks=pytest.mark.long),
+        pytest.param("edge/nan:padded-border", "y-only", "expected Y:\n[[[nan", marks=pytest.mark.long),
         pytest.param("edge/bfloat16:neg-inf", "y-only", "expected outputs, got a refusal", marks=pytest.mark.long),
+        pytest.param("contexts/pad:zero-opset-22", "y-only", "wrong at: ORT_ENABLE_BASIC", marks=pytest.mark.long),
     ],
 )
 def test_a_divergence_of_the_installed_release(case, variant, words, cli, tmp_path):
     done = cli("repro", case, "-o", tmp_path / "r", "--variant", variant)
     assert done.code == 0, done.err
-    assert words in done.out
-    assert lines(tmp_path / "r") <= MOST_LINES
-    assert run_script(tmp_path / "r").returncode == 1
+    assert words in done.out.replace("\n  ", "\n")
+    again = run_script(tmp_path / "r")
+    assert again.returncode == 1
+    assert again.stdout.strip() in (tmp_path / "r/ISSUE.md").read_text()
+    if words.startswith("got"):
+        assert lines(tmp_path / "r") <= MOST_LINES
     read = cli("lint", tmp_path / "r/case.yaml")
     assert (read.code, read.err) == (0, "")
-    if (tmp_path / "r/test_data_set_0/output_0.pb").exists() and "bfloat16" not in case:
+    # A model that is wrong at one level of optimization, or depends on what is requested, passes as it is.
+    is_wrong_itself = "bfloat16" not in case and "Y alone" not in words and "contexts" not in case
+    if (tmp_path / "r/test_data_set_0/output_0.pb").exists() and is_wrong_itself:
         backend(tmp_path / "r", tmp_path, passes=False)
 
 
@@ -128,17 +138,16 @@ def backend(folder, tmp_path, *, passes):
 @pytest.mark.parametrize(
     ("kernel", "case", "words"),
     [
-        ("keeps_the_seed", "small:neg-inf", "expected -inf, got -3.402"),
-        pytest.param("counts_in_the_plane", "small:ordinary", "expected 1, got 0", marks=pytest.mark.long),
-        pytest.param("pads_with_zero", "small:padded", "expected -1, got 0.0", marks=pytest.mark.long),
+        ("keeps_the_seed", "small:neg-inf", "got Y:\n[[[-3.402"),
+        pytest.param("counts_in_the_plane", "small:ordinary", "got Indices:\n[[[0]\n", marks=pytest.mark.long),
+        pytest.param("pads_with_zero", "small:padded", "got Y:\n[[[0.]]]", marks=pytest.mark.long),
         ("accepts_everything", "small:stride-0", "expected a refusal, got"),
         pytest.param("refuses_everything", "small:ordinary", "not today", marks=pytest.mark.long),
-        ("dies_of_a_signal", "small:stride-0", "got -8"),
-        pytest.param("dies_always", "small:ordinary", "got 7", marks=pytest.mark.long),
-        pytest.param("hangs", "small:one-column", "got -14", marks=pytest.mark.long),
-        pytest.param("forgets_its_shape", "small:ordinary", "int32", marks=pytest.mark.long),
-        pytest.param("gives_nothing", "small:ordinary", "object", marks=pytest.mark.long),
-        pytest.param("gives_three", "small:ordinary", "3 values returned", marks=pytest.mark.long),
+        ("dies_of_a_signal", "small:stride-0", "killed by SIGFPE"),
+        pytest.param("dies_always", "small:ordinary", "ended with exit code 7", marks=pytest.mark.long),
+        pytest.param("hangs", "small:one-column", "there was no result within 2 s", marks=pytest.mark.long),
+        pytest.param("forgets_its_shape", "small:ordinary", "got Indices, int32:", marks=pytest.mark.long),
+        pytest.param("gives_nothing", "small:ordinary", "got Y, object:", marks=pytest.mark.long),
         ("talks", "small:ordinary", None),
         ("right", "small:ordinary", None),
         ("right", "small:empty", None),
@@ -152,9 +161,10 @@ def test_kernels_that_are_wrong_in_one_way(kernel, case, words, cli, small, kern
         assert "not reproduced" in done.out
         return
     assert done.code == 0, done.out + done.err
-    assert words in done.out
+    assert words in done.out.replace("\n  ", "\n")
     assert names(folder) == FILES | {"kernels.py"}
-    assert lines(folder) <= MOST_LINES
+    if words.startswith("got"):
+        assert lines(folder) <= MOST_LINES
     again = run_script(folder)
     assert again.returncode == 1
     # The kernel, put right, is found to be: the script asks the file beside it.
@@ -173,7 +183,7 @@ def test_a_runtime_that_cannot_be_imported(cli, tmp_path, small, kernel_target):
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken/numpy.py").write_text("raise ImportError('no numpy here')\n")
     done = run_script(folder, PYTHONPATH=str(tmp_path / "broken"))
-    assert (done.returncode, done.stdout) == (125, "cannot be run: no numpy here\n")
+    assert (done.returncode, done.stdout) == (125, "cannot tell: no numpy here\n")
 
 
 def test_a_folder_of_somebody_else_is_left_alone(cli, small, kernel_target, tmp_path):
@@ -222,8 +232,7 @@ def test_without_shrinking_the_case_is_what_it_was(cli, small, kernel_target, tm
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["-t", "torch"], "no reproduction can be written for torch; it can for onnxruntime,"),
-        (["-t", "command:cat"], "no reproduction can be written for command:cat"),
+        (["-t", f"python:{KERNELS}:keeps_the_seed", "--also", "nope"], "unknown runtime 'nope'"),
         (["-t", f"python:{KERNELS}:right", "--variant", "twice"], "has no variant 'twice'; it has indices, y-only"),
         (["-t", "nope"], "unknown runtime 'nope'"),
     ],

@@ -11,9 +11,8 @@ from maxpool_check.fuzzing.generation import generate
 from maxpool_check.reference.dtypes import same
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.reproducing.accepted import accepted_of_graph, expected
-from maxpool_check.reproducing.graph_script import graph_script
-from maxpool_check.reproducing.runtimes import graph_runtime
-from maxpool_check.reproducing.script import Reproduced
+from maxpool_check.reproducing.reproduced import Reproduced
+from maxpool_check.reproducing.writing import write_script
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import INDICES_ONLY, WITH_INDICES, Y_ONLY, Variant
 from maxpool_check.running.case_run import run_case
@@ -53,16 +52,16 @@ def test_scripts_of_graphs_that_conform_say_so(session, tmp_path):
         case_run = run_case(session, case)
         if any(judgement.verdict is not Verdict.CONFORMS for judgement in case_run.judgements.values()):
             continue
-        reproduced = Reproduced(case_run, variant_of(case))
+        reproduced = Reproduced(case_run, variant_of(case), session.profile.description)
         (tmp_path / "model.onnx").write_bytes(reproduced.request.model)
-        text = graph_script(reproduced, graph_runtime(session.profile), "3.10")
+        text = write_script(reproduced, session.profile, "A graph that is right", 10.0).text
         (tmp_path / "repro.py").write_text(text)
         done = subprocess.run(
             [sys.executable, tmp_path / "repro.py"], capture_output=True, text=True, check=False, cwd=tmp_path.parent
         )
-        assert (done.returncode, "WRONG" in done.stdout) == (0, False), text + done.stdout
+        assert (done.returncode, "wrong at: no level" in done.stdout) == (0, True), text + done.stdout
         is_of_file.append("onnx.load" in text)
         if len(is_of_file) >= 5 and any(is_of_file):
             break
-    # Most models are text in the script; those with nodes inside of others are in the file beside it.
+    # Most models are built by the script; those with nodes inside of others are in the file beside it.
     assert 0 < is_of_file.count(True) < len(is_of_file) / 2

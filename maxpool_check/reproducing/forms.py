@@ -1,0 +1,221 @@
+"""The forms of issues: which sections a project asks for, and in which order."""
+
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from maxpool_check.reporting.markup import escaped, fenced, joined
+from maxpool_check.reproducing.runtimes import DEFAULT_PROVIDER
+from maxpool_check.results.record import TargetDescription
+from maxpool_check.targets.name import RUNTIMES
+from maxpool_check.targets.target import TargetProfile
+
+_ARCHITECTURES = {"x86_64": "X64", "AMD64": "X64", "aarch64": "ARM64", "arm64": "ARM64", "i686": "X86"}
+
+_PROVIDERS = {
+    DEFAULT_PROVIDER: "Default CPU",
+    "CoreMLExecutionProvider": "CoreML",
+    "CUDAExecutionProvider": "CUDA",
+    "DmlExecutionProvider": "DirectML",
+    "DnnlExecutionProvider": "oneDNN",
+    "OpenVINOExecutionProvider": "OpenVINO",
+    "TensorrtExecutionProvider": "TensorRT",
+    "MIGraphXExecutionProvider": "MIGraphX",
+    "VitisAIExecutionProvider": "Vitis AI",
+}
+"""What the form of ONNX Runtime has to choose from; all others are "Other / Unknown"."""
+
+
+@dataclass(frozen=True)
+class IssueText:
+    """The parts of an issue, in Markdown.
+
+    ``problem`` is what happens, ``tables`` the tensors, ``rule`` what the document says, ``context`` the rest: other runtimes,
+    versions, a suspected cause. ``steps`` and ``script`` reproduce it; ``output`` is what the script printed.
+    """
+
+    problem: str
+    tables: str
+    rule: str
+    context: str
+    steps: str
+    script: str
+    output: str
+    requirements: Sequence[str] = ()
+
+    @property
+    def description(self) -> str:
+        """Everything but the reproduction."""
+        return joined([self.problem, self.tables, self.rule, self.context])
+
+    @property
+    def reproduction(self) -> str:
+        """The script, and what it printed."""
+        return joined(
+            [self.steps, fenced([self.script.rstrip()], "python"), "It prints:", fenced([self.output.rstrip()], "")]
+        )
+
+
+Section = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Form:
+    """The form of a project: its ``name``, where issues are opened, the beginning of a title, and its sections."""
+
+    name: str
+    issues: str
+    sections: Callable[[IssueText, TargetProfile], list[Section]]
+    prefix: str = ""
+
+
+def form_of(profile: TargetProfile) -> Form:
+    """The form of the project that a defect of a target is reported to."""
+    name = profile.name
+    if name.tool is not None and name.tool.name != "onnxruntime":
+        return _TOOLS[name.tool.name]
+    if not name.is_released:
+        return Form(profile.description.name, "", _plain)
+    return _RUNTIMES[RUNTIMES[name.runtime].adapter]
+
+
+def _operating_system() -> str:
+    return {"Darwin": "Mac"}.get(platform.system(), platform.system())
+
+
+def _version_of_system() -> str:
+    """The name of the distribution on Linux, and the version of the system."""
+    try:
+        name = platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        return platform.platform()
+    return f"{name}, {platform.system()} {platform.release().partition('-')[0]}"
+
+
+def _environment(text: IssueText, target: TargetDescription) -> str:
+    return "\n".join(
+        f"- {line}"
+        for line in (
+            f"OS: {_version_of_system()}",
+            f"Python: {escaped(target.python)}",
+            *map(escaped, text.requirements),
+        )
+    )
+
+
+def _onnxruntime(text: IssueText, profile: TargetProfile) -> list[Section]:
+    target = profile.description
+    runtime = str(target.session_options.get("onnxruntime") or target.session_options.get("runs_on") or target.version)
+    is_cpu = target.provider == DEFAULT_PROVIDER
+    provider = _PROVIDERS.get(target.provider, f"Other / Unknown ({escaped(target.provider)})")
+    library = "" if is_cpu else f"{escaped(target.distribution)} {escaped(target.version)}"
+    return [
+        ("Describe the issue", text.description),
+        ("To reproduce", text.reproduction),
+        ("Urgency", "Not urgent."),
+        ("Platform", _operating_system()),
+        ("OS Version", _version_of_system()),
+        ("ONNX Runtime Installation", "Released Package"),
+        ("ONNX Runtime Version or Commit ID", escaped(runtime.rpartition(" ")[2])),
+        ("ONNX Runtime API", "Python"),
+        ("Architecture", _ARCHITECTURES.get(platform.machine(), "Other / Unknown")),
+        ("Execution Provider", provider),
+        ("Execution Provider Library Version", library or "_No response_"),
+    ]
+
+
+_CHECKLIST = (
+    "- [x] I'm reporting an issue. It's not a question.",
+    "- [ ] I checked the problem with the documentation, FAQ, open issues, Stack Overflow, etc., and have not found a solution.",
+    "- [x] There is reproducer code and related data files such as images, videos, models, etc.",
+)
+"""OpenVINO's. That no such issue exists is for the reporter to find out."""
+
+
+def _openvino(text: IssueText, profile: TargetProfile) -> list[Section]:
+    return [
+        ("OpenVINO Version", escaped(profile.description.version)),
+        ("Operating System", f"Other (Please specify in description): {_version_of_system()}"),
+        ("Device used for inference", "CPU"),
+        ("Framework", "None: the model is built with OpenVINO's Python API" if "opset" in text.script else "ONNX"),
+        ("Model used", "The script builds it."),
+        ("Issue description", text.description),
+        ("Step-by-step reproduction", joined([text.steps, fenced([text.script.rstrip()], "python")])),
+        ("Relevant log output", fenced([text.output.rstrip()], "shell")),
+        ("Issue submission checklist", "\n".join(_CHECKLIST)),
+    ]  # fmt: skip
+
+
+def _torch(text: IssueText, profile: TargetProfile) -> list[Section]:
+    return [
+        ("🐛 Describe the bug", joined([text.description, text.reproduction])),
+        ("Versions", f"{_environment(text, profile.description)}\n\n(Replace this by the output of `collect_env.py`.)"),
+    ]
+
+
+def _jax(text: IssueText, profile: TargetProfile) -> list[Section]:
+    target = profile.description
+    information = [f"jax:    {target.version}", f"numpy:  {target.numpy}", f"python: {target.python}"]
+    return [
+        ("Description", joined([text.description, text.reproduction])),
+        (
+            "System info (python version, jaxlib version, accelerator, etc.)",
+            fenced([*information, f"platform: {_version_of_system()}, CPU"], ""),
+        ),
+    ]
+
+
+def _onnx(text: IssueText, profile: TargetProfile) -> list[Section]:
+    target = profile.description
+    system = [
+        f"- OS Platform and Distribution: {_version_of_system()}", f"- ONNX version: {escaped(target.version)}",
+        f"- Python version: {escaped(target.python)}",
+    ]  # fmt: skip
+    return [
+        ("Is the issue related to model conversion?", "No."),
+        ("Describe the bug", joined([text.problem, text.context])),
+        ("System information", "\n".join(system)),
+        ("Reproduction instructions", text.reproduction),
+        ("Expected behavior", joined([text.rule, text.tables])),
+    ]
+
+
+def _onnxslim(text: IssueText, profile: TargetProfile) -> list[Section]:
+    return [
+        ("Describe the bug", joined([text.problem, text.context])),
+        ("To Reproduce", text.reproduction),
+        ("Expected behavior", joined([text.rule, text.tables])),
+        ("Environment", _environment(text, profile.description)),
+    ]
+
+
+def _plain(text: IssueText, profile: TargetProfile) -> list[Section]:
+    """For a project without a form."""
+    return [
+        ("Description", text.description),
+        ("To reproduce", text.reproduction),
+        ("Environment", _environment(text, profile.description)),
+    ]
+
+
+_RUNTIMES: Mapping[str, Form] = {
+    "onnxruntime": Form("ONNX Runtime", "https://github.com/microsoft/onnxruntime/issues", _onnxruntime),
+    "openvino": Form("OpenVINO", "https://github.com/openvinotoolkit/openvino/issues", _openvino, "[Bug]: "),
+    "onnx_reference": Form("onnx", "https://github.com/onnx/onnx/issues", _onnx),
+    "torch": Form("PyTorch", "https://github.com/pytorch/pytorch/issues", _torch),
+    "jax": Form("JAX", "https://github.com/jax-ml/jax/issues", _jax),
+    "tract": Form("tract", "https://github.com/sonos/tract/issues", _plain),
+    "xmos": Form("XMOS", "https://github.com/xmos/ai_tools/issues", _plain),
+}
+"""The forms by the adapter of a runtime."""
+
+_TOOLS: Mapping[str, Form] = {
+    "onnxsim": Form("onnxsim", "https://github.com/onnxsim/onnxsim/issues", _plain),
+    "onnxslim": Form("OnnxSlim", "https://github.com/inisis/OnnxSlim/issues", _onnxslim),
+    "onnxoptimizer": Form("onnxoptimizer", "https://github.com/onnx/optimizer/issues", _plain),
+    "onnxscript": Form("onnxscript", "https://github.com/microsoft/onnxscript/issues", _plain),
+    "onnxconverter-common": Form(
+        "onnxconverter-common", "https://github.com/microsoft/onnxconverter-common/issues", _plain
+    ),
+}
+"""The forms by the name of a tool."""

@@ -1,0 +1,57 @@
+"""Runs a script where nothing but its requirements is installed, before anybody else does."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from maxpool_check.reproducing.runtimes import ScriptRuntime
+from maxpool_check.targets import environments
+
+SECONDS = 300.0
+"""How long a script may take, in seconds, besides the time limit of the target."""
+
+
+class NotReproduced(RuntimeError):
+    """The script, in a clean environment, does not show the fault."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A script that was run: what it printed, to stdout and to stderr, and where, in words."""
+
+    stdout: str
+    stderr: str
+    environment: str
+
+
+def try_script(folder: Path, runtime: ScriptRuntime, requirements: tuple[str, ...], seconds: float) -> Trial:
+    """Run ``repro.py`` of a folder with its requirements and nothing else.
+
+    Raises :class:`NotReproduced`, and ``environments.CannotMake``.
+    """
+    environment = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    if runtime.is_kernel:
+        # Only the author of a kernel knows its requirements, so the script runs where the kernel ran.
+        python, tried_with = sys.executable, "the environment of maxpool-check"
+    else:
+        if runtime.interpreter is not None:
+            python, tried_with = runtime.interpreter, f"the environment of {runtime.interpreter}"
+        else:
+            python = str(environments.holding(requirements))
+            tried_with = f"a clean environment with {', '.join(requirements)}"
+        for name in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"):
+            environment.pop(name, None)
+        environment["PYTHONNOUSERSITE"] = "1"
+    try:
+        done = subprocess.run(
+            [python, "repro.py"], cwd=folder, env=environment, capture_output=True, text=True, errors="replace",
+            timeout=SECONDS + seconds, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise NotReproduced(f"the script did not end within {SECONDS + seconds:g} s in {tried_with}") from error
+    if done.returncode != 1 or not done.stdout.strip():
+        printed = (done.stdout.strip() or done.stderr.strip())[-1000:]
+        raise NotReproduced(f"the script exited with {done.returncode} in {tried_with}, not with 1: {printed}")
+    return Trial(done.stdout, done.stderr, tried_with)

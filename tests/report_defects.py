@@ -1,0 +1,117 @@
+"""``reports/defects/``: a page for each live defect of the worst kinds, with a reproduction, and an index.
+
+``python -m tests.report_defects NAME=TARGET...`` runs the examples of a runtime's defects on a target, writes their record to
+``reports/defects/NAME.jsonl.gz``, and a reproduction of each. Without arguments it writes the pages from the records alone.
+"""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from maxpool_check.corpus.collection import collect
+from maxpool_check.corpus.defect_file import read_all_defects
+from maxpool_check.corpus.defect_versions import read_versions
+from maxpool_check.explaining.defect_pages import SHOWN, index, page
+from maxpool_check.judging.defects import Defect
+from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS
+from maxpool_check.results.record import REPORTED, Execution, TargetDescription
+from maxpool_check.results.storage import read
+from maxpool_check.targets.name import parse
+from tests.conftest import CASES, ROOT
+
+FOLDER = ROOT / "reports/defects"
+
+ALSO = ("onnxruntime==1.32.0", "onnx-reference", "openvino==2026.4.1?opset=14", "tract==0.23.9", "torch", "jax==0.10.2")
+"""The runtimes whose answers an issue shows, as far as they can express the case."""
+
+_FILES = ("repro.py", "ISSUE.md")
+
+
+def defects() -> list[Defect]:
+    """The shipped defects."""
+    return read_all_defects(collect([CASES]).known_files)
+
+
+def with_pages(target: str) -> list[Defect]:
+    """The live defects of the worst kinds of a target, of documents that its project implements, that have an example."""
+    versions, name = read_versions(CASES), parse(target)
+    about = (name.distribution, name.provider or DEFAULT_PROVIDERS[0], target)
+    return [
+        defect
+        for defect in defects()
+        if defect.severity in SHOWN
+        and defect.example is not None
+        and versions.is_live(defect)
+        and any(entry.when.is_about(*about) for entry in defect.expected)
+        and set(defect.documents) - {"sonnx"}
+    ]
+
+
+def record(name: str, target: str) -> None:
+    """Run the examples of the defects of a target, and write their record."""
+    examples = [defect.example for defect in with_pages(target)]
+    selected = [part for example in examples for part in ("-k", str(example))]
+    path = FOLDER / f"{name}.jsonl.gz"
+    path.parent.mkdir(exist_ok=True)
+    _run("run", CASES, "-q", "-t", target, "-o", path, *selected)
+
+
+def reproduce(target: str) -> None:
+    """Write a reproduction of each defect of a target; one that cannot be written is named."""
+    for defect in with_pages(target):
+        folder, new = FOLDER / defect.id, FOLDER / f".{defect.id}"
+        also = [
+            part for other in ALSO if other.partition("=")[0] != target.partition("=")[0] for part in ("--also", other)
+        ]
+        done = _run("repro", defect.id, "-t", target, "-o", new, *also)
+        if done:
+            print(f"{defect.id}: no reproduction was written")
+        folder.mkdir(exist_ok=True)
+        for file in _FILES:
+            (folder / file).unlink(missing_ok=True)
+            if (new / file).is_file():
+                shutil.copyfile(new / file, folder / file)
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def pages() -> Iterator[tuple[Path, str]]:
+    """Every page with its text, from the committed records."""
+    known, versions, names = {defect.id: defect for defect in defects()}, read_versions(CASES), []
+    for path in sorted(FOLDER.glob("*.jsonl.gz")):
+        stored = read(path)
+        for defect_id, target, executions in _shown(stored.header.targets, list(stored.executions)):
+            folder = FOLDER / defect_id
+            files = [name for name in _FILES if (folder / name).is_file()]
+            yield folder / "README.md", page(known[defect_id], versions, target, executions, files)
+            names.append(defect_id)
+    yield FOLDER / "README.md", index(list(known.values()), versions, names)
+
+
+def _shown(
+    targets: tuple[TargetDescription, ...], executions: list[Execution]
+) -> Iterator[tuple[str, TargetDescription, list[Execution]]]:
+    """The defects that a record shows by their examples, each with the executions that show it."""
+    examples = {defect.id: defect.example for defect in defects()}
+    for target in targets:
+        wrong = [each for each in executions if each.target == target.name and each.verdict in REPORTED and each.known]
+        for name in dict.fromkeys(each.known for each in wrong):
+            shown = [each for each in wrong if each.known == name and each.case == examples.get(name)]
+            if shown:
+                yield name, target, shown
+
+
+def _run(*arguments: object) -> int:
+    command = [sys.executable, "-m", "maxpool_check", *map(str, arguments)]
+    return subprocess.run(command, check=False, cwd=ROOT).returncode
+
+
+if __name__ == "__main__":
+    for argument in sys.argv[1:]:
+        label, _, named = argument.partition("=")
+        record(label, named)
+        reproduce(named)
+    for file, text in pages():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
