@@ -105,8 +105,11 @@ def check(
     for status in found:
         _print(status)
         for runtime in dict.fromkeys(each.defect.runtime for each in status.defects):
-            shown = [each.defect.id for each in status.defects if each.shown and each.defect.runtime == runtime]
-            versions = versions.with_test(runtime, status.target.version, shown)
+            of_runtime = [each for each in status.defects if each.defect.runtime == runtime]
+            shown = [each.defect.id for each in of_runtime if each.shown]
+            undecided = [each.defect.id for each in of_runtime if not each.complete]
+            if len(undecided) < len(of_runtime):
+                versions = versions.with_test(runtime, status.target.version, shown, undecided)
     if write:
         options.echo(f"written to {write_versions(root_of(path), versions)}")
     return ExitCode.AS_EXPECTED if all(status.is_as_expected for status in found) else ExitCode.UNEXPECTED

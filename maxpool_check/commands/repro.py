@@ -138,7 +138,7 @@ def _note(defect: Defect, versions: DefectVersions) -> DefectNote:
 def _variants(case: Case, name: str | None, defect: Defect | None) -> tuple[Variant, ...]:
     """The variants to execute: the default ones, and one that is named with the one that it is compared with."""
     if name is None and defect is not None:
-        expected = [each for each in defect.expected if each.binds(case.id)]
+        expected = [each for each in defect.expected if each.by_conditions or each.binds(case.id)]
         named = [variant for each in expected for variant in sorted(each.variants or ())]
         return tuple(
             dict.fromkeys((*DEFAULT_VARIANTS, *(each for variant in named for each in (variant.base, variant))))

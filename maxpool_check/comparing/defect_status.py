@@ -16,13 +16,15 @@ class DefectStatus:
     """What a record shows of a defect on a target.
 
     ``shown`` counts the executions with exactly its kinds, whatever versions they are expected of. ``expected``: something is
-    expected of this version; ``problem`` says what differs from that, and is empty if nothing does.
+    expected of this version; ``problem`` says what differs from that, and is empty if nothing does. ``complete``: the record has
+    all its cases.
     """
 
     defect: Defect
     shown: int
     expected: bool
     problem: str
+    complete: bool = True
 
 
 @dataclass(frozen=True)
@@ -50,13 +52,14 @@ def statuses(
 
 
 def completeness(record: Record) -> Callable[[ExpectedDivergence], bool]:
-    """Whether a record has all cases of an entry, and each variant that its kinds compare with another."""
+    """Whether a record has all cases of an entry, in the variants that it is about and that its kinds compare."""
     executed = {(execution.case, execution.variant) for execution in record.executions}
     cases = {case for case, _ in executed}
 
     def is_complete(entry: ExpectedDivergence) -> bool:
-        compares = DivergenceKind.Y_DEPENDS_ON_INDICES in entry.kinds
-        return all(case in cases and (not compares or (case, WITH_INDICES.name) in executed) for case in entry.cases)
+        needed = {variant.name for variant in entry.variants or ()}
+        needed |= {WITH_INDICES.name} if DivergenceKind.Y_DEPENDS_ON_INDICES in entry.kinds else set()
+        return all(case in cases and all((case, name) in executed for name in needed) for case in entry.cases)
 
     return is_complete
 
@@ -110,7 +113,13 @@ def _status(
     return TargetStatus(
         target,
         tuple(
-            DefectStatus(defect, shown[defect.id], defect.id in audit, _problem(defect.id, audit, shown[defect.id]))
+            DefectStatus(
+                defect,
+                shown[defect.id],
+                defect.id in audit,
+                _problem(defect.id, audit, shown[defect.id]),
+                all(map(is_complete, defect.expected)),
+            )
             for defect in about
         ),
         tuple(unexpected),

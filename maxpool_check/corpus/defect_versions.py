@@ -52,9 +52,13 @@ class DefectVersions:
         first = f"{showing[0]} or earlier" if showing[0] == tested[0] else showing[0]
         return f"{first} to {showing[-1]}{' (the newest tested)' if self.is_live(defect) else ''}"
 
-    def with_test(self, runtime: str, version: str, shown: Iterable[str]) -> "DefectVersions":
-        """The same with the result of another test."""
-        return DefectVersions({**self.shown, runtime: {**self.shown.get(runtime, {}), version: frozenset(shown)}})
+    def with_test(
+        self, runtime: str, version: str, shown: Iterable[str], undecided: Iterable[str] = ()
+    ) -> "DefectVersions":
+        """The same with the result of another test; what is ``undecided`` stays as it was."""
+        of_runtime = self.shown.get(runtime, {})
+        kept = of_runtime.get(version, frozenset()) & frozenset(undecided)
+        return DefectVersions({**self.shown, runtime: {**of_runtime, version: frozenset(shown) | kept}})
 
 
 def read_versions(root: Path) -> DefectVersions:

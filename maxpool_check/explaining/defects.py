@@ -1,5 +1,6 @@
 """The catalogue of defects: a list, one defect on a page, plain data."""
 
+import shlex
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
@@ -9,6 +10,7 @@ from rich.table import Table
 from maxpool_check import inert
 from maxpool_check.corpus.defect_versions import DefectVersions
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence
+from maxpool_check.judging.target_selector import TRANSFORM
 from maxpool_check.reporting.text import styled, terminal
 from maxpool_check.results.variants import ALL_VARIANTS
 from maxpool_check.words import plural
@@ -62,7 +64,9 @@ def page(defect: Defect, versions: DefectVersions, width: int) -> str:
     for expected in defect.expected:
         lines += textwrap.wrap(_expected(expected), width, initial_indent="  ", subsequent_indent="    ")
     if defect.example:
-        target = f"{defect.runtime}" if "?" in defect.runtime or "@" in defect.runtime else defect.runtime
+        target = shlex.quote(
+            f"{defect.runtime}:on:onnxruntime" if defect.runtime.startswith(TRANSFORM) else defect.runtime
+        )
         lines += ["", f"maxpool-check explain {defect.example} -t {target}"]
         lines += [f"maxpool-check repro {defect.id} -t {target} -o DIR"]
     return "\n".join(map(inert.line, lines)) + "\n"
