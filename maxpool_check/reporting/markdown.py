@@ -99,10 +99,8 @@ def _documents(report: RunReport) -> list[str]:
     """The verdicts by document, if there are several, and the interpretations of open points that the results show."""
     record = report.record
     counts: Counter[tuple[str, str, Verdict]] = Counter()
-    translated = False
     for execution in record.executions:
         counts[execution.target, execution.spec, execution.verdict] += 1
-        translated |= bool(execution.translation)
     specs = list(dict.fromkeys(spec for _, spec, _ in counts))
     blocks: list[str] = []
     if len(specs) > 1:
@@ -113,7 +111,7 @@ def _documents(report: RunReport) -> list[str]:
         ]
         headings = ["target", "document", *map(str, report.verdicts)]
         blocks.append(table(headings, rows, right=range(2, len(headings))))
-    if translated:
+    if any(execution.translation for execution in record.executions):
         blocks.append(_TRANSLATED)
     rows = [
         [
