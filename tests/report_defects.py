@@ -23,7 +23,7 @@ from tests.conftest import CASES, ROOT
 
 FOLDER = ROOT / "reports/defects"
 
-ALSO = ("onnxruntime==1.32.0", "onnx-reference", "openvino==2026.4.1?opset=14", "tract==0.23.9", "torch", "jax==0.10.2")
+ALSO = ("onnxruntime==1.32.0", "onnx-reference", "openvino==2026.4.1?opset=14", "tract==0.23.9")
 """The runtimes whose answers an issue shows, as far as they can express the case."""
 
 _FILES = ("repro.py", "ISSUE.md")
