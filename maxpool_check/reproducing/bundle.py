@@ -76,7 +76,8 @@ def write(
         shutil.copytree(new, tried)
         trial = try_script(tried, script.runtime, script.requirements, seconds if reproduced.dies else 0)
         # With what the runtime warns of, but without colors and the folders of this machine.
-        output = _COLORS.sub("", f"{trial.stderr}\n{trial.stdout}".strip()).replace(f"{tried}{os.sep}", "")
+        printed = "\n".join(filter(None, (trial.stderr.strip(), trial.stdout)))
+        output = _COLORS.sub("", printed).replace(f"{tried}{os.sep}", "")
         text = issue(reproduced, profile, script, title, output, defect=defect, also=also)
         (new / "ISSUE.md").write_text(text, encoding="utf-8")
         _move(new, folder, Path(partial) / "old")

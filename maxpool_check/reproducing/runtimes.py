@@ -83,9 +83,7 @@ def released_runtime(
         return _torch(profile, request_attributes, X, outputs)
     if adapter == "jax":
         return _jax(profile, request_attributes, X)
-    raise CannotWrite(
-        f"no script can be written for {profile.name}: {profile.name.runtime} has no API that a short script can call"
-    )
+    raise CannotWrite(f"no script can be written for {profile.name}: it would have to build and compile a TFLite model")
 
 
 def _based(profile: TargetProfile, title: str, *besides: str) -> dict[str, Any]:

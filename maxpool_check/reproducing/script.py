@@ -170,7 +170,8 @@ class ScriptWriter:
         """The attributes of the smallest MaxPool; None if a model has more, or the runtime need not have that MaxPool."""
         if not self._runtime.takes_models:
             return self._runtime.smallest or None
-        is_single = not self._reproduced.is_graph and attributes_source(self._request.model) is not None
+        has_Y = "Y" in self._reproduced.variant.outputs
+        is_single = has_Y and not self._reproduced.is_graph and attributes_source(self._request.model) is not None
         return (
             "kernel_shape=[1]" if is_single and not self._reproduced.variant.in_domain and self._tool is None else None
         )

@@ -37,7 +37,8 @@ def script_tool(profile: TargetProfile) -> ScriptTool:
     tool, options = name.tool, target.session_options
     assert tool is not None
     requirements = [f"{target.distribution}=={target.version}"]
-    for distribution in ("onnx", "onnx-ir"):
+    # Some releases install the ONNX Runtime that they need themselves, if it is missing.
+    for distribution in ("onnx", "onnx-ir", "onnxruntime"):
         if f"tool_{distribution}" in options:
             requirements.append(f"{distribution}=={options[f'tool_{distribution}']}")
     if tool.name != "onnxruntime":

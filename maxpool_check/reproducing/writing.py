@@ -34,8 +34,11 @@ def write_script(reproduced: Reproduced, profile: TargetProfile, title: str, sec
         other = _runtime(reproduced, profile, reproduced.other.outputs, tool)
     requirements = {each.partition("==")[0]: each for each in runtime.requirements or (kernels.requirement(),)}
     if tool is not None:
-        # Where both need onnx, it is that of the tool.
-        requirements |= {each.partition("==")[0]: each for each in tool.requirements}
+        # Where both need onnx, it is that of the tool; the ONNX Runtime that executes the models is that of the target.
+        needed = {each.partition("==")[0]: each for each in tool.requirements}
+        requirements |= {
+            name: each for name, each in needed.items() if name != "onnxruntime" or name not in requirements
+        }
     header = ScriptHeader(_python(profile), tuple(sorted(requirements.values())), title)
     text = ScriptWriter(reproduced, runtime, tool, other=other, seconds=seconds).text(header)
     return Script(text, runtime, tool, header.requirements)
