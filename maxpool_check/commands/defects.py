@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -72,6 +73,7 @@ def show(subject: str | None, live: bool, form: str, color: str, path: Path) -> 
 
 
 @command.command("check")
+@click.argument("names", nargs=-1, metavar="[ID]...")
 @options.targets()
 @click.option(
     "--record", "record_files", multiple=True, type=options.FILE, metavar="RECORD",
@@ -83,33 +85,41 @@ def show(subject: str | None, live: bool, form: str, color: str, path: Path) -> 
 @options.quiet
 @_folder
 def check(
-    targets: tuple[TargetName, ...], record_files: tuple[Path, ...], write: bool, jobs: int, timeout: float, quiet: bool,
-    path: Path,
+    names: tuple[str, ...], targets: tuple[TargetName, ...], record_files: tuple[Path, ...], write: bool, jobs: int,
+    timeout: float, quiet: bool, path: Path,
 ) -> int:  # fmt: skip
-    """Run the cases of the defects of targets: which defects they show, and what else.
+    """Run the cases of the defects of targets, or of those with an ID: which defects they show, and what else.
 
     Exits with 0 if each target shows what is expected of its version and nothing else, with 1 if not.
     """
     if bool(targets) == bool(record_files):
         raise click.UsageError("name a target with -t, or a record with --record")
     corpus = executing.read_valid(case_files.CaseFiles([path]))
-    defects = with_cases(_read(path), corpus.cases)
+    known = _read(path)
+    ids = {defect.id for name in names for defect in _chosen(known, name)} or {defect.id for defect in known}
+    defects = with_cases(known, corpus.cases)
+    chosen = [defect for defect in defects if defect.id in ids]
     found: list[TargetStatus] = []
     for file in record_files:
         record = options.read_record(file)
         found += statuses(record, defects, completeness(record))
     for target in targets:
-        record = _run(corpus, target, defects, jobs, timeout, quiet=quiet)
-        found += statuses(record, defects)
+        record = _run(corpus, target, chosen, jobs, timeout, quiet=quiet)
+        found += statuses(record, defects, completeness(record))
+    # Of others, the cases of those that were chosen show a part.
+    found = [
+        replace(each, defects=tuple(status for status in each.defects if status.defect.id in ids)) for each in found
+    ]
     versions = read_versions(root_of(path))
     for status in found:
         _print(status)
         for runtime in dict.fromkeys(each.defect.runtime for each in status.defects):
             of_runtime = [each for each in status.defects if each.defect.runtime == runtime]
+            others = [defect.id for defect in known if defect.id not in ids]
             shown = [each.defect.id for each in of_runtime if each.shown]
             undecided = [each.defect.id for each in of_runtime if not each.complete]
             if len(undecided) < len(of_runtime):
-                versions = versions.with_test(runtime, status.target.version, shown, undecided)
+                versions = versions.with_test(runtime, status.target.version, shown, [*undecided, *others])
     if write:
         options.echo(f"written to {write_versions(root_of(path), versions)}")
     return ExitCode.AS_EXPECTED if all(status.is_as_expected for status in found) else ExitCode.UNEXPECTED

@@ -1,5 +1,6 @@
 """``maxpool-check repro``."""
 
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from maxpool_check import __version__
 from maxpool_check.commands import case_files, executing, options
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import defect_files, root_of
+from maxpool_check.corpus.conditions import Features, meets
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
 from maxpool_check.fuzzing.search import shrunk
@@ -33,6 +35,12 @@ from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
+
+_SMALL = 36
+"""The most cells of X with which the example of a defect is reproduced as it is."""
+
+_IDS = re.compile(r" ?\([A-Z]+(?:-[A-Z0-9]+)+\)")
+"""The ids of other defects in brackets, which mean nothing to others."""
 
 
 @click.command("repro")
@@ -87,7 +95,7 @@ def command(
                 failed = any(judgement.verdict is Verdict.ERROR for judgement in case_run.judgements.values())
                 return ExitCode.INCOMPLETE if failed else ExitCode.UNEXPECTED
             if not no_shrink:
-                case_run = _shrunk(session, case_run, chosen, variants)
+                case_run = _shrunk(session, case_run, chosen, variants, defect)
             description = session.profile.description
             reproduced = Reproduced(case_run, chosen, description)
             about = (
@@ -129,8 +137,8 @@ def _note(defect: Defect, versions: DefectVersions) -> DefectNote:
     """What an issue says of a known defect."""
     upstream = defect.upstream
     return DefectNote(
-        defect.title, defect.mechanism, defect.established, defect.documents, versions.since(defect),
-        versions.until(defect), upstream.issue if upstream is not None else None,
+        defect.title, _IDS.sub("", defect.mechanism), _IDS.sub("", defect.established), defect.documents,
+        versions.span(defect), upstream.issue if upstream is not None else None,
         f"{upstream.state}, as seen {upstream.seen}" if upstream is not None else None,
     )  # fmt: skip
 
@@ -173,15 +181,23 @@ def _shows(case_run: CaseRun, variant: Variant, defect: Defect) -> bool:
 
 
 def _shrunk(
-    session: TargetSession, case_run: CaseRun, chosen: Variant, variants: Sequence[Variant]
+    session: TargetSession, case_run: CaseRun, chosen: Variant, variants: Sequence[Variant], defect: Defect | None
 ) -> CaseRun:  # fmt: skip
-    """The run of a smaller case that shows the same in the chosen variant."""
+    """The run of a smaller case that shows the same in the chosen variant, and the same defect.
+
+    The example of a defect stays as it is if it is small: a smaller one may show another with the same kinds.
+    """
+    if defect is not None and case_run.case.X.size <= _SMALL:
+        return case_run
     kinds = case_run.judgements[chosen].kinds
     needed = list(variants)
     if case_run.case.context is None and all(DESCRIPTIONS[kind].group is not KindGroup.DEPENDENCE for kind in kinds):
         # The others are not compared with it.
         needed = [variant for variant in variants if variant == chosen]
-    small = shrunk(session, case_run, chosen, needed)
+    small = shrunk(
+        session, case_run, chosen, needed,
+        lambda case: defect is None or meets(defect.conditions, Features(case)),
+    )  # fmt: skip
     title = f"{', '.join(kind.value for kind in kinds)} on {case_run.target}"
     return run_case(session, replace(small, id=case_run.case.id, title=title), variants)
 

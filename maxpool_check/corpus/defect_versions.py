@@ -49,6 +49,8 @@ class DefectVersions:
         tested, showing = self.tested(defect), self.showing(defect)
         if not showing:
             return "not tested" if not tested else f"none of {tested[0]} to {tested[-1]}"
+        if len(tested) == 1:
+            return f"{tested[0]}, the only one that was tested"
         first = f"{showing[0]} or earlier" if showing[0] == tested[0] else showing[0]
         return f"{first} to {showing[-1]}{' (the newest tested)' if self.is_live(defect) else ''}"
 

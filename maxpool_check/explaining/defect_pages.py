@@ -24,7 +24,7 @@ def page(
 ) -> str:  # fmt: skip
     """The page of a defect: ``executions`` are those of its example on ``target`` that show it.
 
-    ``files`` are those beside the page: ``repro.py``, ``ISSUE.md``, or none.
+    ``files`` are those beside the page: ``repro.py``, ``ISSUE.md``, the model of a script that does not build it, or none.
     """
     upstream = defect.upstream
     found = "not searched"

@@ -114,13 +114,14 @@ def has_graphs(spec: str) -> bool:
 
 
 def shrunk(
-    session: TargetSession, case_run: CaseRun, variant: Variant, variants: Collection[Variant] = DEFAULT_VARIANTS
-) -> Case:
-    """A smaller case that shows the same fault in a variant, executed in these variants."""
+    session: TargetSession, case_run: CaseRun, variant: Variant, variants: Collection[Variant] = DEFAULT_VARIANTS,
+    is_about: Callable[[Case], bool] = lambda _: True,
+) -> Case:  # fmt: skip
+    """A smaller case that shows the same fault in a variant, executed in these variants; ``is_about`` holds for it, too."""
     signature = case_run.signature(variant)
 
     def keeps(case: Case) -> bool:
-        return run_case(session, case, variants).signature(variant) == signature
+        return is_about(case) and run_case(session, case, variants).signature(variant) == signature
 
     return shrink(case_run.case, keeps, tries(case_run, variant))
 

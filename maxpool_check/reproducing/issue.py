@@ -1,6 +1,6 @@
 """The text of an issue, as the maintainers of the project ask for it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kind_groups import KindGroup
@@ -24,8 +24,9 @@ from maxpool_check.specifications.refused import Refused
 from maxpool_check.targets.target import TargetProfile
 
 _STEPS = (
-    "`uv run repro.py`, or `python repro.py` with these requirements installed. The exit code is 1 while the defect is there, "
-    "0 once it is fixed, and 125 if that cannot be told, as `git bisect run` expects."
+    "`uv run repro.py` tests the release that the script pins. To test a build, or to bisect, install it and run "
+    "`python repro.py`: the exit code is 1 while the defect is there, 0 once it is fixed, and 125 if that cannot be told, as "
+    "`git bisect run` expects."
 )
 
 
@@ -41,7 +42,7 @@ def issue(
         problem=joined([rule.about, _problem(reproduced, named, rule, script), _nodes(reproduced)]),
         tables=_tensors(reproduced),
         rule=_rule(reproduced, rule),
-        context=joined([_others(reproduced, named, also), _levels(reproduced), _cause(reproduced, defect), _versions(profile, defect)]),
+        context=joined([_others(reproduced, named, also), _levels(reproduced), _cause(reproduced, defect), _versions(defect)]),
         steps=_STEPS,
         script=script.text,
         output=output,
@@ -68,7 +69,7 @@ def _problem(reproduced: Reproduced, named: str, rule: Rule, script: Script) -> 
         message = fenced([f"{outcome.status}: {outcome.message}".strip()], "")
         return f"{subject} refuses {what}, which {document} allows:\n\n{message}"
     if isinstance(outcome, (Crashed, TimedOut)):
-        return f"With {subject}, {_death(outcome)} where it executes {what}."
+        return f"With {subject}, {_death(outcome)} when it executes {what}."
     if reproduced.fault is Fault.INCONSISTENT:
         first, second = words_of(reproduced.variant)
         return (
@@ -146,7 +147,17 @@ def _rule(reproduced: Reproduced, rule: Rule) -> str:
     if all(DESCRIPTIONS[kind].group is KindGroup.GRAPH for kind in kinds) or reproduced.dies:
         # It is not for the document of an operator to say so.
         return f"{'; '.join(map(escaped, clauses))}. The operator is that of {document}.{allowed}"
-    return f"By {document}: {'; '.join(map(escaped, clauses))}.{allowed}"
+    return f"The rule in short ({document}): {'; '.join(map(escaped, clauses))}.{_legend(clauses)}{allowed}"
+
+
+def _legend(clauses: Iterable[str]) -> str:
+    """What the letters of a formula are."""
+    if not any("ceil(n / s)" in clause or "n + b + e" in clause for clause in clauses):
+        return ""
+    return (
+        " Here n is the size of the input, o that of the output, k the kernel, s the stride, d the dilation, b and e the pads, "
+        "and K = (k - 1) * d + 1."
+    )
 
 
 def _others(reproduced: Reproduced, named: str, also: Sequence[OtherAnswer]) -> str:
@@ -183,13 +194,10 @@ def _cause(reproduced: Reproduced, defect: DefectNote | None) -> str:
     return f"Suspected cause: the result is, in every cell, that of {escaped(mistakes[0])}."
 
 
-def _versions(profile: TargetProfile, defect: DefectNote | None) -> str:
-    target = profile.description
+def _versions(defect: DefectNote | None) -> str:
     lines = []
-    if defect is not None and (defect.since or defect.until):
-        since = f"since {escaped(defect.since)} or earlier," if defect.since else ""
-        until = f"up to {escaped(defect.until)}" if defect.until else f"still in {escaped(target.version)}"
-        lines.append(f"Versions affected: {' '.join(filter(None, [since, until]))}.")
+    if defect is not None and defect.versions:
+        lines.append(f"Versions that show it: {escaped(defect.versions)}.")
     if defect is not None and defect.upstream_issue:
         state = f" ({escaped(defect.upstream_state)})" if defect.upstream_state else ""
         lines.append(f"Related: {link(defect.upstream_issue)}{state}.")

@@ -8,8 +8,8 @@ class DefectNote:
     """A reviewed defect.
 
     ``title`` is one sentence: operator, condition, effect. ``mechanism`` says what happens and why, ``established`` how that
-    was found out, ``documents`` names the documents that it violates. ``since`` and ``until`` are the first and the last
-    version that has it; None where that is not known. ``upstream_issue`` is the address of an issue about it, and
+    was found out, ``documents`` names the documents that it violates. ``versions`` are those that
+    have it, in words. ``upstream_issue`` is the address of an issue about it, and
     ``upstream_state`` its state.
     """
 
@@ -17,8 +17,7 @@ class DefectNote:
     mechanism: str = ""
     established: str = ""
     documents: tuple[str, ...] = ()
-    since: str | None = None
-    until: str | None = None
+    versions: str = ""
     upstream_issue: str | None = None
     upstream_state: str | None = None
 

@@ -12,8 +12,14 @@ from maxpool_check.reproducing.literals import WIDTH, array_text, number_text, v
 _MOST_NODES = 6
 """The most nodes that a script builds; a larger model is loaded from its file."""
 
-FROM_FILE = ['model = onnx.load(Path(__file__).with_name("model.onnx"))']
-"""The line that loads a model which is not built."""
+FROM_FILE = [
+    "try:",
+    '    model = onnx.load(Path(__file__).with_name("model.onnx"))',
+    "except OSError as error:",
+    '    print("cannot tell:", error)',
+    "    sys.exit(125)",
+]
+"""The lines that load a model which is not built."""
 
 
 _HELPERS = (

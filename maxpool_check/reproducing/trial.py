@@ -32,7 +32,7 @@ def try_script(folder: Path, runtime: ScriptRuntime, requirements: tuple[str, ..
 
     Raises :class:`NotReproduced`, and ``environments.CannotMake``.
     """
-    environment = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "RUST_BACKTRACE": "0", "PIP_REQUIRE_VIRTUALENV": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     if runtime.is_kernel:
         # Only the author of a kernel knows its requirements, so the script runs where the kernel ran.
         python, tried_with = sys.executable, "the environment of maxpool-check"

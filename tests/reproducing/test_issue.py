@@ -72,14 +72,14 @@ def test_title_tables_rule_and_warnings(issue_of):
 def test_what_is_known_of_the_defect_and_what_others_return(issue_of):
     defect = DefectNote(
         title="MaxPool with auto_pad SAME_UPPER ignores dilations", mechanism="The padding is that of the kernel.",
-        established="From the source.", since="1.7.0", upstream_issue="https://github.com/microsoft/onnxruntime/issues/1",
+        established="From the source.", versions="1.7.0 to 1.31.1", upstream_issue="https://github.com/microsoft/onnxruntime/issues/1",
         upstream_state="open",
     )  # fmt: skip
     also = [OtherAnswer("tract 0.23.9", "Y = 1.0 (shape [1])", True), OtherAnswer("x", "refused", None)]
     text = issue_of("documents/onnx-22:same-upper", defect=defect, also=also)
     assert text.replace("\\", "").startswith("# MaxPool with auto_pad SAME_UPPER ignores dilations\n")
     for words in (
-        "Suspected cause: The padding is that of the kernel.", "From the source.", "since 1.7.0", "still in 1.31.1",
+        "Suspected cause: The padding is that of the kernel.", "From the source.", "Versions that show it: 1.7.0 to 1.31.1.",
         "Related: <https://github.com/microsoft/onnxruntime/issues/1> (open).",
         "| tract 0.23.9 | `Y = 1.0 (shape [1])` | as expected |", "| x | `refused` | the document does not decide |",
     ):  # fmt: skip
