@@ -215,19 +215,23 @@ class ScriptWriter:
                 '    print(f"{level} refuses the graph:", error)',
                 "    wrong.append(level)",
             ]
-            caught.append("    continue")
         else:
-            caught = list(_CANNOT_TELL)
+            # A provider may refuse a level whose nodes it does not have.
+            caught = ["except Exception as error:", '    print(f"{level} cannot tell:", error)']
+        caught.append("    continue")
         return [
-            *self._build(), *self._data(expected.data), *(f'print("expected {name}:", expected_{name}, sep="\\n")' for name in expected.names), "wrong = []",
+            *self._build(), *self._data(expected.data), *(f'print("expected {name}:", expected_{name}, sep="\\n")' for name in expected.names), "ran, wrong = [], []",
             f"for level in {list(self._runtime.levels)!r}:".replace("'", '"'),
             *indented([
                 "try:", *indented(run), *caught,
                 *(f'print(f"got {name} at {{level}}:", {name}, sep="\\n")' for name in expected.names),
+                "ran.append(level)",
                 f"if not {expected.condition}:",
                 "    wrong.append(level)",
             ]),
             'print("wrong at:", ", ".join(wrong) or "no level")',
+            "if not ran and not wrong:",
+            "    sys.exit(125)",
             "sys.exit(1 if wrong else 0)",
         ]  # fmt: skip
 
