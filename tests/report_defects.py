@@ -99,7 +99,7 @@ def _shown(
     targets: tuple[TargetDescription, ...], executions: list[Execution]
 ) -> Iterator[tuple[str, TargetDescription, list[Execution]]]:
     """The defects that a record shows by their examples, each with the executions that show it."""
-    examples = {defect.id: defect.example for defect in defects()}
+    examples = {defect.id: defect.example for defect in defects() if defect.severity in SHOWN}
     for target in targets:
         wrong = [each for each in executions if each.target == target.name and each.verdict in REPORTED and each.known]
         for name in dict.fromkeys(each.known for each in wrong):

@@ -1,6 +1,5 @@
 """Tensors of an issue as small tables of Markdown."""
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,17 +11,22 @@ from maxpool_check.reproducing.accepted import Accepted
 _MOST_IN_GRID = 64
 """The most cells of a tensor that is shown as a whole."""
 
+_MOST_PLANES = 4
+"""The most planes that are tables of their own."""
+
 _MOST_CELLS = 12
 """The most cells of an output that are compared in a table."""
 
 
 def grid(name: str, tensor: np.ndarray) -> str:
-    """A tensor, plane by plane; its dtype and shape alone if it is large."""
+    """A tensor, plane by plane; on one line if it has many planes, its dtype and shape alone if it is large."""
     heading = f"{name}, {tensor.dtype.name}, shape {list(tensor.shape)}"
     if not 0 < tensor.size <= _MOST_IN_GRID or tensor.ndim == 0:
         return f"{heading}{f': {tensor}' if tensor.ndim == 0 else ''}"
     depth = max(tensor.ndim - 2, 0) if tensor.ndim != 3 else 2
     outer = list(np.ndindex(tensor.shape[:depth]))
+    if len(outer) > _MOST_PLANES:
+        return f"{heading}, in row-major order: {', '.join(map(str, tensor.reshape(-1)))}"
     blocks = [f"{heading}:"]
     for at in outer:
         plane = np.atleast_2d(tensor[at])
@@ -73,5 +77,7 @@ def flat_text(tensor: np.ndarray) -> str:
     """The values of a small tensor on one line; the shape of a large one."""
     if tensor.size > _MOST_CELLS:
         return f"{tensor.dtype.name}{list(tensor.shape)}"
-    values = ", ".join(itertools.chain(map(str, tensor.reshape(-1))))
+    if not tensor.size:
+        return f"no values (shape {list(tensor.shape)})"
+    values = ", ".join(map(str, tensor.reshape(-1)))
     return f"{values} (shape {list(tensor.shape)})"
