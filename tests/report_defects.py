@@ -57,6 +57,8 @@ def _own(runtime: str) -> tuple[str, ...]:
 def record(name: str, target: str) -> None:
     """Run the examples of the defects of a target, and write their record."""
     examples = [defect.example for defect in with_pages(target)]
+    if not examples:
+        return
     selected = [part for example in examples for part in ("-k", str(example))]
     path = FOLDER / f"{name}.jsonl.gz"
     path.parent.mkdir(exist_ok=True)

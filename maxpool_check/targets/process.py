@@ -28,6 +28,7 @@ PIPE_BYTES = 2**15
 
 _STDERR_SHOWN = 300
 _STDERR_KEPT = 2**16
+_CRATES = re.compile(r"/\S*/registry/src/[^/\s]+/")
 _STACK_FRAME = re.compile(r"\s+(\d+:|at )\s*\S")
 
 _MOST_LINES = 16
@@ -65,8 +66,12 @@ def adapter(python: str, name: str) -> list[str]:
 
 
 def without_stack_frames(text: str) -> str:
-    """A text of stderr without the lines of stack frames, which show where on this machine the runtime was called from."""
-    return "\n".join(line for line in text.splitlines() if not _STACK_FRAME.match(line)).strip()
+    """A text of stderr without the lines of stack frames, which show where on this machine the runtime was called from.
+
+    The sources of Rust crates are named without the folder of the machine that built them.
+    """
+    lines = (line for line in text.splitlines() if not _STACK_FRAME.match(line))
+    return _CRATES.sub("", "\n".join(lines)).strip()
 
 
 class Worker:

@@ -1,0 +1,51 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["numpy==2.4.6", "onnx==1.23.2", "onnxruntime==1.32.0"]
+# ///
+"""Cast to float16 and back to float32 around MaxPool has no effect; the values are not rounded to float16.
+
+Exit code 1: the defect is there; 0: it is fixed; 125: that cannot be told. Written by maxpool-check repro.
+"""
+
+import sys
+
+try:
+    import numpy as np
+    import onnxruntime
+    from onnx import TensorProto
+    from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
+except ImportError as error:
+    print("cannot tell:", error)
+    sys.exit(125)
+
+nodes = [
+    make_node("Cast", ["X"], ["before_0"], to=10),
+    make_node("MaxPool", ["before_0"], ["behind"], kernel_shape=[2, 2]),
+    make_node("Cast", ["behind"], ["Y"], to=1),
+]
+inputs = [make_tensor_value_info("X", TensorProto.FLOAT, [1, 1, 3, 3])]
+outputs = [make_tensor_value_info("Y", TensorProto.FLOAT, ["Y_0", "Y_1", "Y_2", "Y_3"])]
+model = make_model(make_graph(nodes, "maxpool", inputs, outputs), opset_imports=[make_opsetid("", 22)], ir_version=10)
+
+X = np.array([[[[2048, 2049, 1], [3, 4, 5], [4096, 1, 4097]]]], np.float32)
+expected_Y = np.array([[[[2048, 2048], [4096, 4096]]]], np.float32)
+
+print("expected Y:", expected_Y, sep="\n")
+ran, wrong = [], []
+for level in ["ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"]:
+    try:
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        (Y,) = session.run(None, {"X": X})
+    except Exception as error:
+        print(f"{level} cannot tell:", error)
+        continue
+    print(f"got Y at {level}:", Y, sep="\n")
+    ran.append(level)
+    if not np.array_equal(Y, expected_Y):
+        wrong.append(level)
+print("wrong at:", ", ".join(wrong) or "no level")
+if not ran and not wrong:
+    sys.exit(125)
+sys.exit(1 if wrong else 0)

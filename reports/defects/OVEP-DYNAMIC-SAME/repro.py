@@ -1,0 +1,57 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["numpy==2.4.6", "onnx==1.23.2", "onnxruntime-openvino==1.24.1"]
+# ///
+"""MaxPool with Indices ignores auto_pad SAME_* where the spatial sizes are known at run time only.
+
+Exit code 1: the defect is there; 0: it is fixed; 125: that cannot be told. Written by maxpool-check repro.
+"""
+
+import sys
+
+try:
+    import numpy as np
+    import onnxruntime
+    from onnx import TensorProto
+    from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
+except ImportError as error:
+    print("cannot tell:", error)
+    sys.exit(125)
+
+nodes = [
+    make_node("Identity", ["X"], ["before_0"]),
+    make_node("MaxPool", ["before_0"], ["Y", "Indices"], kernel_shape=[2, 2], auto_pad="SAME_LOWER", strides=[1, 1]),
+]
+inputs = [make_tensor_value_info("X", TensorProto.FLOAT, [1, 1, "H", "W"])]
+outputs = [
+    make_tensor_value_info("Y", TensorProto.FLOAT, ["Y_0", "Y_1", "Y_2", "Y_3"]),
+    make_tensor_value_info("Indices", TensorProto.INT64, ["Indices_0", "Indices_1", "Indices_2", "Indices_3"]),
+]
+model = make_model(make_graph(nodes, "maxpool", inputs, outputs), opset_imports=[make_opsetid("", 22)], ir_version=10)
+
+X = np.array([[[[-20, -19, -18, -17], [-16, -15, -14, -13], [-12, -11, -10, -9]]]], np.float32)
+expected_Y = np.array([[[[-20, -19, -18, -17], [-16, -15, -14, -13], [-12, -11, -10, -9]]]], np.float32)
+expected_Indices = np.array([[[[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]]], np.int64)
+
+print("expected Y:", expected_Y, sep="\n")
+print("expected Indices:", expected_Indices, sep="\n")
+ran, wrong = [], []
+for level in ["ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"]:
+    try:
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
+        options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["OpenVINOExecutionProvider"])
+        Y, Indices = session.run(None, {"X": X})
+    except Exception as error:
+        print(f"{level} cannot tell:", error)
+        continue
+    print(f"got Y at {level}:", Y, sep="\n")
+    print(f"got Indices at {level}:", Indices, sep="\n")
+    ran.append(level)
+    if not (np.array_equal(Y, expected_Y) and np.array_equal(Indices, expected_Indices)):
+        wrong.append(level)
+print("wrong at:", ", ".join(wrong) or "no level")
+if not ran and not wrong:
+    sys.exit(125)
+sys.exit(1 if wrong else 0)

@@ -1,0 +1,39 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["numpy==2.4.6", "onnx==1.23.2", "onnxruntime-openvino==1.24.1"]
+# ///
+"""MaxPool returns -FLT_MAX for windows of -inf, NaN or padding alone.
+
+Exit code 1: the defect is there; 0: it is fixed; 125: that cannot be told. Written by maxpool-check repro.
+"""
+
+import sys
+
+try:
+    import numpy as np
+    import onnxruntime
+    from onnx import TensorProto
+    from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
+except ImportError as error:
+    print("cannot tell:", error)
+    sys.exit(125)
+
+node = make_node("MaxPool", ["X"], ["Y"], kernel_shape=[1, 1])
+inputs = [make_tensor_value_info("X", TensorProto.FLOAT, [1, 1, 1, 1])]
+outputs = [make_tensor_value_info("Y", TensorProto.FLOAT, [None] * 4)]
+model = make_model(make_graph([node], "maxpool", inputs, outputs), opset_imports=[make_opsetid("", 22)], ir_version=10)
+
+X = np.array([[[[-np.inf]]]], np.float32)
+expected_Y = np.array([[[[-np.inf]]]], np.float32)
+
+try:
+    options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["OpenVINOExecutionProvider"])
+    (Y,) = session.run(None, {"X": X})
+except Exception as error:
+    print("cannot tell:", error)
+    sys.exit(125)
+
+print("expected Y:", expected_Y, "got Y:", Y, sep="\n")
+sys.exit(0 if np.array_equal(Y, expected_Y) else 1)
