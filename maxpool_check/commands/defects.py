@@ -175,14 +175,17 @@ def _print(status: TargetStatus) -> None:
     target = status.target
     options.echo(f"{target.name} ({target.version})")
     for each in sorted(status.defects, key=lambda each: (each.defect.severity.rank, each.defect.id)):
-        if each.shown or each.problem:
+        if each.shown or each.problem or not each.expected:
             count = plural(each.shown, "execution") if each.shown else "not shown"
             options.echo(f"  {each.defect.id}  {each.defect.severity.value}  {count}")
         if each.problem:
             options.echo(f"    {each.problem}")
+        elif not each.expected:
+            options.echo(f"    not expected of {target.version}")
     if status.unexpected:
         options.echo(f"  {plural(len(status.unexpected), 'execution')} that no defect expects:")
     groups = Counter((", ".join(each.kinds), each.variant) for each in status.unexpected)
     for (kinds, variant), times in groups.most_common():
         first = next(each for each in status.unexpected if (", ".join(each.kinds), each.variant) == (kinds, variant))
         options.echo(f"    {times} x {kinds} ({variant}), such as {first.case}")
+    options.echo("  as expected" if status.is_as_expected else "  NOT as expected")

@@ -9,7 +9,7 @@ import click
 from maxpool_check.commands import case_files, options
 from maxpool_check.comparing.entries import defects_for, never_matching
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import KNOWN_NAME, collect, root_of
+from maxpool_check.corpus.collection import KNOWN_NAME, collect, defect_files, root_of
 from maxpool_check.corpus.conditions import with_cases
 from maxpool_check.corpus.defect_editing import add as add_defects
 from maxpool_check.corpus.defect_file import read_defects, unmatched
@@ -32,33 +32,40 @@ def command() -> None:
     help="Where to write.  [default: known-divergences.yaml at the root of the record's cases]",
 )  # fmt: skip
 def add(record: Path, reason: str, kind: str | None, file: Path | None) -> int:
-    """Write the narrowest entries for the faults of RECORD that no defect expects.
+    """Write the narrowest entries for the faults of RECORD that no defect of its corpus expects.
 
-    A known defect of the same kinds whose conditions the cases meet is proposed; otherwise a new one is written. An entry binds exact cases, exact kinds, the variants that show them, and the version that was tested; or the kernel,
-    as -t names it. Widen 'when' by hand, or with bisect --write-known, once you know which releases are concerned.
+    What fits a known defect, of the same kinds and with its conditions, is added to it; otherwise a new one is written. An
+    entry binds exact cases, exact kinds, the variants that show them, and the version that was tested; or the kernel, as -t
+    names it. Widen 'versions' by hand, or with bisect --write-known, once you know which releases are concerned.
     """
     if not reason.strip():
         raise click.UsageError("--reason is empty")
     stored = options.read_record(record)
     path = file or _default_file(next((execution.origin for execution in stored.executions), ""))
     with case_files.mistakes():
-        known = read_defects(path) if path.exists() else []
+        files = dict.fromkeys((path, *_others(stored.executions, file)))
+        by_file = {each: read_defects(each) if each.exists() else [] for each in files}
+    known = [defect for defects in by_file.values() for defect in defects]
+    cases = _cases(stored.executions) if known else {}
     try:
-        added = defects_for(stored, known, reason, kind, _cases(stored.executions) if known else {})
+        added = defects_for(stored, with_cases(known, tuple(cases.values())), reason, kind, cases)
     except ValueError as error:
         raise click.UsageError(f"nothing can be written for {record}: {error}") from error
     if not added:
         options.echo("no unexpected divergences")
         return ExitCode.AS_EXPECTED
+    ids = {defect.id: each for each, defects in by_file.items() for defect in defects}
     with case_files.mistakes():
-        add_defects(path, added)
-    ids = {defect.id for defect in known}
+        for each in by_file:
+            if mine := [defect for defect in added if ids.get(defect.id, path) == each]:
+                add_defects(each, mine)
     for defect in added:
         (expected,) = defect.expected
         kinds = ", ".join(sorted(each.value for each in expected.kinds))
         fits = " (fits its conditions: review)" if defect.id in ids else ""
         options.echo(f"{defect.id}: {kinds} of {plural(len(expected.cases), 'case')}, {expected.when}{fits}")
-    options.echo(f"{plural(len(added), 'entry', 'entries')} added to {path}; review before you commit")
+    written = ", ".join(dict.fromkeys(str(ids.get(defect.id, path)) for defect in added))
+    options.echo(f"{plural(len(added), 'entry', 'entries')} added to {written}; review before you commit")
     return ExitCode.AS_EXPECTED
 
 
@@ -94,6 +101,12 @@ def check(files: case_files.CaseFiles, record_files: tuple[Path, ...]) -> int:
         options.echo(line)
     options.echo(f"{plural(count, 'entry', 'entries')}, {plural(len(problems), 'problem')}")
     return ExitCode.UNEXPECTED if problems else ExitCode.AS_EXPECTED
+
+
+def _others(executions: Iterable[Execution], file: Path | None) -> list[Path]:
+    """The files of defects of the record's corpus, if no file was named and the corpus is here."""
+    origin = Path(next((execution.origin for execution in executions), "").rpartition(":")[0])
+    return defect_files(root_of(origin)) if file is None and origin.is_file() else []
 
 
 def _cases(executions: Iterable[Execution]) -> dict[str, Case]:

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from fnmatch import fnmatchcase
 
-from maxpool_check.judging.defects import Defect, ExpectedDivergence
+from maxpool_check.judging.defects import Defect, ExpectedDivergence, is_glob
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.ledger import Ledger
 from maxpool_check.results.record import COMPARED, FAULTS, REPORTED, Execution, KnownStatus, Record, TargetDescription
@@ -59,7 +60,15 @@ def completeness(record: Record) -> Callable[[ExpectedDivergence], bool]:
     def is_complete(entry: ExpectedDivergence) -> bool:
         needed = {variant.name for variant in entry.variants or ()}
         needed |= {WITH_INDICES.name} if DivergenceKind.Y_DEPENDS_ON_INDICES in entry.kinds else set()
-        return all(case in cases and all((case, name) in executed for name in needed) for case in entry.cases)
+        # Of a glob, whatever matches is all that there is.
+        matching = {
+            pattern: [case for case in cases if fnmatchcase(case, pattern)] if is_glob(pattern) else [pattern]
+            for pattern in entry.cases
+        }
+        return all(
+            bool(found) and all(case in cases and all((case, name) in executed for name in needed) for case in found)
+            for found in matching.values()
+        )
 
     return is_complete
 

@@ -5,6 +5,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
+from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 
 from maxpool_check import inert
@@ -14,6 +16,9 @@ from maxpool_check.judging.target_selector import TRANSFORM
 from maxpool_check.reporting.text import styled, terminal
 from maxpool_check.results.variants import ALL_VARIANTS
 from maxpool_check.words import plural
+
+_NARROW = 100
+"""Below so many columns a defect takes two lines."""
 
 
 def in_order(defects: Iterable[Defect], versions: DefectVersions) -> list[Defect]:
@@ -27,19 +32,39 @@ def write_list(defects: Sequence[Defect], versions: DefectVersions, width: int, 
     """A table for each runtime: id, severity, the versions that show it, the title."""
     with terminal(file, width, color) as console:
         for runtime in dict.fromkeys(defect.runtime for defect in defects):
-            console.print(f"[bold]{styled(runtime)}[/]")
+            tested = max((versions.tested(each) for each in defects if each.runtime == runtime), key=len)
+            until = f", tested up to {tested[-1]}" if tested else ""
+            console.print(f"[bold]{styled(runtime)}[/]{styled(until)}")
+            if width < _NARROW:
+                _write_narrow(console, [each for each in defects if each.runtime == runtime], versions)
+                continue
             table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
             for name in ("id", "severity", "since", "until"):
                 table.add_column(name, no_wrap=True, overflow="fold")
             table.add_column("title", overflow="fold", ratio=1)
             table.add_column("upstream", no_wrap=True)
             for defect in (each for each in defects if each.runtime == runtime):
-                since, until = versions.since(defect) or "-", versions.until(defect) or ""
-                cells = (defect.id, defect.severity.value, since, until, defect.title, _number(defect))
+                cells = (defect.id, defect.severity.value, *_span(defect, versions), defect.title, _number(defect))
                 table.add_row(*map(styled, cells))
             console.print(table)
             console.print()
         console.print(f"{plural(len(defects), 'defect')}; maxpool-check defects ID shows one", soft_wrap=True)
+
+
+def _write_narrow(console: Console, defects: Iterable[Defect], versions: DefectVersions) -> None:
+    """Two lines for each defect: what a table has beside the title, and the title."""
+    for defect in defects:
+        cells = (defect.id, defect.severity.value, *_span(defect, versions), _number(defect))
+        console.print(styled("  ".join(filter(None, cells))), soft_wrap=True)
+        console.print(Padding(styled(defect.title), (0, 0, 0, 2), expand=False))
+    console.print()
+
+
+def _span(defect: Defect, versions: DefectVersions) -> tuple[str, str]:
+    """Since and until; what the first tested version shows may be older."""
+    since, tested = versions.since(defect), versions.tested(defect)
+    shown = "-" if since is None else f"<={since}" if tested[:1] == [since] else since
+    return shown, versions.until(defect) or ""
 
 
 def page(defect: Defect, versions: DefectVersions, width: int) -> str:
@@ -64,9 +89,7 @@ def page(defect: Defect, versions: DefectVersions, width: int) -> str:
     for expected in defect.expected:
         lines += textwrap.wrap(_expected(expected), width, initial_indent="  ", subsequent_indent="    ")
     if defect.example:
-        target = shlex.quote(
-            f"{defect.runtime}:on:onnxruntime" if defect.runtime.startswith(TRANSFORM) else defect.runtime
-        )
+        target = shlex.quote(_target(defect, versions))
         lines += ["", f"maxpool-check explain {defect.example} -t {target}"]
         lines += [f"maxpool-check repro {defect.id} -t {target} -o DIR"]
     return "\n".join(map(inert.line, lines)) + "\n"
@@ -122,10 +145,21 @@ def data(defect: Defect, versions: DefectVersions) -> dict[str, Any]:
     }
 
 
+def _target(defect: Defect, versions: DefectVersions) -> str:
+    """A target that shows a defect: its runtime in the last version that is known to."""
+    showing = versions.showing(defect)
+    end = next((at for at, sign in enumerate(defect.runtime) if sign in "@?"), len(defect.runtime))
+    version = f"=={showing[-1]}" if showing and ":on:" not in defect.runtime else ""
+    pinned = f"{defect.runtime[:end]}{version}{defect.runtime[end:]}"
+    return f"{pinned}:on:onnxruntime" if defect.runtime.startswith(TRANSFORM) and ":on:" not in pinned else pinned
+
+
 def _number(defect: Defect) -> str:
     """The issue upstream, in short: ``#25234 closed``."""
-    if defect.upstream is None or defect.upstream.issue is None:
+    if defect.upstream is None:
         return ""
+    if defect.upstream.issue is None:
+        return "none found"
     return f"#{defect.upstream.issue.rpartition('/')[2]} {defect.upstream.state}"
 
 

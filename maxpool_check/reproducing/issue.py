@@ -194,7 +194,8 @@ def _levels(reproduced: Reproduced) -> str:
 def _cause(reproduced: Reproduced, defect: DefectNote | None) -> str:
     """The suspected cause: that of the catalogue, or a mistake with which the whole result can be computed."""
     if defect is not None and defect.mechanism:
-        return joined([f"Suspected cause: {defect.mechanism.strip()}", defect.established.strip()])
+        known = f"How this is known: {defect.established.strip()}" if defect.established else ""
+        return joined([f"Suspected cause: {defect.mechanism.strip()}", known])
     proven = [DESCRIPTIONS[kind].hypothesis for kind in reproduced.kinds]
     mistakes = [each for each in proven if each is not None]
     if len(mistakes) != 1 or len(proven) != 1:
