@@ -1,5 +1,6 @@
 """The divergence report of a run, in Markdown."""
 
+import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import TextIO
@@ -284,7 +285,9 @@ def _undefined(record: Record) -> list[str]:
     groups: dict[tuple[str, Verdict, str], dict[str, None]] = defaultdict(dict)
     for execution in record.executions:
         if execution.verdict is Verdict.UNDEFINED or execution.verdict in NOT_EXECUTED:
-            groups[execution.target, execution.verdict, execution.message][execution.case] = None
+            # The record has all of it.
+            shown = textwrap.shorten(execution.message, 120, placeholder=" ...")
+            groups[execution.target, execution.verdict, shown][execution.case] = None
     rows = [
         [code(target), verdict.value, escaped(message), str(len(cases)), counted_by_file(cases)]
         for (target, verdict, message), cases in groups.items()
