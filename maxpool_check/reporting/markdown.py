@@ -194,9 +194,8 @@ def _outdated(report: RunReport, target: str) -> list[str]:
 def _finding(finding: Finding) -> list[str]:
     """One defect: what it is, the example with its wrong cells, and the other cases."""
     example = finding.smallest
-    variants = Counter(execution.variant for execution in finding.executions)
+    variants, cases = Counter(each.variant for each in finding.executions), plural(len(finding.cases), "case")
     numbers = ", ".join(f"{number} {code(variant)}" for variant, number in variants.items())
-    cases = plural(len(finding.cases), "case")
     blocks = [f'<a id="{_anchor(finding)}"></a>']
     if finding.defect is not None:
         issue = f" Upstream: {link(finding.defect.issue)}." if finding.defect.issue else ""
@@ -285,7 +284,6 @@ def _undefined(record: Record) -> list[str]:
     groups: dict[tuple[str, Verdict, str], dict[str, None]] = defaultdict(dict)
     for execution in record.executions:
         if execution.verdict is Verdict.UNDEFINED or execution.verdict in NOT_EXECUTED:
-            # The record has all of it.
             shown = textwrap.shorten(execution.message, 120, placeholder=" ...")
             groups[execution.target, execution.verdict, shown][execution.case] = None
     rows = [
