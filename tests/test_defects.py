@@ -1,5 +1,7 @@
 """The shipped defects: what they expect is what the committed records show, and what they say of themselves is whole."""
 
+from pathlib import Path
+
 import pytest
 
 from maxpool_check.comparing.defect_status import completeness, statuses
@@ -11,6 +13,7 @@ from maxpool_check.judging.defects import Severity, severity_of
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.storage import read
 from maxpool_check.specifications import documents
+from tests import report_defects
 from tests.conftest import CASES, ROOT
 
 CORPUS = collect([CASES])
@@ -58,3 +61,21 @@ def test_live_defects_of_the_worst_kinds_have_an_example():
     assert [
         defect.id for defect in DEFECTS if versions.is_live(defect) and defect.severity in worst and not defect.example
     ] == []
+
+
+def test_every_page_is_made_from_its_record():
+    made = dict(report_defects.pages())
+    for path, text in made.items():
+        assert path.read_text() == text, "python -m tests.report_defects"
+    assert {path.parent for path in made} == {
+        report_defects.FOLDER,
+        *filter(Path.is_dir, report_defects.FOLDER.iterdir()),
+    }
+
+
+def test_every_reproduction_says_what_it_shows():
+    for script in report_defects.FOLDER.glob("*/repro.py"):
+        text = script.read_text()
+        compile(text, str(script), "exec")
+        assert text.rstrip() in (script.parent / "ISSUE.md").read_text()
+        assert ("model.onnx" in text) == (script.parent / "model.onnx").exists()
