@@ -139,7 +139,7 @@ class CaseItem(pytest.Item):
             lambda entry: {each: each == self.case.id and not entry.by_conditions for each in entry.cases}
         )
         stale = [
-            f"[XPASS(strict)] known divergence {name} no longer occurs: {reason}"
+            f"[XPASS(strict)] known defect {name} no longer occurs: {reason}"
             for name, (status, reason) in audit.items()
             if status in (KnownStatus.STALE, KnownStatus.EXPIRED)
         ]

@@ -100,12 +100,13 @@ def check(
     defects = with_cases(known, corpus.cases)
     chosen = [defect for defect in defects if defect.id in ids]
     found: list[TargetStatus] = []
+    all_ids = [case.id for case in corpus.cases]
     for file in record_files:
         record = options.read_record(file)
-        found += statuses(record, defects, completeness(record))
+        found += statuses(record, defects, completeness(record, all_ids))
     for target in targets:
         record = _run(corpus, target, chosen, jobs, timeout, quiet=quiet)
-        found += statuses(record, defects, completeness(record))
+        found += statuses(record, defects, completeness(record, all_ids))
     # Of others, the cases of those that were chosen show a part.
     found = [
         replace(each, defects=tuple(status for status in each.defects if status.defect.id in ids)) for each in found

@@ -1,6 +1,6 @@
 """Which defects a record shows, and which of them were expected of its targets."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
@@ -52,17 +52,19 @@ def statuses(
     return [_status(record, target, defects, is_complete) for target in record.header.targets]
 
 
-def completeness(record: Record) -> Callable[[ExpectedDivergence], bool]:
-    """Whether a record has all cases of an entry, in the variants that it is about and that its kinds compare."""
+def completeness(record: Record, corpus: Collection[str]) -> Callable[[ExpectedDivergence], bool]:
+    """Whether a record has all cases of an entry, in the variants that it is about and that its kinds compare.
+
+    ``corpus`` are the ids of all cases, which globs match.
+    """
     executed = {(execution.case, execution.variant) for execution in record.executions}
     cases = {case for case, _ in executed}
 
     def is_complete(entry: ExpectedDivergence) -> bool:
         needed = {variant.name for variant in entry.variants or ()}
         needed |= {WITH_INDICES.name} if DivergenceKind.Y_DEPENDS_ON_INDICES in entry.kinds else set()
-        # Of a glob, whatever matches is all that there is.
         matching = {
-            pattern: [case for case in cases if fnmatchcase(case, pattern)] if is_glob(pattern) else [pattern]
+            pattern: [case for case in corpus if fnmatchcase(case, pattern)] if is_glob(pattern) else [pattern]
             for pattern in entry.cases
         }
         return all(

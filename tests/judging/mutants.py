@@ -19,7 +19,7 @@ import pytest
 HERE = Path(__file__).parent
 TESTS = [
     str(HERE / f"test_{name}.py")
-    for name in ("examples", "verdicts", "comparison", "layouts", "known", "interpretations")
+    for name in ("examples", "verdicts", "comparison", "layouts", "ledger", "interpretations")
 ]
 """The quick ones first. Those that draw many examples notice as well, but take longer for each mutant."""
 
