@@ -14,7 +14,7 @@ from maxpool_check.comparing.defect_status import TargetStatus, completeness, st
 from maxpool_check.corpus.collection import Corpus, defect_files, root_of
 from maxpool_check.corpus.conditions import with_cases
 from maxpool_check.corpus.defect_file import read_all_defects
-from maxpool_check.corpus.defect_versions import read_versions, write_versions
+from maxpool_check.corpus.defect_versions import DefectVersions, read_versions, write_versions
 from maxpool_check.explaining import defects as catalogue
 from maxpool_check.judging.defects import Defect
 from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS
@@ -56,7 +56,7 @@ def command() -> None:
 def show(subject: str | None, live: bool, form: str, color: str, path: Path) -> int:
     """List the defects of all runtimes or of RUNTIME, or show the defect with that ID."""
     defects = _read(path)
-    versions = read_versions(root_of(path))
+    versions = _versions(path)
     chosen = _chosen(defects, subject)
     if live:
         chosen = [defect for defect in chosen if versions.is_live(defect)]
@@ -111,7 +111,7 @@ def check(
     found = [
         replace(each, defects=tuple(status for status in each.defects if status.defect.id in ids)) for each in found
     ]
-    versions = read_versions(root_of(path))
+    versions = _versions(path)
     for status in found:
         _print(status)
         for runtime in dict.fromkeys(each.defect.runtime for each in status.defects):
@@ -124,6 +124,11 @@ def check(
     if write:
         options.echo(f"written to {write_versions(root_of(path), versions)}")
     return ExitCode.AS_EXPECTED if all(status.is_as_expected for status in found) else ExitCode.UNEXPECTED
+
+
+def _versions(path: Path) -> DefectVersions:
+    with case_files.mistakes("nothing is shown"):
+        return read_versions(root_of(path))
 
 
 def _read(path: Path) -> list[Defect]:

@@ -123,14 +123,14 @@ def _defect(name: str, path: Path) -> tuple[Defect | None, DefectVersions]:
     if ":" in name or not (files := defect_files(root)):
         return None, DefectVersions()
     with case_files.mistakes():
-        defects = {defect.id: defect for defect in read_all_defects(files)}
+        defects, versions = {defect.id: defect for defect in read_all_defects(files)}, read_versions(root)
     if name not in defects:
         raise click.UsageError(
             f"'{name}' is neither a defect nor a case, FILE.yaml:ID or a full id{nearest(name, defects)}"
         )
     if defects[name].example is None:
         raise click.UsageError(f"the defect {name} names no example; pass one of its cases")
-    return defects[name], read_versions(root)
+    return defects[name], versions
 
 
 def _note(defect: Defect, versions: DefectVersions) -> DefectNote:

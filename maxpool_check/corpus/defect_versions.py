@@ -8,6 +8,7 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from maxpool_check.corpus.collection import DEFECTS
+from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.files import open_text
 from maxpool_check.judging.defects import Defect
 
@@ -64,14 +65,18 @@ class DefectVersions:
 
 
 def read_versions(root: Path) -> DefectVersions:
-    """What is known of the versions in a corpus; nothing if there is no file."""
+    """What is known of the versions in a corpus; nothing if there is no file. Raises :class:`CorpusError`."""
     path = root / DEFECTS / FILE_NAME
     if not path.is_file():
         return DefectVersions()
-    data = json.loads(path.read_text(encoding="utf-8"))
-    return DefectVersions(
-        {runtime: {version: frozenset(ids) for version, ids in of.items()} for runtime, of in data.items()}
-    )
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return DefectVersions(
+            {runtime: {version: frozenset(ids) for version, ids in of.items()} for runtime, of in data.items()}
+        )
+    except (ValueError, AttributeError, TypeError) as error:
+        message = f"cannot be read ({error}); delete it, and write it again with defects check --write"
+        raise CorpusError([Problem(str(path), 1, 1, message)]) from error
 
 
 def write_versions(root: Path, versions: DefectVersions) -> Path:

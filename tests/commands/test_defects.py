@@ -131,6 +131,15 @@ def test_tested_versions_say_since_when_and_what_is_live(cli, catalogue, kernel_
     assert seed["tested"] == ["-1", "0", "0.1", "0.2"]
 
 
+@pytest.mark.parametrize("text", ["{", "[]", '{"python": 1}', '{"python": {"1": 2}}'])
+def test_tested_versions_that_cannot_be_read(cli, catalogue, text):
+    corpus = catalogue()
+    (corpus / "defects/versions.json").write_text(text)
+    done = cli("defects", "-p", corpus)
+    assert done.code == 2
+    assert "versions.json:1:1: cannot be read" in done.err
+
+
 def test_without_cases_all_that_meet_the_conditions_are_expected(cli, catalogue, kernel_target):
     corpus = catalogue("variants: [indices, y-only]")
     done = cli("run", corpus, "-t", kernel_target("keeps_the_seed"), "--format", "json")
