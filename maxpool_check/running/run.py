@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -182,7 +182,7 @@ class Decisions:
         entries = []
         for target, ledger in self._ledgers.items():
             is_over = not ended_early and target not in self.given_up
-            for name, (status, why) in ledger.audit(lambda entry: self._complete(entry, is_over=is_over)).items():  # noqa: B023
+            for name, (status, why) in ledger.audit(partial(self._complete, is_over=is_over)).items():
                 entries.append(known_entry(self._defects[name], target, ledger.entries, status, why))
         return entries
 
