@@ -138,6 +138,7 @@ def meets(conditions: Conditions, features: Features) -> bool:
         and _has_channels(conditions.channels_multiple_of, features.tensor)
         and all(GEOMETRY[flag](features) for flag in conditions.geometry)
         and all(VALUES[flag](features) for flag in conditions.values)
+        and (not conditions.any_values or any(VALUES[flag](features) for flag in conditions.any_values))
     )
 
 

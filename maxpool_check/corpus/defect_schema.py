@@ -28,6 +28,7 @@ _CONDITIONS = map_of(
     indices={"type": "boolean", "description": "whether Indices are an output"},
     geometry=list_of({"enum": list(GEOMETRY)}, description="all of them"),
     values=list_of({"enum": list(VALUES)}, description="of the tensor that enters MaxPool; all of them"),
+    any_values=list_of({"enum": list(VALUES)}, description="of the tensor that enters MaxPool; one of them"),
     before=_OPERATORS,
     after=_OPERATORS,
     optimization=list_of({"enum": list(LEVEL_NAMES)}, description="the levels at which it shows"),

@@ -104,6 +104,7 @@ def conditions(of: Conditions) -> list[str]:
         {True: "with Indices", False: "Y alone", None: ""}[of.indices],
         ", ".join(of.geometry),
         f"values: {', '.join(of.values)}" if of.values else "",
+        f"values: {' or '.join(of.any_values)}" if of.any_values else "",
         f"behind {', '.join(of.before)}" if of.before else "",
         f"in front of {', '.join(of.after)}" if of.after else "",
         f"optimization {', '.join(of.optimization)}" if of.optimization else "",

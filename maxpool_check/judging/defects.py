@@ -74,7 +74,7 @@ class Conditions:
 
     ``dtypes``, ``spatial`` (numbers of spatial axes), ``channels_multiple_of`` and ``values`` are those of the tensor that
     enters MaxPool; ``geometry``, ``values`` and the names of the documents' refusals in ``refused`` are flags of
-    ``corpus.conditions``. ``before`` and ``after`` are operators that a graph has around MaxPool, ``opset`` bounds its operator
+    ``corpus.conditions``; of ``any_values`` one must hold. ``before`` and ``after`` are operators that a graph has around MaxPool, ``opset`` bounds its operator
     set, ``optimization`` names the levels. ``indices``: whether Indices are an output.
     """
 
@@ -84,6 +84,7 @@ class Conditions:
     indices: bool | None = None
     geometry: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
+    any_values: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     optimization: tuple[str, ...] = ()

@@ -78,15 +78,15 @@ def start_case(session: TargetSession, case: Case, variants: Collection[Variant]
 def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle: Oracle | Refused) -> CaseRun:
     """Wait for the outcomes of a case, execute the second looks that they require, and judge it."""
     target = session.profile.description.name
-    run = _judged(case, target, oracle, _results(session, started))
+    run = judged_case(case, target, oracle, _results(session, started))
     if session.profile.name.tool is None or not run.diverging:
         return run
     # The tool is wrong only where the runtime is right about the model that the tool was given.
     originals = [original(each) for each, _ in started]
     submitted = [(each, session.submit(each.requests)) for each in originals]
-    by_runtime = _judged(case, target, oracle, _results(session, submitted))
+    by_runtime = judged_case(case, target, oracle, _results(session, submitted))
     attributable = _attributable(run, by_runtime, session.profile.name.runtime)
-    return _judged(case, target, oracle, attributable, unoptimized=by_runtime.results)
+    return judged_case(case, target, oracle, attributable, unoptimized=by_runtime.results)
 
 
 def _attributable(run: CaseRun, by_runtime: CaseRun, runtime: str) -> dict[Variant, VariantResult]:
@@ -121,14 +121,17 @@ def _results(session: TargetSession, started: StartedCase) -> dict[Variant, Vari
 def not_run(case: Case, target: str, variants: Collection[Variant], why: str) -> CaseRun:
     """A case that was not executed because its target was given up: an error in every variant."""
     failed = VariantResult(Failed(f"not executed: the target was given up ({why})"))
-    return _judged(case, target, case.oracle(), dict.fromkeys(variants, failed))
+    return judged_case(case, target, case.oracle(), dict.fromkeys(variants, failed))
 
 
-def _judged(
+def judged_case(
     case: Case, target: str, oracle: Oracle | Refused, results: Mapping[Variant, VariantResult],
     unoptimized: Mapping[Variant, VariantResult] | None = None,
 ) -> CaseRun:  # fmt: skip
-    """The judged case. ``unoptimized`` are results of the model that was not rewritten, which are not judged themselves."""
+    """The case, judged by the results of its variants on a target.
+
+    ``unoptimized`` are results of the model that was not rewritten, which are not judged themselves.
+    """
     outcomes = {
         Variant(variant.outputs, OPTIMIZATION_OFF): each.outcome
         for variant, each in (unoptimized or {}).items()

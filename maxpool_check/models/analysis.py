@@ -1,0 +1,112 @@
+"""What is found in a model without running it: its MaxPool nodes, what is around them, and the cases that test them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from maxpool_check.corpus.conditions import Features
+from maxpool_check.models.cases import ALONE, GRAPH, CaseMaker, ModelCase, document_for, identifier
+from maxpool_check.models.model_file import UserModel
+from maxpool_check.models.nodes import PoolNode, pool_nodes
+from maxpool_check.models.profile import ProfileFinding, open_points, profile
+from maxpool_check.models.shapes import Inferred, at_sizes, declared
+from maxpool_check.models.surroundings import Surroundings, surroundings
+from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, Variant
+
+
+@dataclass(frozen=True, eq=False)
+class NodeAnalysis:
+    """A MaxPool of a model, and what can be said of it without a runtime.
+
+    ``profile`` is what it breaks of SONNX, ``open_points`` what its document leaves open there. ``maker`` makes its cases;
+    None if no document judges it. ``cases`` are those that need no run of the model.
+    """
+
+    node: PoolNode
+    around: Surroundings
+    profile: tuple[ProfileFinding, ...]
+    open_points: tuple[str, ...]
+    maker: CaseMaker | None
+    cases: tuple[ModelCase, ...]
+
+    @property
+    def untested(self) -> str:
+        """Why the node is not tested; empty if it is."""
+        if self.node.unjudged:
+            return self.node.unjudged
+        if self.node.refused is not None:
+            return (
+                f"{self.node.document.title if self.node.document else 'ONNX'} excludes it: {self.node.refused.message}"
+            )
+        if not self.cases:
+            return "the shape of its input is not known; pass the shapes of the model's inputs with --shape"
+        return ""
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """The variants in which the model executes the node: with Indices if something uses them."""
+        return (WITH_INDICES,) if self.node.indices is not None else (Y_ONLY,)
+
+    @cached_property
+    def features(self) -> tuple[Features, ...]:
+        """The features of one case of MaxPool alone and of one with the nodes around it."""
+        first = {case.how: case for case in reversed(self.cases)}
+        return tuple(Features(first[how].case) for how in (ALONE, GRAPH) if how in first)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelAnalysis:
+    """A model and its MaxPool nodes; ``declared`` and ``tested`` are the types of its tensors as it gives them, and at the sizes to test."""
+
+    model: UserModel
+    declared: Inferred
+    tested: Inferred
+    nodes: tuple[NodeAnalysis, ...]
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know of the analysis, a sentence each."""
+        notes = [self.declared.problem] if self.declared.problem else []
+        if self.tested.assumed:
+            sizes = ", ".join(f"{name}={size}" for name, size in self.tested.assumed.items())
+            notes.append(f"sizes that the model leaves open are tested as {sizes} (--shape gives others)")
+        if self.model.missing:
+            name, why = next(iter(self.model.missing.items()))
+            notes.append(
+                f"{len(self.model.missing)} constants are random, since their values are not there: '{name}': {why}"
+            )
+        return notes
+
+    @cached_property
+    def by_id(self) -> Mapping[str, NodeAnalysis]:
+        """The nodes by the part of their cases' ids that comes before what is tested."""
+        return {f"{identifier(self.model.name)}:{identifier(each.node.name)}": each for each in self.nodes}
+
+
+def analyse(
+    model: UserModel,
+    *,
+    spec: str = "onnx",
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    takes_models: bool = True,
+) -> ModelAnalysis:
+    """Analyse a model without running it.
+
+    ``spec`` is ``sonnx`` for SONNX's definition of the nodes inside its profile. ``shapes`` are sizes of inputs, or of
+    dimensions, by name. ``takes_models``: the targets take models. Raises :class:`BadModel`.
+    """
+    by_model, at = declared(model), at_sizes(model, shapes or {})
+    nodes = []
+    for node in pool_nodes(model, by_model, at):
+        around = surroundings(node, model, at.types, by_model.types)
+        document = document_for(node, spec)
+        maker = None if document is None else CaseMaker(model, node, around, document, takes_models)
+        findings = tuple(profile(node, model, by_model.types.get(node.output)))
+        cases = () if maker is None else tuple(maker.cases())
+        nodes.append(NodeAnalysis(node, around, findings, tuple(open_points(node)), maker, cases))
+    return ModelAnalysis(model, by_model, at, tuple(nodes))
+
+
+def node_of(case: str) -> str:
+    """The part of the id of a model's case that names the model and the node."""
+    return case.rsplit("/", 2)[0]

@@ -1,0 +1,221 @@
+"""Cases of a user's model: each MaxPool alone and with the nodes around it, at its real shape, with values of each sort."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxpool_check.corpus.case import Case, Origin
+from maxpool_check.corpus.tensors import tensor
+from maxpool_check.graphs.context import Context
+from maxpool_check.graphs.form import NEWEST, OLDEST
+from maxpool_check.models.model_file import UserModel
+from maxpool_check.models.nodes import PoolNode
+from maxpool_check.models.surroundings import Surroundings
+from maxpool_check.reference.dtypes import NUMPY, is_float
+from maxpool_check.reference.numbering import Layout
+from maxpool_check.specifications import specification
+from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Specification
+
+MOST_CELLS = 2**22
+"""The most cells of a tensor to test with; of a larger one, the batch and then the channels are fewer."""
+
+FINITE, SPECIAL, FLOWS = "finite", "special", "flows"
+"""The tags of cases: ordinary values; infinities, NaN, zeros of both signs and the lowest value; values that flow in the model."""
+
+ALONE, GRAPH, IN_PLACE = "alone", "graph", "in-place"
+"""How a node is tested: MaxPool alone, with the nodes around it, or in the model."""
+
+
+@dataclass(frozen=True)
+class Values:
+    """A sort of values; ``words`` says what they are."""
+
+    name: str
+    tag: str
+    words: str
+
+
+VALUES = (
+    Values("distinct", FINITE, "different values of both signs"),
+    Values("negative", FINITE, "negative values"),
+    Values("ties", FINITE, "few values, with ties"),
+    Values("lowest", SPECIAL, "the lowest value of the type"),
+    Values("neg-inf", SPECIAL, "-inf"),
+    Values("nan", SPECIAL, "NaN among ordinary values"),
+    Values("extremes", SPECIAL, "infinities, zeros of both signs, subnormal and extreme values"),
+)
+"""The values that each MaxPool is tested with."""
+
+FLOWING = Values("flows", FLOWS, "values that flow in the model")
+"""The values that a model computes from its inputs."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelCase:
+    """A case of a node, and the ``input`` that makes its X in a case file; None where X comes from the model."""
+
+    case: Case
+    fields: Mapping[str, Any] | None = None
+
+    @property
+    def how(self) -> str:
+        """:data:`ALONE`, :data:`GRAPH` or :data:`IN_PLACE`."""
+        return self.case.id.split("/")[-2]
+
+    @property
+    def values(self) -> str:
+        """The name of its sort of values."""
+        return self.case.id.rpartition("/")[2]
+
+
+def document_for(node: PoolNode, spec: str) -> Specification | None:
+    """The document that judges a node: SONNX if ``spec`` is ``sonnx`` and the node is inside the profile, else its operator's."""
+    X = node.tested
+    if spec == "sonnx" and node.document is not None and node.opset >= 22 and X is not None and X.shape is not None:
+        document = specification(spec)
+        try:
+            document.pooling(node.attributes, X.dtype, X.shape, document.policies)
+        except Refused:
+            return node.document
+        return document
+    return node.document
+
+
+@dataclass(frozen=True, eq=False)
+class CaseMaker:
+    """Makes the cases of one node, judged by ``document``.
+
+    ``takes_models``: the targets take models, so that the operator set of the model counts.
+    """
+
+    model: UserModel
+    node: PoolNode
+    around: Surroundings
+    document: Specification
+    takes_models: bool = True
+
+    def cases(self) -> Iterator[ModelCase]:
+        """The node alone, and with the nodes around it, with each sort of values.
+
+        Values for which a node around MaxPool has no exact result are left to MaxPool alone. None if the shape of X is not
+        known, or the document excludes the node.
+        """
+        X, chain = self.node.tested, self.around.chain
+        if X is None or X.shape is None or X.dtype not in NUMPY or self.node.refused is not None:
+            return
+        yield from self._of_values(ALONE, X.dtype, limited(X.shape, self.document.layout), self._alone())
+        if chain is not None and chain.context.has_nodes and chain.X.size <= MOST_CELLS:
+            yield from self._of_values(GRAPH, chain.X.dtype.name, chain.X.shape, chain.context)
+
+    def _of_values(self, how: str, dtype: str, shape: tuple[int, ...], context: Context | None) -> Iterator[ModelCase]:
+        for values in VALUES:
+            fields = self._fields(values.name, dtype, shape)
+            if fields is not None:
+                case = self.case(how, values, _tensor(json.dumps(fields)), context)
+                if how == ALONE or case.is_exact:
+                    yield ModelCase(case, fields)
+
+    def of_flow(self, X: np.ndarray) -> Iterator[ModelCase]:
+        """The same with the tensor X that flows into the first of the nodes around MaxPool."""
+        if X.size > MOST_CELLS:
+            return
+        chain = self.around.chain
+        case = self.case(IN_PLACE, FLOWING, X, chain.context if chain is not None else self._alone())
+        if not case.is_exact or isinstance(case.resolved, Refused):
+            return
+        yield ModelCase(self.case(ALONE, FLOWING, case.entering, self._alone()))
+        if chain is not None and chain.context.has_nodes:
+            yield ModelCase(self.case(GRAPH, FLOWING, X, chain.context))
+
+    def in_place(self, X: np.ndarray, name: str) -> ModelCase | None:
+        """The case of the node in the model, with the tensor X there; None where it has no exact result."""
+        chain = self.around.chain
+        values = Values(name, FLOWS, "values that flow in the model")
+        case = self.case(IN_PLACE, values, X, chain.context if chain is not None else self._alone())
+        return ModelCase(case) if case.is_exact and not isinstance(case.resolved, Refused) else None
+
+    def case(self, how: str, values: Values, X: np.ndarray, context: Context | None) -> Case:
+        """A case of the node."""
+        where = {ALONE: "alone", GRAPH: "with the nodes around it", IN_PLACE: "in the model"}[how]
+        has_indices = self.node.indices is not None and not (context is not None and context.uses_indices)
+        return Case(
+            id=f"{identifier(self.model.name)}:{identifier(self.node.name)}/{how}/{values.name}",
+            spec=self.document.name,
+            X=X,
+            attributes=dict(self.node.attributes),
+            outputs=("Y", "Indices") if has_indices else ("Y",),
+            policies=self.document.policies,
+            title=f"{self.node.op} '{self.node.name}' {where}, {values.words}",
+            tags=(values.tag,),
+            origin=Origin(str(self.model.path), 0, 0),
+            context=context,
+        )
+
+    def _alone(self) -> Context | None:
+        """The context of MaxPool alone in the model's operator set; None where the targets or the document have none."""
+        has_opset = self.document.onnx is not None and self.document.domain is None
+        if not self.takes_models or not has_opset or not OLDEST <= self.model.opset <= NEWEST:
+            return None
+        return Context(self.model.opset)
+
+    def _fields(self, values: str, dtype: str, shape: tuple[int, ...]) -> dict[str, Any] | None:
+        """The ``input`` of a case file for a sort of values; None where the type does not have them."""
+        size, kind = math.prod(shape), NUMPY[dtype].kind
+        floating, wide = is_float(NUMPY[dtype]), dtype in ("float32", "float64")
+        random = {"distinct": "distinct" if wide and size < 2**20 else "normal", "ties": "ties", "extremes": "special"}
+        base: dict[str, Any] = {"dtype": dtype, "shape": list(shape)}
+        if values in random:
+            return {**base, "random": {"values": random[values], "seed": 1}}
+        if values == "lowest":
+            return {**base, "fill": "lowest"}
+        if values == "negative" and kind != "u":
+            return {
+                **base,
+                **({"arange": {"start": -size, "step": 1}} if wide else {"fill": -2.5 if floating else -100}),
+            }
+        if values == "neg-inf" and floating:
+            return {**base, "fill": -math.inf}
+        if values == "nan" and floating:
+            cells = [{"at": at, "to": math.nan} for at in self._nan_cells(shape)]
+            return {**base, "random": {"values": "ties", "seed": 1}, "set": cells}
+        return None
+
+    def _nan_cells(self, shape: tuple[int, ...]) -> list[list[int]]:
+        """A block at the origin that fills a window, the cell in the middle, which windows have in every place, and the last."""
+        layout, kernel = self.document.layout, self.node.attributes.get("kernel_shape", ())
+        _, _, *spatial = layout.sizes(shape) if len(shape) > 2 else (0, 0)
+        if 0 in shape or not spatial or len(kernel) != len(spatial):
+            return []
+        block = np.ndindex(*(min(size, k, 3) for size, k in zip(spatial, kernel, strict=True)))
+        cells = {*block, tuple(size // 2 for size in spatial), tuple(size - 1 for size in spatial)}
+        return [list(layout.arranged((0, 0, *cell))) for cell in sorted(cells)]
+
+
+def identifier(name: str) -> str:
+    """A name as a part of the id of a case, which has no spaces, colons or wildcards."""
+    return "".join("-" if not char.isprintable() or char in " :*?[]" else char for char in name) or "-"
+
+
+def limited(shape: tuple[int, ...], layout: Layout = Layout.CHANNELS_FIRST) -> tuple[int, ...]:
+    """The shape with fewer images, and then channels, where it has more cells than are tested."""
+    sizes = list(layout.sizes(shape)) if len(shape) > 2 else list(shape)
+    for axis in range(min(2, len(sizes))):
+        rest = math.prod(sizes) // max(sizes[axis], 1)
+        if math.prod(sizes) > MOST_CELLS:
+            sizes[axis] = max(1, min(sizes[axis], MOST_CELLS // max(rest, 1)))
+    return layout.arranged(tuple(sizes)) if len(shape) > 2 else tuple(sizes)
+
+
+@lru_cache(16)
+def _tensor(fields: str) -> np.ndarray:
+    """The tensor of an ``input``; several cases share it."""
+    X = tensor(json.loads(fields), Path(), Path(), 2**31)
+    X.setflags(write=False)
+    return X

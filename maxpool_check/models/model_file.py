@@ -1,0 +1,252 @@
+"""Reads a user's ONNX model, without running any of it: its graph, checked as far as the rest depends on it, and its constants."""
+
+import errno
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, inliner, numpy_helper
+
+from maxpool_check.files import open_regular
+from maxpool_check.graphs.reading import OWN_DOMAINS
+
+MOST_BYTES = 2**31 - 1
+"""The largest file of a model that protobuf reads; more is in files of external data."""
+
+MOST_NODES = 1_000_000
+"""The most nodes of a model whose functions are inlined."""
+
+FUNCTION = "maxpool-check function "
+"""How the documentation of a node begins that was in a model-local function, before its name."""
+
+
+class BadModel(ValueError):
+    """A file that is no usable ONNX model; the message says why, and how to fix it."""
+
+
+@dataclass(frozen=True, eq=False)
+class UserModel:
+    """A model. ``proto`` has its model-local functions inlined; tensors in other files are not read yet.
+
+    ``missing`` names the constants whose files are not there, each with the reason.
+    """
+
+    path: Path
+    proto: ModelProto
+    sha256: str
+    missing: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """The name of the file without its suffix."""
+        return self.path.stem
+
+    @property
+    def opset(self) -> int:
+        """The version of ONNX's own operator set."""
+        return self.version_of("")
+
+    def version_of(self, domain: str) -> int:
+        """The version of an operator domain that the model imports; 1 if it imports none."""
+        names = OWN_DOMAINS if domain in OWN_DOMAINS else (domain,)
+        return next((entry.version for entry in self.proto.opset_import if entry.domain in names), 1)
+
+    @cached_property
+    def inputs(self) -> list[onnx.ValueInfoProto]:
+        """The inputs that a user feeds: those that are not initializers, and weights that are missing."""
+        constants = {tensor.name for tensor in self.proto.graph.initializer} - self.missing.keys()
+        return [value for value in self.proto.graph.input if value.name not in constants]
+
+    def array(self, tensor: TensorProto) -> np.ndarray:
+        """The values of a constant, also from its file. Raises :class:`BadModel`."""
+        try:
+            return np.asarray(numpy_helper.to_array(self.inline(tensor)))
+        except (ValueError, TypeError, OSError) as error:
+            raise BadModel(f"{self.path}: the tensor '{tensor.name}' cannot be read: {error}") from error
+
+    def inline(self, tensor: TensorProto) -> TensorProto:
+        """The same constant with its values in the model, not in another file. Raises :class:`BadModel` and ``OSError``."""
+        if tensor.data_location != TensorProto.EXTERNAL:
+            return tensor
+        file, offset, length = external_file(self.path, tensor)
+        with open_regular(file) as stream:
+            stream.seek(offset)
+            data = stream.read() if length is None else stream.read(length)
+        inside = TensorProto()
+        inside.CopyFrom(tensor)
+        inside.ClearField("external_data")
+        inside.data_location = TensorProto.DEFAULT
+        inside.raw_data = data
+        return inside
+
+
+def read_model(path: Path) -> UserModel:
+    """Read a model. Raises :class:`BadModel`; nothing outside the folder of the file is read."""
+    try:
+        with open_regular(path, MOST_BYTES) as file:
+            data = file.read()
+    except OSError as error:
+        hint = (
+            "; models of more than 2 GB keep their tensors in files of external data"
+            if error.errno == errno.EFBIG
+            else ""
+        )
+        raise BadModel(f"{path}: {error.strerror}{hint}") from error
+    proto = ModelProto()
+    try:
+        proto.ParseFromString(data)
+    except DecodeError as error:
+        raise BadModel(f"{path}: not an ONNX model, or cut off: {error}") from error
+    if not proto.HasField("graph") or not (proto.graph.node or proto.graph.output):
+        raise BadModel(f"{path}: not an ONNX model: it has no graph")
+    try:
+        _check_operator_sets(proto)
+        _check_nodes(proto.graph, frozenset())
+        proto = _without_functions(proto)
+        missing = dict(_missing(path, proto))
+    except BadModel as error:
+        raise BadModel(f"{path}: {error}") from error
+    return UserModel(path, proto, hashlib.sha256(data).hexdigest(), missing)
+
+
+def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
+    """The graphs that are attributes of a node, such as the branches of an ``If``, by the name of the attribute."""
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.GRAPH:
+            yield attribute.name, attribute.g
+        for graph in attribute.graphs:
+            yield attribute.name, graph
+
+
+def external_file(model: Path, tensor: TensorProto) -> tuple[Path, int, int | None]:
+    """The file of a tensor outside the model, the offset in bytes, and the length, None for the rest.
+
+    Raises :class:`BadModel` if it is outside the model's folder, and ``FileNotFoundError``.
+    """
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    location = entries.get("location", "")
+    folder = model.absolute().parent.resolve()
+    try:
+        file = (folder / location).resolve()
+        offset = int(entries.get("offset", "0"))
+        length = int(entries["length"]) if "length" in entries else None
+    except (OSError, ValueError, RuntimeError) as error:
+        raise BadModel(f"the external data of '{tensor.name}' cannot be found: {error}") from error
+    if not location or Path(location).is_absolute() or not file.is_relative_to(folder):
+        raise BadModel(
+            f"the external data of '{tensor.name}' is outside the model's folder: '{location}'; nothing there is read"
+        )
+    if not file.is_file():
+        raise FileNotFoundError(errno.ENOENT, "there is no such file", str(file))
+    if offset < 0 or (length is not None and (length < 0 or offset + length > file.stat().st_size)):
+        raise BadModel(f"the external data of '{tensor.name}' reaches beyond the end of {location}")
+    return file, offset, length
+
+
+def _check_operator_sets(proto: ModelProto) -> None:
+    if not proto.opset_import:
+        raise BadModel("it imports no operator set (opset_import is empty), so that its nodes have no meaning")
+    newest = onnx.defs.onnx_opset_version()
+    for entry in proto.opset_import:
+        if entry.domain in OWN_DOMAINS and not 1 <= entry.version <= newest:
+            raise BadModel(
+                f"it is in operator set {entry.version}; the installed onnx {onnx.__version__} knows 1 to {newest}"
+            )
+
+
+def _check_nodes(graph: GraphProto, outer: frozenset[str]) -> None:
+    """Refuse a graph whose nodes are not in order: then it has a cycle, or a tensor that nothing makes."""
+    made = {*outer, "", *(value.name for value in graph.input), *(tensor.name for tensor in graph.initializer)}
+    made |= {tensor.values.name for tensor in graph.sparse_initializer}
+    own: set[str] = set()
+    for node in graph.node:
+        for name in node.input:
+            if name not in made:
+                later = any(name in other.output for other in graph.node)
+                why = (
+                    "only a later node makes: the graph has a cycle, or its nodes are not in order"
+                    if later
+                    else "nothing makes"
+                )
+                raise BadModel(f"the node '{label(node)}' takes '{name}', which {why}")
+        for _, inner in subgraphs(node):
+            _check_nodes(inner, frozenset(made))
+        for name in filter(None, node.output):
+            if name in own:
+                raise BadModel(f"two nodes make the tensor '{name}'")
+            own.add(name)
+        made |= {*node.output}
+
+
+def label(node: NodeProto) -> str:
+    """The name of a node as tools show it: its own, or its first output if it has none."""
+    return node.name or next(filter(None, node.output), node.op_type)
+
+
+def _without_functions(proto: ModelProto) -> ModelProto:
+    """The model with its functions inlined; the documentation of the nodes of each says which it was."""
+    if not proto.functions:
+        return proto
+    _FunctionSizes(proto).check()
+    for function in proto.functions:
+        for node in function.node:
+            node.doc_string = FUNCTION + function.name
+    try:
+        return inliner.inline_local_functions(proto)
+    except Exception as error:  # onnx's C++ raises errors of several types
+        raise BadModel(f"its functions cannot be inlined: {error}") from error
+
+
+class _FunctionSizes:
+    """Counts the nodes of a model whose functions are inlined, without inlining them."""
+
+    def __init__(self, proto: ModelProto) -> None:
+        self._nodes = proto.graph.node
+        self._functions = {(function.domain, function.name): function for function in proto.functions}
+        self._sizes: dict[tuple[str, str], int] = {}
+
+    def check(self) -> None:
+        """Refuse functions that call themselves, and more nodes than can be inlined. Raises :class:`BadModel`."""
+        self._size(self._nodes, ())
+
+    def _size(self, nodes: Sequence[NodeProto], callers: tuple[tuple[str, str], ...]) -> int:
+        total = 0
+        for node in nodes:
+            total += 1 + sum(self._size(graph.node, callers) for _, graph in subgraphs(node))
+            total += self._size_of(node, callers)
+            if total > MOST_NODES:
+                raise BadModel(f"with its functions inlined it has more than {MOST_NODES} nodes")
+        return total
+
+    def _size_of(self, node: NodeProto, callers: tuple[tuple[str, str], ...]) -> int:
+        key = node.domain, node.op_type
+        if key not in self._functions:
+            return 0
+        if key in callers:
+            raise BadModel(f"its function {node.op_type} calls itself")
+        if key not in self._sizes:
+            self._sizes[key] = self._size(self._functions[key].node, (*callers, key))
+        return self._sizes[key]
+
+
+def _missing(path: Path, proto: ModelProto) -> Iterator[tuple[str, str]]:
+    """The constants whose files are not there. Raises :class:`BadModel` for files outside the folder."""
+    for tensor in _tensors(proto.graph):
+        if tensor.data_location == TensorProto.EXTERNAL:
+            try:
+                external_file(path, tensor)
+            except FileNotFoundError as error:
+                yield tensor.name, f"{Path(error.filename).name} is missing"
+
+
+def _tensors(graph: GraphProto) -> Iterator[TensorProto]:
+    yield from graph.initializer
+    for node in graph.node:
+        yield from (attribute.t for attribute in node.attribute if attribute.type == AttributeProto.TENSOR)
+        for _, inner in subgraphs(node):
+            yield from _tensors(inner)

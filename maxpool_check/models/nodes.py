@@ -1,0 +1,183 @@
+"""The MaxPool nodes of a model, in whatever graph they are, as they are written."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from onnx import GraphProto, NodeProto, TensorProto
+
+from maxpool_check.graphs.context import MAX_POOL
+from maxpool_check.graphs.reading import OWN_DOMAINS, attribute_values
+from maxpool_check.models.model_file import FUNCTION, UserModel, label, subgraphs
+from maxpool_check.models.shapes import Inferred, TensorType
+from maxpool_check.specifications import specification
+from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Specification
+
+_NHWC = "com.ms.internal.nhwc"
+_KINDS = {
+    **{(MAX_POOL, domain): "" for domain in OWN_DOMAINS},
+    (MAX_POOL, _NHWC): "",
+    ("NhwcMaxPool", "com.microsoft"): "no document of this tool defines it",
+    **{("GlobalMaxPool", domain): "GlobalMaxPool has no attributes; it is not judged" for domain in OWN_DOMAINS},
+}
+"""The operators that are found, each with why it is not judged; empty: it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """A graph of a model and the graphs around it: where the tensors are that a node takes."""
+
+    graph: GraphProto
+    outer: "Scope | None" = None
+    where: str = "main graph"
+    inside: str | None = None
+
+    @cached_property
+    def constants(self) -> Mapping[str, TensorProto]:
+        """The constants of this graph alone, by name: initializers that are no inputs, and Constant nodes."""
+        fed = {value.name for value in self.graph.input} if self.outer is not None else set()
+        constants = {tensor.name: tensor for tensor in self.graph.initializer if tensor.name not in fed}
+        for node in self.graph.node:
+            if node.op_type == "Constant" and node.domain in OWN_DOMAINS:
+                for attribute in node.attribute:
+                    if attribute.name == "value":
+                        constants[node.output[0]] = attribute.t
+        return constants
+
+    @cached_property
+    def makers(self) -> Mapping[str, NodeProto]:
+        """The node that makes a tensor, by the tensor's name."""
+        return {name: node for node in self.graph.node for name in node.output if name}
+
+    @cached_property
+    def consumers(self) -> Mapping[str, list[NodeProto | None]]:
+        """The nodes that take a tensor, also in inner graphs; None for an output of the graph."""
+        found: dict[str, list[NodeProto | None]] = {}
+        for node in self.graph.node:
+            for name in (*node.input, *_taken_inside(node)):
+                found.setdefault(name, []).append(node)
+        for value in self.graph.output:
+            found.setdefault(value.name, []).append(None)
+        return found
+
+    def constant(self, name: str) -> TensorProto | None:
+        """The constant of this name here or in a graph around; None if it is no constant."""
+        if name in self.constants:
+            return self.constants[name]
+        if name in self.makers or any(value.name == name for value in self.graph.input):
+            return None
+        return self.outer.constant(name) if self.outer is not None else None
+
+
+@dataclass(frozen=True, eq=False)
+class PoolNode:
+    """A pooling node of a model.
+
+    ``name`` is that which tools show, or its output's if it has none, unique in the model. ``declared`` is the type of its input as the
+    model gives it, ``tested`` that at the sizes to test. ``unjudged`` says why no document of this tool judges it; empty:
+    one does.
+    """
+
+    name: str
+    proto: NodeProto
+    scope: Scope
+    opset: int
+    declared: TensorType | None
+    tested: TensorType | None
+    unjudged: str = ""
+    function: str | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def op(self) -> str:
+        """The operator."""
+        return self.proto.op_type
+
+    @property
+    def where(self) -> str:
+        """The graph that it is in, in words."""
+        return f"function {self.function}" if self.function is not None else self.scope.where
+
+    @property
+    def inside(self) -> str | None:
+        """What it is inside of, as ``inside`` of a case: ``If``, ``Loop``, ``function``, or None."""
+        return "function" if self.function is not None and self.scope.inside is None else self.scope.inside
+
+    @property
+    def input(self) -> str:
+        """The tensor that it takes."""
+        return self.proto.input[0] if self.proto.input else ""
+
+    @property
+    def output(self) -> str:
+        """The tensor Y."""
+        return self.proto.output[0] if self.proto.output else ""
+
+    @property
+    def indices(self) -> str | None:
+        """The tensor of Indices; None if nothing uses it."""
+        name = self.proto.output[1] if len(self.proto.output) > 1 else ""
+        return name if name and self.scope.consumers.get(name) else None
+
+    @property
+    def document(self) -> Specification | None:
+        """The document that defines it; None if no document of this tool does."""
+        if self.unjudged:
+            return None
+        return specification("ort-nhwc-11" if self.proto.domain == _NHWC else f"onnx-{self.opset}")
+
+    @cached_property
+    def refused(self) -> Refused | None:
+        """Why its document excludes it at the sizes to test; None if it is valid, or its shape is not known."""
+        document, X = self.document, self.tested
+        if document is None or X is None or X.shape is None:
+            return None
+        try:
+            document.pooling(self.attributes, X.dtype, X.shape, document.policies)
+        except Refused as refused:
+            return refused
+        return None
+
+
+def pool_nodes(model: UserModel, declared: Inferred, tested: Inferred) -> list[PoolNode]:
+    """Every MaxPool and GlobalMaxPool of a model, in the order of its graphs."""
+    nodes: list[PoolNode] = []
+    taken: set[str] = set()
+    for scope in _scopes(Scope(model.proto.graph)):
+        for node in scope.graph.node:
+            reason = _KINDS.get((node.op_type, node.domain))
+            if reason is None:
+                continue
+            name, number = label(node), 1
+            while name in taken:
+                number += 1
+                name = f"{label(node)}#{number}"
+            taken.add(name)
+            source = node.input[0] if node.input else ""
+            function = node.doc_string.removeprefix(FUNCTION) if node.doc_string.startswith(FUNCTION) else None
+            types = declared.types.get(source), tested.types.get(source)
+            version, attributes = model.version_of(node.domain), attribute_values(node)
+            nodes.append(PoolNode(name, node, scope, version, *types, reason, function, attributes))
+    return nodes
+
+
+def _scopes(scope: Scope) -> Iterator[Scope]:
+    """A graph, and the graphs inside its nodes."""
+    yield scope
+    for node in scope.graph.node:
+        for attribute, graph in subgraphs(node):
+            inside = node.op_type if node.op_type in ("If", "Loop") else None
+            where = f"{attribute} of {node.op_type} '{label(node)}'"
+            outer = "" if scope.outer is None else f", in {scope.where}"
+            yield from _scopes(Scope(graph, scope, where + outer, inside))
+
+
+def _taken_inside(node: NodeProto) -> Iterator[str]:
+    """The tensors that the graphs inside a node take, whether of that graph or of one around it."""
+    for _, graph in subgraphs(node):
+        for inner in graph.node:
+            yield from inner.input
+            yield from _taken_inside(inner)
+        yield from (value.name for value in graph.output)

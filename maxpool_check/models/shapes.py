@@ -1,0 +1,174 @@
+"""The types and shapes of a model's tensors by ONNX's shape inference: as the model declares them, and at sizes to test."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import onnx
+from onnx import GraphProto, ModelProto, TypeProto, ValueInfoProto, helper, shape_inference
+
+from maxpool_check.models.model_file import BadModel, UserModel, subgraphs
+from maxpool_check.reference.dtypes import NUMPY
+
+Size = int | str | None
+"""The size of an axis: a number, a name, or None where nothing is known."""
+
+SMALL = (1, 3)
+"""The sizes that stand for unknown ones on the first two axes, a batch and channels."""
+
+SMALL_SPATIAL = 64
+"""The size that stands for an unknown one on any other axis."""
+
+_NAMES: dict[int, str] = {helper.np_dtype_to_tensor_dtype(dtype): name for name, dtype in NUMPY.items()}
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """The element type and the shape of a tensor; ``sizes`` is None if not even the rank is known."""
+
+    dtype: str
+    sizes: tuple[Size, ...] | None
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The shape, if every size is a number."""
+        sizes = self.sizes
+        if sizes is None or not all(isinstance(size, int) for size in sizes):
+            return None
+        return tuple(size for size in sizes if isinstance(size, int))
+
+    def __str__(self) -> str:
+        sizes = (
+            "of unknown rank"
+            if self.sizes is None
+            else f"[{', '.join('?' if s is None else str(s) for s in self.sizes)}]"
+        )
+        return f"{self.dtype} {sizes}"
+
+
+Types = Mapping[str, TensorType]
+"""The types of tensors by name."""
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """The types of all tensors, those of inner graphs too; ``assumed`` says which sizes were filled in; ``problem``: what failed."""
+
+    types: Types
+    assumed: Mapping[str, int]
+    problem: str = ""
+
+
+def declared(model: UserModel) -> Inferred:
+    """The types as far as the model gives them."""
+    return _inferred(model.proto, {})
+
+
+def at_sizes(model: UserModel, given: Mapping[str, tuple[int, ...]]) -> Inferred:
+    """The types with a number for each size of the inputs.
+
+    ``given`` are sizes by the name of an input (all of them) or of a dimension (one); other unknown sizes are small ones.
+    Raises :class:`BadModel` for a name that the model does not have, and a shape that does not fit.
+    """
+    proto = ModelProto()
+    proto.CopyFrom(model.proto)
+    constants = {tensor.name for tensor in proto.graph.initializer}
+    assumed: dict[str, int] = {}
+    unused = dict(given)
+    for value in proto.graph.input:
+        if value.name not in constants and value.type.HasField("tensor_type"):
+            _fill(value, given, unused, assumed)
+    if unused:
+        known = [*(value.name for value in model.inputs), *_dimension_names(model.proto.graph)]
+        raise BadModel(
+            f"{model.path}: --shape names {', '.join(unused)}; the inputs and their dimensions are {', '.join(known) or 'none'}"
+        )
+    # The shapes that were inferred before are those of other sizes.
+    del proto.graph.value_info[:]
+    for value in proto.graph.output:
+        if value.type.tensor_type.HasField("shape"):
+            for axis in value.type.tensor_type.shape.dim:
+                axis.ClearField("dim_param")
+    return _inferred(proto, assumed)
+
+
+def _fill(
+    value: ValueInfoProto,
+    given: Mapping[str, tuple[int, ...]],
+    unused: dict[str, tuple[int, ...]],
+    assumed: dict[str, int],
+) -> None:
+    """Give each axis of an input a number."""
+    axes = value.type.tensor_type.shape.dim
+    sizes = given.get(value.name)
+    unused.pop(value.name, None)
+    if sizes is not None:
+        if axes and len(sizes) != len(axes):
+            raise BadModel(f"--shape gives the input '{value.name}' {len(sizes)} sizes; it has {len(axes)} axes")
+        del axes[:]
+        for size in sizes:
+            axes.add(dim_value=size)
+        return
+    for number, axis in enumerate(axes):
+        name = axis.dim_param
+        if axis.HasField("dim_value"):
+            if axis.dim_value >= 0:
+                continue
+            # Some exporters write -1 for a size that is not known.
+            axis.ClearField("dim_value")
+        axis.ClearField("dim_param")
+        if name in given:
+            unused.pop(name, None)
+            if len(given[name]) != 1:
+                raise BadModel(f"--shape gives the dimension '{name}' several sizes; it takes one")
+            axis.dim_value = given[name][0]
+        else:
+            small = SMALL[number] if number < len(SMALL) else SMALL_SPATIAL
+            axis.dim_value = assumed.setdefault(name or f"{value.name}[{number}]", small)
+
+
+def _dimension_names(graph: GraphProto) -> list[str]:
+    names = (axis.dim_param for value in graph.input for axis in value.type.tensor_type.shape.dim)
+    return list(dict.fromkeys(filter(None, names)))
+
+
+def _inferred(proto: ModelProto, assumed: Mapping[str, int]) -> Inferred:
+    problem = ""
+    try:
+        proto = shape_inference.infer_shapes(proto, check_type=False, strict_mode=False, data_prop=True)
+    except Exception as error:  # errors of several types; the types that are declared remain
+        problem = f"ONNX's shape inference failed: {str(error).splitlines()[0]}"
+    return Inferred(dict(_types(proto.graph)), assumed, problem)
+
+
+def _types(graph: GraphProto) -> Iterator[tuple[str, TensorType]]:
+    for tensor in graph.initializer:
+        yield tensor.name, TensorType(_dtype(tensor.data_type), tuple(tensor.dims))
+    for value in (*graph.input, *graph.value_info, *graph.output):
+        if value.type.HasField("tensor_type"):
+            yield value.name, _type(value.type)
+    for node in graph.node:
+        for _, inner in subgraphs(node):
+            yield from _types(inner)
+
+
+def _type(proto: TypeProto) -> TensorType:
+    tensor = proto.tensor_type
+    if not tensor.HasField("shape"):
+        return TensorType(_dtype(tensor.elem_type), None)
+    return TensorType(_dtype(tensor.elem_type), tuple(map(_size, tensor.shape.dim)))
+
+
+def _size(axis: onnx.TensorShapeProto.Dimension) -> Size:
+    if axis.HasField("dim_value"):
+        return axis.dim_value if axis.dim_value >= 0 else None
+    return axis.dim_param or None
+
+
+def _dtype(number: int) -> str:
+    """The name of an element type; ONNX's own where the tool has none."""
+    if number in _NAMES:
+        return _NAMES[number]
+    try:
+        return onnx.TensorProto.DataType.Name(number).lower()
+    except ValueError:
+        return "unknown type"

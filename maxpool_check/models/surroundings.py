@@ -1,0 +1,187 @@
+"""The nodes around a MaxPool of a model: those with one exact result, which can be tested with it, and what is beyond them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from onnx import NodeProto, TensorProto, helper
+
+from maxpool_check.graphs.form import NEWEST, OLDEST
+from maxpool_check.graphs.operators import is_known
+from maxpool_check.graphs.reading import OWN_DOMAINS, Chain, NotAChain, read_chain
+from maxpool_check.models.model_file import BadModel, UserModel
+from maxpool_check.models.nodes import PoolNode
+from maxpool_check.models.shapes import Types
+from maxpool_check.reference.dtypes import NUMPY
+
+MOST_NODES = 4
+"""How many nodes on each side of MaxPool are tested with it."""
+
+MOST_VALUES = 65_536
+"""The largest constant of a node around MaxPool: weights are not needed to see how a graph is rewritten."""
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """The nodes around a MaxPool.
+
+    ``before`` and ``after`` are those through which one tensor flows, from ``start`` to ``end``; ``ahead`` and ``behind``
+    are the operators on both sides, also of the nodes beyond, nearest first. ``chain`` are the same nodes as a context;
+    None if there are none, or the type of their input is not known.
+    """
+
+    before: tuple[NodeProto, ...]
+    after: tuple[NodeProto, ...]
+    start: str
+    end: str
+    ahead: tuple[str, ...]
+    behind: tuple[str, ...]
+    chain: Chain | None = None
+
+    @cached_property
+    def rewrites(self) -> tuple[str, ...]:
+        """What an optimizer may do with MaxPool here, a sentence each."""
+        return tuple(
+            sentence
+            for sentence, ahead, behind in _REWRITES
+            if (set(ahead) & set(self.ahead[: len(self.before) + 1]))
+            or (set(behind) & set(self.behind[: len(self.after) + 1]))
+        )
+
+
+_QUANTISATION = ("QuantizeLinear", "DequantizeLinear")
+_REWRITES: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
+    ("Pad may be folded into the pads of MaxPool, which has no padding value", ("Pad",), ()),
+    ("Transpose may be moved across MaxPool, or its layout changed", ("Transpose",), ("Transpose",)),
+    ("quantization may be moved across MaxPool, which then runs on 8-bit integers", _QUANTISATION, _QUANTISATION),
+    ("an activation may be fused with MaxPool or moved across it", ("Relu", "Clip", "LeakyRelu"), ("Relu", "Clip", "LeakyRelu")),
+    ("Cast may be moved across MaxPool or removed", ("Cast",), ("Cast",)),
+    ("Conv and MaxPool may be computed in blocks of channels", ("Conv", "FusedConv"), ("Conv", "FusedConv")),
+)  # fmt: skip
+
+
+def surroundings(node: PoolNode, model: UserModel, types: Types, declared: Types) -> Surroundings:
+    """The nodes around a MaxPool; ``types`` are those at the sizes to test, ``declared`` those of the model."""
+    before: list[NodeProto] = []
+    after: list[NodeProto] = []
+    cut = _Cut(node, model, types, declared)
+    chain = cut.chain(before, after)
+    for maker in _before(node):
+        longer = cut.chain([maker, *before], after) if chain is not None else None
+        if longer is None:
+            break
+        chain, before = longer, [maker, *before]
+    for consumer in _after(node):
+        longer = cut.chain(before, [*after, consumer]) if chain is not None else None
+        if longer is None:
+            break
+        chain, after = longer, [*after, consumer]
+    start = before[0].input[0] if before else node.input
+    end = after[-1].output[0] if after else node.output
+    ahead = [each.op_type for each in reversed(before)] + _makers(node, start)
+    behind = [each.op_type for each in after] + _consumers(node, end)
+    return Surroundings(tuple(before), tuple(after), start, end, tuple(ahead), tuple(behind), chain)
+
+
+def _before(node: PoolNode) -> Iterator[NodeProto]:
+    """The nodes before MaxPool through which its input alone flows, nearest first."""
+    name, scope = node.input, node.scope
+    for _ in range(MOST_NODES):
+        maker = scope.makers.get(name)
+        if (
+            maker is None
+            or len(scope.consumers.get(name, ())) != 1
+            or not _may_be_tested(maker)
+            or name != maker.output[0]
+        ):
+            return
+        yield maker
+        name = maker.input[0]
+
+
+def _after(node: PoolNode) -> Iterator[NodeProto]:
+    """The nodes behind MaxPool that alone take what comes before them, nearest first."""
+    name, scope = node.output, node.scope
+    for _ in range(MOST_NODES):
+        consumers = scope.consumers.get(name, ())
+        consumer = consumers[0] if len(consumers) == 1 else None
+        if consumer is None or not _may_be_tested(consumer) or consumer.input[0] != name:
+            return
+        yield consumer
+        name = consumer.output[0]
+
+
+def _may_be_tested(node: NodeProto) -> bool:
+    return node.domain in OWN_DOMAINS and is_known(node.op_type) and node.op_type != "Split" and bool(node.input)
+
+
+def _makers(node: PoolNode, name: str) -> list[str]:
+    maker = node.scope.makers.get(name)
+    return [maker.op_type] if maker is not None else []
+
+
+def _consumers(node: PoolNode, name: str) -> list[str]:
+    consumers = node.scope.consumers.get(name, ())
+    return list(dict.fromkeys(each.op_type for each in consumers if each is not None))
+
+
+@dataclass(frozen=True, eq=False)
+class _Cut:
+    """Cuts the nodes around a MaxPool out of its model."""
+
+    node: PoolNode
+    model: UserModel
+    types: Types
+    declared: Types
+
+    def chain(self, before: Sequence[NodeProto], after: Sequence[NodeProto]) -> Chain | None:
+        """The nodes as a chain with zeros as its X; None if they are none, or the type of X is not known."""
+        node = self.node
+        start = before[0].input[0] if before else node.input
+        end = after[-1].output[0] if after else node.output
+        X = self.types.get(start)
+        if X is None or X.shape is None or X.dtype not in NUMPY or not OLDEST <= self.model.opset <= NEWEST:
+            return None
+        nodes = [*before, node.proto, *after]
+        constants: dict[str, TensorProto] = {}
+        try:
+            for each in nodes:
+                constants |= dict(self._constants(each))
+            element = helper.np_dtype_to_tensor_dtype(NUMPY[X.dtype])
+            outputs = [end, *([node.indices] if self._indices_leave(nodes) else [])]
+            graph = helper.make_graph(
+                nodes, "around", [helper.make_tensor_value_info(start, element, self._sizes(start, X.shape))],
+                [helper.make_empty_tensor_value_info(str(name)) for name in outputs], list(constants.values()),
+            )  # fmt: skip
+            model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.model.opset)])
+            chain = read_chain(model, {start: np.zeros(X.shape, NUMPY[X.dtype])})
+        except (NotAChain, BadModel):
+            return None
+        return replace(chain, context=replace(chain.context, inside=node.inside))
+
+    def _constants(self, node: NodeProto) -> Iterator[tuple[str, TensorProto]]:
+        """The constants of a node, with their values. Raises :class:`NotAChain` for those that are large or missing."""
+        for name in node.input:
+            tensor = self.node.scope.constant(name) if name else None
+            if tensor is not None:
+                if name in self.model.missing or int(np.prod(tensor.dims, dtype=object)) > MOST_VALUES:
+                    raise NotAChain(f"its constant {name} is missing or large")
+                named = TensorProto()
+                named.CopyFrom(self.model.inline(tensor))
+                named.name = name
+                yield name, named
+
+    def _indices_leave(self, nodes: Sequence[NodeProto]) -> bool:
+        """Whether something else than these nodes takes Indices."""
+        name = self.node.indices
+        consumers = self.node.scope.consumers.get(name, ()) if name else ()
+        return any(all(consumer is not each for each in nodes) for consumer in consumers)
+
+    def _sizes(self, name: str, shape: Sequence[int]) -> list[int | str]:
+        """The sizes that the model declares, with a name for each that it leaves open."""
+        declared = self.declared.get(name)
+        sizes = declared.sizes if declared is not None else None
+        if sizes is None or len(sizes) != len(shape):
+            return [f"X{axis}" for axis in range(len(shape))]
+        return [size if isinstance(size, int) else f"X{axis}" for axis, size in enumerate(sizes)]
