@@ -1,0 +1,86 @@
+"""Models with values in files beside them; each function writes into a folder and gives the path of the model."""
+
+import os
+
+import numpy as np
+from onnx import TensorProto
+
+from tests.models.writing import keep_outside, saved, written
+from tests.models.zoo import plain
+
+HUGE = 3 * 2**30
+
+
+def external(folder):
+    """A model whose first Conv has its weights in a file beside it."""
+    model = plain()
+    (folder / "weights.bin").write_bytes(bytes(64) + keep_outside(model, "W", "weights.bin", offset=64))
+    return saved(model, folder)
+
+
+def external_missing(folder):
+    """As `external`, but the file is not there."""
+    model = plain()
+    keep_outside(model, "W", "weights.bin")
+    return saved(model, folder)
+
+
+def external_short(folder):
+    """As `external`, but the file ends before the values do."""
+    model = plain()
+    (folder / "weights.bin").write_bytes(keep_outside(model, "W", "weights.bin")[:10])
+    return saved(model, folder)
+
+
+def external_outside(folder, way="parent"):
+    """A model whose weights are in a file outside of its folder, which exists.
+
+    ``way`` is how they are reached: "parent" by ``..``, "absolute" by an absolute path, "link" by a symbolic link and
+    "linked_folder" by a folder that is one.
+    """
+    inner = folder / "inner"
+    inner.mkdir()
+    secret = folder / "secret.bin"
+    (inner / "link.bin").symlink_to(secret)
+    (inner / "linked").symlink_to(folder)
+    locations = {
+        "parent": "../secret.bin",
+        "absolute": str(secret),
+        "link": "link.bin",
+        "linked_folder": "linked/secret.bin",
+    }
+    model = plain()
+    secret.write_bytes(keep_outside(model, "W", locations[way]))
+    return saved(model, inner)
+
+
+def external_pipe(folder):
+    """A model whose weights are in a pipe that nobody writes to: who opens it waits."""
+    model = plain()
+    keep_outside(model, "W", "weights.bin")
+    os.mkfifo(folder / "weights.bin")
+    return saved(model, folder)
+
+
+def external_huge(folder):
+    """A model with a table of 3 GiB in a sparse file, which the MaxPool does not need."""
+    text = """huge (float[1,3,12,12] X, int64[2] I) => (float[1,3,6,6] Y, float[2,1024] Z) {
+        [pool] Y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (X)
+        [look_up] Z = Gather (T, I)
+    }"""
+    model = written(text, {"T": np.zeros((0,), np.float32)})
+    keep_outside(model, "T", "table.bin", length=HUGE)
+    model.graph.initializer[0].dims[:] = [HUGE // 4096, 1024]
+    with (folder / "table.bin").open("wb") as table:
+        table.truncate(HUGE)
+    return saved(model, folder)
+
+
+def external_number(folder, **entries):
+    """As `external`, with other entries than the right ones, say ``offset="-1"`` or ``length="many"``."""
+    model = plain()
+    (folder / "weights.bin").write_bytes(keep_outside(model, "W", "weights.bin"))
+    tensor = next(each for each in model.graph.initializer if each.data_location == TensorProto.EXTERNAL)
+    for entry in tensor.external_data:
+        entry.value = entries.get(entry.key, entry.value)
+    return saved(model, folder)

