@@ -16,15 +16,13 @@ from maxpool_check.graphs.context import Context
 from maxpool_check.graphs.form import NEWEST, OLDEST
 from maxpool_check.models.model_file import UserModel
 from maxpool_check.models.nodes import PoolNode
+from maxpool_check.models.shapes import MOST_CELLS
 from maxpool_check.models.surroundings import Surroundings
 from maxpool_check.reference.dtypes import NUMPY, is_float
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import Specification
-
-MOST_CELLS = 2**22
-"""The most cells of a tensor to test with; of a larger one, the batch and then the channels are fewer."""
 
 FINITE, SPECIAL, FLOWS = "finite", "special", "flows"
 """The tags of cases: ordinary values; infinities, NaN, zeros of both signs and the lowest value; values that flow in the model."""
@@ -78,7 +76,7 @@ class ModelCase:
 def document_for(node: PoolNode, spec: str) -> Specification | None:
     """The document that judges a node: SONNX if ``spec`` is ``sonnx`` and the node is inside the profile, else its operator's."""
     X = node.tested
-    if spec == "sonnx" and node.document is not None and node.opset >= 22 and X is not None and X.shape is not None:
+    if spec == "sonnx" and node.document is not None and node.opset >= 22 and X.shape is not None:
         document = specification(spec)
         try:
             document.pooling(node.attributes, X.dtype, X.shape, document.policies)
@@ -104,15 +102,26 @@ class CaseMaker:
     def cases(self) -> Iterator[ModelCase]:
         """The node alone, and with the nodes around it, with each sort of values.
 
-        Values for which a node around MaxPool has no exact result are left to MaxPool alone. None if the shape of X is not
-        known, or the document excludes the node.
+        Values for which a node around MaxPool has no exact result are left to MaxPool alone. There are none if the document
+        excludes the node, or its tensors are too large.
         """
         X, chain = self.node.tested, self.around.chain
-        if X is None or X.shape is None or X.dtype not in NUMPY or self.node.refused is not None:
+        if X.shape is None or X.dtype not in NUMPY or self.node.refused is not None:
             return
-        yield from self._of_values(ALONE, X.dtype, limited(X.shape, self.document.layout), self._alone())
+        if (shape := self._tested_shape(X.dtype, X.shape)) is None:
+            return
+        yield from self._of_values(ALONE, X.dtype, shape, self._alone())
         if chain is not None and chain.context.has_nodes and chain.X.size <= MOST_CELLS:
             yield from self._of_values(GRAPH, chain.X.dtype.name, chain.X.shape, chain.context)
+
+    def _tested_shape(self, dtype: str, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+        """The shape to test MaxPool alone with; None if X or Y is too large all the same."""
+        shape = limited(shape, self.document.layout)
+        if math.prod(shape) > MOST_CELLS:
+            return None
+        pooling = self.document.pooling(self.node.attributes, dtype, shape, self.document.policies)
+        batch, channels, *_ = self.document.layout.sizes(shape)
+        return shape if batch * channels * math.prod(pooling.output_sizes) <= MOST_CELLS else None
 
     def _of_values(self, how: str, dtype: str, shape: tuple[int, ...], context: Context | None) -> Iterator[ModelCase]:
         for values in VALUES:

@@ -140,7 +140,7 @@ def _shape(node: PoolNode, output: TensorType | None) -> Iterator[ProfileFinding
 def open_points(node: PoolNode) -> list[str]:
     """What the document of a node leaves open and the node depends on, a sentence each."""
     X, document = node.tested, node.document
-    if X is None or X.shape is None or document is None:
+    if X.shape is None or document is None:
         return []
     try:
         pooling = document.pooling(node.attributes, X.dtype, X.shape, document.policies)
