@@ -143,11 +143,10 @@ class CaseMaker:
         if chain is not None and chain.context.has_nodes:
             yield ModelCase(self.case(GRAPH, FLOWING, X, chain.context))
 
-    def in_place(self, X: np.ndarray, name: str) -> ModelCase | None:
+    def in_place(self, X: np.ndarray) -> ModelCase | None:
         """The case of the node in the model, with the tensor X there; None where it has no exact result."""
         chain = self.around.chain
-        values = Values(name, FLOWS, "values that flow in the model")
-        case = self.case(IN_PLACE, values, X, chain.context if chain is not None else self._alone())
+        case = self.case(IN_PLACE, FLOWING, X, chain.context if chain is not None else self._alone())
         return ModelCase(case) if case.is_exact and not isinstance(case.resolved, Refused) else None
 
     def case(self, how: str, values: Values, X: np.ndarray, context: Context | None) -> Case:
@@ -205,6 +204,17 @@ class CaseMaker:
         block = np.ndindex(*(min(size, k, 3) for size, k in zip(spatial, kernel, strict=True)))
         cells = {*block, tuple(size // 2 for size in spatial), tuple(size - 1 for size in spatial)}
         return [list(layout.arranged((0, 0, *cell))) for cell in sorted(cells)]
+
+
+def values_of(case: str) -> str:
+    """The values of a case of a model, by its id, in words."""
+    name = case.rpartition("/")[2]
+    return next((values.words for values in VALUES if values.name == name), FLOWING.words)
+
+
+def is_special(case: str) -> bool:
+    """Whether a case of a model, by its id, has special values."""
+    return case.rpartition("/")[2] in {values.name for values in VALUES if values.tag == SPECIAL}
 
 
 def identifier(name: str) -> str:

@@ -47,7 +47,7 @@ class ModelPlan:
     """The models to test, the targets, and what is known of them.
 
     ``accepted`` are the defects that the user accepts, from ``accepted_files``; ``defects`` those that name what is found.
-    ``inputs`` holds values of the inputs. ``seconds`` limits one execution, ``memory`` a worker, in bytes. ``strict``: what is
+    ``inputs`` holds values of the inputs. ``whole``: the models' own outputs are computed, too. ``seconds`` limits one execution, ``memory`` a worker, in bytes. ``strict``: what is
     wrong on special values alone is unexpected, too.
     """
 
@@ -60,6 +60,7 @@ class ModelPlan:
     seconds: float = 60.0
     memory: int | None = None
     strict: bool = False
+    whole: bool = False
 
 
 @dataclass
@@ -67,12 +68,13 @@ class ModelTest:
     """What the tests of models found besides the lines of their record.
 
     ``reach`` has the known defects that can reach a node, by target and node; ``not_in_place`` says why a model was not run on
-    a target, by target and model. ``outputs`` are those of the whole model, by target and model.
+    a target, by target and model. ``outputs`` are the models' own outputs, by target and model, where they were computed.
     """
 
     targets: list[TargetDescription] = field(default_factory=list)
     reach: dict[str, dict[str, list[Reach]]] = field(default_factory=dict)
     not_in_place: dict[tuple[str, str], str] = field(default_factory=dict)
+    outputs: dict[tuple[str, str], Mapping[str, np.ndarray]] = field(default_factory=dict)
 
 
 def run_models(
@@ -98,6 +100,8 @@ def run_models(
                 try:
                     inputs = given.get(analysis) or random_inputs(analysis.model, analysis.tested.types)
                     outputs = _outputs(session, analysis, inputs)
+                    if plan.whole:
+                        found.outputs[name, analysis.model.name] = _own_outputs(session, analysis, inputs)
                 except (CannotRun, BadModel, OSError) as error:
                     found.not_in_place[name, analysis.model.name] = str(error)
                     continue
@@ -140,6 +144,19 @@ def _outputs(session: TargetSession, analysis: ModelAnalysis, inputs: Mapping[st
     return returned
 
 
+def _own_outputs(
+    session: TargetSession, analysis: ModelAnalysis, inputs: Mapping[str, np.ndarray]
+) -> Mapping[str, np.ndarray]:
+    """The outputs of a whole model; none if it cannot be run as a whole."""
+    names = [value.name for value in analysis.model.proto.graph.output]
+    try:
+        (number,) = session.submit([part_of(analysis.model, names, own_outputs=True).request(inputs, None)])
+    except CannotRun:
+        return {}
+    outcome = session.outcome(number)
+    return outcome.outputs if isinstance(outcome, Returned) else {}
+
+
 def _in_main_graph(analysis: ModelAnalysis) -> list[NodeAnalysis]:
     return [each for each in analysis.nodes if each.maker is not None and each.node.scope.outer is None]
 
@@ -167,8 +184,7 @@ def _in_place(target: str, analysis: ModelAnalysis, outputs: _Outputs) -> Iterat
         for level, tensors in outputs.items():
             X = tensors[each.around.start]
             key = hashlib.sha256(X.tobytes()).hexdigest()
-            name = "flows" if not cases else f"flows-{str(level).removeprefix('optimization-')}"
-            case = cases.get(key) or each.maker.in_place(X, name)
+            case = cases.get(key) or each.maker.in_place(X)
             if case is None:
                 continue
             cases[key] = case
