@@ -4,9 +4,9 @@ from collections import defaultdict
 
 from maxpool_check.models.analysis import NodeAnalysis
 from maxpool_check.reporting.findings import Finding
-from maxpool_check.reporting.model_report import NodeState
+from maxpool_check.reporting.model_report import NodeResult, NodeState
 from maxpool_check.reporting.text import details
-from maxpool_check.results.record import Execution
+from maxpool_check.results.record import Execution, Verdict
 from maxpool_check.words import plural
 
 _MOST_CELLS = 2
@@ -77,3 +77,15 @@ def shortened(execution: Execution) -> list[str]:
     head = [f"{execution.case} ({execution.variant})"]
     graph = [" > ".join(["X", *execution.input.graph])] if execution.input is not None and execution.input.graph else []
     return [*head, *graph, *(cells or [" ".join(execution.message.split())]), *more]
+
+
+def explained_result(result: NodeResult) -> list[str]:
+    """Why a node fails: each finding with its title and the smallest execution that shows it."""
+    lines = []
+    for finding in result.findings:
+        if finding.is_unexpected:
+            name = finding.defect.id if finding.defect is not None else ", ".join(finding.kinds)
+            lines += [f"{state_of(finding).value}  {name}  ({finding.severity.value})", f"  {finding.title}"]
+            lines += [f"  {seen(finding)}", *(f"    {line}" for line in shortened(finding.smallest)), ""]
+    errors = [execution.message for execution in result.executions if execution.verdict is Verdict.ERROR]
+    return [*lines, *errors[:1]]
