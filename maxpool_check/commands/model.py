@@ -9,6 +9,7 @@ import click
 from maxpool_check.commands import case_files, executing, options
 from maxpool_check.corpus.collection import defect_files
 from maxpool_check.corpus.defect_file import read_all_defects
+from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.corpus.shipped import shipped_root
 from maxpool_check.corpus.writing import ForeignFile
 from maxpool_check.models.analysis import ModelAnalysis, analyse
@@ -122,9 +123,10 @@ def command(
     with case_files.mistakes():
         accepted = read_all_defects(known_files)
         defects = read_all_defects(defect_files(shipped_root()))
+        versions = read_versions(shipped_root())
     output.check_writable([*models, *known_files, *([inputs] if inputs is not None else []), *options.kernels(targets)])
     plan = ModelPlan(
-        analyses, targets, defects, accepted, known_files, inputs, timeout, memory * 2**20 if memory else None, strict,
+        analyses, targets, defects, versions, accepted, known_files, inputs, timeout, memory * 2**20 if memory else None, strict,
         chosen.base is not None,
     )  # fmt: skip
     total = sum(len(node.cases) for each in analyses for node in each.nodes)

@@ -33,21 +33,22 @@ ALONE, GRAPH, IN_PLACE = "alone", "graph", "in-place"
 
 @dataclass(frozen=True)
 class Values:
-    """A sort of values; ``words`` says what they are."""
+    """A sort of values; ``words`` says what they are, ``short`` says it in a table."""
 
     name: str
     tag: str
     words: str
+    short: str = ""
 
 
 VALUES = (
     Values("distinct", FINITE, "different values of both signs"),
     Values("negative", FINITE, "negative values"),
     Values("ties", FINITE, "few values, with ties"),
-    Values("lowest", SPECIAL, "the lowest value of the type"),
-    Values("neg-inf", SPECIAL, "-inf"),
-    Values("nan", SPECIAL, "NaN among ordinary values"),
-    Values("extremes", SPECIAL, "infinities, zeros of both signs, subnormal and extreme values"),
+    Values("lowest", SPECIAL, "the lowest value of the type", "the lowest value"),
+    Values("neg-inf", SPECIAL, "-inf", "-inf"),
+    Values("nan", SPECIAL, "NaN among ordinary values", "NaN"),
+    Values("extremes", SPECIAL, "infinities, zeros of both signs, subnormal and extreme values", "extremes"),
 )
 """The values that each MaxPool is tested with."""
 
@@ -206,15 +207,15 @@ class CaseMaker:
         return [list(layout.arranged((0, 0, *cell))) for cell in sorted(cells)]
 
 
-def values_of(case: str) -> str:
-    """The values of a case of a model, by its id, in words."""
+def values_of(case: str) -> Values:
+    """The values of a case of a model, by its id."""
     name = case.rpartition("/")[2]
-    return next((values.words for values in VALUES if values.name == name), FLOWING.words)
+    return next((values for values in VALUES if values.name == name), FLOWING)
 
 
 def is_special(case: str) -> bool:
     """Whether a case of a model, by its id, has special values."""
-    return case.rpartition("/")[2] in {values.name for values in VALUES if values.tag == SPECIAL}
+    return values_of(case).tag == SPECIAL
 
 
 def identifier(name: str) -> str:

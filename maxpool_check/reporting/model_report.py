@@ -79,8 +79,8 @@ class NodeResult:
 
     @property
     def special(self) -> list[str]:
-        """The sorts of values, in words, on which it is wrong although it is right on finite ones."""
-        return list(dict.fromkeys(values_of(each.case) for each in self.executions if each.status == "special"))
+        """The sorts of values, shortly, on which it is wrong although it is right on finite ones."""
+        return list(dict.fromkeys(values_of(each.case).short for each in self.executions if each.status == "special"))
 
     @property
     def unseen(self) -> list[Reach]:
@@ -182,7 +182,7 @@ class ModelReport:
                 by_state[each.state].append(each)
         total = len(self.results) - sum(bool(each.node.node.unjudged) for each in self.results.values())
         on = f" on {', '.join(self.targets)}"
-        parts = [f"{len(by_state[state])} {words}" for state, words in _WORDS.items() if by_state[state]]
+        parts = [plural(len(by_state[state]), *words) for state, words in _WORDS.items() if by_state[state]]
         if self.checks_profile and self.outside_profile:
             parts.append(f"{plural(len(self.outside_profile), 'node')} outside SONNX's profile")
         failing = [state for state in NodeState if state.fails and by_state[state]]
@@ -193,12 +193,12 @@ class ModelReport:
 
 
 _WORDS = {
-    NodeState.ERROR: "failed to be tested",
-    NodeState.WRONG: "wrong",
-    NodeState.CRASHES: "crash",
-    NodeState.REFUSED: "refused",
-    NodeState.ACCEPTED: "wrong as accepted",
-    NodeState.SPECIAL: "wrong on special values alone",
-    NodeState.CONFORMS: "conform",
-    NodeState.NOT_TESTED: "not tested",
+    NodeState.ERROR: ("failed to be tested", "failed to be tested"),
+    NodeState.WRONG: ("is wrong", "are wrong"),
+    NodeState.CRASHES: ("crashes", "crash"),
+    NodeState.REFUSED: ("is refused", "are refused"),
+    NodeState.ACCEPTED: ("is wrong as accepted", "are wrong as accepted"),
+    NodeState.SPECIAL: ("is wrong on special values alone", "are wrong on special values alone"),
+    NodeState.CONFORMS: ("conforms", "conform"),
+    NodeState.NOT_TESTED: ("is not tested", "are not tested"),
 }

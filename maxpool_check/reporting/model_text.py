@@ -91,7 +91,7 @@ def _table(report: ModelReport, model: ModelAnalysis) -> Table:
     table.add_column("input", overflow="fold", ratio=3)
     table.add_column("SONNX", overflow="fold", ratio=2)
     for target in report.targets:
-        table.add_column(styled(target), overflow="fold", ratio=3)
+        table.add_column(styled(target) if len(report.targets) > 1 else "result", overflow="fold", ratio=3)
     if report.upgrade is not None:
         table.add_column("decision", overflow="fold")
     for name, node in model.by_id.items():
@@ -111,7 +111,9 @@ def _state(result: NodeResult) -> str:
         return styled(result.node.untested)
     style = _STYLES.get(result.state, "bold red")
     names = f" {styled(', '.join(result.names))}" if result.names and result.state is not NodeState.SPECIAL else ""
-    word = "conforms, not on special values" if result.state is NodeState.SPECIAL else result.state.value
+    word = (
+        f"conforms except on {', '.join(result.special)}" if result.state is NodeState.SPECIAL else result.state.value
+    )
     return f"[{style}]{word}[/]{names}"
 
 
@@ -129,7 +131,8 @@ def _findings(console: Console, report: ModelReport) -> None:
             continue
         titles = [finding.title] if finding.defect is not None else list(map(sentence, finding.kinds))
         mechanism = [" ".join(finding.defect.reason.split())] if finding.defect is not None and report.verbose else []
-        for text in (*titles, *mechanism, seen(finding)):
+        versions = [report.test.versions[name]] if name in report.test.versions else []
+        for text in (*titles, *mechanism, *versions, seen(finding)):
             console.print(Padding(styled(text), (0, 0, 0, 2), expand=False))
         for line in shortened(finding.smallest):
             console.print(f"    {styled(line)}", soft_wrap=True)
@@ -159,9 +162,9 @@ def _special(console: Console, report: ModelReport) -> None:
         rows[name, finding.target].append(finding)
     lines = []
     for (name, target), findings in rows.items():
-        values = dict.fromkeys(values_of(case) for finding in findings for case in finding.cases)
+        values = dict.fromkeys(values_of(case).short for finding in findings for case in finding.cases)
         nodes = dict.fromkeys(node for finding in findings for node in _names(report, finding))
-        lines.append((name, f"on {'; '.join(values)}", _listed(list(nodes)), target))
+        lines.append((name, f"on {', '.join(values)}", _listed(list(nodes)), target))
     _grid(console, lines)
 
 

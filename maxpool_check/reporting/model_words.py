@@ -12,6 +12,9 @@ from maxpool_check.words import plural
 _MOST_CELLS = 2
 """The wrong cells that are shown of an execution."""
 
+_NEAREST = 2
+"""The operators that are shown on each side of a node."""
+
 _HOW = {"alone": "alone", "graph": "with the nodes around it", "in-place": "in the model"}
 
 
@@ -19,7 +22,7 @@ def attributes(node: NodeAnalysis) -> str:
     """The attributes that are not the defaults, shortly: ``3x3, strides 2x2, pads 0x0x1x1``."""
     written = node.node.attributes
     parts = [node.node.op] if node.node.op != "MaxPool" else []
-    for name, value in written.items():
+    for name, value in sorted(written.items(), key=lambda item: item[0] != "kernel_shape"):
         text = "x".join(map(str, value)) if isinstance(value, list) else str(value)
         usual = {"strides": 1, "dilations": 1, "pads": 0}.get(name)
         if name == "kernel_shape":
@@ -31,8 +34,10 @@ def attributes(node: NodeAnalysis) -> str:
 
 def between(node: NodeAnalysis) -> str:
     """The operators on both sides, in the order of the graph: ``Conv, Pad | Relu``."""
-    around = node.around
-    return f"{', '.join(reversed(around.ahead)) or '-'} | {', '.join(around.behind) or '-'}"
+    ahead, behind = node.around.ahead, node.around.behind
+    before = ", ".join([*(["..."] if len(ahead) > _NEAREST else []), *reversed(ahead[:_NEAREST])])
+    after = ", ".join([*behind[:_NEAREST], *(["..."] if len(behind) > _NEAREST else [])])
+    return f"{before or '-'} | {after or '-'}"
 
 
 def input_type(node: NodeAnalysis) -> str:
