@@ -29,7 +29,8 @@ class ModelFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """An item for each MaxPool node on each target."""
         try:
-            analysis = analyse(read_model(self.path))
+            takes_models = any(target.takes_models for target in self.targets.values())
+            analysis = analyse(read_model(self.path), takes_models=takes_models)
         except BadModel as error:
             raise self.CollectError(inert.line(error)) from error
         tests = {name: ModelTests(analysis, target, self.seconds) for name, target in self.targets.items()}

@@ -116,8 +116,7 @@ def command(
     BLOCK), 2 a file that cannot be used, 3 could not complete, 4 nothing was compared, 130 interrupted.
     """
     targets = chosen.names()
-    takes_models = any(not each.is_released or _takes_models(each) for each in targets)
-    analyses = _analyses(models, spec, dict(shapes), takes_models)
+    analyses = _analyses(models, spec, dict(shapes), any(target.takes_models for target in targets))
     if case_file is not None:
         return _write_cases(analyses, case_file, models, output)
     with case_files.mistakes():
@@ -140,20 +139,14 @@ def command(
         return _report(recorder.record, test, plan, spec, chosen, output)
 
 
-def _takes_models(target: TargetName) -> bool:
-    from maxpool_check.targets.name import RUNTIMES
-
-    return RUNTIMES[target.runtime].adapter in ("onnxruntime", "onnx_reference", "tract")
-
-
 def _analyses(
-    paths: Sequence[Path], spec: str, shapes: Mapping[str, tuple[int, ...]], takes_models: bool
+    paths: Sequence[Path], spec: str, shapes: Mapping[str, tuple[int, ...]], in_operator_set: bool
 ) -> list[ModelAnalysis]:
     """The analyses of all models. Raises :class:`Mistakes` with every file that cannot be used."""
     analyses, problems = [], []
     for path in paths:
         try:
-            analyses.append(analyse(read_model(path), spec=spec, shapes=shapes, takes_models=takes_models))
+            analyses.append(analyse(read_model(path), spec=spec, shapes=shapes, takes_models=in_operator_set))
         except BadModel as error:
             problems.append(str(error))
     names = [each.model.name for each in analyses]

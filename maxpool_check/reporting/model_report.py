@@ -181,7 +181,6 @@ class ModelReport:
             if not each.node.node.unjudged:
                 by_state[each.state].append(each)
         total = len(self.results) - sum(bool(each.node.node.unjudged) for each in self.results.values())
-        on = f" on {', '.join(self.targets)}"
         parts = [plural(len(by_state[state]), *words) for state, words in _WORDS.items() if by_state[state]]
         if self.checks_profile and self.outside_profile:
             parts.append(f"{plural(len(self.outside_profile), 'node')} outside SONNX's profile")
@@ -189,7 +188,7 @@ class ModelReport:
         label = failing[0].value if failing else "CONFORMS"
         if label == "CONFORMS" and self.checks_profile and self.outside_profile:
             label = "OUTSIDE PROFILE"
-        return label, f"of {plural(total, 'MaxPool node')}{on}: {', '.join(parts)}"
+        return label, f"{', '.join(parts)} ({plural(total, 'MaxPool node')} on {', '.join(self.targets)})"
 
 
 _WORDS = {
