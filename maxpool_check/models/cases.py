@@ -132,21 +132,18 @@ class CaseMaker:
                 if how == ALONE or case.is_exact:
                     yield ModelCase(case, fields)
 
-    def of_flow(self, X: np.ndarray) -> Iterator[ModelCase]:
-        """The same with the tensor X that flows into the first of the nodes around MaxPool."""
-        if X.size > MOST_CELLS:
+    def of_flow(self, X: np.ndarray, *, alone: bool = False) -> Iterator[ModelCase]:
+        """The same with the tensor X that flows into the first of the nodes around MaxPool, or into MaxPool ``alone``."""
+        in_place = self.in_place(X, alone=alone) if X.size <= MOST_CELLS else None
+        if in_place is None:
             return
-        chain = self.around.chain
-        case = self.case(IN_PLACE, FLOWING, X, chain.context if chain is not None else self._alone())
-        if not case.is_exact or isinstance(case.resolved, Refused):
-            return
-        yield ModelCase(self.case(ALONE, FLOWING, case.entering, self._alone()))
-        if chain is not None and chain.context.has_nodes:
-            yield ModelCase(self.case(GRAPH, FLOWING, X, chain.context))
+        yield ModelCase(self.case(ALONE, FLOWING, in_place.case.entering, self._alone()))
+        if in_place.case.context is not None and in_place.case.context.has_nodes:
+            yield ModelCase(self.case(GRAPH, FLOWING, X, in_place.case.context))
 
-    def in_place(self, X: np.ndarray) -> ModelCase | None:
+    def in_place(self, X: np.ndarray, *, alone: bool = False) -> ModelCase | None:
         """The case of the node in the model, with the tensor X there; None where it has no exact result."""
-        chain = self.around.chain
+        chain = None if alone else self.around.chain
         case = self.case(IN_PLACE, FLOWING, X, chain.context if chain is not None else self._alone())
         return ModelCase(case) if case.is_exact and not isinstance(case.resolved, Refused) else None
 

@@ -40,6 +40,11 @@ class Surroundings:
     behind: tuple[str, ...]
     chain: Chain | None = None
 
+    @property
+    def has_nodes(self) -> bool:
+        """Whether there are nodes that can be tested with MaxPool."""
+        return bool(self.before or self.after)
+
     @cached_property
     def rewrites(self) -> tuple[str, ...]:
         """What an optimizer may do with MaxPool here, a sentence each."""

@@ -14,7 +14,7 @@ from maxpool_check.corpus.defect_versions import DefectVersions
 from maxpool_check.judging.defects import Defect
 from maxpool_check.models.analysis import ModelAnalysis, node_of
 from maxpool_check.models.cases import SPECIAL, ModelCase
-from maxpool_check.models.flow import in_place, of_flow, own_outputs, tensors_of
+from maxpool_check.models.flow import ModelRun
 from maxpool_check.models.model_file import BadModel
 from maxpool_check.models.model_part import CannotRun, random_inputs, read_inputs
 from maxpool_check.models.reach import Reach, reaching, shown_by
@@ -100,15 +100,15 @@ def run_models(
                     break
                 try:
                     inputs = given.get(analysis) or random_inputs(analysis.model, analysis.tested.types)
-                    outputs = tensors_of(session, analysis, inputs)
+                    in_model = ModelRun(session, analysis, inputs)
                     if plan.whole:
-                        found.outputs[name, analysis.model.name] = own_outputs(session, analysis, inputs)
+                        found.outputs[name, analysis.model.name] = in_model.own_outputs()
                 except (CannotRun, BadModel, OSError) as error:
                     found.not_in_place[name, analysis.model.name] = str(error)
                     continue
-                executed += in_place(name, analysis, outputs)
+                executed += in_model.executed
                 # All targets are tested with the values of the first one that has any.
-                of_model = of_model or list(of_flow(analysis, outputs))
+                of_model = of_model or in_model.flowing
             flowing += of_model
         tested = [*(case for each in plan.models for node in each.nodes for case in node.cases), *flowing]
         lines = _Lines(plan, found, tested, executed, write)

@@ -259,7 +259,7 @@ def _upgrade(console: Console, report: ModelReport) -> None:
 
 def following(report: ModelReport) -> Iterator[str]:
     """What the user can do next."""
-    for finding in report.run.unexpected[:1]:
+    for finding in report.run.unexpected[:1] if report.exit_code else ():
         cases = [each for each in finding.executions if "/in-place/" not in each.case]
         # Values that a case file can make come before those that flow in the model.
         cases.sort(key=lambda each: each.case.endswith("/flows"))
