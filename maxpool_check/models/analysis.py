@@ -98,10 +98,11 @@ def analyse(
     by_model, at = declared(model), at_sizes(model, shapes or {})
     nodes = []
     for node in pool_nodes(model, by_model, at):
-        around = surroundings(node, model, at.types, by_model.types)
+        path = node.scope.path
+        around = surroundings(node, model, at.of(path), by_model.of(path))
         document = document_for(node, spec)
         maker = None if document is None else CaseMaker(model, node, around, document, takes_models)
-        findings = tuple(profile(node, model, by_model.types.get(node.output)))
+        findings = tuple(profile(node, model, by_model.of(path).get(node.output)))
         cases = () if maker is None else tuple(maker.cases())
         # A window as large as memory has no open points that anybody could look at.
         points = tuple(open_points(node)) if cases else ()

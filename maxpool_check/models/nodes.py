@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from onnx import GraphProto, NodeProto, TensorProto
+import numpy as np
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper, numpy_helper
 
 from maxpool_check.graphs.context import MAX_POOL
 from maxpool_check.graphs.reading import OWN_DOMAINS, attribute_values
 from maxpool_check.models.model_file import FUNCTION, BadModel, UserModel, label, subgraphs
-from maxpool_check.models.shapes import Inferred, TensorType
+from maxpool_check.models.shapes import Inferred, Path, TensorType
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import Specification
@@ -33,6 +34,7 @@ class Scope:
     outer: "Scope | None" = None
     where: str = "main graph"
     inside: str | None = None
+    path: Path = ()
 
     @cached_property
     def constants(self) -> Mapping[str, TensorProto]:
@@ -42,8 +44,8 @@ class Scope:
         for node in self.graph.node:
             if node.op_type == "Constant" and node.domain in OWN_DOMAINS:
                 for attribute in node.attribute:
-                    if attribute.name == "value":
-                        constants[node.output[0]] = attribute.t
+                    if (tensor := _tensor_of(attribute)) is not None:
+                        constants[node.output[0]] = tensor
         return constants
 
     @cached_property
@@ -69,6 +71,15 @@ class Scope:
         if name in self.makers or any(value.name == name for value in self.graph.input):
             return None
         return self.outer.constant(name) if self.outer is not None else None
+
+
+def _tensor_of(attribute: AttributeProto) -> TensorProto | None:
+    """The tensor of an attribute of a Constant node; None for text, and for sparse tensors."""
+    if attribute.name == "value":
+        return attribute.t
+    dtypes = {"value_int": np.int64, "value_ints": np.int64, "value_float": np.float32, "value_floats": np.float32}
+    dtype = dtypes.get(attribute.name)
+    return None if dtype is None else numpy_helper.from_array(np.array(helper.get_attribute_value(attribute), dtype))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,9 +171,9 @@ def pool_nodes(model: UserModel, declared: Inferred, tested: Inferred) -> list[P
             function = node.doc_string.removeprefix(FUNCTION) if node.doc_string.startswith(FUNCTION) else None
             version, attributes = model.version_of(node.domain), _attributes(model, node)
             kernel = attributes.get("kernel_shape")
-            at = tested.types.get(source, TensorType("unknown", None))
+            at = tested.of(scope.path).get(source, TensorType("unknown", None))
             filled = at.filled(len(kernel) + 2 if isinstance(kernel, list) else 4)
-            types = declared.types.get(source), filled, filled != at
+            types = declared.of(scope.path).get(source), filled, filled != at
             nodes.append(PoolNode(name, node, scope, version, *types, reason, function, attributes))
     return nodes
 
@@ -177,12 +188,13 @@ def _attributes(model: UserModel, node: NodeProto) -> Mapping[str, Any]:
 def _scopes(scope: Scope) -> Iterator[Scope]:
     """A graph, and the graphs inside its nodes."""
     yield scope
-    for node in scope.graph.node:
-        for attribute, graph in subgraphs(node):
+    for number, node in enumerate(scope.graph.node):
+        for which, (attribute, graph) in enumerate(subgraphs(node)):
             inside = node.op_type if node.op_type in ("If", "Loop") else None
             where = f"{attribute} of {node.op_type} '{label(node)}'"
             outer = "" if scope.outer is None else f", in {scope.where}"
-            yield from _scopes(Scope(graph, scope, where + outer, inside))
+            path = (*scope.path, (number, which))
+            yield from _scopes(Scope(graph, scope, where + outer, inside, path))
 
 
 def _taken_inside(node: NodeProto) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """The types and shapes of a model's tensors by ONNX's shape inference: as the model declares them, and at sizes to test."""
 
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -59,13 +60,30 @@ Types = Mapping[str, TensorType]
 """The types of tensors by name."""
 
 
+Path = tuple[tuple[int, int], ...]
+"""Where a graph is inside of others: for each node on the way its number, and that of the graph in it; empty: the main graph."""
+
+
 @dataclass(frozen=True)
 class Inferred:
-    """The types of all tensors, those of inner graphs too; ``assumed`` says which sizes were filled in; ``problem``: what failed."""
+    """The types of all tensors by the graph that they are in: two branches may have tensors of the same name.
 
-    types: Types
+    ``assumed`` says which sizes were filled in; ``problem`` what failed.
+    """
+
+    by_graph: Mapping[Path, Types]
     assumed: Mapping[str, int]
     problem: str = ""
+
+    def of(self, path: Path) -> Types:
+        """The types of the tensors that a graph has, its own and those of the graphs around it."""
+        around = [self.by_graph.get(path[:depth], {}) for depth in range(len(path), -1, -1)]
+        return ChainMap(*map(dict, around))
+
+    @property
+    def types(self) -> Types:
+        """The types of the tensors of the main graph."""
+        return self.of(())
 
 
 def declared(model: UserModel) -> Inferred:
@@ -147,7 +165,14 @@ def _inferred(proto: ModelProto, assumed: Mapping[str, int]) -> Inferred:
         proto = shape_inference.infer_shapes(proto, check_type=False, strict_mode=False, data_prop=True)
     except Exception as error:  # errors of several types; the types that are declared remain
         problem = f"ONNX's shape inference failed: {str(error).splitlines()[0]}"
-    return Inferred(dict(_types(proto.graph)), assumed, problem)
+    return Inferred(dict(_by_graph(proto.graph, ())), assumed, problem)
+
+
+def _by_graph(graph: GraphProto, path: Path) -> Iterator[tuple[Path, Types]]:
+    yield path, dict(_types(graph))
+    for number, node in enumerate(graph.node):
+        for which, (_, inner) in enumerate(subgraphs(node)):
+            yield from _by_graph(inner, (*path, (number, which)))
 
 
 def _types(graph: GraphProto) -> Iterator[tuple[str, TensorType]]:
@@ -156,9 +181,6 @@ def _types(graph: GraphProto) -> Iterator[tuple[str, TensorType]]:
     for value in (*graph.input, *graph.value_info, *graph.output):
         if value.type.HasField("tensor_type"):
             yield value.name, _type(value.type)
-    for node in graph.node:
-        for _, inner in subgraphs(node):
-            yield from _types(inner)
 
 
 def _type(proto: TypeProto) -> TensorType:

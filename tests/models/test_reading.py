@@ -194,3 +194,19 @@ def test_the_internal_domain_of_onnx_runtime_has_its_own_document(analysed):
     (found,) = analysed(model).nodes
     assert found.maker.document.name == "ort-nhwc-11"
     assert found.cases[0].case.X.shape == (1, 6, 6, 3)
+
+
+def test_branches_may_have_tensors_of_the_same_name(analysed):
+    text = """g (float[1,3,8,8] x, bool c) => (float[a,b,e,d] y) {
+      y = If (c) <then_branch = t () => (float[p,q,r,s] z) { w = MaxPool <kernel_shape = [2, 2]> (x) [then] z = MaxPool <kernel_shape = [2, 2]> (w) },
+                 else_branch = f () => (float[p,q,r,s] z) { w = Relu (x) [other] z = MaxPool <kernel_shape = [2, 2]> (w) }> }"""
+    shapes = {each.node.name: each.node.tested.shape for each in analysed(written(text)).nodes}
+    assert shapes == {"w": (1, 3, 8, 8), "then": (1, 3, 7, 7), "other": (1, 3, 8, 8)}
+
+
+def test_constants_may_be_attributes_of_a_node(analysed):
+    text = """g (float[1,3,8,8] x) => (float[a,b,e,d] y) {
+      p = Constant <value_ints = [0, 0, 1, 1, 0, 0, 1, 1]> ()
+      q = Pad (x, p) [pool] y = MaxPool <kernel_shape = [2, 2]> (q) }"""
+    (node,) = analysed(written(text)).nodes
+    assert node.around.chain.context.operators == ("Pad", "MaxPool")
