@@ -8,8 +8,9 @@ from maxpool_check.corpus.conditions import Features
 from maxpool_check.models.cases import ALONE, GRAPH, CaseMaker, ModelCase, document_for, identifier
 from maxpool_check.models.model_file import UserModel
 from maxpool_check.models.nodes import PoolNode, pool_nodes
-from maxpool_check.models.profile import ProfileFinding, open_points, profile
-from maxpool_check.models.shapes import Inferred, at_sizes, declared
+from maxpool_check.models.open_points import open_points
+from maxpool_check.models.profile import ProfileFinding, profile
+from maxpool_check.models.shapes import Inferred, at_sizes, declared, explicit
 from maxpool_check.models.surroundings import Surroundings, surroundings
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, Variant
 from maxpool_check.words import plural
@@ -35,13 +36,19 @@ class NodeAnalysis:
         """Why the node is not tested; empty if it is."""
         if self.node.unjudged:
             return self.node.unjudged
-        if self.node.refused is not None:
-            return (
-                f"{self.node.document.title if self.node.document else 'ONNX'} excludes it: {self.node.refused.message}"
-            )
+        if self.excluded:
+            return self.excluded
+        if self.node.tested.shape is not None and 0 in self.node.tested.shape:
+            return f"its input has no cells: {self.node.tested}"
         if not self.cases:
             return "its input or output is too large to be tested; --shape gives other sizes"
         return ""
+
+    @property
+    def excluded(self) -> str:
+        """Why its document excludes the node, so that no runtime may execute it; empty if it does not."""
+        refused, document = self.node.refused, self.node.document
+        return "" if refused is None or document is None else f"{document.title} excludes it: {refused.message}"
 
     @property
     def variants(self) -> tuple[Variant, ...]:
@@ -71,6 +78,12 @@ class ModelAnalysis:
         if self.tested.assumed:
             sizes = ", ".join(f"{name}={size}" for name, size in self.tested.assumed.items())
             notes.append(f"sizes that the model leaves open are tested as {sizes} (--shape gives others)")
+        for each in self.nodes:
+            tested, shape = each.cases[0].case.X.shape if each.cases else None, each.node.tested.shape
+            if tested is not None and tested != shape:
+                notes.append(
+                    f"{each.node.name}: tested as {list(tested)}, since {list(shape or ())} has too many cells"
+                )
         if self.model.missing:
             name, why = next(iter(self.model.missing.items()))
             count = plural(len(self.model.missing), "constant is random", "constants are random")
@@ -95,17 +108,17 @@ def analyse(
     ``spec`` is ``sonnx`` for SONNX's definition of the nodes inside its profile. ``shapes`` are sizes of inputs, or of
     dimensions, by name. ``takes_models``: the targets take models. Raises :class:`BadModel`.
     """
-    by_model, at = declared(model), at_sizes(model, shapes or {})
+    by_model, given, at = declared(model), explicit(model), at_sizes(model, shapes or {})
     nodes = []
     for node in pool_nodes(model, by_model, at):
         path = node.scope.path
         around = surroundings(node, model, at.of(path), by_model.of(path))
         document = document_for(node, spec)
         maker = None if document is None else CaseMaker(model, node, around, document, takes_models)
-        findings = tuple(profile(node, model, by_model.of(path).get(node.output)))
+        findings = tuple(profile(node, model, given.of(path), at.of(path)))
         cases = () if maker is None else tuple(maker.cases())
         # A window as large as memory has no open points that anybody could look at.
-        points = tuple(open_points(node)) if cases else ()
+        points = tuple(open_points(node, document)) if cases and document is not None else ()
         nodes.append(NodeAnalysis(node, around, findings, points, maker, cases))
     return ModelAnalysis(model, by_model, at, tuple(nodes))
 

@@ -45,6 +45,8 @@ VALUES = (
     Values("distinct", FINITE, "different values of both signs"),
     Values("negative", FINITE, "negative values"),
     Values("ties", FINITE, "few values, with ties"),
+    # Of integers, the lowest is a value like any other: the 0 of a quantized Relu.
+    Values("minimum", FINITE, "the lowest value of the type", "the lowest value"),
     Values("lowest", SPECIAL, "the lowest value of the type", "the lowest value"),
     Values("neg-inf", SPECIAL, "-inf", "-inf"),
     Values("nan", SPECIAL, "NaN among ordinary values", "NaN"),
@@ -107,7 +109,7 @@ class CaseMaker:
         excludes the node, or its tensors are too large.
         """
         X, chain = self.node.tested, self.around.chain
-        if X.shape is None or X.dtype not in NUMPY or self.node.refused is not None:
+        if X.shape is None or 0 in X.shape or X.dtype not in NUMPY or self.node.refused is not None:
             return
         if (shape := self._tested_shape(X.dtype, X.shape)) is None:
             return
@@ -179,7 +181,7 @@ class CaseMaker:
         base: dict[str, Any] = {"dtype": dtype, "shape": list(shape)}
         if values in random:
             return {**base, "random": {"values": random[values], "seed": 1}}
-        if values == "lowest":
+        if values == ("lowest" if floating else "minimum"):
             return {**base, "fill": "lowest"}
         if values == "negative" and kind != "u":
             return {

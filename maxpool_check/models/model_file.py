@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,19 +11,23 @@ from pathlib import Path
 import numpy as np
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, inliner, numpy_helper
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, helper, inliner, numpy_helper
 
 from maxpool_check.files import open_regular
 from maxpool_check.graphs.reading import OWN_DOMAINS
+from maxpool_check.reference.dtypes import NUMPY
 
 MOST_BYTES = 2**31 - 1
 """The largest file of a model that protobuf reads; more is in files of external data."""
+
+_ITEMSIZES: dict[int, int] = {helper.np_dtype_to_tensor_dtype(dtype): dtype.itemsize for dtype in NUMPY.values()}
+"""The bytes of a value of each element type that the tool has."""
 
 MOST_NODES = 1_000_000
 """The most nodes of a model whose functions are inlined."""
 
 FUNCTION = "maxpool-check function "
-"""How the documentation of a node begins that was in a model-local function, before its name."""
+"""How the documentation of a node begins that was in a model-local function, before the names of that and of the node."""
 
 
 class BadModel(ValueError):
@@ -31,20 +36,16 @@ class BadModel(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class UserModel:
-    """A model. ``proto`` has its model-local functions inlined; tensors in other files are not read yet.
+    """A model. ``name`` is that of its file, without the suffix, unless another model has it.
 
-    ``missing`` names the constants whose files are not there, each with the reason.
+    ``proto`` has its model-local functions inlined; tensors in other files are not read yet. ``missing`` names the constants whose files are not there, each with the reason.
     """
 
     path: Path
+    name: str
     proto: ModelProto
     sha256: str
     missing: Mapping[str, str]
-
-    @property
-    def name(self) -> str:
-        """The name of the file without its suffix."""
-        return self.path.stem
 
     @property
     def opset(self) -> int:
@@ -91,6 +92,8 @@ def read_model(path: Path) -> UserModel:
         with open_regular(path, MOST_BYTES) as file:
             data = file.read()
     except OSError as error:
+        if error.errno == errno.EISDIR:
+            raise BadModel(f"{path} is a folder; name the models in it") from error
         hint = (
             "; models of more than 2 GB keep their tensors in files of external data"
             if error.errno == errno.EFBIG
@@ -101,7 +104,7 @@ def read_model(path: Path) -> UserModel:
     try:
         proto.ParseFromString(data)
     except DecodeError as error:
-        raise BadModel(f"{path}: not an ONNX model, or cut off: {error}") from error
+        raise BadModel(f"{path}: not an ONNX model, cut off, or nested too deeply: {error}") from error
     if not proto.HasField("graph") or not (proto.graph.node or proto.graph.output):
         raise BadModel(f"{path}: not an ONNX model: it has no graph")
     try:
@@ -111,7 +114,7 @@ def read_model(path: Path) -> UserModel:
         missing = dict(_missing(path, proto))
     except BadModel as error:
         raise BadModel(f"{path}: {error}") from error
-    return UserModel(path, proto, hashlib.sha256(data).hexdigest(), missing)
+    return UserModel(path, path.stem, proto, hashlib.sha256(data).hexdigest(), missing)
 
 
 def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
@@ -141,9 +144,12 @@ def external_file(model: Path, tensor: TensorProto) -> tuple[Path, int, int | No
         raise BadModel(
             f"the external data of '{tensor.name}' is outside the model's folder: '{location}'; nothing there is read"
         )
-    if not file.is_file():
+    if not file.exists():
         raise FileNotFoundError(errno.ENOENT, "there is no such file", str(file))
-    if offset < 0 or (length is not None and (length < 0 or offset + length > file.stat().st_size)):
+    if not file.is_file():
+        raise BadModel(f"the external data of '{tensor.name}' is no regular file: '{location}'")
+    size = file.stat().st_size
+    if not 0 <= offset <= size or (length is not None and not 0 <= length <= size - offset):
         raise BadModel(f"the external data of '{tensor.name}' reaches beyond the end of {location}")
     return file, offset, length
 
@@ -188,6 +194,14 @@ def label(node: NodeProto) -> str:
     return node.name or next(filter(None, node.output), node.op_type)
 
 
+def named(node: NodeProto) -> tuple[str, str | None]:
+    """The name of a node as the model writes it, and the model-local function that it was in; None for others."""
+    if not node.doc_string.startswith(FUNCTION):
+        return label(node), None
+    function, _, name = node.doc_string.removeprefix(FUNCTION).partition("\n")
+    return name or label(node), function
+
+
 def _without_functions(proto: ModelProto) -> ModelProto:
     """The model with its functions inlined; the documentation of the nodes of each says which it was."""
     if not proto.functions:
@@ -195,9 +209,10 @@ def _without_functions(proto: ModelProto) -> ModelProto:
     _FunctionSizes(proto).check()
     for function in proto.functions:
         for node in function.node:
-            node.doc_string = FUNCTION + function.name
+            # Inlining gives the node of each call another name.
+            node.doc_string = f"{FUNCTION}{function.name}\n{node.name}"
     try:
-        return inliner.inline_local_functions(proto)
+        return inliner.inline_local_functions(proto, convert_version=True)
     except Exception as error:  # onnx's C++ raises errors of several types
         raise BadModel(f"its functions cannot be inlined: {error}") from error
 
@@ -235,8 +250,16 @@ class _FunctionSizes:
 
 
 def _missing(path: Path, proto: ModelProto) -> Iterator[tuple[str, str]]:
-    """The constants whose files are not there. Raises :class:`BadModel` for files outside the folder."""
+    """The constants whose files are not there.
+
+    Raises :class:`BadModel` for files outside the folder, and for constants with less or more data than they need.
+    """
     for tensor in _tensors(proto.graph):
+        itemsize = _ITEMSIZES.get(tensor.data_type)
+        if tensor.raw_data and itemsize is not None and len(tensor.raw_data) != math.prod(tensor.dims) * itemsize:
+            raise BadModel(
+                f"the tensor '{tensor.name}' has {len(tensor.raw_data)} bytes of data; it needs {math.prod(tensor.dims) * itemsize}"
+            )
         if tensor.data_location == TensorProto.EXTERNAL:
             try:
                 external_file(path, tensor)

@@ -10,7 +10,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper, num
 
 from maxpool_check.graphs.context import MAX_POOL
 from maxpool_check.graphs.reading import OWN_DOMAINS, attribute_values
-from maxpool_check.models.model_file import FUNCTION, BadModel, UserModel, label, subgraphs
+from maxpool_check.models.model_file import BadModel, UserModel, label, named, subgraphs
 from maxpool_check.models.shapes import Inferred, Path, TensorType
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import Refused
@@ -159,16 +159,16 @@ def pool_nodes(model: UserModel, declared: Inferred, tested: Inferred) -> list[P
     taken: set[str] = set()
     for scope in _scopes(Scope(model.proto.graph)):
         for node in scope.graph.node:
-            reason = _KINDS.get((node.op_type, node.domain))
-            if reason is None:
+            if (reason := _KINDS.get((node.op_type, node.domain))) is None:
                 continue
-            name, number = label(node), 1
+            written, function = named(node)
+            name, number = written, 1
             while name in taken:
                 number += 1
-                name = f"{label(node)}#{number}"
+                name = f"{written}#{number}"
             taken.add(name)
+            reason = reason or _malformed(node)
             source = node.input[0] if node.input else ""
-            function = node.doc_string.removeprefix(FUNCTION) if node.doc_string.startswith(FUNCTION) else None
             version, attributes = model.version_of(node.domain), _attributes(model, node)
             kernel = attributes.get("kernel_shape")
             at = tested.of(scope.path).get(source, TensorType("unknown", None))
@@ -176,6 +176,15 @@ def pool_nodes(model: UserModel, declared: Inferred, tested: Inferred) -> list[P
             types = declared.of(scope.path).get(source), filled, filled != at
             nodes.append(PoolNode(name, node, scope, version, *types, reason, function, attributes))
     return nodes
+
+
+def _malformed(node: NodeProto) -> str:
+    """Why a node cannot be tested whatever its attributes; empty if it can."""
+    if len(node.input) != 1 or not node.input[0]:
+        return f"it takes {len(node.input)} inputs; {node.op_type} takes one"
+    if not any(node.output) or len(node.output) > 2:
+        return f"it has {len(node.output)} outputs; {node.op_type} has Y, or Y and Indices"
+    return ""
 
 
 def _attributes(model: UserModel, node: NodeProto) -> Mapping[str, Any]:

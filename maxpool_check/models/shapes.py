@@ -88,6 +88,11 @@ class Inferred:
         return self.of(())
 
 
+def explicit(model: UserModel) -> Inferred:
+    """The types that the model itself gives, without inference."""
+    return Inferred(dict(_by_graph(model.proto.graph, ())), {})
+
+
 def declared(model: UserModel) -> Inferred:
     """The types as far as the model gives them."""
     return _inferred(model.proto, {})
@@ -139,7 +144,7 @@ def _fill(
             axes.add(dim_value=size)
         return
     for number, axis in enumerate(axes):
-        name = _name(axis)
+        name = _name(axis) or ""
         if axis.HasField("dim_value"):
             if axis.dim_value >= 0:
                 continue

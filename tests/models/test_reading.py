@@ -43,7 +43,7 @@ def test_a_pad_and_a_convolution_before_it(analysed):
         (zoo.in_if, [("pool", "then_branch of If 'choice'", "If"), ("pool#2", "else_branch of If 'choice'", "If")]),
         (zoo.in_loop, [("pool", "body of Loop 'loop'", "Loop")]),
         (zoo.in_scan, [("pool", "body of Scan 'scan'", None)]),
-        (zoo.in_function, [("pool__1", "function pooled", "function"), ("pool__2", "function pooled", "function")]),
+        (zoo.in_function, [("pool", "function pooled", "function"), ("pool#2", "function pooled", "function")]),
     ],
 )
 def test_nodes_inside_of_others(model, expected, analysed):
