@@ -1,8 +1,9 @@
 """``maxpool-check model``."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,7 +14,8 @@ from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.corpus.shipped import shipped_root
 from maxpool_check.corpus.writing import ForeignFile
 from maxpool_check.models.analysis import ModelAnalysis, analyse
-from maxpool_check.models.model_file import BadModel, read_model
+from maxpool_check.models.model_file import BadModel, UserModel, read_model
+from maxpool_check.models.model_part import read_inputs
 from maxpool_check.models.testing import ModelPlan, ModelTest, run_models
 from maxpool_check.models.upgrade import Upgrade, output_differences, upgrade
 from maxpool_check.models.writing import write_cases
@@ -116,7 +118,9 @@ def command(
     BLOCK), 2 a file that cannot be used, 3 could not complete, 4 nothing was compared, 130 interrupted.
     """
     targets = chosen.names()
-    analyses = _analyses(models, spec, dict(shapes), any(target.takes_models for target in targets))
+    given = _shapes(shapes)
+    takes_models = any(target.takes_models for target in targets)
+    analyses = _analyses(models, inputs, spec=spec, shapes=given, takes_models=takes_models)
     if case_file is not None:
         return _write_cases(analyses, case_file, models, output)
     with case_files.mistakes():
@@ -125,34 +129,59 @@ def command(
         versions = read_versions(shipped_root())
     output.check_writable([*models, *known_files, *([inputs] if inputs is not None else []), *options.kernels(targets)])
     plan = ModelPlan(
-        analyses, targets, defects, versions, accepted, known_files, inputs, timeout, memory * 2**20 if memory else None, strict,
+        analyses, targets, defects, versions, accepted, known_files, timeout, memory * 2**20 if memory else None, strict,
         chosen.base is not None,
     )  # fmt: skip
-    total = sum(len(node.cases) for each in analyses for node in each.nodes)
+    test = ModelTest()
     with Recorder(output.output) as recorder:
         try:
-            with executing.progress_bar("cases", total, quiet=output.quiet) as progress:
-                test = run_models(plan, recorder.write, progress)
-        except BadModel as error:
-            raise click.UsageError(str(error)) from error
+            with executing.progress_bar("cases", None, quiet=output.quiet) as progress:
+                run_models(plan, recorder.write, progress, test)
+        except KeyboardInterrupt:
+            if recorder.record is None:
+                raise
+            where = f"; they are in {output.output}" if output.output else ""
+            options.echo(f"interrupted after {len(recorder.record.executions)} executions{where}", err=True)
+            return ExitCode.INTERRUPTED
         assert recorder.record is not None
         return _report(recorder.record, test, plan, spec, chosen, output)
 
 
-def _analyses(
-    paths: Sequence[Path], spec: str, shapes: Mapping[str, tuple[int, ...]], in_operator_set: bool
-) -> list[ModelAnalysis]:
-    """The analyses of all models. Raises :class:`Mistakes` with every file that cannot be used."""
-    analyses, problems = [], []
+def _shapes(shapes: Sequence[tuple[str, tuple[int, ...]]]) -> dict[str, tuple[int, ...]]:
+    """The sizes by name. Raises ``click.UsageError`` for a name that occurs twice."""
+    names = [name for name, _ in shapes]
+    for name in names:
+        if names.count(name) > 1:
+            raise click.UsageError(f"--shape gives '{name}' twice")
+    return dict(shapes)
+
+
+def _analyses(paths: Sequence[Path], inputs: Path | None, **options: Any) -> list[ModelAnalysis]:
+    """The analyses of all models, of different names. Raises :class:`Mistakes` with every file that cannot be used."""
+    models: list[UserModel] = []
+    problems: list[str] = []
     for path in paths:
+        if path.resolve() in [other.path.resolve() for other in models]:
+            problems.append(f"{path} is named twice")
+            continue
         try:
-            analyses.append(analyse(read_model(path), spec=spec, shapes=shapes, takes_models=in_operator_set))
+            models.append(read_model(path))
         except BadModel as error:
             problems.append(str(error))
-    names = [each.model.name for each in analyses]
-    problems += [
-        f"two models are called '{name}'; test them one by one" for name in set(names) if names.count(name) > 1
-    ]
+    names = [model.name for model in models]
+    analyses = []
+    for model in models:
+        # Models of one name are told apart by their folders.
+        named = (
+            model
+            if names.count(model.name) == 1
+            else replace(model, name=f"{model.path.absolute().parent.name}/{model.name}")
+        )
+        try:
+            given = None if inputs is None else read_inputs(inputs, named)
+            analyses.append(analyse(named, inputs=given, **options))
+        except BadModel as error:
+            problems.append(str(error))
     if problems:
         raise case_files.Mistakes(problems)
     return analyses

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from maxpool_check.corpus.conditions import Features
 from maxpool_check.models.cases import ALONE, GRAPH, CaseMaker, ModelCase, document_for, identifier
-from maxpool_check.models.model_file import UserModel
+from maxpool_check.models.model_file import BadModel, UserModel
 from maxpool_check.models.nodes import PoolNode, pool_nodes
 from maxpool_check.models.open_points import open_points
 from maxpool_check.models.profile import ProfileFinding, profile
@@ -64,12 +66,17 @@ class NodeAnalysis:
 
 @dataclass(frozen=True, eq=False)
 class ModelAnalysis:
-    """A model and its MaxPool nodes; ``declared`` and ``tested`` are the types of its tensors as it gives them, and at the sizes to test."""
+    """A model and its MaxPool nodes.
+
+    ``declared`` and ``tested`` are the types of its tensors as it gives them, and at the sizes to test. ``inputs`` are the
+    values of its inputs that the user gives; None: random ones.
+    """
 
     model: UserModel
     declared: Inferred
     tested: Inferred
     nodes: tuple[NodeAnalysis, ...]
+    inputs: Mapping[str, np.ndarray] | None = None
 
     @property
     def notes(self) -> list[str]:
@@ -101,14 +108,21 @@ def analyse(
     *,
     spec: str = "onnx",
     shapes: Mapping[str, tuple[int, ...]] | None = None,
+    inputs: Mapping[str, np.ndarray] | None = None,
     takes_models: bool = True,
 ) -> ModelAnalysis:
     """Analyse a model without running it.
 
     ``spec`` is ``sonnx`` for SONNX's definition of the nodes inside its profile. ``shapes`` are sizes of inputs, or of
-    dimensions, by name. ``takes_models``: the targets take models. Raises :class:`BadModel`.
+    dimensions, by name. ``inputs`` are values of all inputs, whose sizes are then known. ``takes_models``: the targets take models. Raises :class:`BadModel`.
     """
-    by_model, given, at = declared(model), explicit(model), at_sizes(model, shapes or {})
+    shapes = dict(shapes or {})
+    for name, value in (inputs or {}).items():
+        if shapes.setdefault(name, value.shape) != value.shape:
+            raise BadModel(
+                f"{model.path}: --shape gives the input '{name}' other sizes than --inputs, {list(value.shape)}"
+            )
+    by_model, given, at = declared(model), explicit(model), at_sizes(model, shapes)
     nodes = []
     for node in pool_nodes(model, by_model, at):
         path = node.scope.path
@@ -120,7 +134,7 @@ def analyse(
         # A window as large as memory has no open points that anybody could look at.
         points = tuple(open_points(node, document)) if cases and document is not None else ()
         nodes.append(NodeAnalysis(node, around, findings, points, maker, cases))
-    return ModelAnalysis(model, by_model, at, tuple(nodes))
+    return ModelAnalysis(model, by_model, at, tuple(nodes), inputs)
 
 
 def node_of(case: str) -> str:

@@ -87,15 +87,14 @@ class ModelRun:
         ]
 
     def own_outputs(self) -> Mapping[str, np.ndarray]:
-        """The outputs of the whole model; none if it cannot be run as a whole."""
+        """The outputs of the whole model, as it declares them. Raises :class:`CannotRun`."""
         names = [value.name for value in self._analysis.model.proto.graph.output]
-        try:
-            part = part_of(self._analysis.model, names, own_outputs=True)
-            (number,) = self._session.submit([part.request(self._inputs, None)])
-        except CannotRun:
-            return {}
+        part = part_of(self._analysis.model, names, own_outputs=True)
+        (number,) = self._session.submit([part.request(self._inputs, None)])
         outcome = self._session.outcome(number)
-        return outcome.outputs if isinstance(outcome, Returned) else {}
+        if not isinstance(outcome, Returned):
+            raise CannotRun(f"as a whole, {_why(outcome)}")
+        return outcome.outputs
 
     def _tensors(self, places: Sequence[_Place]) -> _Tensors:
         names = dict.fromkeys(

@@ -11,7 +11,7 @@ from onnx import ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
 from maxpool_check.corpus.random_tensors import draw
 from maxpool_check.files import open_regular
 from maxpool_check.models.model_file import BadModel, UserModel, subgraphs
-from maxpool_check.models.shapes import Types
+from maxpool_check.models.shapes import Types, type_of
 from maxpool_check.reference.dtypes import NUMPY, is_float
 from maxpool_check.targets.protocol import Request
 
@@ -139,9 +139,11 @@ def _random(dtype: str, shape: tuple[int, ...], seed: int, name: str) -> np.ndar
 def read_inputs(path: Path, model: UserModel) -> dict[str, np.ndarray]:
     """The inputs of a model: an .npz file with a tensor for each, or a folder with ``NAME.npy`` or ``input_0.pb`` and so on.
 
-    Raises :class:`BadModel`.
+    Raises :class:`BadModel`, also for values that the model does not take.
     """
     names = [value.name for value in model.inputs]
+    if path.suffix == ".npy" and not path.is_dir():
+        raise BadModel(f"the inputs {path} are one tensor; pass an .npz file or a folder, which name the inputs")
     try:
         if path.is_dir():
             found = {file.stem: _tensor_of(file) for file in sorted(path.glob("*.npy"))}
@@ -149,19 +151,35 @@ def read_inputs(path: Path, model: UserModel) -> dict[str, np.ndarray]:
             found |= {names[number]: _tensor_of(file) for number, file in enumerate(numbered)}
         else:
             with open_regular(path, MOST_INPUT_BYTES) as stream, np.load(stream, allow_pickle=False) as archive:
-                if not hasattr(archive, "files"):
-                    raise BadModel(
-                        f"{path} is not an .npz file; name the inputs: numpy.savez('inputs.npz', **{{'{names[0] if names else 'x'}': X}})"
-                    )
                 found = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, onnx.onnx_cpp2py_export.checker.ValidationError) as error:
-        raise BadModel(f"the inputs {path} cannot be read: {error}") from error
+    except OSError as error:
+        raise BadModel(f"the inputs {path} cannot be read: {error.strerror}") from error
+    except Exception as error:  # numpy and zipfile raise errors of several types, with advice that is unsafe
+        raise BadModel(
+            f"the inputs {path} are no .npz file of tensors: numpy.savez('inputs.npz', X=X) writes one"
+        ) from error
     unknown, missing = sorted(found.keys() - set(names)), [name for name in names if name not in found]
     if unknown or missing:
         parts = [f"has {', '.join(unknown)}, which the model does not take" if unknown else ""]
         parts += [f"lacks {', '.join(missing)}" if missing else ""]
         raise BadModel(f"{path} {' and '.join(filter(None, parts))}; the inputs of {model.path} are {', '.join(names)}")
+    for value in model.inputs:
+        _check_fits(path, value, found[value.name])
     return found
+
+
+def _check_fits(path: Path, value: ValueInfoProto, tensor: np.ndarray) -> None:
+    """Refuse a tensor of another type, number of axes, or size than the model declares. Raises :class:`BadModel`."""
+    declared = type_of(value.type)
+    dtype = tensor.dtype.name
+    if declared.dtype in NUMPY and dtype != declared.dtype:
+        raise BadModel(f"{path}: '{value.name}' is {dtype}, the model takes {declared}")
+    sizes = declared.sizes
+    if sizes is not None and (
+        len(sizes) != tensor.ndim
+        or any(isinstance(size, int) and size != given for size, given in zip(sizes, tensor.shape, strict=True))
+    ):
+        raise BadModel(f"{path}: '{value.name}' has the shape {list(tensor.shape)}, the model takes {declared}")
 
 
 def _tensor_of(file: Path) -> np.ndarray:

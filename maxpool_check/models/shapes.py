@@ -139,6 +139,11 @@ def _fill(
     if sizes is not None:
         if axes and len(sizes) != len(axes):
             raise BadModel(f"--shape gives the input '{value.name}' {len(sizes)} sizes; it has {len(axes)} axes")
+        fixed = [axis.dim_value if axis.HasField("dim_value") else None for axis in axes]
+        if any(known is not None and 0 <= known != size for known, size in zip(fixed, sizes, strict=False)):
+            raise BadModel(
+                f"--shape gives the input '{value.name}' the sizes {list(sizes)}; the model fixes them as {type_of(value.type)}"
+            )
         del axes[:]
         for size in sizes:
             axes.add(dim_value=size)
@@ -187,10 +192,11 @@ def _types(graph: GraphProto) -> Iterator[tuple[str, TensorType]]:
         yield tensor.name, TensorType(_dtype(tensor.data_type), tuple(tensor.dims))
     for value in (*graph.input, *graph.value_info, *graph.output):
         if value.type.HasField("tensor_type"):
-            yield value.name, _type(value.type)
+            yield value.name, type_of(value.type)
 
 
-def _type(proto: TypeProto) -> TensorType:
+def type_of(proto: TypeProto) -> TensorType:
+    """The type of a tensor as a model declares it."""
     tensor = proto.tensor_type
     if not tensor.HasField("shape"):
         return TensorType(_dtype(tensor.elem_type), None)

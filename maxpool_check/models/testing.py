@@ -1,22 +1,25 @@
 """Tests the MaxPool nodes of models on targets: alone, with the nodes around them, and in place; writes the lines of a record."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
+from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.conditions import Features
 from maxpool_check.corpus.defect_versions import DefectVersions
 from maxpool_check.judging.defects import Defect
+from maxpool_check.judging.ledger import Ledger
 from maxpool_check.models.analysis import ModelAnalysis, node_of
-from maxpool_check.models.cases import SPECIAL, ModelCase
+from maxpool_check.models.cases import SPECIAL
 from maxpool_check.models.flow import ModelRun
 from maxpool_check.models.model_file import BadModel
-from maxpool_check.models.model_part import CannotRun, random_inputs, read_inputs
+from maxpool_check.models.model_part import CannotRun, random_inputs
 from maxpool_check.models.reach import Reach, reaching, shown_by
 from maxpool_check.results.record import (
     FAULTS,
@@ -33,8 +36,9 @@ from maxpool_check.results.record import (
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.results.variants import DEFAULT_VARIANTS, variant_named
 from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
-from maxpool_check.running.run import RunPlan, known_entry, run
+from maxpool_check.running.run import RunPlan, apply_known, covers, header, known_entry, run
 from maxpool_check.targets.name import TargetName
+from maxpool_check.targets.session import TargetSession
 
 
 @dataclass(frozen=True)
@@ -42,9 +46,8 @@ class ModelPlan:
     """The models to test, the targets, and what is known of them.
 
     ``accepted`` are the defects that the user accepts, from ``accepted_files``; ``defects`` those that name what is found,
-    and ``versions`` which versions show them.
-    ``inputs`` holds values of the inputs. ``whole``: the models' own outputs are computed, too. ``seconds`` limits one execution, ``memory`` a worker, in bytes. ``strict``: what is
-    wrong on special values alone is unexpected, too.
+    and ``versions`` which versions show them. ``seconds`` limits one execution, ``memory`` a worker, in bytes. ``strict``: what
+    is wrong on special values alone is unexpected, too. ``compares_outputs``: the models' own outputs are kept.
     """
 
     models: Sequence[ModelAnalysis]
@@ -53,11 +56,10 @@ class ModelPlan:
     versions: DefectVersions = field(default_factory=DefectVersions)
     accepted: Sequence[Defect] = ()
     accepted_files: Sequence[Path] = ()
-    inputs: Path | None = None
     seconds: float = 60.0
     memory: int | None = None
     strict: bool = False
-    whole: bool = False
+    compares_outputs: bool = False
 
 
 @dataclass
@@ -77,43 +79,26 @@ class ModelTest:
 
 
 def run_models(
-    plan: ModelPlan, write: Callable[[Line], None], progress: Callable[[int], None] = lambda _: None
-) -> ModelTest:
+    plan: ModelPlan, write: Callable[[Line], None], progress: Callable[[int], None] = lambda _: None,
+    found: ModelTest | None = None,
+) -> ModelTest:  # fmt: skip
     """Test the models, and pass each line of the record to ``write``. ``progress`` gets the number of finished cases.
 
-    Raises :class:`BadModel` for inputs that do not fit.
+    ``found`` is filled as the tests go on, so that it holds what was found before an interruption.
     """
-    given = {} if plan.inputs is None else {each: read_inputs(plan.inputs, each.model) for each in plan.models}
-    found = ModelTest()
+    found = ModelTest() if found is None else found
     config = ExecutionConfig(tuple(plan.targets), plan.seconds, plan.memory, frozenset(DEFAULT_VARIANTS))
     with contextlib.ExitStack() as stack:
         executor = LocalExecutor(config)
         stack.callback(executor.close)
         found.targets = executor.descriptions
-        flowing: list[ModelCase] = []
-        executed: list[tuple[ModelCase, list[Execution]]] = []
+        cases = [case.case for each in plan.models for node in each.nodes for case in node.cases]
+        lines = _Lines(plan, found, write)
+        lines.begin(header(cases, found.targets, plan.accepted_files))
         for analysis in plan.models:
-            of_model: list[ModelCase] = []
-            for session in executor.sessions:
-                name = session.profile.description.name
-                if all(each.maker is None for each in analysis.nodes):
-                    break
-                try:
-                    inputs = given.get(analysis) or random_inputs(analysis.model, analysis.tested.types)
-                    in_model = ModelRun(session, analysis, inputs)
-                    if plan.whole:
-                        found.outputs[name, analysis.model.name] = in_model.own_outputs()
-                except (CannotRun, BadModel, OSError) as error:
-                    found.not_in_place[name, analysis.model.name] = str(error)
-                    continue
-                executed += in_model.executed
-                # All targets are tested with the values of the first one that has any.
-                of_model = of_model or in_model.flowing
-            flowing += of_model
-        tested = [*(case for each in plan.models for node in each.nodes for case in node.cases), *flowing]
-        lines = _Lines(plan, found, tested, executed, write)
-        cases = [each.case for each in tested]
+            cases += _in_models(analysis, executor.sessions, plan, found, lines)
         corpus = Corpus(tuple(cases), (), False)
+        lines.cases |= {case.id: case for case in cases}
         run(
             RunPlan(corpus, cases, plan.targets, plan.accepted, plan.accepted_files, plan.seconds, plan.memory),
             lines.take, progress, executor,
@@ -121,51 +106,83 @@ def run_models(
     return found
 
 
+def _in_models(
+    analysis: ModelAnalysis, sessions: Sequence[TargetSession], plan: ModelPlan, found: ModelTest, lines: "_Lines"
+) -> list[Case]:
+    """Run a model on each target, and judge its nodes there; cases with what flows in it, the same for all targets."""
+    flowing: list[Case] = []
+    for session in sessions if any(each.maker is not None for each in analysis.nodes) else ():
+        key = session.profile.description.name, analysis.model.name
+        try:
+            inputs = analysis.inputs or random_inputs(analysis.model, analysis.tested.types)
+            in_model = ModelRun(session, analysis, inputs)
+        except (CannotRun, BadModel, OSError) as error:
+            found.not_in_place[key] = str(error)
+            continue
+        try:
+            outputs = in_model.own_outputs()
+        except (CannotRun, BadModel, OSError) as error:
+            found.not_in_place[key] = str(error)
+        else:
+            if plan.compares_outputs:
+                found.outputs[key] = outputs
+        for case, executed in in_model.executed:
+            lines.cases[case.case.id] = case.case
+            for execution in executed:
+                lines.in_place(execution)
+        flowing = flowing or [each.case for each in in_model.flowing]
+    return flowing
+
+
 def _span(versions: DefectVersions, defect: Defect) -> str:
     """The versions that show a defect, and the one that no longer does, in words."""
     fixed = versions.fixed_in(defect)
-    return f"versions {versions.span(defect)}" + (f"; {fixed} does not have it" if fixed is not None else "")
+    return f"shown by versions {versions.span(defect)}" + (f"; {fixed} does not have it" if fixed is not None else "")
 
 
 class _Lines:
-    """Passes the lines of a run on as those of a record of models: with what is known of each execution, and those in place."""
+    """Passes the lines of a run on as those of a record of models: with what is known of each execution.
 
-    def __init__(
-        self, plan: ModelPlan, found: ModelTest, tested: Sequence[ModelCase],
-        in_place: Sequence[tuple[ModelCase, list[Execution]]], write: Callable[[Line], None],
-    ) -> None:  # fmt: skip
+    ``cases`` are the cases of the executions by id.
+    """
+
+    def __init__(self, plan: ModelPlan, found: ModelTest, write: Callable[[Line], None]) -> None:
+        self.cases: dict[str, Case] = {}
         self._plan, self._found, self._write = plan, found, write
-        self._cases = {each.case.id: each.case for each in (*tested, *(case for case, _ in in_place))}
-        self._in_place = [line for _, lines in in_place for line in lines]
         self._nodes = {name: node for model in plan.models for name, node in model.by_id.items()}
         self._targets = {target.name: target for target in found.targets}
         self._features: dict[str, Features] = {}
         self._known: dict[tuple[str, str], Defect] = {}
         self._summary = RunSummary()
+        accepted = [entry for defect in plan.accepted for entry in defect.expected]
+        self._ledgers = {
+            target.name: Ledger([entry for entry in accepted if covers(entry, target)], date.today())
+            for target in found.targets
+        }
         for target in found.targets:
             found.reach[target.name] = {
                 name: reaching(plan.defects, target, node.features, node.variants) for name, node in self._nodes.items()
             }
 
+    def begin(self, line: RunHeader) -> None:
+        """Write the first line."""
+        self._write(line)
+
+    def in_place(self, execution: Execution) -> None:
+        """Take an execution in a model, to which nothing was applied yet."""
+        self._execution(apply_known(execution, self._ledgers[execution.target]))
+
     def take(self, line: Line) -> None:
-        """Take a line of the run, and write what it becomes."""
-        if isinstance(line, RunHeader):
-            self._write(msgspec.structs.replace(line, targets=tuple(self._found.targets), cases=len(self._cases)))
-        elif isinstance(line, RunFooter):
-            for execution in self._in_place:
-                self._execution(execution)
+        """Take a line of the run, and write what it becomes; the first line is written already."""
+        if isinstance(line, RunFooter):
             self._footer(line)
-        elif self._is_of_model(line):
+        elif isinstance(line, Execution) and self._is_of_model(line):
             self._execution(line)
 
     def _is_of_model(self, execution: Execution) -> bool:
         """Whether the model executes the node so: with Indices if something uses them."""
-        node = self._nodes[node_of(execution.case)]
-        return (
-            node.node.indices is None
-            or "Indices" not in self._cases[execution.case].outputs
-            or (variant_named(execution.variant).has_indices)
-        )
+        node, outputs = self._nodes[node_of(execution.case)], self.cases[execution.case].outputs
+        return node.node.indices is None or "Indices" not in outputs or variant_named(execution.variant).has_indices
 
     def _execution(self, execution: Execution) -> None:
         labelled = self._labelled(execution) if execution.verdict in REPORTED else execution
@@ -176,7 +193,7 @@ class _Lines:
         """The execution with the known defect that it shows, and its status: no known defect excuses a user's model."""
         if execution.status == "expected":
             return execution
-        variant, case = variant_named(execution.variant), self._cases[execution.case]
+        variant, case = variant_named(execution.variant), self.cases[execution.case]
         features = self._features.setdefault(case.id, Features(case))
         defect = shown_by(self._plan.defects, self._targets[execution.target], features, variant, execution.kinds)
         status = execution.status or ("new" if execution.verdict in FAULTS else "inconsistent")
@@ -201,8 +218,3 @@ class _Lines:
                 exit_code=self._summary.exit_code(line.known, line.errors, strict=self._plan.strict),
             )
         )  # fmt: skip
-
-
-def executions_of(lines: Iterable[Execution], target: str, node: str) -> list[Execution]:
-    """The executions of a node on a target."""
-    return [line for line in lines if line.target == target and node_of(line.case) == node]
