@@ -19,6 +19,7 @@ from maxpool_check.models.analysis import node_of
 from maxpool_check.models.cases import is_special
 from maxpool_check.reference.dtypes import same
 from maxpool_check.results.record import ExitCode, Record
+from maxpool_check.words import plural
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,13 @@ class Upgrade:
     @property
     def reason(self) -> str:
         """The reason of the decision, in words."""
-        return str(self.comparison.gate).partition(" ")[2]
+        nodes = plural(len(self.nodes), "node")
+        if self.decision is Decision.SAFE:
+            text = f"no change on finite values, nor on values that flow, in {self.comparison.gate.compared} executions of {nodes}"
+        else:
+            text = f"{self.comparison.gate.reason} of {nodes}"
+        changed = sum(map(len, self.special.values()))
+        return text + (f"; {plural(changed, 'change')} on special values, which --strict counts" if changed else "")
 
     @property
     def exit_code(self) -> ExitCode:

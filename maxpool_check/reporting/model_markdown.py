@@ -54,7 +54,8 @@ def _table(report: ModelReport, model: ModelAnalysis) -> str:
     for name, node in model.by_id.items():
         results = [report.results[target, name] for target in report.targets]
         states = [
-            escaped(each.node.untested) or f"**{each.state.value}** {codes(each.names)}".strip() for each in results
+            escaped(each.node.untested if each.node.untested and not each.node.excluded else each.summary)
+            for each in results
         ]
         decision = []
         if report.upgrade is not None:

@@ -1,6 +1,6 @@
 """The tests of a user's models, node by node: the state of each MaxPool on each target, and what is known of it."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -28,6 +28,8 @@ class NodeState(str, Enum):
     """The process of the target dies or hangs."""
     REFUSED = "REFUSED"
     """The target refuses the node, or the nodes around it."""
+    EXCLUDED = "EXCLUDED"
+    """The node's document excludes it, so that no runtime may execute it."""
     ACCEPTED = "accepted"
     """It is wrong, and a file of the user's own accepts it."""
     SPECIAL = "special"
@@ -40,7 +42,9 @@ class NodeState(str, Enum):
     @property
     def fails(self) -> bool:
         """Whether the exit code is not 0."""
-        return self in (NodeState.ERROR, NodeState.WRONG, NodeState.CRASHES, NodeState.REFUSED)
+        return self in (
+            NodeState.ERROR, NodeState.WRONG, NodeState.CRASHES, NodeState.REFUSED, NodeState.EXCLUDED,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +60,8 @@ class NodeResult:
     @cached_property
     def state(self) -> NodeState:
         """The worst of what was found."""
+        if self.node.excluded:
+            return NodeState.EXCLUDED
         verdicts = {each.verdict for each in self.executions}
         unexpected = {each.verdict for each in self.executions if each.unexpected}
         if Verdict.ERROR in verdicts:
@@ -81,6 +87,13 @@ class NodeResult:
     def special(self) -> list[str]:
         """The sorts of values, shortly, on which it is wrong although it is right on finite ones."""
         return list(dict.fromkeys(values_of(each.case).short for each in self.executions if each.status == "special"))
+
+    @property
+    def summary(self) -> str:
+        """The state in words, with the known defects or kinds that explain it."""
+        if self.state is NodeState.SPECIAL:
+            return f"conforms except on {', '.join(self.special)}"
+        return " ".join([self.state.value, ", ".join(self.names)]).rstrip()
 
     @property
     def unseen(self) -> list[Reach]:
@@ -152,8 +165,12 @@ class ModelReport:
         """The exit code of the command."""
         footer = self.record.footer
         code = ExitCode(footer.exit_code) if footer is not None else ExitCode.INCOMPLETE
-        if code is ExitCode.INCOMPLETE or code is ExitCode.NOTHING_COMPARED:
+        if code is ExitCode.INCOMPLETE:
             return code
+        if any(node.excluded for model in self.models for node in model.nodes):
+            return ExitCode.UNEXPECTED
+        if code is ExitCode.NOTHING_COMPARED:
+            return ExitCode.UNEXPECTED if self.checks_profile and self.outside_profile else code
         if self.upgrade is not None:
             return self.upgrade.exit_code
         return ExitCode.UNEXPECTED if self.checks_profile and self.outside_profile else code
@@ -171,24 +188,35 @@ class ModelReport:
             )
         if self.exit_code is ExitCode.NOTHING_COMPARED:
             return "NOTHING TESTED", "no result could be compared"
-        if self.upgrade is not None:
+        excluded = any(node.excluded for model in self.models for node in model.nodes)
+        if self.upgrade is not None and not excluded:
             return self.upgrade.decision.value, self.upgrade.reason
         return self._result()
 
     def _result(self) -> tuple[str, str]:
-        by_state: dict[NodeState, list[NodeResult]] = defaultdict(list)
-        for each in self.results.values():
-            if not each.node.node.unjudged:
-                by_state[each.state].append(each)
-        total = len(self.results) - sum(bool(each.node.node.unjudged) for each in self.results.values())
-        parts = [plural(len(by_state[state]), *words) for state, words in _WORDS.items() if by_state[state]]
-        if self.checks_profile and self.outside_profile:
-            parts.append(f"{plural(len(self.outside_profile), 'node')} outside SONNX's profile")
-        failing = [state for state in NodeState if state.fails and by_state[state]]
+        """The worst state, and how many nodes are in which, by target if there are several."""
+        found: set[NodeState] = set()
+        sentences = []
+        for target in self.targets:
+            counts = Counter(
+                each.state for (name, _), each in self.results.items() if name == target and not each.node.node.unjudged
+            )
+            found |= counts.keys()
+            parts = ", ".join(plural(counts[state], *words) for state, words in _WORDS.items() if counts[state])
+            sentences.append(f"{parts} on {target}")
+        failing = [state for state in NodeState if state.fails and state in found]
         label = failing[0].value if failing else "CONFORMS"
-        if label == "CONFORMS" and self.checks_profile and self.outside_profile:
+        if not failing and self.checks_profile and self.outside_profile:
             label = "OUTSIDE PROFILE"
-        return label, f"{', '.join(parts)} ({plural(total, 'MaxPool node')} on {', '.join(self.targets)})"
+        total = sum(node.maker is not None for model in self.models for node in model.nodes)
+        more = (
+            [f"{plural(len(self.outside_profile), 'is', 'are')} outside SONNX's profile"]
+            if self.checks_profile and self.outside_profile
+            else []
+        )
+        empty = [model.model.path.name for model in self.models if all(node.maker is None for node in model.nodes)]
+        more += [f"no MaxPool in {', '.join(empty)}"] if empty else []
+        return label, f"of {plural(total, 'MaxPool node')}, {'; '.join([*sentences, *more])}"
 
 
 _WORDS = {
@@ -196,6 +224,7 @@ _WORDS = {
     NodeState.WRONG: ("is wrong", "are wrong"),
     NodeState.CRASHES: ("crashes", "crash"),
     NodeState.REFUSED: ("is refused", "are refused"),
+    NodeState.EXCLUDED: ("is excluded by its document", "are excluded by their documents"),
     NodeState.ACCEPTED: ("is wrong as accepted", "are wrong as accepted"),
     NodeState.SPECIAL: ("conforms except on special values", "conform except on special values"),
     NodeState.CONFORMS: ("conforms", "conform"),

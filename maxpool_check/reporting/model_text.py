@@ -6,28 +6,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from rich.console import Console
+from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from maxpool_check import inert
 from maxpool_check.comparing.gate import Decision
 from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, node_of
 from maxpool_check.models.cases import values_of
 from maxpool_check.reporting.findings import Finding, sentence
-from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeState
-from maxpool_check.reporting.model_words import attributes, between, input_type, profile_of, seen, shortened, state_of
+from maxpool_check.reporting.model_report import ModelReport
+from maxpool_check.reporting.model_tables import DECISIONS, print_nodes
+from maxpool_check.reporting.model_words import cut, example, right_at, seen, shortened, state_of
 from maxpool_check.reporting.text import styled, terminal
 from maxpool_check.words import plural
 
 _IN_FULL = 3
 """So many findings are shown with their values; the others take a line each."""
-
-_STYLES = {
-    NodeState.CONFORMS: "green",
-    NodeState.SPECIAL: "yellow",
-    NodeState.ACCEPTED: "yellow",
-    NodeState.NOT_TESTED: "yellow",
-}
-_DECISIONS = {Decision.SAFE: "bold green", Decision.REVIEW: "bold yellow", Decision.BLOCK: "bold red"}
 
 
 def write(report: ModelReport, file: TextIO) -> None:
@@ -45,7 +40,7 @@ def write(report: ModelReport, file: TextIO) -> None:
         _notes(console, "Open in ONNX's text", ((each.node.name, each.open_points) for each in _nodes(report)))
         _upgrade(console, report)
         for problem in report.run.problems:
-            console.print(f"[bold red]ERROR[/]  {styled(problem)}", soft_wrap=True)
+            console.print(f"[bold red]ERROR[/]  {escape(inert.block(problem))}", soft_wrap=True)
         label, text = report.result
         console.print(f"[{_style(report)}]{styled(label)}[/]  {styled(text)}", soft_wrap=True)
         for line in following(report):
@@ -54,7 +49,7 @@ def write(report: ModelReport, file: TextIO) -> None:
 
 def _style(report: ModelReport) -> str:
     if report.upgrade is not None and report.result[0] in Decision.__members__:
-        return _DECISIONS[report.upgrade.decision]
+        return DECISIONS[report.upgrade.decision]
     return "bold red" if report.exit_code else "bold green"
 
 
@@ -77,44 +72,10 @@ def _model(console: Console, report: ModelReport, model: ModelAnalysis) -> None:
         why = report.test.not_in_place.get((target, model.model.name))
         if why is not None:
             console.print(Padding(styled(f"not run as a model on {target}: {why}"), (0, 0, 0, 2), expand=False))
-    if model.nodes:
+    if model.nodes and report.targets:
         console.print()
-        console.print(_table(report, model))
-        console.print()
-
-
-def _table(report: ModelReport, model: ModelAnalysis) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("node", overflow="fold", ratio=3)
-    table.add_column("MaxPool", overflow="fold", ratio=3)
-    table.add_column("between", overflow="fold", ratio=2)
-    table.add_column("input", overflow="fold", ratio=3)
-    table.add_column("SONNX", overflow="fold", ratio=2)
-    for target in report.targets:
-        table.add_column(styled(target) if len(report.targets) > 1 else "result", overflow="fold", ratio=3)
-    if report.upgrade is not None:
-        table.add_column("decision", overflow="fold")
-    for name, node in model.by_id.items():
-        results = [_state(report.results[target, name]) for target in report.targets]
-        decision = []
-        if report.upgrade is not None:
-            made = report.upgrade.nodes.get(name)
-            decision = ["" if made is None else f"[{_DECISIONS[made.decision]}]{made.decision.value}[/]"]
-        where = "" if node.node.where == "main graph" else f" ({node.node.where})"
-        columns = (node.node.name + where, attributes(node), between(node), input_type(node), profile_of(node))
-        table.add_row(*map(styled, columns), *results, *decision)
-    return table
-
-
-def _state(result: NodeResult) -> str:
-    if result.node.untested:
-        return styled(result.node.untested)
-    style = _STYLES.get(result.state, "bold red")
-    names = f" {styled(', '.join(result.names))}" if result.names and result.state is not NodeState.SPECIAL else ""
-    word = (
-        f"conforms except on {', '.join(result.special)}" if result.state is NodeState.SPECIAL else result.state.value
-    )
-    return f"[{style}]{word}[/]{names}"
+        print_nodes(console, report, model)
+    console.print()
 
 
 def _findings(console: Console, report: ModelReport) -> None:
@@ -122,7 +83,7 @@ def _findings(console: Console, report: ModelReport) -> None:
     findings = report.run.unexpected
     for number, finding in enumerate(findings):
         name = finding.defect.id if finding.defect is not None else ", ".join(finding.kinds)
-        nodes = ", ".join(_names(report, finding))
+        nodes = _listed(_names(report, finding))
         console.print(
             f"[bold red]{state_of(finding).value}[/]  [bold]{styled(name)}[/]  {styled(nodes)} on {styled(finding.target)}"
             f" ({finding.severity.value})"
@@ -132,9 +93,11 @@ def _findings(console: Console, report: ModelReport) -> None:
         titles = [finding.title] if finding.defect is not None else list(map(sentence, finding.kinds))
         mechanism = [" ".join(finding.defect.reason.split())] if finding.defect is not None and report.verbose else []
         versions = [report.test.versions[name]] if name in report.test.versions else []
-        for text in (*titles, *mechanism, *versions, seen(finding)):
+        of_target = (each for each in report.record.executions if each.target == finding.target)
+        right = right_at(finding, of_target)
+        for text in filter(None, (*titles, *mechanism, *versions, f"{seen(finding)} {right}")):
             console.print(Padding(styled(text), (0, 0, 0, 2), expand=False))
-        for line in shortened(finding.smallest):
+        for line in shortened(example(finding)):
             console.print(f"    {styled(line)}", soft_wrap=True)
         console.print()
 
@@ -142,7 +105,8 @@ def _findings(console: Console, report: ModelReport) -> None:
 def _names(report: ModelReport, finding: Finding) -> list[str]:
     """The nodes of a finding as the models call them."""
     names = {name: each.node.name for model in report.models for name, each in model.by_id.items()}
-    return list(dict.fromkeys(names[node_of(case)] for case in finding.cases))
+    concerned = {node_of(case) for case in finding.cases}
+    return [name for node, name in names.items() if node in concerned]
 
 
 def _special(console: Console, report: ModelReport) -> None:
@@ -194,7 +158,7 @@ def _grid(console: Console, lines: Sequence[tuple[str, str, str, str]]) -> None:
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return ", ".join(map(cut, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _profile(console: Console, report: ModelReport) -> None:

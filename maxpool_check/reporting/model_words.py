@@ -1,6 +1,7 @@
 """Nodes of models and what is wrong with them, in words, for every form of report."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 from maxpool_check.models.analysis import NodeAnalysis
 from maxpool_check.reporting.findings import Finding
@@ -12,10 +13,13 @@ from maxpool_check.words import plural
 _MOST_CELLS = 2
 """The wrong cells that are shown of an execution."""
 
+_LONGEST = 60
+"""The longest name of a node that is shown in full."""
+
 _NEAREST = 2
 """The operators that are shown on each side of a node."""
 
-_HOW = {"alone": "alone", "graph": "with the nodes around it", "in-place": "in the model"}
+_HOW = {"alone": "alone", "graph": "with the nodes around it", "in-place": "in the model, on what flows there"}
 
 
 def attributes(node: NodeAnalysis) -> str:
@@ -68,9 +72,29 @@ def seen(finding: Finding) -> str:
         _, how, values = case.rsplit("/", 2)
         by_how[how][values] = None
     parts = [_HOW[how] + (f" ({', '.join(values)})" if how != "in-place" else "") for how, values in by_how.items()]
-    variants = [execution.variant for execution in finding.executions]
-    levels = sorted({variant.partition("optimization-")[2] or "default" for variant in variants})
-    return f"seen {'; '.join(parts)}; optimization: {', '.join(levels)}"
+    levels = sorted({level(execution.variant) for execution in finding.executions})
+    return f"Seen {'; '.join(parts)}, with optimization {', '.join(levels)}."
+
+
+def right_at(finding: Finding, executions: Iterable[Execution]) -> str:
+    """The levels of optimization at which the cases of a finding conform, in a sentence; empty if there are none.
+
+    ``executions`` are those of its target.
+    """
+    cases = set(finding.cases)
+    right = {level(each.variant) for each in executions if each.case in cases and each.verdict is Verdict.CONFORMS}
+    right -= {level(each.variant) for each in finding.executions}
+    return f"Right with optimization {', '.join(sorted(right))}." if right else ""
+
+
+def level(variant: str) -> str:
+    """The level of optimization of a variant, by its name."""
+    return variant.partition("optimization-")[2] or "default"
+
+
+def example(finding: Finding) -> Execution:
+    """The execution to show: one with the values that flow in the model, if there is one."""
+    return next((each for each in finding.executions if "/in-place/" in each.case), finding.smallest)
 
 
 def shortened(execution: Execution) -> list[str]:
@@ -90,7 +114,15 @@ def explained_result(result: NodeResult) -> list[str]:
     for finding in result.findings:
         if finding.is_unexpected:
             name = finding.defect.id if finding.defect is not None else ", ".join(finding.kinds)
-            lines += [f"{state_of(finding).value}  {name}  ({finding.severity.value})", f"  {finding.title}"]
-            lines += [f"  {seen(finding)}", *(f"    {line}" for line in shortened(finding.smallest)), ""]
+            lines += [
+                f"{state_of(finding).value}  {name}  {result.node.node.name} on {result.target} ({finding.severity.value})",
+                f"  {finding.title}",
+            ]
+            lines += [f"  {seen(finding)}", *(f"    {line}" for line in shortened(example(finding))), ""]
     errors = [execution.message for execution in result.executions if execution.verdict is Verdict.ERROR]
     return [*lines, *errors[:1]]
+
+
+def cut(name: str) -> str:
+    """A name of foreign length, without its middle where it is long."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}...{name[-_LONGEST // 2 :]}"
