@@ -1,5 +1,7 @@
 """The pytest plugin: ``pytest --maxpool-check=onnxruntime cases/`` collects an item for each case and target.
 
+For ``model.onnx`` it is an item for each MaxPool node (:mod:`maxpool_check.pytest_models`).
+
 A failure shows what ``run`` prints. A known defect is an expected failure with its reason, and fails where it no
 longer occurs. A case that could not be compared is skipped.
 """
@@ -29,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("maxpool-check")
     group.addoption(
         "--maxpool-check", action="append", default=[], metavar="TARGET",
-        help="Runtime to test with the case files among the paths, e.g. onnxruntime==1.23.2. Repeatable.",
+        help="Runtime to test with the case files and models among the paths, e.g. onnxruntime==1.23.2. Repeatable.",
     )  # fmt: skip
     group.addoption(
         "--maxpool-check-spec", action="append", default=[], metavar="NAME",
@@ -62,9 +64,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.File | None:
-    """A case file, where a target is named."""
+    """A case file or a model, where a target is named."""
     if not parent.config.getoption("--maxpool-check"):
         return None
+    if file_path.suffix == ".onnx":
+        from maxpool_check.pytest_models import ModelFile
+
+        model_file: ModelFile = ModelFile.from_parent(parent, path=file_path)
+        model_file.targets = parent.config.stash[_TARGETS]
+        model_file.seconds = parent.config.getoption("--maxpool-check-timeout")
+        return model_file
     from maxpool_check.corpus.collection import SUFFIXES, is_defect_file
 
     if file_path.suffix not in SUFFIXES or is_defect_file(file_path):

@@ -6,6 +6,8 @@ import sys
 import pytest
 
 from tests.conftest import environment
+from tests.models import zoo
+from tests.models.writing import saved
 
 
 @pytest.fixture
@@ -76,3 +78,18 @@ def test_a_broken_file_and_a_target_that_does_not_start(check, small, kernel_tar
 
 def test_without_the_option_nothing_is_collected(check, small):
     assert "no tests ran" in check(small).stdout
+
+
+def test_the_nodes_of_a_model_are_items(check, kernel_target, tmp_path):
+    path = saved(zoo.unnamed(), tmp_path, "my.onnx")
+    right = check(f"--maxpool-check={kernel_target('right')}", path, "-v", "-rs")
+    assert right.returncode == 0, right.stdout
+    assert "3 passed, 1 skipped" in right.stdout
+    assert f"my.onnx::A[{kernel_target('right')}] PASSED" in right.stdout
+    assert "GlobalMaxPool has no attributes; it is not judged" in right.stdout
+    wrong = check(f"--maxpool-check={kernel_target('pads_with_zero')}", saved(zoo.plain(), tmp_path, "plain.onnx"))
+    assert wrong.returncode == 1
+    assert "WRONG  y-pad-value-leak  (wrong-on-finite)" in wrong.stdout
+    assert "Traceback" not in wrong.stdout
+    (tmp_path / "broken.onnx").write_bytes(b"no model")
+    assert "not an ONNX model" in check(f"--maxpool-check={kernel_target('right')}", tmp_path / "broken.onnx").stdout

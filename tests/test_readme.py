@@ -5,12 +5,16 @@ After a change that is meant: ``python -m tests.test_readme`` writes the quoted 
 
 import re
 import shlex
+import tempfile
+from pathlib import Path
 
+import onnx
 import pytest
 
 from maxpool_check.corpus.case import contradictions
 from maxpool_check.corpus.collection import collect
 from tests.conftest import ROOT, command
+from tests.models import zoo
 
 README = ROOT / "README.md"
 CONSOLE = re.compile(r"```console\n\$ (?P<command>.+)\n(?P<output>(?:.*\n)*?)```")
@@ -19,7 +23,11 @@ CONSOLE = re.compile(r"```console\n\$ (?P<command>.+)\n(?P<output>(?:.*\n)*?)```
 def printed(line):
     program, *arguments = shlex.split(line)
     assert program == "maxpool-check"
-    return command(*arguments).out
+    if arguments[0] != "model":
+        return command(*arguments).out
+    with tempfile.TemporaryDirectory() as folder:
+        onnx.save(zoo.resnet_v2(), Path(folder) / "resnet50v2.onnx")
+        return command(*arguments, cwd=folder).out
 
 
 @pytest.mark.network

@@ -14,8 +14,11 @@ from maxpool_check.commands import options
 from maxpool_check.corpus import collection
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import FORMATS, Corpus
+from maxpool_check.corpus.importers import onnx_testdata
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.tensors import MOST_CELLS
+from maxpool_check.models.analysis import analyse
+from maxpool_check.models.model_file import BadModel, read_model
 from maxpool_check.results.record import ExitCode
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.words import plural
@@ -52,7 +55,10 @@ class Mistakes(click.ClickException):
     def errors(self) -> list[dict[str, object]]:
         """The problems as JSON."""
         names = ("path", "line", "column", "message")
-        return [{name: getattr(problem, name) for name in names if hasattr(problem, name)} for problem in self.problems]
+        return [
+            {name: getattr(problem, name) for name in names if hasattr(problem, name)} or {"message": str(problem)}
+            for problem in self.problems
+        ]
 
     def show(self, file: Any = None) -> None:
         """Print the problems and their number to stderr."""
@@ -114,11 +120,16 @@ def left_out(problem: Problem) -> None:
     options.echo(f"left out: {problem.path}: {problem.message}", err=True)
 
 
-def find(name: str, folder: Path, cells: int) -> Case:
-    """One case by its full id, or as FILE.yaml:ID; FILE may belong to another suite."""
+def find(name: str, folder: Path, cells: int, *, takes_models: bool = True) -> Case:
+    """One case by its full id, or as FILE.yaml:ID; FILE may belong to another suite, or be a model.
+
+    ``takes_models``: what the case is executed on takes models, so that a model's operator set counts.
+    """
     file, _, short = name.rpartition(":")
     is_file = Path(file).suffix in (*collection.SUFFIXES, *FORMATS)
     path = Path(file) if is_file else folder
+    if path.suffix == ".onnx" and path.is_file() and not onnx_testdata.has_data(path):
+        return _of_model(path, short, takes_models=takes_models)
     # The other files need not be read, if this one has the case.
     alone = folder / f"{file}.yaml"
     if not is_file and alone.is_file():
@@ -131,6 +142,25 @@ def find(name: str, folder: Path, cells: int) -> Case:
     if is_file:
         name = next((case.id for case in cases if case.name == short), name)
     return case_named(cases, name, path)
+
+
+def _of_model(path: Path, name: str, *, takes_models: bool) -> Case:
+    """A case that tests a node of a user's model."""
+    try:
+        analysis = analyse(read_model(path), takes_models=takes_models)
+    except BadModel as error:
+        raise Mistakes([error]) from error
+    cases = [each.case for node in analysis.nodes for each in node.cases]
+    for case in cases:
+        if case.name == name:
+            return case
+    of_node = [case.name for case in cases if case.name.startswith(f"{name}/")]
+    if of_node:
+        raise click.UsageError(f"'{name}' has the tests {', '.join(of_node)}; name one, as {path}:{of_node[0]}")
+    nodes = dict.fromkeys(each.name.rsplit("/", 2)[0] for each in cases)
+    raise click.UsageError(
+        f"no node '{name}' in {path}{nearest(name, nodes)}; its MaxPool nodes are {', '.join(nodes) or 'none'}"
+    )
 
 
 def case_named(cases: Sequence[Case], name: str, where: Path) -> Case:

@@ -15,6 +15,7 @@ from maxpool_check.corpus.collection import Corpus, defect_files, root_of
 from maxpool_check.corpus.conditions import with_cases
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions, write_versions
+from maxpool_check.corpus.shipped import catalogue_root
 from maxpool_check.explaining import defects as catalogue
 from maxpool_check.judging.defects import Defect
 from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS
@@ -55,8 +56,9 @@ def command() -> None:
 @_folder
 def show(subject: str | None, live: bool, form: str, color: str, path: Path) -> int:
     """List the defects of all runtimes or of RUNTIME, or show the defect with that ID."""
-    defects = _read(path)
-    versions = _versions(path)
+    root = catalogue_root(path)
+    defects = _read(root)
+    versions = _versions(root)
     chosen = _chosen(defects, subject)
     if live:
         chosen = [defect for defect in chosen if versions.is_live(defect)]

@@ -63,7 +63,8 @@ def command(
             f"'{subject}' is neither a kind{nearest(subject, known)} nor a case, FILE.yaml:ID or a full id; "
             "'maxpool-check explain' lists the kinds"
         )
-    case = case_files.find(subject, path, max_cells)
+    takes_models = not targets or any(target.takes_models for target in targets)
+    case = case_files.find(subject, path, max_cells, takes_models=takes_models)
     code = ExitCode.AS_EXPECTED
     lines: list[object] = [*_heading(case)]
     for target in options.claiming(targets, specs):

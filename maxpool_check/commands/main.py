@@ -30,6 +30,7 @@ COMMANDS = {
     "repro": "Write a reproduction of a divergence that others can run.",
     "fuzz": "Run random cases on targets and keep what is new.",
     "documents": "Compare the documents with each other, with their errata.",
+    "model": "Test the MaxPool nodes of your own model on targets.",
     "targets": "Show the known runtimes and what each accepts.",
     "report": "Render records.",
     "compare": "Compare two records: what is fixed, regressed, or otherwise changed.",
@@ -45,7 +46,7 @@ COMMANDS = {
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """The errors of a file that cannot be written further."""
 
-_VERBOSE = ("run", "compare", "gate")
+_VERBOSE = ("run", "compare", "gate", "model")
 """The commands whose -v counts."""
 
 

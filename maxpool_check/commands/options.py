@@ -82,10 +82,11 @@ def _unique(ctx: click.Context, param: click.Parameter, targets: tuple[TargetNam
 FILE = click.Path(path_type=Path)
 COUNT = click.IntRange(min=1)
 TARGET = Parsed("TARGET", parse)
+SECONDS = Parsed("SECONDS", _seconds)
 DOCUMENT = Parsed("NAME", lambda text: specification(text).name)
 
 timeout = click.option(
-    "--timeout", type=Parsed("SECONDS", _seconds), default=10.0, metavar="SECONDS",
+    "--timeout", type=SECONDS, default=10.0, metavar="SECONDS",
     help="The time limit of one execution.  [default: 10]",
 )  # fmt: skip
 jobs = click.option(

@@ -83,7 +83,9 @@ def command(
         raise click.UsageError(f"{folder} contains something other than a reproduction; name a new folder")
     (target,) = options.claiming([target], specs)
     defect, versions = _defect(case, path)
-    original = case_files.find(case if defect is None else str(defect.example), path, max_cells)
+    original = case_files.find(
+        case if defect is None else str(defect.example), path, max_cells, takes_models=target.takes_models
+    )
     executing.validate_against_reference([original])
     variants = _variants(original, name, defect)
     try:

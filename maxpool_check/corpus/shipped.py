@@ -2,7 +2,15 @@
 
 from pathlib import Path
 
+from maxpool_check.corpus.collection import defect_files, root_of
+
 _PACKAGE = Path(__file__).parents[1]
+
+
+def catalogue_root(folder: Path) -> Path:
+    """The folder whose ``defects`` are meant: that of the corpus that ``folder`` belongs to, or the one of the tool."""
+    root = root_of(folder)
+    return root if defect_files(root) else shipped_root()
 
 
 def shipped_root() -> Path:

@@ -66,7 +66,6 @@ def write_suite(
         if path.exists() and not path.read_bytes().startswith(first_line.encode()):
             raise ForeignFile(f"{path} exists and was not written by '{written_by}'")
     for path, group in groups.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
         shared = {
             key: value
             for key, value in group[0].provenance.items()
@@ -75,13 +74,46 @@ def write_suite(
         defaults = {"defaults": {"provenance": shared}} if shared else {}
         entries = [_suite_entry(case, shared, path) for case in group]
         data = {"spec": group[0].spec, "about": about, **defaults, "cases": entries}
-        text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=118)
-        with named(path):
-            path.write_text(first_line + text, encoding="utf-8", newline="\n")
-        read = read_cases(path, folder, most_cells)
-        if [(case.id, case.sha256) for case in read] != [(case.id, case.sha256) for case in group]:
-            raise RuntimeError(f"{path} does not read back as the cases written to it")
+        _write(path, first_line, data, group, folder, most_cells)
     return {path: len(group) for path, group in groups.items()}
+
+
+def write_with_inputs(
+    cases: Sequence[tuple[Case, Mapping[str, Any]]],
+    path: Path,
+    about: str,
+    written_by: str,
+    most_cells: int = MOST_CELLS,
+) -> None:
+    """Write cases of one document to a file, each with the ``input`` that makes its X; they expect nothing.
+
+    Their ids in the file are the names of the cases. ``written_by`` becomes the first line. Raises :class:`ForeignFile` for a
+    file that exists with another first line.
+    """
+    first_line = f"# {written_by}\n"
+    if path.exists() and not path.read_bytes().startswith(first_line.encode()):
+        raise ForeignFile(f"{path} exists and was not written by '{written_by}'")
+    entries = [_fields(case, case.provenance, fields, _usual(case), {}) for case, fields in cases]
+    data = {"spec": cases[0][0].spec, "about": about, "cases": entries}
+    _write(path, first_line, data, [case for case, _ in cases], path.parent, most_cells)
+
+
+def _usual(case: Case) -> Sequence[str]:
+    """The outputs of a case, where they are not all that its document has."""
+    return () if len(case.outputs) == 2 or not case.specification.indices else case.outputs
+
+
+def _write(
+    path: Path, first_line: str, data: Mapping[str, Any], cases: Sequence[Case], folder: Path, most_cells: int
+) -> None:
+    """Write a case file, and check that it reads back as its cases."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=118)
+    with named(path):
+        path.write_text(first_line + text, encoding="utf-8", newline="\n")
+    read = read_cases(path, folder, most_cells)
+    if [(case.name, case.sha256) for case in read] != [(case.name, case.sha256) for case in cases]:
+        raise RuntimeError(f"{path} does not read back as the cases written to it")
 
 
 def _fields(

@@ -1,5 +1,6 @@
 """The kinds of single wrong cells of Y, decided from X, the window and Y."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 
 import ml_dtypes
@@ -34,9 +35,7 @@ def value_kinds(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> dict[Diverg
     if is_float(expected.dtype):
         for kind, changed in changes(expected):
             kinds[kind] = kinds.get(kind, False) | same(Y, changed)
-    inside = np.zeros(Y.shape, bool)
-    for at, window in _windows(oracle, wrong):
-        inside[at] = (_activated(oracle, window) == Y[at]).any()
+    inside = _inside(oracle, Y, wrong)
     elsewhere = np.isin(Y, _activated(oracle, oracle.core.reshape(-1)))
     kinds |= {
         DivergenceKind.Y_IN_WINDOW_NOT_MAXIMUM: inside,
@@ -94,6 +93,27 @@ def _windows(oracle: Oracle, where: np.ndarray) -> Iterator[tuple[tuple[int, ...
     for at in map(tuple, np.argwhere(where)):
         taps = tuple(slice(first[i], first[i] + n[i] * d, d) for (d, first, n), i in zip(tables, at[2:], strict=True))
         yield at, oracle.core[at[:2]][taps]
+
+
+def _inside(oracle: Oracle, Y: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+    """Which of the wrong cells of Y equal a value of their window."""
+    inside = np.zeros(Y.shape, bool)
+    geometry = oracle.pooling.geometry
+    if wrong.sum() <= math.prod(axis.kernel for axis in geometry):
+        for at, window in _windows(oracle, wrong):
+            inside[at] = (_activated(oracle, window) == Y[at]).any()
+        return inside
+    # Many cells: all windows at once, tap by tap.
+    values = _activated(oracle, oracle.core)
+    starts = [np.arange(axis.output) * axis.stride - axis.begin for axis in geometry]
+    for tap in np.ndindex(*(axis.kernel for axis in geometry)):
+        cells = [start + t * axis.dilation for start, t, axis in zip(starts, tap, geometry, strict=True)]
+        within = [(cell >= 0) & (cell < axis.size) for cell, axis in zip(cells, geometry, strict=True)]
+        if all(each.any() for each in within):
+            there = np.ix_(*(range(size) for size in Y.shape[:2]), *map(np.flatnonzero, within))
+            taken = np.ix_(*(range(size) for size in Y.shape[:2]), *(c[w] for c, w in zip(cells, within, strict=True)))
+            inside[there] |= values[taken] == Y[there]
+    return inside & wrong
 
 
 def _leaks(oracle: Oracle, Y: np.ndarray, where: np.ndarray, elsewhere: np.ndarray) -> np.ndarray:

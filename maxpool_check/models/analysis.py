@@ -12,6 +12,7 @@ from maxpool_check.models.profile import ProfileFinding, open_points, profile
 from maxpool_check.models.shapes import Inferred, at_sizes, declared
 from maxpool_check.models.surroundings import Surroundings, surroundings
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, Variant
+from maxpool_check.words import plural
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,7 @@ class NodeAnalysis:
                 f"{self.node.document.title if self.node.document else 'ONNX'} excludes it: {self.node.refused.message}"
             )
         if not self.cases:
-            return "the shape of its input is not known; pass the shapes of the model's inputs with --shape"
+            return "its input or output is too large to be tested; --shape gives other sizes"
         return ""
 
     @property
@@ -72,9 +73,8 @@ class ModelAnalysis:
             notes.append(f"sizes that the model leaves open are tested as {sizes} (--shape gives others)")
         if self.model.missing:
             name, why = next(iter(self.model.missing.items()))
-            notes.append(
-                f"{len(self.model.missing)} constants are random, since their values are not there: '{name}': {why}"
-            )
+            count = plural(len(self.model.missing), "constant is random", "constants are random")
+            notes.append(f"{count}, since the values are not there: '{name}': {why}")
         return notes
 
     @cached_property
@@ -103,7 +103,9 @@ def analyse(
         maker = None if document is None else CaseMaker(model, node, around, document, takes_models)
         findings = tuple(profile(node, model, by_model.types.get(node.output)))
         cases = () if maker is None else tuple(maker.cases())
-        nodes.append(NodeAnalysis(node, around, findings, tuple(open_points(node)), maker, cases))
+        # A window as large as memory has no open points that anybody could look at.
+        points = tuple(open_points(node)) if cases else ()
+        nodes.append(NodeAnalysis(node, around, findings, points, maker, cases))
     return ModelAnalysis(model, by_model, at, tuple(nodes))
 
 

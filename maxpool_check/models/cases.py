@@ -16,15 +16,13 @@ from maxpool_check.graphs.context import Context
 from maxpool_check.graphs.form import NEWEST, OLDEST
 from maxpool_check.models.model_file import UserModel
 from maxpool_check.models.nodes import PoolNode
+from maxpool_check.models.shapes import MOST_CELLS
 from maxpool_check.models.surroundings import Surroundings
 from maxpool_check.reference.dtypes import NUMPY, is_float
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import Specification
-
-MOST_CELLS = 2**22
-"""The most cells of a tensor to test with; of a larger one, the batch and then the channels are fewer."""
 
 FINITE, SPECIAL, FLOWS = "finite", "special", "flows"
 """The tags of cases: ordinary values; infinities, NaN, zeros of both signs and the lowest value; values that flow in the model."""
@@ -35,21 +33,22 @@ ALONE, GRAPH, IN_PLACE = "alone", "graph", "in-place"
 
 @dataclass(frozen=True)
 class Values:
-    """A sort of values; ``words`` says what they are."""
+    """A sort of values; ``words`` says what they are, ``short`` says it in a table."""
 
     name: str
     tag: str
     words: str
+    short: str = ""
 
 
 VALUES = (
     Values("distinct", FINITE, "different values of both signs"),
     Values("negative", FINITE, "negative values"),
     Values("ties", FINITE, "few values, with ties"),
-    Values("lowest", SPECIAL, "the lowest value of the type"),
-    Values("neg-inf", SPECIAL, "-inf"),
-    Values("nan", SPECIAL, "NaN among ordinary values"),
-    Values("extremes", SPECIAL, "infinities, zeros of both signs, subnormal and extreme values"),
+    Values("lowest", SPECIAL, "the lowest value of the type", "the lowest value"),
+    Values("neg-inf", SPECIAL, "-inf", "-inf"),
+    Values("nan", SPECIAL, "NaN among ordinary values", "NaN"),
+    Values("extremes", SPECIAL, "infinities, zeros of both signs, subnormal and extreme values", "extremes"),
 )
 """The values that each MaxPool is tested with."""
 
@@ -78,7 +77,7 @@ class ModelCase:
 def document_for(node: PoolNode, spec: str) -> Specification | None:
     """The document that judges a node: SONNX if ``spec`` is ``sonnx`` and the node is inside the profile, else its operator's."""
     X = node.tested
-    if spec == "sonnx" and node.document is not None and node.opset >= 22 and X is not None and X.shape is not None:
+    if spec == "sonnx" and node.document is not None and node.opset >= 22 and X.shape is not None:
         document = specification(spec)
         try:
             document.pooling(node.attributes, X.dtype, X.shape, document.policies)
@@ -104,15 +103,26 @@ class CaseMaker:
     def cases(self) -> Iterator[ModelCase]:
         """The node alone, and with the nodes around it, with each sort of values.
 
-        Values for which a node around MaxPool has no exact result are left to MaxPool alone. None if the shape of X is not
-        known, or the document excludes the node.
+        Values for which a node around MaxPool has no exact result are left to MaxPool alone. There are none if the document
+        excludes the node, or its tensors are too large.
         """
         X, chain = self.node.tested, self.around.chain
-        if X is None or X.shape is None or X.dtype not in NUMPY or self.node.refused is not None:
+        if X.shape is None or X.dtype not in NUMPY or self.node.refused is not None:
             return
-        yield from self._of_values(ALONE, X.dtype, limited(X.shape, self.document.layout), self._alone())
+        if (shape := self._tested_shape(X.dtype, X.shape)) is None:
+            return
+        yield from self._of_values(ALONE, X.dtype, shape, self._alone())
         if chain is not None and chain.context.has_nodes and chain.X.size <= MOST_CELLS:
             yield from self._of_values(GRAPH, chain.X.dtype.name, chain.X.shape, chain.context)
+
+    def _tested_shape(self, dtype: str, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+        """The shape to test MaxPool alone with; None if X or Y is too large all the same."""
+        shape = limited(shape, self.document.layout)
+        if math.prod(shape) > MOST_CELLS:
+            return None
+        pooling = self.document.pooling(self.node.attributes, dtype, shape, self.document.policies)
+        batch, channels, *_ = self.document.layout.sizes(shape)
+        return shape if batch * channels * math.prod(pooling.output_sizes) <= MOST_CELLS else None
 
     def _of_values(self, how: str, dtype: str, shape: tuple[int, ...], context: Context | None) -> Iterator[ModelCase]:
         for values in VALUES:
@@ -122,23 +132,19 @@ class CaseMaker:
                 if how == ALONE or case.is_exact:
                     yield ModelCase(case, fields)
 
-    def of_flow(self, X: np.ndarray) -> Iterator[ModelCase]:
-        """The same with the tensor X that flows into the first of the nodes around MaxPool."""
-        if X.size > MOST_CELLS:
+    def of_flow(self, X: np.ndarray, *, alone: bool = False) -> Iterator[ModelCase]:
+        """The same with the tensor X that flows into the first of the nodes around MaxPool, or into MaxPool ``alone``."""
+        in_place = self.in_place(X, alone=alone) if X.size <= MOST_CELLS else None
+        if in_place is None:
             return
-        chain = self.around.chain
-        case = self.case(IN_PLACE, FLOWING, X, chain.context if chain is not None else self._alone())
-        if not case.is_exact or isinstance(case.resolved, Refused):
-            return
-        yield ModelCase(self.case(ALONE, FLOWING, case.entering, self._alone()))
-        if chain is not None and chain.context.has_nodes:
-            yield ModelCase(self.case(GRAPH, FLOWING, X, chain.context))
+        yield ModelCase(self.case(ALONE, FLOWING, in_place.case.entering, self._alone()))
+        if in_place.case.context is not None and in_place.case.context.has_nodes:
+            yield ModelCase(self.case(GRAPH, FLOWING, X, in_place.case.context))
 
-    def in_place(self, X: np.ndarray, name: str) -> ModelCase | None:
+    def in_place(self, X: np.ndarray, *, alone: bool = False) -> ModelCase | None:
         """The case of the node in the model, with the tensor X there; None where it has no exact result."""
-        chain = self.around.chain
-        values = Values(name, FLOWS, "values that flow in the model")
-        case = self.case(IN_PLACE, values, X, chain.context if chain is not None else self._alone())
+        chain = None if alone else self.around.chain
+        case = self.case(IN_PLACE, FLOWING, X, chain.context if chain is not None else self._alone())
         return ModelCase(case) if case.is_exact and not isinstance(case.resolved, Refused) else None
 
     def case(self, how: str, values: Values, X: np.ndarray, context: Context | None) -> Case:
@@ -196,6 +202,17 @@ class CaseMaker:
         block = np.ndindex(*(min(size, k, 3) for size, k in zip(spatial, kernel, strict=True)))
         cells = {*block, tuple(size // 2 for size in spatial), tuple(size - 1 for size in spatial)}
         return [list(layout.arranged((0, 0, *cell))) for cell in sorted(cells)]
+
+
+def values_of(case: str) -> Values:
+    """The values of a case of a model, by its id."""
+    name = case.rpartition("/")[2]
+    return next((values for values in VALUES if values.name == name), FLOWING)
+
+
+def is_special(case: str) -> bool:
+    """Whether a case of a model, by its id, has special values."""
+    return values_of(case).tag == SPECIAL
 
 
 def identifier(name: str) -> str:

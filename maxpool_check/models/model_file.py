@@ -241,7 +241,7 @@ def _missing(path: Path, proto: ModelProto) -> Iterator[tuple[str, str]]:
             try:
                 external_file(path, tensor)
             except FileNotFoundError as error:
-                yield tensor.name, f"{Path(error.filename).name} is missing"
+                yield tensor.name, f"there is no file {Path(error.filename).name}"
 
 
 def _tensors(graph: GraphProto) -> Iterator[TensorProto]:

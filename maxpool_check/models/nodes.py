@@ -9,7 +9,7 @@ from onnx import GraphProto, NodeProto, TensorProto
 
 from maxpool_check.graphs.context import MAX_POOL
 from maxpool_check.graphs.reading import OWN_DOMAINS, attribute_values
-from maxpool_check.models.model_file import FUNCTION, UserModel, label, subgraphs
+from maxpool_check.models.model_file import FUNCTION, BadModel, UserModel, label, subgraphs
 from maxpool_check.models.shapes import Inferred, TensorType
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import Refused
@@ -76,7 +76,7 @@ class PoolNode:
     """A pooling node of a model.
 
     ``name`` is that which tools show, or its output's if it has none, unique in the model. ``declared`` is the type of its input as the
-    model gives it, ``tested`` that at the sizes to test. ``unjudged`` says why no document of this tool judges it; empty:
+    model gives it, ``tested`` that at the sizes to test; ``is_assumed``: nobody knows it there. ``unjudged`` says why no document of this tool judges it; empty:
     one does.
     """
 
@@ -85,7 +85,8 @@ class PoolNode:
     scope: Scope
     opset: int
     declared: TensorType | None
-    tested: TensorType | None
+    tested: TensorType
+    is_assumed: bool = False
     unjudged: str = ""
     function: str | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
@@ -132,7 +133,7 @@ class PoolNode:
     def refused(self) -> Refused | None:
         """Why its document excludes it at the sizes to test; None if it is valid, or its shape is not known."""
         document, X = self.document, self.tested
-        if document is None or X is None or X.shape is None:
+        if document is None or X.shape is None:
             return None
         try:
             document.pooling(self.attributes, X.dtype, X.shape, document.policies)
@@ -157,10 +158,20 @@ def pool_nodes(model: UserModel, declared: Inferred, tested: Inferred) -> list[P
             taken.add(name)
             source = node.input[0] if node.input else ""
             function = node.doc_string.removeprefix(FUNCTION) if node.doc_string.startswith(FUNCTION) else None
-            types = declared.types.get(source), tested.types.get(source)
-            version, attributes = model.version_of(node.domain), attribute_values(node)
+            version, attributes = model.version_of(node.domain), _attributes(model, node)
+            kernel = attributes.get("kernel_shape")
+            at = tested.types.get(source, TensorType("unknown", None))
+            filled = at.filled(len(kernel) + 2 if isinstance(kernel, list) else 4)
+            types = declared.types.get(source), filled, filled != at
             nodes.append(PoolNode(name, node, scope, version, *types, reason, function, attributes))
     return nodes
+
+
+def _attributes(model: UserModel, node: NodeProto) -> Mapping[str, Any]:
+    try:
+        return attribute_values(node)
+    except ValueError as error:
+        raise BadModel(f"{model.path}: an attribute of the node '{label(node)}' cannot be read: {error}") from error
 
 
 def _scopes(scope: Scope) -> Iterator[Scope]:

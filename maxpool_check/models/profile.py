@@ -46,12 +46,12 @@ def _findings(node: PoolNode, model: UserModel, output: TensorType | None) -> It
     if X is None or X.shape is None:
         found = "unknown" if X is None else str(X)
         yield ProfileFinding(
-            "general", "SONNX general restrictions (linked; their text is not part of MaxPool's page): explicit types and shapes",
+            "shapes", "SONNX general restrictions (linked; their text is not part of MaxPool's page): explicit types and shapes",
             f"the type and shape of X are not all explicit: {found}", "export the model with fixed shapes",
         )  # fmt: skip
     if model.proto.graph.sparse_initializer:
         yield ProfileFinding(
-            "general", "SONNX general restrictions (linked; their text is not part of MaxPool's page): no sparse tensors",
+            "sparse", "SONNX general restrictions (linked; their text is not part of MaxPool's page): no sparse tensors",
             "the model has sparse initializers", "store them as dense tensors",
         )  # fmt: skip
     if X is not None and X.sizes is not None and len(X.sizes) != 4:
@@ -140,7 +140,7 @@ def _shape(node: PoolNode, output: TensorType | None) -> Iterator[ProfileFinding
 def open_points(node: PoolNode) -> list[str]:
     """What the document of a node leaves open and the node depends on, a sentence each."""
     X, document = node.tested, node.document
-    if X is None or X.shape is None or document is None:
+    if X.shape is None or document is None:
         return []
     try:
         pooling = document.pooling(node.attributes, X.dtype, X.shape, document.policies)

@@ -12,6 +12,9 @@ from maxpool_check.reference.dtypes import NUMPY
 Size = int | str | None
 """The size of an axis: a number, a name, or None where nothing is known."""
 
+MOST_CELLS = 2**22
+"""The most cells of a tensor to test with; of a larger one, the batch and then the channels are fewer."""
+
 SMALL = (1, 3)
 """The sizes that stand for unknown ones on the first two axes, a batch and channels."""
 
@@ -27,6 +30,13 @@ class TensorType:
 
     dtype: str
     sizes: tuple[Size, ...] | None
+
+    def filled(self, rank: int) -> "TensorType":
+        """The type with a small number for each size that is not known, of ``rank`` axes if not even their number is."""
+        sizes = (None,) * rank if self.sizes is None else self.sizes
+        small = (*SMALL, *[SMALL_SPATIAL] * len(sizes))
+        known = tuple(size if isinstance(size, int) else other for size, other in zip(sizes, small, strict=False))
+        return TensorType(self.dtype if self.dtype in NUMPY else "float32", known)
 
     @property
     def shape(self) -> tuple[int, ...] | None:

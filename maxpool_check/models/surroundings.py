@@ -1,5 +1,6 @@
 """The nodes around a MaxPool of a model: those with one exact result, which can be tested with it, and what is beyond them."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +13,7 @@ from maxpool_check.graphs.operators import is_known
 from maxpool_check.graphs.reading import OWN_DOMAINS, Chain, NotAChain, read_chain
 from maxpool_check.models.model_file import BadModel, UserModel
 from maxpool_check.models.nodes import PoolNode
-from maxpool_check.models.shapes import Types
+from maxpool_check.models.shapes import MOST_CELLS, Types
 from maxpool_check.reference.dtypes import NUMPY
 
 MOST_NODES = 4
@@ -38,6 +39,11 @@ class Surroundings:
     ahead: tuple[str, ...]
     behind: tuple[str, ...]
     chain: Chain | None = None
+
+    @property
+    def has_nodes(self) -> bool:
+        """Whether there are nodes that can be tested with MaxPool."""
+        return bool(self.before or self.after)
 
     @cached_property
     def rewrites(self) -> tuple[str, ...]:
@@ -140,10 +146,12 @@ class _Cut:
         node = self.node
         start = before[0].input[0] if before else node.input
         end = after[-1].output[0] if after else node.output
+        nodes = [*before, node.proto, *after]
         X = self.types.get(start)
         if X is None or X.shape is None or X.dtype not in NUMPY or not OLDEST <= self.model.opset <= NEWEST:
             return None
-        nodes = [*before, node.proto, *after]
+        if not all(self._is_small(name) for name in (start, *(each.output[0] for each in nodes))):
+            return None
         constants: dict[str, TensorProto] = {}
         try:
             for each in nodes:
@@ -160,12 +168,17 @@ class _Cut:
             return None
         return replace(chain, context=replace(chain.context, inside=node.inside))
 
+    def _is_small(self, name: str) -> bool:
+        """Whether a tensor is so small that it can be tested."""
+        known = self.types.get(name)
+        return known is not None and known.shape is not None and math.prod(known.shape) <= MOST_CELLS
+
     def _constants(self, node: NodeProto) -> Iterator[tuple[str, TensorProto]]:
         """The constants of a node, with their values. Raises :class:`NotAChain` for those that are large or missing."""
         for name in node.input:
             tensor = self.node.scope.constant(name) if name else None
             if tensor is not None:
-                if name in self.model.missing or int(np.prod(tensor.dims, dtype=object)) > MOST_VALUES:
+                if name in self.model.missing or math.prod(tensor.dims) > MOST_VALUES:
                     raise NotAChain(f"its constant {name} is missing or large")
                 named = TensorProto()
                 named.CopyFrom(self.model.inline(tensor))

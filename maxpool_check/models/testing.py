@@ -1,8 +1,7 @@
 """Tests the MaxPool nodes of models on targets: alone, with the nodes around them, and in place; writes the lines of a record."""
 
 import contextlib
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,13 +10,14 @@ import numpy as np
 
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.conditions import Features
+from maxpool_check.corpus.defect_versions import DefectVersions
 from maxpool_check.judging.defects import Defect
-from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, node_of
+from maxpool_check.models.analysis import ModelAnalysis, node_of
 from maxpool_check.models.cases import SPECIAL, ModelCase
-from maxpool_check.models.in_place import CannotRun, levels_of, part_of, random_inputs, read_inputs
+from maxpool_check.models.flow import ModelRun
 from maxpool_check.models.model_file import BadModel
+from maxpool_check.models.model_part import CannotRun, random_inputs, read_inputs
 from maxpool_check.models.reach import Reach, reaching, shown_by
-from maxpool_check.results.outcomes import Outcome, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.record import (
     FAULTS,
     REPORTED,
@@ -31,35 +31,33 @@ from maxpool_check.results.record import (
     Verdict,
 )
 from maxpool_check.results.summary import RunSummary
-from maxpool_check.results.variants import DEFAULT_VARIANTS, LEVELS, Variant, variant_named
-from maxpool_check.running.case_run import executions, judged_case
+from maxpool_check.results.variants import DEFAULT_VARIANTS, variant_named
 from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.running.run import RunPlan, known_entry, run
 from maxpool_check.targets.name import TargetName
-from maxpool_check.targets.plans import VariantResult
-from maxpool_check.targets.session import TargetSession
-
-_LEVELS = {level.name: level for level in LEVELS}
 
 
 @dataclass(frozen=True)
 class ModelPlan:
     """The models to test, the targets, and what is known of them.
 
-    ``accepted`` are the defects that the user accepts, from ``accepted_files``; ``defects`` those that name what is found.
-    ``inputs`` holds values of the inputs. ``seconds`` limits one execution, ``memory`` a worker, in bytes. ``strict``: what is
+    ``accepted`` are the defects that the user accepts, from ``accepted_files``; ``defects`` those that name what is found,
+    and ``versions`` which versions show them.
+    ``inputs`` holds values of the inputs. ``whole``: the models' own outputs are computed, too. ``seconds`` limits one execution, ``memory`` a worker, in bytes. ``strict``: what is
     wrong on special values alone is unexpected, too.
     """
 
     models: Sequence[ModelAnalysis]
     targets: Sequence[TargetName]
     defects: Sequence[Defect] = ()
+    versions: DefectVersions = field(default_factory=DefectVersions)
     accepted: Sequence[Defect] = ()
     accepted_files: Sequence[Path] = ()
     inputs: Path | None = None
     seconds: float = 60.0
     memory: int | None = None
     strict: bool = False
+    whole: bool = False
 
 
 @dataclass
@@ -67,12 +65,15 @@ class ModelTest:
     """What the tests of models found besides the lines of their record.
 
     ``reach`` has the known defects that can reach a node, by target and node; ``not_in_place`` says why a model was not run on
-    a target, by target and model. ``outputs`` are those of the whole model, by target and model.
+    a target, by target and model. ``versions`` says which versions show a known defect, by its id. ``outputs`` are the
+    models' own outputs, by target and model, where they were computed.
     """
 
     targets: list[TargetDescription] = field(default_factory=list)
     reach: dict[str, dict[str, list[Reach]]] = field(default_factory=dict)
     not_in_place: dict[tuple[str, str], str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    outputs: dict[tuple[str, str], Mapping[str, np.ndarray]] = field(default_factory=dict)
 
 
 def run_models(
@@ -90,23 +91,27 @@ def run_models(
         stack.callback(executor.close)
         found.targets = executor.descriptions
         flowing: list[ModelCase] = []
-        in_place: list[tuple[ModelCase, list[Execution]]] = []
+        executed: list[tuple[ModelCase, list[Execution]]] = []
         for analysis in plan.models:
             of_model: list[ModelCase] = []
             for session in executor.sessions:
                 name = session.profile.description.name
+                if all(each.maker is None for each in analysis.nodes):
+                    break
                 try:
                     inputs = given.get(analysis) or random_inputs(analysis.model, analysis.tested.types)
-                    outputs = _outputs(session, analysis, inputs)
+                    in_model = ModelRun(session, analysis, inputs)
+                    if plan.whole:
+                        found.outputs[name, analysis.model.name] = in_model.own_outputs()
                 except (CannotRun, BadModel, OSError) as error:
                     found.not_in_place[name, analysis.model.name] = str(error)
                     continue
-                in_place += _in_place(name, analysis, outputs)
+                executed += in_model.executed
                 # All targets are tested with the values of the first one that has any.
-                of_model = of_model or list(_of_flow(analysis, outputs))
+                of_model = of_model or in_model.flowing
             flowing += of_model
         tested = [*(case for each in plan.models for node in each.nodes for case in node.cases), *flowing]
-        lines = _Lines(plan, found, tested, in_place, write)
+        lines = _Lines(plan, found, tested, executed, write)
         cases = [each.case for each in tested]
         corpus = Corpus(tuple(cases), (), False)
         run(
@@ -116,86 +121,10 @@ def run_models(
     return found
 
 
-_Outputs = Mapping[str | None, Mapping[str, np.ndarray]]
-"""The tensors of a model at each level of optimization; None: the default."""
-
-
-def _outputs(session: TargetSession, analysis: ModelAnalysis, inputs: Mapping[str, np.ndarray]) -> _Outputs:
-    """The tensors before and behind each MaxPool of the main graph, computed in the model. Raises :class:`CannotRun`."""
-    if session.profile.description.graphs is None:
-        raise CannotRun("it takes no ONNX models of several nodes")
-    nodes = _in_main_graph(analysis)
-    if not nodes:
-        raise CannotRun("all of its MaxPool nodes are in inner graphs, which have no outputs of their own")
-    names = dict.fromkeys(
-        name for each in nodes for name in (each.around.start, each.around.end, each.node.indices) if name is not None
-    )
-    part = part_of(analysis.model, tuple(names))
-    levels = levels_of(session.profile.settings)
-    numbers = session.submit([part.request(inputs, level) for level in levels])
-    outcomes = {level: session.outcome(number) for level, number in zip(levels, numbers, strict=True)}
-    returned = {level: each.outputs for level, each in outcomes.items() if isinstance(each, Returned)}
-    if None not in returned:
-        raise CannotRun(_why(outcomes[None]))
-    return returned
-
-
-def _in_main_graph(analysis: ModelAnalysis) -> list[NodeAnalysis]:
-    return [each for each in analysis.nodes if each.maker is not None and each.node.scope.outer is None]
-
-
-def _why(outcome: Outcome) -> str:
-    """Why a model was not run, in words."""
-    match outcome:
-        case RefusedByTarget(status, message):
-            return f"the target refuses it: {status}: {message}"
-        case TimedOut(seconds):
-            return f"no result within {seconds:g} s (--timeout)"
-        case _:
-            return f"it failed: {outcome}"
-
-
-def _in_place(target: str, analysis: ModelAnalysis, outputs: _Outputs) -> Iterator[tuple[ModelCase, list[Execution]]]:
-    """The executions of each MaxPool in its model: what comes out is held to the reference on what goes in.
-
-    Other nodes may compute other values at another level of optimization: those of equal values are judged together.
-    """
-    for each in _in_main_graph(analysis):
-        assert each.maker is not None
-        groups: dict[str, dict[Variant, VariantResult]] = {}
-        cases: dict[str, ModelCase] = {}
-        for level, tensors in outputs.items():
-            X = tensors[each.around.start]
-            key = hashlib.sha256(X.tobytes()).hexdigest()
-            name = "flows" if not cases else f"flows-{str(level).removeprefix('optimization-')}"
-            case = cases.get(key) or each.maker.in_place(X, name)
-            if case is None:
-                continue
-            cases[key] = case
-            returned = {"Y": tensors[each.around.end]}
-            if each.node.indices is not None:
-                returned["Indices"] = tensors[each.node.indices]
-            variant = Variant(case.case.outputs, None if level is None else _LEVELS[level])
-            groups.setdefault(key, {})[variant] = VariantResult(Returned(returned), analysis.model.opset)
-        for key, results in groups.items():
-            judged_one = cases[key].case
-            judged = judged_case(judged_one, target, judged_one.oracle(), results)
-            digest = hashlib.sha256(f"{analysis.model.sha256} {judged_one.id}".encode()).hexdigest()
-            lines = []
-            for line in executions(judged):
-                # The values that flow there depend on the arithmetic of other nodes: two targets are compared by what
-                # was executed, and by the verdict on it.
-                same = dict.fromkeys(line.digests, digest)
-                lines.append(msgspec.structs.replace(line, case_sha256=digest, digests=same))
-            yield cases[key], lines
-
-
-def _of_flow(analysis: ModelAnalysis, outputs: _Outputs) -> Iterator[ModelCase]:
-    """Cases with the values that flow in a model, as its nodes compute them without optimization."""
-    tensors = outputs.get("optimization-off", outputs[None])
-    for each in _in_main_graph(analysis):
-        assert each.maker is not None
-        yield from each.maker.of_flow(tensors[each.around.start])
+def _span(versions: DefectVersions, defect: Defect) -> str:
+    """The versions that show a defect, and the one that no longer does, in words."""
+    fixed = versions.fixed_in(defect)
+    return f"versions {versions.span(defect)}" + (f"; {fixed} does not have it" if fixed is not None else "")
 
 
 class _Lines:
@@ -256,6 +185,7 @@ class _Lines:
         if defect is None:
             return msgspec.structs.replace(execution, status=status)
         self._known[execution.target, defect.id] = defect
+        self._found.versions.setdefault(defect.id, _span(self._plan.versions, defect))
         return msgspec.structs.replace(execution, status=status, known=defect.id)
 
     def _footer(self, line: RunFooter) -> None:

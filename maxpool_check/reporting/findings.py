@@ -35,7 +35,7 @@ class Finding:
     """Executions of one target that are wrong, or inconsistent, for the same cause, the example first.
 
     ``kinds`` are those of the whole group: an execution without Indices shows only the kinds of Y. ``defect`` is the known
-    defect that expects them, if one does.
+    defect that expects them, or that names them, if there is one.
     """
 
     target: str
@@ -80,6 +80,11 @@ class Finding:
         return self.status in ("new", "changed")
 
     @property
+    def is_special(self) -> bool:
+        """Whether only special values show it in a model, and nobody has said that they reach it."""
+        return self.status == "special"
+
+    @property
     def is_inconsistency(self) -> bool:
         """Whether the document allows all outputs, which differ from variant to variant."""
         return self.smallest.verdict is Verdict.INCONSISTENT
@@ -107,7 +112,7 @@ class Finding:
 def findings(record: Record) -> list[Finding]:
     """What is wrong with the targets in the header: by target, unexpected findings first, the worst of each first.
 
-    What a known defect expects is one finding; other executions are grouped by their kinds.
+    What a known defect expects, or names, is one finding; other executions are grouped by their kinds.
     """
     defects = {(entry.target, entry.id): entry for entry in (record.footer.known if record.footer else ())}
     faults: dict[str, list[Execution]] = {target.name: [] for target in record.header.targets}
@@ -121,23 +126,21 @@ def findings(record: Record) -> list[Finding]:
         groups: dict[tuple[str, bool, bool], dict[frozenset[str], list[Execution]]] = defaultdict(
             lambda: defaultdict(list)
         )
-        expected: dict[str, list[Execution]] = defaultdict(list)
+        expected: dict[tuple[str, str], list[Execution]] = defaultdict(list)
         for execution, named in zip(executions, causes, strict=True):
             narrowed = msgspec.structs.replace(execution, causes=named)
             if execution.known is not None:
-                expected[execution.known].append(narrowed)
+                expected[execution.known, execution.status].append(narrowed)
                 continue
             group = groups[execution.status, execution.limit, execution.verdict is Verdict.INCONSISTENT]
             group[_main_kinds(execution, named)].append(narrowed)
         for (status, *_), by_kinds in groups.items():
             for kinds, alike in _merged(by_kinds).items():
                 result.append(Finding(target, tuple(sorted(kinds)), status, _in_order(alike, kinds)))
-        for name, alike in expected.items():
+        for (name, status), alike in expected.items():
             entry = defects.get((target, name)) or _unnamed(name, target)
             kinds = frozenset(kind for execution in alike for kind in execution.kinds)
-            result.append(
-                Finding(target, tuple(sorted(kinds)), "expected", _in_order(alike, kinds, entry.example), entry)
-            )
+            result.append(Finding(target, tuple(sorted(kinds)), status, _in_order(alike, kinds, entry.example), entry))
     targets = list(faults)
     return sorted(
         result,

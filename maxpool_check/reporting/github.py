@@ -66,7 +66,7 @@ def _annotation(finding: Finding) -> str:
     lines = [f"{smallest.case}: {smallest.title}", *details(smallest)]
     lines += [f"{len(finding.cases)} cases in total"] if len(finding.cases) > 1 else []
     message = inert.data("\n".join(lines))
-    properties = {"file": path, "line": line, "title": title}
+    properties = {"file": path, **({"line": line} if int(line) else {}), "title": title}
     return (
         f"::error {','.join(f'{name}={inert.property_value(value)}' for name, value in properties.items())}::{message}"
     )

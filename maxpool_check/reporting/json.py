@@ -32,7 +32,7 @@ def write(report: RunReport, file: TextIO) -> None:
         "targets": [
             {**msgspec.to_builtins(target), "summary": report.counts[target.name]} for target in record.header.targets
         ],
-        "results": map(_result, record.executions),
+        "results": map(result_data, record.executions),
         "known": msgspec.to_builtins(report.known),
         "errors": [{"message": message} for message in report.problems] if record.footer else [],
     }
@@ -40,7 +40,8 @@ def write(report: RunReport, file: TextIO) -> None:
     file.write("\n")
 
 
-def _result(execution: Execution) -> dict[str, Any]:
+def result_data(execution: Execution) -> dict[str, Any]:
+    """An execution as a member of a JSON document."""
     return {name: getattr(execution, name) for name in _FIELDS} | {
         "cells": [{name: getattr(cell, name) for name in _CELL_FIELDS} for cell in execution.cells],
         "causes": [{**msgspec.to_builtins(cause), "message": hypothesis(cause.kind)} for cause in execution.causes],

@@ -59,7 +59,10 @@ def _result(execution: Execution) -> str:
     """The element in the test of an execution; ``passed`` if there is none."""
     if execution.verdict == Verdict.ERROR:
         return "error"
-    if execution.status in ("expected", "inconsistent") or execution.verdict in (Verdict.UNDEFINED, *NOT_EXECUTED):
+    if execution.status in ("expected", "inconsistent", "special") or execution.verdict in (
+        Verdict.UNDEFINED,
+        *NOT_EXECUTED,
+    ):
         return "skipped"
     return "failure" if execution.status else "passed"
 
@@ -73,6 +76,8 @@ def _test(execution: Execution, reason: str) -> ET.Element:
     kind = execution.verdict.value
     if execution.status == "expected" and result == "skipped":
         message, kind = f"known as {execution.known}: {reason}", "known"
+    elif execution.status == "special":
+        message, kind = f"wrong on special values alone, {', '.join(execution.kinds)}: {message}", "special"
     elif result == "failure":
         text, kind = "\n".join([execution.title, *details(execution)]), ",".join(execution.kinds)
     if result != "passed":

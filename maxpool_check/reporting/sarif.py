@@ -66,12 +66,16 @@ def _result(execution: Execution, kind: str, reasons: Mapping[str, str]) -> dict
     digest = hashlib.sha256(f"{execution.target} {execution.case} {execution.variant} {kind}".encode())
     lines = [f"{execution.case} ({execution.variant}): {execution.title}", *details(execution)]
     uri = Path(path).as_uri() if Path(path).is_absolute() else quote(Path(path).as_posix())
-    location = {"artifactLocation": {"uri": uri}, "region": {"startLine": int(line)}}
+    location: dict[str, Any] = {"artifactLocation": {"uri": uri}}
+    if int(line):
+        # A model has no lines.
+        location["region"] = {"startLine": int(line)}
+    name = {"name": execution.case.rpartition(":")[2], "fullyQualifiedName": execution.case}
     result: dict[str, Any] = {
         "ruleId": kind,
-        "level": {"expected": "note", "inconsistent": "warning"}.get(execution.status, "error"),
+        "level": {"expected": "note", "inconsistent": "warning", "special": "note"}.get(execution.status, "error"),
         "message": {"text": "\n".join(lines)},
-        "locations": [{"physicalLocation": location}],
+        "locations": [{"physicalLocation": location, "logicalLocations": [name]}],
         "partialFingerprints": {"maxpoolCheck/v1": digest.hexdigest()},
         "properties": {"verdict": execution.verdict, "variant": execution.variant, "case": execution.case},
     }

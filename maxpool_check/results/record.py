@@ -202,7 +202,8 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     """A case in one variant on one target.
 
     ``known`` is the entry that expects its kinds; ``status`` is ``expected``, ``new`` or ``changed`` for a fault,
-    ``expected`` or ``inconsistent`` for an inconsistency, otherwise empty. ``opset`` is the operator set of the model; ``translation`` lists how a case of another document became one.
+    ``expected`` or ``inconsistent`` for an inconsistency, otherwise empty. In a user's model, ``known`` only names a defect,
+    and a fault on special values alone is ``special``. ``opset`` is the operator set of the model; ``translation`` lists how a case of another document became one.
     ``layout`` is that of X and of all coordinates. ``interpretations`` gives, for each open point of the document, the
     interpretations that the outputs agree with, or ``mixed``. ``causes`` are all mistakes that explain the outputs. ``digests``
     holds the SHA-256 of each output, ``counts`` the number of wrong cells of each kind. ``differences`` are the first cells

@@ -135,6 +135,11 @@ class TargetName:
         return self.text
 
     @property
+    def takes_models(self) -> bool:
+        """Whether it is a runtime that takes ONNX models, in whose operator set it executes them."""
+        return self.is_released and RUNTIMES[self.runtime].adapter in (*_TAKES_MODELS, "tract")
+
+    @property
     def distribution(self) -> str:
         """The distribution whose releases it is tested in: the tool's, if there is one, or the runtime's."""
         return RUNTIMES[self.runtime].distribution if self.tool is None else TOOLS[self.tool.name].distribution

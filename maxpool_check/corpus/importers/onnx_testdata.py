@@ -73,6 +73,11 @@ def read(file: Path, root: Path, most_cells: int, provenance: Mapping[str, str] 
     return _make_cases(model, folder.name, group, data_sets, file, provenance, most_cells)
 
 
+def has_data(file: Path) -> bool:
+    """Whether there is a data set next to a model."""
+    return any(_DATA_SET.fullmatch(entry.name) for entry in file.absolute().parent.iterdir())
+
+
 def read_package(most_cells: int = MOST_CELLS) -> Suite:
     """A case for each node test of MaxPool in the installed onnx package: from its files, or generated if it has none."""
     import onnx

@@ -1,0 +1,209 @@
+"""``maxpool-check model``."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from maxpool_check.commands import case_files, executing, options
+from maxpool_check.corpus.collection import defect_files
+from maxpool_check.corpus.defect_file import read_all_defects
+from maxpool_check.corpus.defect_versions import read_versions
+from maxpool_check.corpus.shipped import shipped_root
+from maxpool_check.corpus.writing import ForeignFile
+from maxpool_check.models.analysis import ModelAnalysis, analyse
+from maxpool_check.models.model_file import BadModel, read_model
+from maxpool_check.models.testing import ModelPlan, ModelTest, run_models
+from maxpool_check.models.upgrade import Upgrade, output_differences, upgrade
+from maxpool_check.models.writing import write_cases
+from maxpool_check.reporting import junit, model_json, model_markdown, model_text, sarif
+from maxpool_check.reporting.model_report import ModelReport
+from maxpool_check.results.record import ExitCode, Record
+from maxpool_check.results.storage import Recorder
+from maxpool_check.targets.name import TargetName
+from maxpool_check.words import plural
+
+FORMATS: options.Formats[ModelReport] = {
+    "text": model_text.write,
+    "markdown": model_markdown.write,
+    "json": model_json.write,
+    "junit": lambda report, file: junit.write(report.run, file),
+    "github": model_markdown.write_github,
+    "sarif": lambda report, file: sarif.write(report.run, file),
+}
+"""The formats of the report of models."""
+
+
+def _shape(text: str) -> tuple[str, tuple[int, ...]]:
+    name, equals, sizes = text.rpartition("=")
+    parts = sizes.replace("x", ",").split(",")
+    if not equals or not name or not all(part.strip().isdecimal() for part in parts):
+        raise ValueError(
+            f"'{text}' is not NAME=SIZES, such as images=1,3,224,224 for an input or batch=1 for a dimension"
+        )
+    return name, tuple(int(part) for part in parts)
+
+
+@dataclass(frozen=True)
+class _Targets:
+    """The targets of the command: those to test, or the base and the head of an upgrade."""
+
+    targets: Sequence[TargetName]
+    base: TargetName | None
+    head: TargetName | None
+
+    def names(self) -> tuple[TargetName, ...]:
+        """All targets to test. Raises ``click.UsageError``."""
+        if (self.base is None) != (self.head is None):
+            raise click.UsageError("--base and --head belong together")
+        if self.base is None or self.head is None:
+            return tuple(self.targets) or (options.TARGET.convert("onnxruntime", None, None),)
+        if self.targets:
+            raise click.UsageError("-t tests targets by themselves; --base and --head compare two")
+        if self.base == self.head:
+            raise click.UsageError(f"the base and the head are the same, {self.base}")
+        return (self.base, self.head)
+
+
+@click.command("model")
+@click.argument("models", nargs=-1, required=True, type=options.FILE, metavar="MODEL.onnx...")
+@options.targets()
+@click.option("--base", type=options.TARGET, metavar="TARGET", help="The runtime in use, to be compared with --head.")
+@click.option("--head", type=options.TARGET, metavar="TARGET", help="The runtime to upgrade to.")
+@click.option(
+    "--spec", type=click.Choice(["onnx", "sonnx"]), default="onnx",
+    help="Judge by ONNX, or by SONNX where a node is inside its profile; then a node outside it fails.  [default: onnx]",
+)  # fmt: skip
+@click.option(
+    "--shape", "shapes", multiple=True, type=options.Parsed("NAME=SIZES", _shape), metavar="NAME=SIZES",
+    help="Sizes that the model leaves open: images=1,3,224,224 for an input, batch=1 for a dimension. Repeatable.",
+)  # fmt: skip
+@click.option(
+    "--inputs", type=options.FILE, metavar="DIR|FILE.npz",
+    help="Values of the model's inputs: NAME.npy or input_0.pb in a folder, or an .npz file.  [default: random]",
+)  # fmt: skip
+@click.option(
+    "--case", "case_file", type=options.FILE, metavar="FILE.yaml", help="Write the nodes as a case file; test nothing."
+)
+@click.option(
+    "--timeout", type=options.SECONDS, default=60.0, metavar="SECONDS", help="The time limit of one execution.  [default: 60]"
+)  # fmt: skip
+@click.option("--memory", type=options.COUNT, metavar="MB", help="What a target may allocate.  [default: no limit]")
+@click.option(
+    "--known", "known_files", multiple=True, type=options.FILE, metavar="FILE",
+    help="Files of defects that you accept in your models. Repeatable.",
+)  # fmt: skip
+@click.option("--strict", is_flag=True, help="Also fail on what is wrong on special values alone: infinities, NaN, ...")
+@options.record
+@options.reports(FORMATS)
+@options.form()
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@options.verbose("Show everything in full")
+@options.color
+@options.bundled(output=options.Output, chosen=_Targets)
+def command(
+    models: tuple[Path, ...], chosen: _Targets, spec: str, shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    inputs: Path | None, case_file: Path | None, timeout: float, memory: int | None, known_files: tuple[Path, ...],
+    strict: bool, output: options.Output,
+) -> int:  # fmt: skip
+    """Test the MaxPool nodes of models on targets: which are affected, and what changes with the runtime.
+
+    Each node is read, tested alone, with the nodes around it and in the model, with ordinary and with special values,
+    and compared with the reference bit by bit. With --base and --head it ends with SAFE, REVIEW or BLOCK for each node.
+
+    Exit codes: 0 every node conforms, 1 a node is wrong on finite values or is refused, though the defect is known (or
+    BLOCK), 2 a file that cannot be used, 3 could not complete, 4 nothing was compared, 130 interrupted.
+    """
+    targets = chosen.names()
+    analyses = _analyses(models, spec, dict(shapes), any(target.takes_models for target in targets))
+    if case_file is not None:
+        return _write_cases(analyses, case_file, models, output)
+    with case_files.mistakes():
+        accepted = read_all_defects(known_files)
+        defects = read_all_defects(defect_files(shipped_root()))
+        versions = read_versions(shipped_root())
+    output.check_writable([*models, *known_files, *([inputs] if inputs is not None else []), *options.kernels(targets)])
+    plan = ModelPlan(
+        analyses, targets, defects, versions, accepted, known_files, inputs, timeout, memory * 2**20 if memory else None, strict,
+        chosen.base is not None,
+    )  # fmt: skip
+    total = sum(len(node.cases) for each in analyses for node in each.nodes)
+    with Recorder(output.output) as recorder:
+        try:
+            with executing.progress_bar("cases", total, quiet=output.quiet) as progress:
+                test = run_models(plan, recorder.write, progress)
+        except BadModel as error:
+            raise click.UsageError(str(error)) from error
+        assert recorder.record is not None
+        return _report(recorder.record, test, plan, spec, chosen, output)
+
+
+def _analyses(
+    paths: Sequence[Path], spec: str, shapes: Mapping[str, tuple[int, ...]], in_operator_set: bool
+) -> list[ModelAnalysis]:
+    """The analyses of all models. Raises :class:`Mistakes` with every file that cannot be used."""
+    analyses, problems = [], []
+    for path in paths:
+        try:
+            analyses.append(analyse(read_model(path), spec=spec, shapes=shapes, takes_models=in_operator_set))
+        except BadModel as error:
+            problems.append(str(error))
+    names = [each.model.name for each in analyses]
+    problems += [
+        f"two models are called '{name}'; test them one by one" for name in set(names) if names.count(name) > 1
+    ]
+    if problems:
+        raise case_files.Mistakes(problems)
+    return analyses
+
+
+def _write_cases(
+    analyses: Sequence[ModelAnalysis], file: Path, models: Sequence[Path], output: options.Output
+) -> ExitCode:
+    """Write the cases of models as a case file."""
+    options.Output(output=file).check_writable(models)
+    cases = [case for each in analyses for node in each.nodes for case in node.cases]
+    if not cases:
+        options.echo("there is no MaxPool that could be tested", err=True)
+        return ExitCode.NOTHING_COMPARED
+    try:
+        written = write_cases(cases, file)
+    except ForeignFile as error:
+        raise click.UsageError(f"{error}; name another file") from error
+    for path, count in written.items() if not output.quiet else ():
+        options.echo(f"{path}: {plural(count, 'case')}")
+    return ExitCode.AS_EXPECTED
+
+
+def _report(
+    record: Record, test: ModelTest, plan: ModelPlan, spec: str, chosen: _Targets, output: options.Output
+) -> int:
+    """Write and print the reports; the exit code."""
+    made = _upgrade(record, test, plan, chosen)
+    report = ModelReport(
+        plan.models, test, record, made, spec == "sonnx", options.width(), output.colored, output.verbose > 0
+    )  # fmt: skip
+    plain = ModelReport(plan.models, test, record, made, spec == "sonnx", options.width(), verbose=True)
+    if output.quiet or output.form != "text":
+        for message in report.run.problems:
+            options.echo(f"error: {message}", err=True)
+    output.publish(FORMATS, report, plain, silent=output.quiet)
+    return report.exit_code
+
+
+def _upgrade(record: Record, test: ModelTest, plan: ModelPlan, chosen: _Targets) -> Upgrade | None:
+    """The decisions on an upgrade; None where none was asked for, or a target did not start."""
+    names = [str(target) for target in (chosen.base, chosen.head) if target is not None]
+    if not names or not set(names) <= {target.name for target in record.header.targets}:
+        return None
+    base, head = names
+    outputs = [
+        difference
+        for each in plan.models
+        for difference in output_differences(
+            each.model.name, test.outputs.get((base, each.model.name), {}), test.outputs.get((head, each.model.name), {})
+        )
+    ]  # fmt: skip
+    nodes = [name for each in plan.models for name in each.by_id]
+    return upgrade(record, base, head, nodes, outputs, strict=plan.strict)

@@ -1,0 +1,128 @@
+"""Whether models may move from one target to another: SAFE, REVIEW or BLOCK for each of their MaxPool nodes."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from maxpool_check.comparing.gate import (
+    BLOCKING,
+    UNOBSERVABLE,
+    Decision,
+    GateResult,
+    TargetComparison,
+    compare_targets,
+    decide,
+)
+from maxpool_check.comparing.transitions import Change, Transition
+from maxpool_check.models.analysis import node_of
+from maxpool_check.models.cases import is_special
+from maxpool_check.reference.dtypes import same
+from maxpool_check.results.record import ExitCode, Record
+
+
+@dataclass(frozen=True)
+class OutputDifference:
+    """How an output of a model differs between two targets, which is no verdict: other nodes than MaxPool compute it, too.
+
+    ``cells`` of ``size`` values differ, by at most ``largest``; None where that is no number, or the outputs have other shapes.
+    """
+
+    model: str
+    output: str
+    cells: int
+    size: int
+    largest: float | None
+
+    def __str__(self) -> str:
+        """The difference in words."""
+        if not self.cells:
+            return f"{self.output}: equal in every bit ({self.size} values)"
+        if self.largest is None:
+            return f"{self.output}: {self.cells} of {self.size} values differ, some of them in being NaN or infinite"
+        return f"{self.output}: {self.cells} of {self.size} values differ, by at most {self.largest:.3g}"
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """The decisions on a change of targets.
+
+    ``nodes`` has the decision by node, on finite values and on values that flow in the models; ``comparison`` has every change.
+    ``special`` are the changes on special values alone, which do not count unless they were asked for. ``outputs`` are the
+    differences of the models' own outputs.
+    """
+
+    base: str
+    head: str
+    comparison: TargetComparison
+    nodes: Mapping[str, GateResult]
+    special: Mapping[str, Sequence[Transition]]
+    outputs: Sequence[OutputDifference] = ()
+
+    @property
+    def decision(self) -> Decision:
+        """The worst decision on a node."""
+        order = list(Decision)
+        return max((each.decision for each in self.nodes.values()), key=order.index, default=Decision.SAFE)
+
+    @property
+    def reason(self) -> str:
+        """The reason of the decision, in words."""
+        return str(self.comparison.gate).partition(" ")[2]
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 for BLOCK, 3 and 4 where there is no decision."""
+        return self.comparison.exit_code
+
+
+def upgrade(
+    record: Record,
+    base: str,
+    head: str,
+    nodes: Collection[str],
+    outputs: Sequence[OutputDifference] = (),
+    *,
+    strict: bool = False,
+) -> Upgrade:
+    """Compare two targets of a record of models. ``strict``: changes on special values alone count as well."""
+    whole = compare_targets(record, record, (base, head), BLOCKING)
+    counted = [each for each in whole.transitions if strict or not is_special(each.execution.case)]
+    others = [each for each in whole.transitions if not strict and is_special(each.execution.case)]
+    by_node = {name: [each for each in counted if node_of(each.execution.case) == name] for name in nodes}
+    special = {
+        name: [each for each in others if node_of(each.execution.case) == name and each.change not in UNOBSERVABLE]
+        for name in nodes
+    }
+    return Upgrade(
+        base,
+        head,
+        replace(whole, transitions=counted, gate=decide(counted)),
+        {name: decide(changes) for name, changes in by_node.items() if _is_compared(changes)},
+        {name: changes for name, changes in special.items() if changes},
+        outputs,
+    )
+
+
+def _is_compared(changes: Sequence[Transition]) -> bool:
+    return any(each.change is not Change.NOT_COMPARED for each in changes)
+
+
+def output_differences(
+    model: str, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]
+) -> list[OutputDifference]:
+    """How the outputs of a model on two targets differ, for the same inputs."""
+    differences = []
+    for name in old.keys() & new.keys():
+        a, b = old[name], new[name]
+        if a.shape != b.shape or a.dtype != b.dtype:
+            differences.append(OutputDifference(model, name, max(a.size, b.size), max(a.size, b.size), None))
+            continue
+        differ = ~same(a, b)
+        largest: float | None = 0.0
+        if differ.any():
+            with np.errstate(all="ignore"):
+                apart = np.abs(a.astype(np.float64) - b.astype(np.float64))[differ]
+            largest = float(apart.max()) if np.isfinite(apart).all() else None
+        differences.append(OutputDifference(model, name, int(differ.sum()), a.size, largest))
+    return sorted(differences, key=lambda each: each.output)

@@ -1,0 +1,203 @@
+"""The tests of a user's models, node by node: the state of each MaxPool on each target, and what is known of it."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, node_of
+from maxpool_check.models.cases import values_of
+from maxpool_check.models.reach import Reach
+from maxpool_check.models.testing import ModelTest
+from maxpool_check.models.upgrade import Upgrade
+from maxpool_check.reporting.findings import Finding
+from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.results.record import COMPARED, Execution, ExitCode, Record, Verdict
+from maxpool_check.words import plural
+
+
+class NodeState(str, Enum):
+    """The state of a node on a target, the worst first."""
+
+    ERROR = "error"
+    """A test failed in a way that says nothing about the target."""
+    WRONG = "WRONG"
+    """Its outputs are wrong on finite values, or on values that flow in the model."""
+    CRASHES = "CRASHES"
+    """The process of the target dies or hangs."""
+    REFUSED = "REFUSED"
+    """The target refuses the node, or the nodes around it."""
+    ACCEPTED = "accepted"
+    """It is wrong, and a file of the user's own accepts it."""
+    SPECIAL = "special"
+    """It is right on finite values, and wrong on infinities, NaN, zeros of both signs, or the lowest value."""
+    CONFORMS = "conforms"
+    """Every result that was compared is right."""
+    NOT_TESTED = "not tested"
+    """Nothing could be compared."""
+
+    @property
+    def fails(self) -> bool:
+        """Whether the exit code is not 0."""
+        return self in (NodeState.ERROR, NodeState.WRONG, NodeState.CRASHES, NodeState.REFUSED)
+
+
+@dataclass(frozen=True, eq=False)
+class NodeResult:
+    """A node on a target: its state, and the findings and the known defects that can reach it."""
+
+    node: NodeAnalysis
+    target: str
+    executions: Sequence[Execution]
+    findings: Sequence[Finding]
+    reach: Sequence[Reach]
+
+    @cached_property
+    def state(self) -> NodeState:
+        """The worst of what was found."""
+        verdicts = {each.verdict for each in self.executions}
+        unexpected = {each.verdict for each in self.executions if each.unexpected}
+        if Verdict.ERROR in verdicts:
+            return NodeState.ERROR
+        for state, of in _UNEXPECTED.items():
+            if unexpected & of:
+                return state
+        statuses = {each.status for each in self.executions}
+        if "expected" in statuses:
+            return NodeState.ACCEPTED
+        if "special" in statuses:
+            return NodeState.SPECIAL
+        return NodeState.CONFORMS if verdicts & COMPARED else NodeState.NOT_TESTED
+
+    @property
+    def names(self) -> list[str]:
+        """The known defects that explain the state, or the kinds of divergence where none is known."""
+        status = {NodeState.SPECIAL: "special", NodeState.ACCEPTED: "expected"}.get(self.state)
+        chosen = [each for each in self.findings if (each.status == status if status else each.is_unexpected)]
+        return list(dict.fromkeys(each.defect.id if each.defect else ", ".join(each.kinds) for each in chosen))
+
+    @property
+    def special(self) -> list[str]:
+        """The sorts of values, shortly, on which it is wrong although it is right on finite ones."""
+        return list(dict.fromkeys(values_of(each.case).short for each in self.executions if each.status == "special"))
+
+    @property
+    def unseen(self) -> list[Reach]:
+        """The known defects that can reach the node, and that no execution showed."""
+        shown = {each.known for each in self.executions}
+        return [each for each in self.reach if each.defect.id not in shown]
+
+
+_UNEXPECTED = {
+    NodeState.WRONG: {Verdict.DIVERGES, Verdict.UNSTABLE},
+    NodeState.CRASHES: {Verdict.CRASHES, Verdict.TIMES_OUT},
+    NodeState.REFUSED: {Verdict.REFUSES},
+}
+
+
+@dataclass(frozen=True)
+class ModelReport:
+    """The tests of models and how to show them. ``upgrade`` has the decisions where two targets were compared.
+
+    ``checks_profile``: a node outside SONNX's profile is an unexpected result.
+    """
+
+    models: Sequence[ModelAnalysis]
+    test: ModelTest
+    record: Record
+    upgrade: Upgrade | None = None
+    checks_profile: bool = False
+    width: int = 100
+    color: bool = False
+    verbose: bool = False
+
+    @cached_property
+    def run(self) -> RunReport:
+        """The record as that of a run."""
+        return RunReport(self.record, self.exit_code, self.width, self.color, self.verbose)
+
+    @property
+    def targets(self) -> list[str]:
+        """The names of the targets that started."""
+        return [target.name for target in self.record.header.targets]
+
+    @cached_property
+    def results(self) -> Mapping[tuple[str, str], NodeResult]:
+        """The results by target and node, in the order of the models."""
+        executions: dict[tuple[str, str], list[Execution]] = defaultdict(list)
+        for execution in self.record.executions:
+            executions[execution.target, node_of(execution.case)].append(execution)
+        found = RunReport(self.record, 0).findings
+        results = {}
+        for target in self.targets:
+            for model in self.models:
+                for name, node in model.by_id.items():
+                    of_node = [
+                        finding
+                        for finding in found
+                        if finding.target == target and any(node_of(case) == name for case in finding.cases)
+                    ]
+                    reach = self.test.reach.get(target, {}).get(name, [])
+                    results[target, name] = NodeResult(node, target, executions[target, name], of_node, reach)
+        return results
+
+    @property
+    def outside_profile(self) -> list[NodeAnalysis]:
+        """The nodes outside SONNX's profile."""
+        return [node for model in self.models for node in model.nodes if node.profile]
+
+    @cached_property
+    def exit_code(self) -> ExitCode:
+        """The exit code of the command."""
+        footer = self.record.footer
+        code = ExitCode(footer.exit_code) if footer is not None else ExitCode.INCOMPLETE
+        if code is ExitCode.INCOMPLETE or code is ExitCode.NOTHING_COMPARED:
+            return code
+        if self.upgrade is not None:
+            return self.upgrade.exit_code
+        return ExitCode.UNEXPECTED if self.checks_profile and self.outside_profile else code
+
+    @property
+    def result(self) -> tuple[str, str]:
+        """The result in one or two words, and a sentence without its full stop."""
+        problems = self.run.problems
+        if self.exit_code is ExitCode.INCOMPLETE:
+            failed = [each for each in self.record.executions if each.verdict is Verdict.ERROR]
+            return "INCOMPLETE", (problems[0] if problems else failed[0].message).splitlines()[0]
+        if not any(node.maker is not None for model in self.models for node in model.nodes):
+            return "NOTHING TESTED", "there is no MaxPool in " + ", ".join(
+                model.model.path.name for model in self.models
+            )
+        if self.exit_code is ExitCode.NOTHING_COMPARED:
+            return "NOTHING TESTED", "no result could be compared"
+        if self.upgrade is not None:
+            return self.upgrade.decision.value, self.upgrade.reason
+        return self._result()
+
+    def _result(self) -> tuple[str, str]:
+        by_state: dict[NodeState, list[NodeResult]] = defaultdict(list)
+        for each in self.results.values():
+            if not each.node.node.unjudged:
+                by_state[each.state].append(each)
+        total = len(self.results) - sum(bool(each.node.node.unjudged) for each in self.results.values())
+        parts = [plural(len(by_state[state]), *words) for state, words in _WORDS.items() if by_state[state]]
+        if self.checks_profile and self.outside_profile:
+            parts.append(f"{plural(len(self.outside_profile), 'node')} outside SONNX's profile")
+        failing = [state for state in NodeState if state.fails and by_state[state]]
+        label = failing[0].value if failing else "CONFORMS"
+        if label == "CONFORMS" and self.checks_profile and self.outside_profile:
+            label = "OUTSIDE PROFILE"
+        return label, f"{', '.join(parts)} ({plural(total, 'MaxPool node')} on {', '.join(self.targets)})"
+
+
+_WORDS = {
+    NodeState.ERROR: ("failed to be tested", "failed to be tested"),
+    NodeState.WRONG: ("is wrong", "are wrong"),
+    NodeState.CRASHES: ("crashes", "crash"),
+    NodeState.REFUSED: ("is refused", "are refused"),
+    NodeState.ACCEPTED: ("is wrong as accepted", "are wrong as accepted"),
+    NodeState.SPECIAL: ("is wrong on special values alone", "are wrong on special values alone"),
+    NodeState.CONFORMS: ("conforms", "conform"),
+    NodeState.NOT_TESTED: ("is not tested", "are not tested"),
+}

@@ -1,0 +1,268 @@
+"""``model``: the MaxPool nodes of a user's model on targets, as a user types it."""
+
+import json
+
+import junitparser
+import numpy as np
+import onnx
+import pytest
+
+from tests.conftest import command
+from tests.models import broken, external, zoo
+from tests.models.writing import saved, written
+
+
+@pytest.fixture
+def model(tmp_path):
+    """Writes a model; its path."""
+    return lambda made, name="model.onnx": saved(made, tmp_path, name)
+
+
+def states(done, target=None):
+    """The states of the nodes by name."""
+    nodes = [node for each in done.json["models"] for node in each["nodes"]]
+    return {node["name"]: (node["targets"][target or next(iter(node["targets"]))]["state"]) for node in nodes}
+
+
+def test_a_right_kernel_conforms(cli, model, kernel_target):
+    done = cli("model", model(zoo.sppf()), "-t", kernel_target("right"))
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[-1].startswith("CONFORMS  3 conform (3 MaxPool nodes on python:")
+
+
+def test_wrong_on_finite_values_fails_and_says_where(cli, model, kernel_target):
+    done = cli("model", model(zoo.plain()), "-t", kernel_target("pads_with_zero"))
+    assert done.code == 1
+    assert "WRONG  y-pad-value-leak  pool on" in done.out
+    assert "expected -" in done.out
+    assert ", got 0.0  (y-pad-value-leak)" in done.out
+    assert f"Next: maxpool-check repro {model(zoo.plain())}:pool/alone/" in done.out
+
+
+def test_wrong_on_special_values_alone_fails_only_if_asked(cli, model, kernel_target):
+    arguments = ("model", model(zoo.dynamic()), "-t", kernel_target("keeps_the_seed"))
+    done = cli(*arguments)
+    assert done.code == 0
+    assert "conforms except" in done.out
+    assert "Wrong on special values alone" in done.out
+    assert "1 is wrong on special values alone" in done.out
+    strict = cli(*arguments, "--strict")
+    assert strict.code == 1
+    assert "WRONG  y-lowest-for-neg-inf" in strict.out
+
+
+@pytest.mark.parametrize(
+    ("kernel", "label", "code"), [("refuses_everything", "REFUSED", 1), ("misspells_a_name", "INCOMPLETE", 3)]
+)
+def test_refusals_and_errors(kernel, label, code, cli, model, kernel_target):
+    done = cli("model", model(zoo.plain()), "-t", kernel_target(kernel))
+    assert done.code == code
+    assert done.out.splitlines()[-2 if code == 1 else -1].startswith(label)
+
+
+def test_only_a_file_of_the_user_accepts_what_is_wrong(cli, model, kernel_target, tmp_path):
+    known = tmp_path / "known.yaml"
+    known.write_text(
+        "known:\n  - id: zeros\n    when: python\n    cases: ['model:pool/*']\n    kinds: [y-pad-value-leak]\n    reason: Accepted.\n"
+    )
+    arguments = ("model", model(zoo.plain()), "-t", kernel_target("pads_with_zero"))
+    done = cli(*arguments, "--known", known, "--format", "json")
+    assert set(states(done).values()) == {"accepted"}
+    assert done.code == 0
+
+
+def test_no_max_pool_is_nothing_tested(cli, model, kernel_target):
+    path = model(written("g (float[1,3,8,8] x) => (float[a,b,c,d] y) { y = Relu(x) }"))
+    done = cli("model", path, "-t", kernel_target("right"))
+    assert done.code == 4
+    assert done.out.splitlines()[-1] == "NOTHING TESTED  there is no MaxPool in model.onnx"
+
+
+def test_json_has_every_node_and_execution(cli, model, kernel_target):
+    target = kernel_target("keeps_the_seed")
+    done = cli("model", model(zoo.unnamed()), "-t", target, "--format", "json")
+    document = done.json
+    assert (document["schema"], document["exit_code"], document["result"]) == ("maxpool-check/model/1", 0, "CONFORMS")
+    (of,) = document["models"]
+    assert [node["name"] for node in of["nodes"]] == ["A", "C", "D", "Y"]
+    assert of["nodes"][1]["attributes"]["auto_pad"] == "SAME_UPPER"
+    assert of["nodes"][1]["profile"][-1]["clause"].startswith("SONNX MaxPool, R3")
+    assert of["nodes"][3]["untested"] == "GlobalMaxPool has no attributes; it is not judged"
+    assert states(done, target) == {"A": "special", "C": "special", "D": "special", "Y": "untested"}
+    special = [each for each in document["results"] if each["status"] == "special"]
+    assert {each["case"].rpartition("/")[2] for each in special} <= {"lowest", "neg-inf", "nan", "extremes"}
+    assert {each["verdict"] for each in document["results"]} >= {"conforms", "diverges"}
+
+
+def test_reports_and_record(cli, model, kernel_target, tmp_path):
+    paths = {name: tmp_path / f"report.{name}" for name in ("markdown", "junit", "sarif", "github", "json")}
+    record = tmp_path / "record.jsonl"
+    reports = [argument for name, path in paths.items() for argument in ("--report", f"{name}={path}")]
+    path = model(zoo.plain())
+    done = cli("model", path, "-t", kernel_target("pads_with_zero"), *reports, "-o", record)
+    assert done.code == 1
+    (suite,) = junitparser.JUnitXml.fromfile(str(paths["junit"]))
+    assert suite.failures > 0
+    assert {test.name.partition(" ")[0].partition("/")[0] for test in suite} == {"pool"}
+    results = json.loads(paths["sarif"].read_text())["runs"][0]["results"]
+    assert results[0]["locations"][0]["logicalLocations"][0]["name"].startswith("pool/alone/")
+    assert results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("/model.onnx")
+    assert "region" not in results[0]["locations"][0]["physicalLocation"]
+    assert "**WRONG** `y-pad-value-leak`" in paths["markdown"].read_text()
+    assert "### y-pad-value-leak on" in paths["github"].read_text()
+    assert json.loads(paths["json"].read_text())["exit_code"] == 1
+    assert "y-pad-value-leak" in cli("report", record).out
+
+
+def test_an_upgrade_is_decided_for_each_node(cli, model, kernel_target):
+    arguments = ("model", model(zoo.plain()), "--base", kernel_target("right"), "--head")
+    blocked = cli(*arguments, kernel_target("pads_with_zero"), "--format", "json")
+    assert blocked.code == 1
+    assert blocked.json["result"] == "BLOCK"
+    assert [node["decision"] for node in blocked.json["models"][0]["nodes"]] == ["BLOCK"]
+    special = cli(*arguments, kernel_target("keeps_the_seed"))
+    assert special.code == 0
+    assert special.out.splitlines()[-1].startswith("SAFE  no observable change in")
+    assert "On special values alone (regressed)" in special.out
+    assert cli(*arguments, kernel_target("keeps_the_seed"), "--strict").code == 1
+    other_way = cli(
+        "model", model(zoo.plain()), "--base", kernel_target("pads_with_zero"), "--head", kernel_target("right")
+    )
+    assert other_way.code == 0
+    assert other_way.out.splitlines()[-1].startswith("REVIEW")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--base", "onnxruntime"), "--base and --head belong together"),
+        (("--base", "onnxruntime", "--head", "onnxruntime"), "the base and the head are the same"),
+        (("--base", "onnxruntime", "--head", "jax", "-t", "jax"), "--base and --head compare two"),
+        (("--shape", "batch"), "is not NAME=SIZES"),
+        (("--shape", "depth=3"), "--shape names depth; the inputs and their dimensions are"),
+        (("--spec", "openvino"), "is not one of 'onnx', 'sonnx'"),
+    ],
+)
+def test_wrong_options(arguments, message, cli, model):
+    done = cli("model", model(zoo.dynamic()), *arguments)
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_every_file_that_cannot_be_used_is_said(cli, model, tmp_path):
+    first, second = model(broken.cyclic(), "a.onnx"), model(broken.bad_opset(), "b.onnx")
+    done = cli("model", first, second, tmp_path / "missing.onnx", external.external_outside(tmp_path))
+    assert (done.code, done.out) == (2, "")
+    lines = done.err.splitlines()
+    assert [line.partition(": ")[0] for line in lines[:3]] == [str(first), str(second), str(tmp_path / "missing.onnx")]
+    assert lines[4] == "4 problems; nothing was run"
+    failed = cli("model", first, "--format", "json")
+    assert failed.json["exit_code"] == 2
+    assert "cycle" in failed.json["errors"][0]["message"]
+
+
+def test_hostile_names_are_inert(cli, model, kernel_target, tmp_path):
+    path = model(broken.hostile_names())
+    reports = [
+        argument
+        for name in ("markdown", "junit", "sarif", "github")
+        for argument in ("--report", f"{name}={tmp_path / name}")
+    ]
+    done = cli("model", path, "-t", kernel_target("keeps_the_seed"), "-v", *reports)
+    written_text = done.out + "".join(
+        (tmp_path / name).read_text() for name in ("markdown", "junit", "sarif", "github")
+    )
+    assert "\x1b" not in written_text
+    assert "\u202e" not in written_text
+    assert not any(line.startswith("::") for line in written_text.splitlines())
+    assert "<script>" not in (tmp_path / "markdown").read_text().replace("`<script>", "")
+
+
+def test_the_nodes_as_cases_of_ones_own(cli, model, tmp_path):
+    path, cases = model(zoo.resnet_v2()), tmp_path / "cases" / "mine.yaml"
+    done = cli("model", path, "--case", cases)
+    assert (done.code, done.out) == (0, f"{cases}: 14 cases\n")
+    assert cases.stat().st_size < 20_000
+    assert cli("lint", cases).code == 0
+    listed = cli("list", cases).out
+    assert "mine:resnet50v2/pool1_pool/MaxPool/graph/negative" in listed
+    ran = cli("run", cases, "-t", "onnxruntime", "-k", "*/alone/distinct", "-k", "*/graph/ties")
+    assert ran.code == 0, ran.out
+    assert cli("model", path, "--case", cases).code == 0
+    cases.write_text("cases: []")
+    refused = cli("model", path, "--case", cases)
+    assert refused.code == 2
+    assert "was not written by" in refused.err
+
+
+def test_the_cases_of_several_documents_and_of_quantised_models(cli, tmp_path):
+    path = zoo.quantized(tmp_path, form="QDQ", activation="int8")
+    cases = tmp_path / "cases.yaml"
+    assert cli("model", path, "--case", cases).code == 0
+    assert cli("lint", cases).code == 0
+
+
+def test_repro_and_explain_take_a_node(cli, model, kernel_target, tmp_path):
+    path, target = model(zoo.plain()), kernel_target("pads_with_zero")
+    done = cli("repro", f"{path}:pool/alone/negative", "-t", target, "-o", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert (tmp_path / "out" / "repro.py").is_file()
+    assert "y-pad-value-leak" in cli("explain", f"{path}:pool/alone/negative", "-t", target).out
+    wrong = cli("repro", f"{path}:pool", "-t", target, "-o", tmp_path / "other")
+    assert wrong.code == 2
+    assert "'pool' has the tests pool/alone/distinct," in wrong.err
+    assert "no node 'poll'" in cli("explain", f"{path}:poll", "-t", target).err
+
+
+def test_given_inputs_flow(cli, model, tmp_path):
+    path = model(zoo.plain())
+    name = onnx.load(path).graph.input[0].name
+    X = np.full((1, 3, 24, 24), -np.inf, np.float32)
+    np.savez(tmp_path / "inputs.npz", **{name: X})
+    (tmp_path / "set").mkdir()
+    np.save(tmp_path / "set" / f"{name}.npy", X)
+    for inputs in (tmp_path / "inputs.npz", tmp_path / "set"):
+        done = cli("model", path, "-t", "onnxruntime", "--inputs", inputs, "--format", "json")
+        assert done.code in (0, 1), done.err
+        assert any("/in-place/flows" in each["case"] for each in done.json["results"])
+    wrong = cli("model", path, "-t", "onnxruntime", "--inputs", tmp_path / "missing.npz")
+    assert wrong.code == 2
+    np.savez(tmp_path / "other.npz", other=X)
+    wrong = cli("model", path, "-t", "onnxruntime", "--inputs", tmp_path / "other.npz")
+    assert wrong.code == 2
+    assert "has other, which the model does not take and lacks" in wrong.err
+
+
+@pytest.mark.parametrize(
+    "made", [zoo.nhwc, zoo.half, zoo.in_if, zoo.in_function, zoo.unpool, zoo.indices_output, zoo.custom_operator]
+)
+def test_the_installed_onnx_runtime_is_tested_with_each_sort_of_model(made, cli, model):
+    done = cli("model", model(made()), "--format", "json")
+    assert done.code in (0, 1), done.err
+    assert set(states(done).values()) <= {"conforms", "special", "WRONG"}
+    hows = {each["case"].rsplit("/", 2)[1] for each in done.json["results"]}
+    in_place = made not in (zoo.in_if, zoo.custom_operator)
+    assert ("in-place" in hows) == in_place
+    assert bool(done.json["models"][0]["not_run_as_a_model"]) != in_place
+
+
+@pytest.mark.network
+def test_the_pad_fold_is_named_where_it_is_and_blocks_the_upgrade_to_it(cli, model):
+    path = model(zoo.resnet_v2(), "resnet50v2.onnx")
+    wrong = cli("model", path, "-t", "onnxruntime==1.31.1")
+    assert wrong.code == 1
+    assert "WRONG  ORT-PAD-FOLDED  resnet50v2/pool1_pool/MaxPool on onnxruntime==1.31.1 (wrong-on-finite)" in wrong.out
+    assert "in the model" in wrong.out
+    assert cli("model", path, "-t", "onnxruntime==1.24.4", "-q").code == 0
+    gate = cli("model", path, "--base", "onnxruntime==1.24.4", "--head", "onnxruntime==1.31.1")
+    assert gate.code == 1
+    assert "\nBLOCK  " in gate.out
+    assert "values differ, by at most" in gate.out
+
+
+@pytest.mark.long
+@pytest.mark.network
+def test_squeezenet_may_be_upgraded():
+    done = command("model", zoo.light("squeezenet"), "--base", "onnxruntime==1.24.4", "--head", "onnxruntime==1.31.1")
+    assert done.code == 0
+    assert done.out.splitlines()[-1].startswith("SAFE  no observable change in")
