@@ -97,11 +97,10 @@ GEOMETRY: Mapping[str, _Flag] = {
     "dilation": lambda of: any(dilation > 1 for dilation in of.numbers(Role.DILATION)),
     "no-dilation": lambda of: all(dilation == 1 for dilation in of.numbers(Role.DILATION)),
     "strides": lambda of: any(stride > 1 for stride in of.numbers(Role.STRIDE)),
-    # Rows are not pooled as vectors that are loaded whole, or in steps of two.
-    "last-stride-above-2": lambda of: bool(of.geometry) and of.geometry[-1].stride > 2,
-    # Some window reaches into the padding at the ends of rows.
-    "padding-of-last-axis": lambda of: (
-        bool(of.geometry) and bool((of.geometry[-1].taps()[1] < of.geometry[-1].kernel).any())
+    # Some window reaches into the padding at the ends of rows, or neighbouring windows of a row are more than 2 cells apart.
+    "rows-padded-or-stride-above-2": lambda of: (
+        bool(of.geometry)
+        and (of.geometry[-1].stride > 2 or bool((of.geometry[-1].taps()[1] < of.geometry[-1].kernel).any()))
     ),
     # One window that is X itself.
     "global": lambda of: (
@@ -109,6 +108,10 @@ GEOMETRY: Mapping[str, _Flag] = {
         and all(axis.begin == axis.end == 0 and axis.kernel == axis.size for axis in of.geometry)
         and all(axis.dilation == 1 for axis in of.geometry)
     ),
+    # Two spatial axes and a multiple of 16 channels: what vectors of 16 numbers hold channel by channel.
+    "blocks-of-16-channels": lambda of: of.tensor.ndim == 4 and _has_channels(16, of.tensor),
+    "no-blocks-of-16-channels": lambda of: not GEOMETRY["blocks-of-16-channels"](of),
+    "blocks-or-no-dilation": lambda of: GEOMETRY["blocks-of-16-channels"](of) or GEOMETRY["no-dilation"](of),
     "several-cells": lambda of: any(axis.kernel > 1 for axis in of.geometry),
     # Neighbouring windows begin in neighbouring cells, and so do neighbouring taps.
     "strides-and-dilations-of-1": lambda of: all(step == 1 for step in of.numbers(Role.STRIDE, Role.DILATION)),
@@ -131,6 +134,10 @@ GEOMETRY: Mapping[str, _Flag] = {
     "empty-window": lambda of: of.pooling is not None and of.pooling.has_empty_windows,
     # A window is larger than the padded input.
     "no-window": lambda of: any(axis.exceeds_padded_input for axis in of.geometry),
+    # So that the size is 0, with a stride above 1.
+    "no-window-of-stride": lambda of: any(
+        axis.exceeds_padded_input and axis.stride > 1 and axis.output == 0 for axis in of.geometry
+    ),
     "no-cells": lambda of: of.tensor.size == 0,
     "no-channels": lambda of: of.tensor.ndim > 1 and of.tensor.shape[1] == 0,
     "stride-0": lambda of: 0 in of.numbers(Role.STRIDE),

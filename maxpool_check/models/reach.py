@@ -12,6 +12,8 @@ from maxpool_check.results.variants import OLDEST_OPSET, Variant
 REACHING = (Severity.WRONG_ON_FINITE, Severity.WRONG_ON_SPECIAL, Severity.CRASH, Severity.REFUSES_VALID, Severity.LIMIT)
 """The severities of defects that a valid node can show, and that are wrong."""
 
+_REFUSING = (Severity.REFUSES_VALID, Severity.LIMIT)
+
 _WORDS = {
     "neg-inf": "-inf",
     "pos-inf": "inf",
@@ -48,20 +50,29 @@ def reaching(
     model executes. ``features`` are those of the cases of the node, ``variants`` the ways in which the model executes it. A
     defect without conditions says nothing of other graphs than its own cases.
     """
+    possible = [each for each in defects if each.severity in REACHING and not each.conditions.refused]
+    refusing = [each for each in possible if each.severity in _REFUSING]
+    # What the target refuses has no outputs that can be wrong.
+    executed = [of for of in features if not any(_reached(each, target, [of], variants) for each in refusing)]
     result = []
-    for defect in defects:
-        if defect.severity not in REACHING or defect.conditions.refused:
-            continue
-        reached = [
-            each
-            for each in about(defect, target)
-            if _says_something(defect, each)
-            and any(_is_expected(defect, each, variant) for variant in variants)
-            and any(concerns(defect, of.case) and _meets_whatever_values(defect, each, of) for of in features)
-        ]
+    for defect in possible:
+        reached = _reached(defect, target, features if defect.severity in _REFUSING else executed, variants)
         if reached:
             result.append(Reach(defect, needs(defect, reached)))
     return sorted(result, key=lambda reach: (reach.defect.severity.rank, reach.defect.id))
+
+
+def _reached(
+    defect: Defect, target: TargetDescription, features: Sequence[Features], variants: Collection[Variant]
+) -> list[ExpectedDivergence]:
+    """What is expected of the target whose conditions a node meets, whatever its values."""
+    return [
+        each
+        for each in about(defect, target)
+        if _says_something(defect, each)
+        and any(_is_expected(defect, each, variant) for variant in variants)
+        and any(concerns(defect, of.case) and _meets_whatever_values(defect, each, of) for of in features)
+    ]
 
 
 def _meets_whatever_values(defect: Defect, expected: ExpectedDivergence, features: Features) -> bool:
@@ -119,8 +130,8 @@ def shown_by(
     found: list[tuple[tuple[bool, bool, int, int], Defect]] = []
     for defect, expected in possible:
         exact = shown == {kind for kind in expected.kinds if shows(variant, kind)}
-        alone = shown <= {kind for kind in expected.kinds if shows(variant, kind)} or shown <= _explained(defect)
-        if alone or (shown & _explained(defect) and shown <= together):
+        alone = shown <= _explained(defect)
+        if shown <= together and shown & (_explained(defect) - {_REWRITTEN}):
             narrow = len(defect.conditions.said) + len(expected.conditions.said)
             found.append(((exact, alone, len(shown & defect.kinds), narrow), defect))
     return max(found, key=lambda each: each[0])[1] if found else None
@@ -140,6 +151,8 @@ def _possible(
             yield each
 
 
+_REWRITTEN = DivergenceKind("rewritten-wrongly")
+
 _WRONG_CELLS = frozenset(
     {DivergenceKind.Y_IN_WINDOW_NOT_MAXIMUM, DivergenceKind.Y_FROM_OUTSIDE_WINDOW, DivergenceKind.Y_NOT_IN_INPUT}
 )
@@ -151,7 +164,7 @@ def _explained(defect: Defect) -> frozenset[DivergenceKind]:
 
     ``rewritten-wrongly`` says that the same graph is right without optimization, which explains nothing by itself.
     """
-    kinds = set(defect.kinds) | {DivergenceKind("rewritten-wrongly")}
+    kinds = {*defect.kinds, _REWRITTEN}
     if kinds & _WRONG_CELLS or defect.severity is Severity.WRONG_ON_FINITE:
         # Where other cells count than the document says, no rule for NaN explains all windows either.
         kinds |= {*_WRONG_CELLS, DivergenceKind.Y_NAN_ORDER_DEPENDENT}
