@@ -32,7 +32,12 @@ def _zero_pads(case: Case, *, of_cast: bool = False) -> tuple[list[int], list[in
     None unless it adds zeros, to spatial axes alone, as many as the model says: what pads of MaxPool might say as well.
     """
     pad = _in_front(case, "Pad", of_cast=of_cast)
-    if pad is None or pad.fields.get("mode", _CONSTANT) != _CONSTANT or pad.constants == "input" or "axes" in pad.fields:
+    if (
+        pad is None
+        or pad.fields.get("mode", _CONSTANT) != _CONSTANT
+        or pad.constants == "input"
+        or "axes" in pad.fields
+    ):
         return None
     pads = pad.integers("pads")
     begins, ends = pads[: len(pads) // 2], pads[len(pads) // 2 :]
@@ -90,7 +95,6 @@ GRAPH: Mapping[str, Callable[[Case], bool]] = {
         "explicit-pads": lambda case: "pads" in case.attributes,
         "quantize-behind": lambda case: _behind(case, "QuantizeLinear"),
         "no-quantize-behind": lambda case: not _behind(case, "QuantizeLinear"),
-        "dequantize-in-front": lambda case: _in_front(case, "DequantizeLinear") is not None,
         "cast-in-front": lambda case: _in_front(case, "Cast") is not None,
         "cast-behind": lambda case: _behind(case, "Cast"),
         "two-casts-behind": lambda case: _behind(case, "Cast", "Cast"),

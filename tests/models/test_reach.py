@@ -36,7 +36,9 @@ def defects():
 def node(tmp_path):
     """Makes a model of one MaxPool behind and in front of other nodes, and gives the analysis of the MaxPool."""
 
-    def of(attributes=POOL, *, shape="1, 4, 8, 8", dtype="float", opset=13, before="", after="", indices=False, **weights):
+    def of(
+        attributes=POOL, *, shape="1, 4, 8, 8", dtype="float", opset=13, before="", after="", indices=False, **weights
+    ):
         outputs = f"{dtype} Y" + (", int64 I" if indices else "")
         text = f"""g ({dtype}[{shape}] X) => ({outputs}) {{
             {before}
@@ -55,7 +57,9 @@ def claims(defects, node):
 
     def of(version, *arguments, **keywords):
         found = node(*arguments, **keywords)
-        return {each.defect.id: each.needs for each in reaching(defects, target(version), found.features, found.variants)}
+        return {
+            each.defect.id: each.needs for each in reaching(defects, target(version), found.features, found.variants)
+        }
 
     return of
 
