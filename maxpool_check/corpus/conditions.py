@@ -15,7 +15,7 @@ from maxpool_check.graphs.form import NEWEST
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence
 from maxpool_check.reference.dtypes import is_float, lowest, name_of
-from maxpool_check.reference.geometry import AutoPad, Axis, Geometry, effective_kernel
+from maxpool_check.reference.geometry import AutoPad, Axis, Geometry, ceil_output, clipped_ceil_output, effective_kernel
 from maxpool_check.reference.numbering import StorageOrder
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.variants import LEVELS, Variant
@@ -130,7 +130,19 @@ GEOMETRY: Mapping[str, _Flag] = {
     "ceil": lambda of: any(each in (RoundingType.CEIL, RoundingType.CEIL_TORCH) for each in of.meanings(Role.ROUNDING)),
     "row-major": lambda of: StorageOrder.COLUMN_MAJOR not in of.meanings(Role.STORAGE_ORDER),
     "column-major": lambda of: StorageOrder.COLUMN_MAJOR in of.meanings(Role.STORAGE_ORDER),
+    # The node says its pads, if only as zeros.
+    "explicit-pads": lambda of: bool(of.pads),
+    "pads-beside-auto-pad": lambda of: (
+        any(of.pads) and any(pad is not AutoPad.EXPLICIT for pad in of.meanings(Role.AUTO_PAD))
+    ),
     "pads-not-smaller-than-kernel": lambda of: of.pooling is not None and of.pooling.has_large_pads,
+    # A window that begins in the end padding, or behind it.
+    "window-beginning-in-end-padding": lambda of: any(
+        axis.output > 0
+        and ceil_output(axis.size, axis.kernel, axis.stride, axis.dilation, axis.begin, axis.end)
+        > clipped_ceil_output(axis.size, axis.kernel, axis.stride, axis.dilation, axis.begin, axis.end)
+        for axis in of.geometry
+    ),
     "empty-window": lambda of: of.pooling is not None and of.pooling.has_empty_windows,
     # A window is larger than the padded input.
     "no-window": lambda of: any(axis.exceeds_padded_input for axis in of.geometry),

@@ -72,6 +72,33 @@ def _has_negative_scale(case: Case) -> bool:
     return node is not None and bool((np.asarray(node.fields.get("x_scale", 1), np.float64) < 0).any())
 
 
+def _nodes(case: Case, op: str) -> list[Node]:
+    """The nodes of an operator before MaxPool."""
+    return [node for node in case.context.before if node.op == op] if case.context is not None else []
+
+
+def _scales_negatively(case: Case) -> bool:
+    after = case.context.after if case.context is not None else ()
+    scales = [node.fields.get("y_scale", 1) for node in after if node.op == "QuantizeLinear"]
+    return any((np.asarray(scale, np.float64) < 0).any() for scale in scales)
+
+
+def _casts_to_int64(case: Case) -> bool:
+    after = case.context.after if case.context is not None else ()
+    return any(node.op == "Cast" and node.fields.get("to") == "int64" for node in after)
+
+
+def _crops(case: Case) -> bool:
+    after = case.context.after if case.context is not None else ()
+    pads = [*_nodes(case, "Pad"), *(node for node in after if node.op == "Pad")]
+    return any(min(node.integers("pads")) < 0 for node in pads)
+
+
+def _pads_with_infinity(case: Case) -> bool:
+    values = [node.fields.get("constant_value", 0) for node in _nodes(case, "Pad")]
+    return any(not np.isfinite(np.asarray(value, np.float64)).all() for value in values)
+
+
 def _exact(flag: Callable[[Case], bool]) -> Callable[[Case], bool]:
     def of(case: Case) -> bool:
         try:
@@ -91,8 +118,6 @@ GRAPH: Mapping[str, Callable[[Case], bool]] = {
         "large-zero-pad-in-front": lambda case: _has_zero_pad(case, large=True),
         # The same in front of a Cast that is directly in front of MaxPool.
         "small-zero-pad-in-front-of-cast": lambda case: _has_zero_pad(case, large=False, of_cast=True),
-        # The node has an attribute pads, if only of zeros.
-        "explicit-pads": lambda case: "pads" in case.attributes,
         "quantize-behind": lambda case: _behind(case, "QuantizeLinear"),
         "no-quantize-behind": lambda case: not _behind(case, "QuantizeLinear"),
         "cast-in-front": lambda case: _in_front(case, "Cast") is not None,
@@ -101,6 +126,19 @@ GRAPH: Mapping[str, Callable[[Case], bool]] = {
         # A DequantizeLinear in front has a zero point of int8.
         "int8-zero-point-in-front": _has_int8_zero_point,
         "negative-scale-in-front": _has_negative_scale,
+        "negative-scale-behind": _scales_negatively,
+        # Some Pad before MaxPool has this mode, axes, or value.
+        "pad-of-mode-wrap": lambda case: any(node.fields.get("mode") == "wrap" for node in _nodes(case, "Pad")),
+        "pad-with-axes": lambda case: any("axes" in node.fields for node in _nodes(case, "Pad")),
+        "pad-of-infinity": _pads_with_infinity,
+        # A Pad before or behind MaxPool has negative pads.
+        "pad-that-crops": _crops,
+        "leaky-relu": lambda case: case.context is not None and "LeakyRelu" in case.context.operators,
+        "cast-to-int64-behind": _casts_to_int64,
+        "unsqueeze-axes-as-input": lambda case: any(node.constants == "input" for node in _nodes(case, "Unsqueeze")),
+        # Sizes of X are known at run time only; the nodes are in a function of the model.
+        "dynamic-sizes": lambda case: case.context is not None and case.context.dimensions is not None,
+        "function": lambda case: case.context is not None and case.context.inside == "function",
     }.items()
 }
 """The flags of ``graph``: what they say of a graph of several nodes."""

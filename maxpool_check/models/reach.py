@@ -90,6 +90,7 @@ def _is_expected(defect: Defect, expected: ExpectedDivergence, variant: Variant)
     if any(each.opset for each in both):
         accepted.add(Variant(variant.outputs, OLDEST_OPSET))
     about_it = expected.variants is None or bool(accepted & expected.variants)
+    about_it = about_it and any(shows(variant, kind) for kind in expected.kinds)
     return about_it and all(meets_as_variant(each, variant) for each in both)
 
 

@@ -43,11 +43,11 @@ def test_same_lower_is_not_any_same(auto_pad, expected):
 PADS = [0, 0, 1, 0, 0, 0, 0, 1]
 
 
-def graph(*before, after=(), dtype=np.float32, **attributes):
+def graph(*before, after=(), dtype=np.float32, inside=None, dimensions=None, **attributes):
     """A case with these nodes around a MaxPool with windows of 2 by 2."""
     X = np.ones((1, 1, 5, 5), dtype)
     alone = maxpool_check.case(X, spec="onnx-22", kernel_shape=2, **attributes)
-    return replace(alone, context=Context(22, before, tuple(after)))
+    return replace(alone, context=Context(22, before, tuple(after), dimensions=dimensions, inside=inside))
 
 
 def pad(pads=PADS, constants="initializer", **fields):
@@ -58,6 +58,7 @@ def pad(pads=PADS, constants="initializer", **fields):
 CAST, BACK = Node("Cast", {"to": "float16"}), Node("Cast", {"to": "float32"})
 RELU = Node("Relu")
 QUANTIZE = Node("QuantizeLinear", {"y_scale": 0.5, "y_zero_point": {"dtype": "uint8", "data": 1}})
+REVERSED = Node("QuantizeLinear", {"y_scale": -0.5})
 DEQUANTIZE = Node("DequantizeLinear", {"x_scale": 0.5, "x_zero_point": 1})
 SMALL, LARGE = "small-zero-pad-in-front", "large-zero-pad-in-front"
 
@@ -73,7 +74,6 @@ FLAGS = {
     ),
     LARGE: ([graph(pad([0, 0, 2, 0, 0, 0, 0, 0])), graph(pad(), pads=[1, 0, 0, 0])], [graph(), graph(pad())]),
     "small-zero-pad-in-front-of-cast": ([graph(pad(), CAST)], [graph(pad()), graph(CAST), graph(pad(), CAST, BACK)]),
-    "explicit-pads": ([graph(pads=0), graph(pad(), pads=1)], [graph()]),
     "quantize-behind": ([graph(after=[QUANTIZE])], [graph(), graph(after=[RELU, QUANTIZE])]),
     "no-quantize-behind": ([graph(), graph(after=[RELU, QUANTIZE])], [graph(after=[QUANTIZE])]),
     "cast-in-front": ([graph(CAST)], [graph(CAST, RELU), graph(after=[CAST])]),
@@ -83,6 +83,20 @@ FLAGS = {
         [graph(DEQUANTIZE, dtype=np.int8)],
         [graph(DEQUANTIZE, dtype=np.uint8), graph(Node("DequantizeLinear", {"x_scale": 0.5}), dtype=np.int8), graph()],
     ),
+    "negative-scale-behind": ([graph(after=[RELU, REVERSED])], [graph(after=[QUANTIZE]), graph()]),
+    "pad-of-mode-wrap": ([graph(pad(mode="wrap"), RELU)], [graph(pad(mode="edge")), graph()]),
+    "pad-with-axes": ([graph(pad([1, 1], axes=[2]))], [graph(pad())]),
+    "pad-of-infinity": ([graph(pad(constant_value=float("-inf")))], [graph(pad(constant_value=-1)), graph()]),
+    "pad-that-crops": (
+        [graph(pad([0, 0, -1, 0, 0, 0, 0, 1])), graph(after=[pad([0, 0, 0, 0, 0, 0, 0, -1])])], [graph(pad()), graph()],
+    ),
+    "cast-to-int64-behind": ([graph(after=[RELU, Node("Cast", {"to": "int64"})])], [graph(after=[CAST]), graph()]),
+    "leaky-relu": ([graph(Node("LeakyRelu")), graph(after=[Node("LeakyRelu")])], [graph(RELU)]),
+    "unsqueeze-axes-as-input": (
+        [graph(Node("Unsqueeze", {"axes": [0]}, "input"))], [graph(Node("Unsqueeze", {"axes": [0]})), graph()],
+    ),
+    "dynamic-sizes": ([graph(dimensions=("N", 1, "H", 5))], [graph()]),
+    "function": ([graph(inside="function")], [graph(), graph(inside="If")]),
     "negative-scale-in-front": (
         [graph(Node("DequantizeLinear", {"x_scale": -0.5}), dtype=np.int8)], [graph(DEQUANTIZE, dtype=np.int8), graph()],
     ),

@@ -45,6 +45,12 @@ FLAGS = {
     "ceil": ({"ceil_mode": 1}, {"ceil_mode": 0}),
     "row-major": ({"storage_order": 0}, {"storage_order": 1}),
     "column-major": ({"storage_order": 1}, {}),
+    "explicit-pads": ({"pads": 0}, {}),
+    "pads-beside-auto-pad": ({"pads": [1, 0, 0, 0], "auto_pad": "VALID"}, {"pads": 0, "auto_pad": "VALID"}),
+    "window-beginning-in-end-padding": (
+        {"ceil_mode": 1, "strides": 3, "pads": [0, 0, 1, 1]},
+        {"ceil_mode": 1, "strides": 2},
+    ),
     "pads-not-smaller-than-kernel": ({"pads": 2}, {"pads": 1}),
     "empty-window": ({"pads": 2}, {"pads": 1}),
     "no-window": ({"kernel_shape": 7, "strides": 3}, {"kernel_shape": 5}),
