@@ -95,6 +95,7 @@ GEOMETRY: Mapping[str, _Flag] = {
     # Some window reaches into the padding.
     "padding": lambda of: any(bool((axis.taps()[1] < axis.kernel).any()) for axis in of.geometry),
     "dilation": lambda of: any(dilation > 1 for dilation in of.numbers(Role.DILATION)),
+    "dilation-over-31-bits": lambda of: any(dilation >= 2**31 for dilation in of.numbers(Role.DILATION)),
     "no-dilation": lambda of: all(dilation == 1 for dilation in of.numbers(Role.DILATION)),
     "strides": lambda of: any(stride > 1 for stride in of.numbers(Role.STRIDE)),
     # Some window reaches into the padding at the ends of rows, or neighbouring windows of a row are more than 2 cells apart.

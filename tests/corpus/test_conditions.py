@@ -28,6 +28,7 @@ INVALID = {"refused": "invalid-attribute"}
 FLAGS = {
     "padding": ({"pads": 1}, {}),
     "dilation": ({"dilations": [2, 1]}, {"dilations": 1}),
+    "dilation-over-31-bits": ({"dilations": 2**31, "kernel_shape": 1}, {"dilations": 2**31 - 1, "kernel_shape": 1}),
     "no-dilation": ({}, {"dilations": [2, 1]}),
     "strides": ({"strides": [1, 2]}, {"strides": 1}),
     "strides-and-dilations-of-1": ({}, {"strides": 2}),
