@@ -10,10 +10,12 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.graph_flags import GRAPH
+from maxpool_check.graphs.form import NEWEST
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence
 from maxpool_check.reference.dtypes import is_float, lowest, name_of
-from maxpool_check.reference.geometry import AutoPad, Geometry
+from maxpool_check.reference.geometry import AutoPad, Axis, Geometry, ceil_output, clipped_ceil_output, effective_kernel
 from maxpool_check.reference.numbering import StorageOrder
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.variants import LEVELS, Variant
@@ -80,23 +82,77 @@ class Features:
 
 _Flag = Callable[[Features], bool]
 
+
+def _unclipped_same_padding(axis: Axis, dilation: int) -> int:
+    return (-(-axis.size // axis.stride) - 1) * axis.stride + effective_kernel(axis.kernel, dilation) - axis.size
+
+
+def _same_padding(axis: Axis, dilation: int) -> int:
+    return max(0, _unclipped_same_padding(axis, dilation))
+
+
 GEOMETRY: Mapping[str, _Flag] = {
     # Some window reaches into the padding.
     "padding": lambda of: any(bool((axis.taps()[1] < axis.kernel).any()) for axis in of.geometry),
     "dilation": lambda of: any(dilation > 1 for dilation in of.numbers(Role.DILATION)),
+    "dilation-over-31-bits": lambda of: any(dilation >= 2**31 for dilation in of.numbers(Role.DILATION)),
+    "no-dilation": lambda of: all(dilation == 1 for dilation in of.numbers(Role.DILATION)),
     "strides": lambda of: any(stride > 1 for stride in of.numbers(Role.STRIDE)),
+    # Some window reaches into the padding at the ends of rows, or neighbouring windows of a row are more than 2 cells apart.
+    "rows-padded-or-stride-above-2": lambda of: (
+        bool(of.geometry)
+        and (of.geometry[-1].stride > 2 or bool((of.geometry[-1].taps()[1] < of.geometry[-1].kernel).any()))
+    ),
+    # One window that is X itself.
+    "global": lambda of: (
+        bool(of.geometry)
+        and all(axis.begin == axis.end == 0 and axis.kernel == axis.size for axis in of.geometry)
+        and all(axis.dilation == 1 for axis in of.geometry)
+    ),
+    # Two spatial axes and a multiple of 16 channels: what vectors of 16 numbers hold channel by channel.
+    "blocks-of-16-channels": lambda of: of.tensor.ndim == 4 and _has_channels(16, of.tensor),
+    "no-blocks-of-16-channels": lambda of: not GEOMETRY["blocks-of-16-channels"](of),
+    "blocks-or-no-dilation": lambda of: GEOMETRY["blocks-of-16-channels"](of) or GEOMETRY["no-dilation"](of),
+    "several-cells": lambda of: any(axis.kernel > 1 for axis in of.geometry),
     # Neighbouring windows begin in neighbouring cells, and so do neighbouring taps.
     "strides-and-dilations-of-1": lambda of: all(step == 1 for step in of.numbers(Role.STRIDE, Role.DILATION)),
     "same": lambda of: any(pad in (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER) for pad in of.meanings(Role.AUTO_PAD)),
+    # The padding of SAME is another than it would be without the dilation.
+    "same-of-dilated-kernel": lambda of: (
+        GEOMETRY["same"](of)
+        and any(_same_padding(axis, 1) != _same_padding(axis, axis.dilation) for axis in of.geometry)
+    ),
+    # The windows of SAME do not reach the ends of some axis: they would have to be cropped, not padded.
+    "same-crops": lambda of: (
+        GEOMETRY["same"](of) and any(_unclipped_same_padding(axis, axis.dilation) < 0 for axis in of.geometry)
+    ),
     "same-lower": lambda of: AutoPad.SAME_LOWER in of.meanings(Role.AUTO_PAD),
     "valid": lambda of: AutoPad.VALID in of.meanings(Role.AUTO_PAD),
     "ceil": lambda of: any(each in (RoundingType.CEIL, RoundingType.CEIL_TORCH) for each in of.meanings(Role.ROUNDING)),
+    "row-major": lambda of: StorageOrder.COLUMN_MAJOR not in of.meanings(Role.STORAGE_ORDER),
     "column-major": lambda of: StorageOrder.COLUMN_MAJOR in of.meanings(Role.STORAGE_ORDER),
+    # The node says its pads, if only as zeros.
+    "explicit-pads": lambda of: bool(of.pads),
+    "pads-beside-auto-pad": lambda of: (
+        any(of.pads) and any(pad is not AutoPad.EXPLICIT for pad in of.meanings(Role.AUTO_PAD))
+    ),
     "pads-not-smaller-than-kernel": lambda of: of.pooling is not None and of.pooling.has_large_pads,
+    # A window that begins in the end padding, or behind it.
+    "window-beginning-in-end-padding": lambda of: any(
+        axis.output > 0
+        and ceil_output(axis.size, axis.kernel, axis.stride, axis.dilation, axis.begin, axis.end)
+        > clipped_ceil_output(axis.size, axis.kernel, axis.stride, axis.dilation, axis.begin, axis.end)
+        for axis in of.geometry
+    ),
     "empty-window": lambda of: of.pooling is not None and of.pooling.has_empty_windows,
     # A window is larger than the padded input.
     "no-window": lambda of: any(axis.exceeds_padded_input for axis in of.geometry),
+    # So that the size is 0, with a stride above 1.
+    "no-window-of-stride": lambda of: any(
+        axis.exceeds_padded_input and axis.stride > 1 and axis.output == 0 for axis in of.geometry
+    ),
     "no-cells": lambda of: of.tensor.size == 0,
+    "no-channels": lambda of: of.tensor.ndim > 1 and of.tensor.shape[1] == 0,
     "stride-0": lambda of: 0 in of.numbers(Role.STRIDE),
     "negative-strides": lambda of: any(stride < 0 for stride in of.numbers(Role.STRIDE)),
     "dilation-below-1": lambda of: any(dilation < 1 for dilation in of.numbers(Role.DILATION)),
@@ -134,12 +190,26 @@ def meets(conditions: Conditions, features: Features) -> bool:
         and (conditions.refused is None or conditions.refused == refusal)
         and set(conditions.before) <= set(before)
         and set(conditions.after) <= set(after)
-        and (not conditions.opset or (context is not None and _has(conditions.opset, context.opset)))
+        and all(context is not None and GRAPH[flag](case) for flag in conditions.graph)
+        and (not conditions.opset or any(_has(conditions.opset, opset) for opset in opsets(case)))
         and _has_channels(conditions.channels_multiple_of, features.tensor)
         and all(GEOMETRY[flag](features) for flag in conditions.geometry)
         and all(VALUES[flag](features) for flag in conditions.values)
         and (not conditions.any_values or any(VALUES[flag](features) for flag in conditions.any_values))
     )
+
+
+def meets_both(defect: Defect, expected: ExpectedDivergence, features: Features) -> bool:
+    """Whether a case meets the conditions of a defect, and those of something that is expected of it."""
+    return meets(defect.conditions, features) and meets(expected.conditions, features)
+
+
+def opsets(case: Case) -> range:
+    """The operator sets that a case may be run in: that of its graph, or for MaxPool alone those up to its document's."""
+    if case.context is not None:
+        return range(case.context.opset, case.context.opset + 1)
+    onnx = case.specification.onnx
+    return range(1, (NEWEST if onnx is None else onnx.since) + 1)
 
 
 def meets_as_variant(conditions: Conditions, variant: Variant) -> bool:
@@ -167,16 +237,14 @@ def with_cases(defects: Iterable[Defect], cases: Sequence[Case]) -> list[Defect]
 
 
 def _of_defect(defect: Defect, features: Sequence[Features]) -> Iterator[ExpectedDivergence]:
-    matching: tuple[str, ...] | None = None
+    matching: list[Features] | None = None
     for expected in defect.expected:
         if not expected.by_conditions:
             yield expected
             continue
         if matching is None:
-            matching = tuple(
-                each.case.id for each in features if concerns(defect, each.case) and meets(defect.conditions, each)
-            )
-        yield replace(expected, cases=matching)
+            matching = [each for each in features if concerns(defect, each.case) and meets(defect.conditions, each)]
+        yield replace(expected, cases=tuple(each.case.id for each in matching if meets(expected.conditions, each)))
 
 
 @lru_cache

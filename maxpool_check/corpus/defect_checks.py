@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.conditions import Features, concerns, meets, meets_as_variant
+from maxpool_check.corpus.conditions import Features, concerns, meets, meets_as_variant, meets_both
 from maxpool_check.corpus.document import read
 from maxpool_check.corpus.problems import Problem
 from maxpool_check.judging.defects import Defect, ExpectedDivergence, is_glob
@@ -29,6 +29,8 @@ def _mistakes(defect: Defect, cases: Mapping[str, Features]) -> Iterator[tuple[t
         for variant in sorted(expected.variants or ()):
             if not meets_as_variant(defect.conditions, variant):
                 yield (*place, "variants"), f"{variant.name} does not meet the conditions of the defect"
+            elif not meets_as_variant(expected.conditions, variant):
+                yield (*place, "variants"), f"{variant.name} does not meet the conditions beside it"
         for features in _cases(expected, cases):
             if not concerns(defect, features.case):
                 message = (
@@ -37,9 +39,11 @@ def _mistakes(defect: Defect, cases: Mapping[str, Features]) -> Iterator[tuple[t
                 yield (*place, "cases"), message
             elif not meets(defect.conditions, features):
                 yield (*place, "cases"), f"{features.case.id} does not meet the conditions of the defect"
+            elif not meets(expected.conditions, features):
+                yield (*place, "cases"), f"{features.case.id} does not meet the conditions beside it"
     if defect.example is not None and not any(
         defect.example in {features.case.id for features in _cases(expected, cases)}
-        or (expected.by_conditions and defect.example in cases and meets(defect.conditions, cases[defect.example]))
+        or (expected.by_conditions and defect.example in cases and meets_both(defect, expected, cases[defect.example]))
         for expected in defect.expected
     ):
         yield ("example",), f"{defect.example} is not expected to show the defect"

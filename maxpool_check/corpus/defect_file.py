@@ -142,15 +142,19 @@ class _Reader:
                     at, {"versions": "", **item}, "versions", lambda v: TargetSelector.of(str(runtime), v)
                 )
                 kinds, variants, expires = self._of_expected(at, item)
+                own = self._parsed(at, item, "conditions", _conditions) or Conditions()
                 if when is not None and kinds is not None:
                     cases = item.get("cases") or ()
                     each = ExpectedDivergence(
-                        str(fields.get("id")), when, tuple(cases), kinds, variants, expires, by_conditions=not cases
-                    )
+                        str(fields.get("id")), when, tuple(cases), kinds, variants, expires,
+                        by_conditions=not cases, conditions=own,
+                    )  # fmt: skip
                     expected.append(each)
         if self.problems or runtime is None:
             return None
-        if any(each.by_conditions for each in expected) and not (conditions or fields.get("documents")):
+        if any(each.by_conditions and not each.conditions.said for each in expected) and not (
+            conditions or fields.get("documents")
+        ):
             self.problems.append(
                 self._document.problem((*place, "expect"), "expected cases, or conditions that cases meet", key=None)
             )

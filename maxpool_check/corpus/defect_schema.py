@@ -3,6 +3,7 @@
 from typing import Any
 
 from maxpool_check.corpus.conditions import GEOMETRY, LEVEL_NAMES, VALUES
+from maxpool_check.corpus.graph_flags import GRAPH
 from maxpool_check.corpus.schema import DIALECT, ID, TEXT, list_of, map_of, text
 from maxpool_check.graphs.context import MAX_POOL
 from maxpool_check.graphs.operators import OPERATORS
@@ -31,8 +32,9 @@ _CONDITIONS = map_of(
     any_values=list_of({"enum": list(VALUES)}, description="of the tensor that enters MaxPool; one of them"),
     before=_OPERATORS,
     after=_OPERATORS,
+    graph=list_of({"enum": list(GRAPH)}, description="of the nodes around MaxPool; all of them"),
     optimization=list_of({"enum": list(LEVEL_NAMES)}, description="the levels at which it shows"),
-    opset=text("the operator sets of the graph, as '>=21'", pattern=_WORDS),
+    opset=text("the operator sets, as '>=21'; of MaxPool alone one up to that of its document", pattern=_WORDS),
     refused={"enum": [reason.value for reason in Reason], "description": "why the document excludes the graph"},
 )
 
@@ -42,6 +44,7 @@ _EXPECTED = map_of(
     cases={**_CASES, "description": "left out: every case that meets the conditions"},
     kinds=_KINDS,
     variants=_VARIANTS,
+    conditions={**_CONDITIONS, "description": "of these executions, besides those of the defect"},
     expires=_DATE,
 )
 

@@ -103,6 +103,7 @@ def conditions(of: Conditions) -> list[str]:
         f"channels a multiple of {of.channels_multiple_of}" if of.channels_multiple_of else "",
         {True: "with Indices", False: "Y alone", None: ""}[of.indices],
         ", ".join(of.geometry),
+        ", ".join(of.graph),
         f"values: {', '.join(of.values)}" if of.values else "",
         f"values: {' or '.join(of.any_values)}" if of.any_values else "",
         f"behind {', '.join(of.before)}" if of.before else "",
@@ -132,7 +133,7 @@ def data(defect: Defect, versions: DefectVersions) -> dict[str, Any]:
         "mechanism": defect.mechanism,
         "established": defect.established,
         "documents": list(defect.documents),
-        "conditions": {name: value for name, value in vars(defect.conditions).items() if value not in ((), None, "")},
+        "conditions": dict(defect.conditions.said),
         "example": defect.example,
         "expect": [
             {
@@ -140,6 +141,7 @@ def data(defect: Defect, versions: DefectVersions) -> dict[str, Any]:
                 "cases": None if expected.by_conditions else list(expected.cases),
                 "kinds": sorted(kind.value for kind in expected.kinds),
                 "variants": _variants(expected),
+                "conditions": dict(expected.conditions.said),
             }
             for expected in defect.expected
         ],
@@ -182,4 +184,5 @@ def _expected(expected: ExpectedDivergence) -> str:
     kinds = ", ".join(sorted(kind.value for kind in expected.kinds))
     cases = "cases that meet the conditions" if expected.by_conditions else plural(len(expected.cases), "case")
     versions = f", versions {expected.when.bounds}" if expected.when.bounds else ""
-    return f"{kinds} of {cases} ({', '.join(_variants(expected) or ['any variant'])}){versions}"
+    own = "; ".join(conditions(expected.conditions))
+    return f"{kinds} of {cases} ({', '.join(_variants(expected) or ['any variant'])}){versions}{own and f': {own}'}"

@@ -1,11 +1,12 @@
 """Defects of runtimes: reviewed causes of divergences, with the executions that show them; executed, never excused."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
 from fnmatch import fnmatchcase
 from functools import cached_property
+from typing import Any
 
 from maxpool_check.judging.kind_groups import KindGroup
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
@@ -74,8 +75,9 @@ class Conditions:
 
     ``dtypes``, ``spatial`` (numbers of spatial axes), ``channels_multiple_of`` and ``values`` are those of the tensor that
     enters MaxPool; ``geometry``, ``values`` and the names of the documents' refusals in ``refused`` are flags of
-    ``corpus.conditions``; of ``any_values`` one must hold. ``before`` and ``after`` are operators that a graph has around MaxPool, ``opset`` bounds its operator
-    set, ``optimization`` names the levels. ``indices``: whether Indices are an output.
+    ``corpus.conditions``; of ``any_values`` one must hold. ``before`` and ``after`` are operators that a graph has around
+    MaxPool, ``graph`` flags of its nodes, of ``corpus.graph_flags``; ``opset`` bounds its operator set, ``optimization``
+    names the levels. ``indices``: whether Indices are an output.
     """
 
     dtypes: tuple[str, ...] = ()
@@ -87,9 +89,15 @@ class Conditions:
     any_values: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    graph: tuple[str, ...] = ()
     optimization: tuple[str, ...] = ()
     opset: str = ""
     refused: str | None = None
+
+    @property
+    def said(self) -> Mapping[str, Any]:
+        """The conditions that say something, by name."""
+        return {name: value for name, value in vars(self).items() if value not in ((), None, "")}
 
 
 @dataclass(frozen=True)
@@ -110,7 +118,8 @@ class ExpectedDivergence:
     """Executions that show a defect: of these cases, on these targets, in exactly these kinds.
 
     ``defect`` is the id of the defect. ``variants`` are those that must all show it; None: any may. ``cases`` are ids or
-    globs. ``by_conditions``: they are all cases that meet the conditions of the defect, of which any may show it.
+    globs. ``conditions`` hold for these executions besides those of the defect. ``by_conditions``: the cases are all that
+    meet both, of which any may show it.
     """
 
     defect: str
@@ -120,6 +129,7 @@ class ExpectedDivergence:
     variants: frozenset[Variant] | None = None
     expires: date | None = None
     by_conditions: bool = False
+    conditions: Conditions = field(default_factory=Conditions)
 
     def expired(self, today: date) -> bool:
         """Whether its date has passed."""

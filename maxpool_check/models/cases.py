@@ -196,14 +196,25 @@ class CaseMaker:
         return None
 
     def _nan_cells(self, shape: tuple[int, ...]) -> list[list[int]]:
-        """A block at the origin that fills a window, the cell in the middle, which windows have in every place, and the last."""
+        """A block at the origin that fills a window, the cell in the middle, the last, and some that windows have in every place.
+
+        The latter are in the first channels, in another place in each: a window may be all of X.
+        """
         layout, kernel = self.document.layout, self.node.attributes.get("kernel_shape", ())
-        _, _, *spatial = layout.sizes(shape) if len(shape) > 2 else (0, 0)
+        _, channels, *spatial = layout.sizes(shape) if len(shape) > 2 else (0, 0)
         if 0 in shape or not spatial or len(kernel) != len(spatial):
             return []
         block = np.ndindex(*(min(size, k, 3) for size, k in zip(spatial, kernel, strict=True)))
         cells = {*block, tuple(size // 2 for size in spatial), tuple(size - 1 for size in spatial)}
-        return [list(layout.arranged((0, 0, *cell))) for cell in sorted(cells)]
+        every = max(8, math.prod(kernel))
+        corner = [min(size, 12 if len(spatial) < 3 else 6) for size in spatial]
+        spread = {
+            (channel, *cell)
+            for channel in range(min(channels, 4))
+            for cell in np.ndindex(*corner)
+            if (3 * channel + sum((2 * axis + 3) * at for axis, at in enumerate(cell))) % every == 0
+        }
+        return [list(layout.arranged((0, *cell))) for cell in sorted(spread | {(0, *cell) for cell in cells})]
 
 
 def values_of(case: str) -> Values:

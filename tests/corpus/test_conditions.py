@@ -18,22 +18,55 @@ def features(X=None, spec="onnx-22", **attributes):
     )
 
 
+def planes(channels, *sizes):
+    """Planes whose last axis has 5 cells."""
+    return np.ones((1, channels, *sizes, 5), np.float32)
+
+
 INVALID = {"refused": "invalid-attribute"}
 
 FLAGS = {
     "padding": ({"pads": 1}, {}),
     "dilation": ({"dilations": [2, 1]}, {"dilations": 1}),
+    "dilation-over-31-bits": ({"dilations": 2**31, "kernel_shape": 1}, {"dilations": 2**31 - 1, "kernel_shape": 1}),
+    "no-dilation": ({}, {"dilations": [2, 1]}),
     "strides": ({"strides": [1, 2]}, {"strides": 1}),
     "strides-and-dilations-of-1": ({}, {"strides": 2}),
     "same": ({"auto_pad": "SAME_UPPER"}, {"auto_pad": "VALID"}),
+    "same-of-dilated-kernel": (
+        {"auto_pad": "SAME_UPPER", "dilations": 2},
+        {"auto_pad": "SAME_UPPER", "dilations": [2, 1], "kernel_shape": [1, 2]},
+    ),
+    "same-crops": (
+        {"auto_pad": "SAME_UPPER", "strides": 4, "X": planes(1, 8)},
+        {"auto_pad": "SAME_UPPER", "strides": 2},
+    ),
     "same-lower": ({"auto_pad": "SAME_LOWER"}, {"auto_pad": "SAME_UPPER"}),
     "valid": ({"auto_pad": "VALID"}, {}),
     "ceil": ({"ceil_mode": 1}, {"ceil_mode": 0}),
+    "row-major": ({"storage_order": 0}, {"storage_order": 1}),
     "column-major": ({"storage_order": 1}, {}),
+    "explicit-pads": ({"pads": 0}, {}),
+    "pads-beside-auto-pad": ({"pads": [1, 0, 0, 0], "auto_pad": "VALID"}, {"pads": 0, "auto_pad": "VALID"}),
+    "window-beginning-in-end-padding": (
+        {"ceil_mode": 1, "strides": 3, "pads": [0, 0, 1, 1]},
+        {"ceil_mode": 1, "strides": 2},
+    ),
     "pads-not-smaller-than-kernel": ({"pads": 2}, {"pads": 1}),
     "empty-window": ({"pads": 2}, {"pads": 1}),
     "no-window": ({"kernel_shape": 7, "strides": 3}, {"kernel_shape": 5}),
     "no-cells": ({"X": np.zeros((0, 1, 5, 5), np.float32)}, {}),
+    "no-window-of-stride": (
+        {"kernel_shape": 6, "strides": 3, "spec": "onnx-22"},
+        {"kernel_shape": 5, "strides": 3, "spec": "onnx-22"},
+    ),
+    "no-channels": ({"X": np.zeros((1, 0, 5, 5), np.float32)}, {"X": np.zeros((0, 1, 5, 5), np.float32)}),
+    "rows-padded-or-stride-above-2": ({"pads": [0, 1, 0, 0]}, {"pads": [1, 0, 0, 0], "strides": [3, 2]}),
+    "global": ({"kernel_shape": 5}, {"kernel_shape": [5, 4]}),
+    "several-cells": ({"kernel_shape": [1, 2]}, {"kernel_shape": 1}),
+    "blocks-of-16-channels": ({"X": planes(32, 5)}, {"X": planes(15, 5)}),
+    "no-blocks-of-16-channels": ({"X": planes(16, 5, 5)}, {"X": planes(16, 5)}),
+    "blocks-or-no-dilation": ({"X": planes(16, 5), "dilations": 2}, {"dilations": 2}),
     "stride-0": ({"strides": [0, 1], **INVALID}, {"strides": 1}),
     "negative-strides": ({"strides": [-1, 1], **INVALID}, {"strides": [0, 1], **INVALID}),
     "dilation-below-1": ({"dilations": [0, 1], **INVALID}, {"dilations": [2, 1]}),
@@ -85,7 +118,10 @@ def test_a_flag_of_the_values(flag):
         (Conditions(channels_multiple_of=16), np.ones((1, 32, 3)), True),
         (Conditions(channels_multiple_of=16), np.ones((1, 17, 3)), False),
         (Conditions(before=("Pad",)), np.ones((1, 1, 3)), False),
-        (Conditions(opset=">=1"), np.ones((1, 1, 3)), False),
+        (Conditions(graph=("explicit-pads",)), np.ones((1, 1, 3)), False),
+        (Conditions(opset=">=22"), np.ones((1, 1, 3)), True),
+        (Conditions(opset="<8"), np.ones((1, 1, 3)), True),
+        (Conditions(opset=">22"), np.ones((1, 1, 3)), False),
         (Conditions(refused="invalid-attribute"), np.ones((1, 1, 3)), False),
     ],
 )
