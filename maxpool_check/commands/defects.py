@@ -53,10 +53,13 @@ def command() -> None:
 @click.option("--live", is_flag=True, help="Only those of the newest release that was reviewed.")
 @options.form()
 @options.color
-@_folder
-def show(subject: str | None, live: bool, form: str, color: str, path: Path) -> int:
+@click.option(
+    "-p", "--path", type=options.FILE, metavar="PATH",
+    help="The corpus.  [default: cases, or the defects that come with the tool]",
+)  # fmt: skip
+def show(subject: str | None, live: bool, form: str, color: str, path: Path | None) -> int:
     """List the defects of all runtimes or of RUNTIME, or show the defect with that ID."""
-    root = catalogue_root(path)
+    root = catalogue_root() if path is None else path
     defects = _read(root)
     versions = _versions(root)
     chosen = _chosen(defects, subject)

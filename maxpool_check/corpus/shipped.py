@@ -7,9 +7,9 @@ from maxpool_check.corpus.collection import defect_files, root_of
 _PACKAGE = Path(__file__).parents[1]
 
 
-def catalogue_root(folder: Path) -> Path:
-    """The folder whose ``defects`` are meant: that of the corpus that ``folder`` belongs to, or the one of the tool."""
-    root = root_of(folder)
+def catalogue_root() -> Path:
+    """The folder whose ``defects`` are meant where the user names none: ``cases``, or the one that comes with the tool."""
+    root = root_of(Path("cases"))
     return root if defect_files(root) else shipped_root()
 
 

@@ -28,7 +28,7 @@ def states(done, target=None):
 def test_a_right_kernel_conforms(cli, model, kernel_target):
     done = cli("model", model(zoo.sppf()), "-t", kernel_target("right"))
     assert (done.code, done.err) == (0, "")
-    assert done.out.splitlines()[-1].startswith("CONFORMS  3 conform (3 MaxPool nodes on python:")
+    assert done.out.splitlines()[-1].startswith("CONFORMS  of 3 MaxPool nodes, 3 conform on python:")
 
 
 def test_wrong_on_finite_values_fails_and_says_where(cli, model, kernel_target):
@@ -109,7 +109,7 @@ def test_reports_and_record(cli, model, kernel_target, tmp_path):
     assert results[0]["locations"][0]["logicalLocations"][0]["name"].startswith("pool/alone/")
     assert results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("/model.onnx")
     assert "region" not in results[0]["locations"][0]["physicalLocation"]
-    assert "**WRONG** `y-pad-value-leak`" in paths["markdown"].read_text()
+    assert "| WRONG y-pad-value-leak |" in paths["markdown"].read_text()
     assert "### y-pad-value-leak on" in paths["github"].read_text()
     assert json.loads(paths["json"].read_text())["exit_code"] == 1
     assert "y-pad-value-leak" in cli("report", record).out
@@ -123,7 +123,10 @@ def test_an_upgrade_is_decided_for_each_node(cli, model, kernel_target):
     assert [node["decision"] for node in blocked.json["models"][0]["nodes"]] == ["BLOCK"]
     special = cli(*arguments, kernel_target("keeps_the_seed"))
     assert special.code == 0
-    assert special.out.splitlines()[-1].startswith("SAFE  no observable change in")
+    assert special.out.splitlines()[-1].startswith(
+        "SAFE  no change on finite values, nor on values that flow, in 3 executions"
+    )
+    assert special.out.splitlines()[-1].endswith("2 changes on special values, which --strict counts")
     assert "On special values alone (regressed)" in special.out
     assert cli(*arguments, kernel_target("keeps_the_seed"), "--strict").code == 1
     other_way = cli(
@@ -266,7 +269,7 @@ def test_the_pad_fold_is_named_where_it_is_and_blocks_the_upgrade_to_it(cli, mod
 def test_squeezenet_may_be_upgraded():
     done = command("model", zoo.light("squeezenet"), "--base", "onnxruntime==1.24.4", "--head", "onnxruntime==1.31.1")
     assert done.code == 0
-    assert done.out.splitlines()[-1].startswith("SAFE  no observable change in")
+    assert done.out.splitlines()[-1].startswith("SAFE  no change on finite values")
 
 
 @pytest.mark.long
