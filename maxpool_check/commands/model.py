@@ -19,7 +19,7 @@ from maxpool_check.models.model_part import read_inputs
 from maxpool_check.models.testing import ModelPlan, ModelTest, run_models
 from maxpool_check.models.upgrade import Upgrade, output_differences, upgrade
 from maxpool_check.models.writing import write_cases
-from maxpool_check.reporting import junit, model_json, model_markdown, model_text, sarif
+from maxpool_check.reporting import model_ci, model_json, model_markdown, model_text
 from maxpool_check.reporting.model_report import ModelReport
 from maxpool_check.results.record import ExitCode, Record
 from maxpool_check.results.storage import Recorder
@@ -30,9 +30,9 @@ FORMATS: options.Formats[ModelReport] = {
     "text": model_text.write,
     "markdown": model_markdown.write,
     "json": model_json.write,
-    "junit": lambda report, file: junit.write(report.run, file),
+    "junit": model_ci.write_junit,
     "github": model_markdown.write_github,
-    "sarif": lambda report, file: sarif.write(report.run, file),
+    "sarif": model_ci.write_sarif,
 }
 """The formats of the report of models."""
 

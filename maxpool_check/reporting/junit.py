@@ -24,15 +24,15 @@ def write(report: RunReport, file: TextIO) -> None:
         if entry.target in counts:
             counts[entry.target].update(("tests", "failure"))
     run = Counter(tests=1, error=len(report.problems)) if report.problems else Counter[str]()
-    file.write(_start("testsuites", "maxpool-check", sum(counts.values(), run)))
+    file.write(start("testsuites", "maxpool-check", sum(counts.values(), run)))
     for target in record.header.targets:
-        file.write(_start("testsuite", target.name, counts[target.name]))
-        file.writelines(ET.tostring(element, "unicode") for element in _elements(report, target))
+        file.write(start("testsuite", target.name, counts[target.name]))
+        file.writelines(ET.tostring(each, "unicode") for each in _elements(report, target))
         file.write("</testsuite>")
     if report.problems:
-        file.write(_start("testsuite", "run", run))
-        test = _element("testcase", name="complete", classname="run")
-        test.extend(_element("error", message=problem, type="incomplete") for problem in report.problems)
+        file.write(start("testsuite", "run", run))
+        test = element("testcase", name="complete", classname="run")
+        test.extend(element("error", message=problem, type="incomplete") for problem in report.problems)
         file.write(ET.tostring(test, "unicode") + "</testsuite>")
     file.write("</testsuites>\n")
 
@@ -41,17 +41,17 @@ def _elements(report: RunReport, target: TargetDescription) -> Iterator[ET.Eleme
     """What the suite of a target holds."""
     properties = {name: getattr(target, name) for name in ("distribution", "version", "provider")}
     properties["cases_sha256"] = report.record.header.cases_sha256
-    element = _element("properties")
-    element.extend(_element("property", name=name, value=value) for name, value in properties.items())
-    yield element
+    listed = element("properties")
+    listed.extend(element("property", name=name, value=value) for name, value in properties.items())
+    yield listed
     reasons = report.reasons(target.name)
     for execution in report.record.executions:
         if execution.target == target.name:
             yield _test(execution, reasons.get(execution.known or "", ""))
     for entry in report.outdated:
         if entry.target == target.name:
-            test = _element("testcase", name=entry.id, classname="known-divergences")
-            test.append(_element("failure", message=entry.message, type=entry.status.value))
+            test = element("testcase", name=entry.id, classname="known-divergences")
+            test.append(element("failure", message=entry.message, type=entry.status.value))
             yield test
 
 
@@ -71,7 +71,7 @@ def _test(execution: Execution, reason: str) -> ET.Element:
     file, _, name = execution.case.rpartition(":")
     path, _, line = execution.origin.rpartition(":")
     classname = file.replace("/", ".")
-    test = _element("testcase", name=f"{name} [{execution.variant}]", classname=classname, file=path, line=line)
+    test = element("testcase", name=f"{name} [{execution.variant}]", classname=classname, file=path, line=line)
     message, result, text = " ".join(execution.message.split()), _result(execution), None
     kind = execution.verdict.value
     if execution.status == "expected" and result == "skipped":
@@ -81,18 +81,19 @@ def _test(execution: Execution, reason: str) -> ET.Element:
     elif result == "failure":
         text, kind = "\n".join([execution.title, *details(execution)]), ",".join(execution.kinds)
     if result != "passed":
-        test.append(_element(result, text, message=message, type=kind))
+        test.append(element(result, text, message=message, type=kind))
     return test
 
 
-def _start(tag: str, name: str, counts: Counter[str]) -> str:
+def start(tag: str, name: str, counts: Counter[str]) -> str:
+    """The start tag of a suite with its counts of tests, errors, failures and skipped ones."""
     numbers = {attribute: str(counts[result]) for attribute, result in _COUNTED.items()}
-    element = _element(tag, name=name, tests=str(counts["tests"]), **numbers, time="0")
-    return ET.tostring(element, "unicode", short_empty_elements=False).removesuffix(f"</{tag}>")
+    suite = element(tag, name=name, tests=str(counts["tests"]), **numbers, time="0")
+    return ET.tostring(suite, "unicode", short_empty_elements=False).removesuffix(f"</{tag}>")
 
 
-def _element(tag: str, text: str | None = None, **attributes: str) -> ET.Element:
+def element(tag: str, text: str | None = None, **attributes: str) -> ET.Element:
     """An element whose text and attributes are :func:`inert <maxpool_check.inert.xml>`."""
-    element = ET.Element(tag, {name: inert.xml(value) for name, value in attributes.items()})
-    element.text = text and inert.xml(text)
-    return element
+    made = ET.Element(tag, {name: inert.xml(value) for name, value in attributes.items()})
+    made.text = text and inert.xml(text)
+    return made

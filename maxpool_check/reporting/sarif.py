@@ -70,12 +70,11 @@ def _result(execution: Execution, kind: str, reasons: Mapping[str, str]) -> dict
     if int(line):
         # A model has no lines.
         location["region"] = {"startLine": int(line)}
-    name = {"name": execution.case.rpartition(":")[2], "fullyQualifiedName": execution.case}
     result: dict[str, Any] = {
         "ruleId": kind,
         "level": {"expected": "note", "inconsistent": "warning", "special": "note"}.get(execution.status, "error"),
         "message": {"text": "\n".join(lines)},
-        "locations": [{"physicalLocation": location, "logicalLocations": [name]}],
+        "locations": [{"physicalLocation": location}],
         "partialFingerprints": {"maxpoolCheck/v1": digest.hexdigest()},
         "properties": {"verdict": execution.verdict, "variant": execution.variant, "case": execution.case},
     }

@@ -103,10 +103,13 @@ def test_reports_and_record(cli, model, kernel_target, tmp_path):
     done = cli("model", path, "-t", kernel_target("pads_with_zero"), *reports, "-o", record)
     assert done.code == 1
     (suite,) = junitparser.JUnitXml.fromfile(str(paths["junit"]))
-    assert suite.failures > 0
-    assert {test.name.partition(" ")[0].partition("/")[0] for test in suite} == {"pool"}
+    assert (suite.name, suite.tests, suite.failures) == (kernel_target("pads_with_zero"), 1, 1)
+    (test,) = suite
+    assert (test.name, test.classname) == ("pool", str(path))
+    assert test.result[0].message == "WRONG y-pad-value-leak"
     results = json.loads(paths["sarif"].read_text())["runs"][0]["results"]
-    assert results[0]["locations"][0]["logicalLocations"][0]["name"].startswith("pool/alone/")
+    assert [result["ruleId"] for result in results] == ["y-pad-value-leak"]
+    assert results[0]["locations"][0]["logicalLocations"][0] == {"name": "pool", "fullyQualifiedName": "model:pool"}
     assert results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("/model.onnx")
     assert "region" not in results[0]["locations"][0]["physicalLocation"]
     assert "| WRONG y-pad-value-leak |" in paths["markdown"].read_text()
@@ -283,3 +286,23 @@ def test_real_models_conform_on_what_flows_in_them(name):
     assert done.json["models"][0]["not_run_as_a_model"] == {}
     flowing = [each for each in done.json["results"] if "/in-place/" in each["case"]]
     assert {each["verdict"] for each in flowing} == {"conforms"}
+
+
+def test_ci_reports_of_an_upgrade_and_of_the_profile_fail_where_the_command_does(cli, model, kernel_target, tmp_path):
+    path, reports = (
+        model(zoo.plain()),
+        ["--report", f"junit={tmp_path / 'junit'}", "--report", f"sarif={tmp_path / 'sarif'}"],
+    )
+
+    def results(*arguments):
+        done = cli("model", path, *arguments, *reports)
+        suites = junitparser.JUnitXml.fromfile(str(tmp_path / "junit"))
+        levels = [each["level"] for each in json.loads((tmp_path / "sarif").read_text())["runs"][0]["results"]]
+        return done.code, {suite.name: suite.failures for suite in suites}, levels
+
+    right, wrong, special = map(kernel_target, ("right", "pads_with_zero", "keeps_the_seed"))
+    assert results("--base", right, "--head", wrong) == (1, {f"{right} to {wrong}": 1}, ["error"])
+    assert results("--base", wrong, "--head", right) == (0, {f"{wrong} to {right}": 0}, [])
+    assert results("-t", special) == (0, {special: 0}, ["note"])
+    code, suites, levels = results("-t", right, "--spec", "sonnx")
+    assert (code, suites, levels) == (1, {right: 0, "SONNX profile": 1}, ["error"])
