@@ -45,6 +45,11 @@ class RunReport:
         return [finding for finding in self.findings if finding.is_unexpected]
 
     @property
+    def special(self) -> list[Finding]:
+        """What only special values show in a user's model."""
+        return [finding for finding in self.findings if finding.is_special]
+
+    @property
     def inconsistent(self) -> list[Finding]:
         """The inconsistencies that no known defect expects."""
         return [finding for finding in self.findings if not finding.is_expected and finding.is_inconsistency]

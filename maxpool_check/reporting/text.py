@@ -75,6 +75,7 @@ def _render(console: Console, report: RunReport) -> None:
         _finding(console, finding, report)
     known = [finding for finding in report.findings if finding.is_expected]
     _others(console, report.unexpected[len(in_full) :], "Also unexpected" if in_full else "Unexpected")
+    _others(console, report.special, "Wrong on special values alone, which may never reach the node of the model")
     _others(console, report.inconsistent, "Inconsistent: the document allows each output, but variants differ")
     _defects(console, known)
     for finding in [*report.inconsistent, *known] if report.verbose else []:
@@ -94,7 +95,8 @@ def _render(console: Console, report: RunReport) -> None:
 
 def _finding(console: Console, finding: Finding, report: RunReport) -> None:
     smallest = finding.smallest
-    label = f"KNOWN  {finding.defect.id}" if finding.defect is not None else finding.status.upper()
+    label = "KNOWN" if finding.is_expected else finding.status.upper()
+    label += f"  {finding.defect.id}" if finding.defect is not None else ""
     console.print(
         f"[bold {'red' if finding.is_unexpected else 'yellow'}]{styled(label)}[/]  "
         f"[bold]{styled(', '.join(finding.kinds))}[/]  "
@@ -109,6 +111,8 @@ def _finding(console: Console, finding: Finding, report: RunReport) -> None:
         console.print(f"    {styled(line)}", soft_wrap=True)
     command = ["maxpool-check", "run", _file(smallest), "-t", finding.target, "-k", smallest.case]
     command += ["--no-known"] if report.record.header.known_sha256 is None else []
+    if _is_model(smallest):
+        command = ["maxpool-check", "model", _file(smallest), "-t", finding.target]
     console.print(f"  [dim]{styled(shlex.join(command))}[/]\n", soft_wrap=True)
 
 
@@ -247,3 +251,8 @@ def _next(report: RunReport) -> str:
 
 def _file(execution: Execution) -> str:
     return execution.origin.rpartition(":")[0]
+
+
+def _is_model(execution: Execution) -> bool:
+    """Whether the case was made of a user's model, which has no lines."""
+    return execution.origin.endswith(":0")

@@ -49,7 +49,7 @@ def read(file: Path, root: Path, most_cells: int, provenance: Mapping[str, str] 
     entries = ((_DATA_SET.fullmatch(entry.name), entry) for entry in folder.iterdir())
     sets = sorted((int(match[1]), entry) for match, entry in entries if match)
     if not sets:
-        raise LeftOut("there is no test_data_set_0 next to it")
+        raise LeftOut("there is no test_data_set_0 next to it; maxpool-check model tests a model of your own")
     version = ", ".join(
         filter(None, (f"operator set {opset}", f"{model.producer_name} {model.producer_version}".strip()))
     )
