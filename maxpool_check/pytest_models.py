@@ -9,9 +9,11 @@ import pytest
 from maxpool_check import inert
 from maxpool_check.corpus.collection import defect_files
 from maxpool_check.corpus.defect_file import read_all_defects
+from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.corpus.shipped import shipped_root
 from maxpool_check.models.analysis import ModelAnalysis, analyse
 from maxpool_check.models.model_file import BadModel, read_model
+from maxpool_check.models.model_part import read_inputs
 from maxpool_check.models.testing import ModelPlan, run_models
 from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeState
 from maxpool_check.reporting.model_words import explained_result
@@ -24,16 +26,29 @@ class ModelFile(pytest.File):
     """One ONNX model."""
 
     targets: dict[str, TargetName]
+    shapes: dict[str, tuple[int, ...]]
+    inputs: Path | None
     seconds: float
+    strict: bool
+
+    def read_options(self, config: pytest.Config) -> None:
+        """Read the options of models."""
+        inputs = config.getoption("--maxpool-check-inputs")
+        self.inputs = Path(inputs) if inputs else None
+        # A model takes longer than a case.
+        self.seconds = max(config.getoption("--maxpool-check-timeout"), 60.0)
+        self.strict = config.getoption("--maxpool-check-strict")
 
     def collect(self) -> Iterator[pytest.Item]:
         """An item for each MaxPool node on each target."""
         try:
             takes_models = any(target.takes_models for target in self.targets.values())
-            analysis = analyse(read_model(self.path), takes_models=takes_models)
+            model = read_model(self.path)
+            inputs = None if self.inputs is None else read_inputs(self.inputs, model)
+            analysis = analyse(model, shapes=self.shapes, inputs=inputs, takes_models=takes_models)
         except BadModel as error:
             raise self.CollectError(inert.line(error)) from error
-        tests = {name: ModelTests(analysis, target, self.seconds) for name, target in self.targets.items()}
+        tests = {name: ModelTests(analysis, target, self.seconds, self.strict) for name, target in self.targets.items()}
         for target, test in tests.items():
             for node_id, node in analysis.by_id.items():
                 item: NodeItem = NodeItem.from_parent(self, name=inert.line(f"{node.node.name}[{target}]"))
@@ -44,16 +59,18 @@ class ModelFile(pytest.File):
 class ModelTests:
     """The tests of one model on one target, which run when the first of its nodes is asked for."""
 
-    def __init__(self, analysis: ModelAnalysis, target: TargetName, seconds: float) -> None:
-        self._analysis, self._target, self._seconds = analysis, target, seconds
+    def __init__(self, analysis: ModelAnalysis, target: TargetName, seconds: float, strict: bool) -> None:
+        self._analysis, self._target, self._seconds, self._strict = analysis, target, seconds, strict
         self._results: Mapping[tuple[str, str], NodeResult] | None = None
 
     def result(self, node: str) -> NodeResult:
         """The result of a node. Exits pytest with 3 if the target cannot be started."""
         if self._results is None:
             lines: list[Line] = []
-            defects = read_all_defects(defect_files(shipped_root()))
-            plan = ModelPlan([self._analysis], [self._target], defects, seconds=self._seconds)
+            defects, versions = read_all_defects(defect_files(shipped_root())), read_versions(shipped_root())
+            plan = ModelPlan(
+                [self._analysis], [self._target], defects, versions, seconds=self._seconds, strict=self._strict
+            )
             test = run_models(plan, lines.append)
             report = ModelReport([self._analysis], test, record_of(lines))
             if report.exit_code is ExitCode.INCOMPLETE and not report.targets:

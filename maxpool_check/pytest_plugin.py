@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from maxpool_check.targets.session import TargetSession
 
 _TARGETS: "pytest.StashKey[dict[str, TargetName]]" = pytest.StashKey()
+_SHAPES: pytest.StashKey[dict[str, tuple[int, ...]]] = pytest.StashKey()
 _SESSIONS: "pytest.StashKey[dict[str, TargetSession]]" = pytest.StashKey()
 
 
@@ -36,6 +37,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--maxpool-check-spec", action="append", default=[], metavar="NAME",
         help="A document, or a family of them, that kernels of yours claim beside their own. Repeatable.",
+    )  # fmt: skip
+    group.addoption(
+        "--maxpool-check-shape", action="append", default=[], metavar="NAME=SIZES",
+        help="Sizes that a model leaves open: an input's, images=1,3,224,224, or a dimension's, batch=1. Repeatable.",
+    )  # fmt: skip
+    group.addoption("--maxpool-check-inputs", metavar="DIR|FILE.npz", help="Values of the inputs of a model.")
+    group.addoption(
+        "--maxpool-check-strict", action="store_true",
+        help="Fail nodes of a model that are wrong on special values alone, too.",
     )  # fmt: skip
     group.addoption(
         "--maxpool-check-timeout", type=float, default=10.0, metavar="SECONDS", help="The time limit of one execution."
@@ -55,6 +65,13 @@ def pytest_configure(config: pytest.Config) -> None:
     except ValueError as error:
         raise pytest.UsageError(str(error)) from error
     config.stash[_SESSIONS] = {}
+    if shapes := config.getoption("--maxpool-check-shape"):
+        from maxpool_check.models.shapes import shape_of
+
+        try:
+            config.stash[_SHAPES] = dict(map(shape_of, shapes))
+        except ValueError as error:
+            raise pytest.UsageError(f"--maxpool-check-shape: {error}") from error
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -72,7 +89,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Fil
 
         model_file: ModelFile = ModelFile.from_parent(parent, path=file_path)
         model_file.targets = parent.config.stash[_TARGETS]
-        model_file.seconds = parent.config.getoption("--maxpool-check-timeout")
+        model_file.shapes = parent.config.stash.get(_SHAPES, {})
+        model_file.read_options(parent.config)
         return model_file
     from maxpool_check.corpus.collection import SUFFIXES, is_defect_file
 

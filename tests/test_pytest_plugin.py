@@ -89,7 +89,16 @@ def test_the_nodes_of_a_model_are_items(check, kernel_target, tmp_path):
     assert "GlobalMaxPool has no attributes; it is not judged" in right.stdout
     wrong = check(f"--maxpool-check={kernel_target('pads_with_zero')}", saved(zoo.plain(), tmp_path, "plain.onnx"))
     assert wrong.returncode == 1
-    assert "WRONG  y-pad-value-leak  (wrong-on-finite)" in wrong.stdout
+    assert f"WRONG  y-pad-value-leak  pool on {kernel_target('pads_with_zero')} (wrong-on-finite)" in wrong.stdout
     assert "Traceback" not in wrong.stdout
     (tmp_path / "broken.onnx").write_bytes(b"no model")
     assert "not an ONNX model" in check(f"--maxpool-check={kernel_target('right')}", tmp_path / "broken.onnx").stdout
+
+
+def test_options_of_models(check, kernel_target, tmp_path):
+    path, target = saved(zoo.dynamic(), tmp_path), f"--maxpool-check={kernel_target('keeps_the_seed')}"
+    assert check(target, path).returncode == 0
+    assert check(target, path, "--maxpool-check-strict").returncode == 1
+    assert check(target, path, "--maxpool-check-shape=batch=2").returncode == 0
+    assert "is not NAME=SIZES" in check(target, path, "--maxpool-check-shape=batch").stderr
+    assert "--shape names depth" in check(target, path, "--maxpool-check-shape=depth=2").stdout

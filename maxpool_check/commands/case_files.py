@@ -5,23 +5,17 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
-from maxpool_check import inert
-from maxpool_check.commands import options
+from maxpool_check.commands import model_cases, options
+from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus import collection
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import FORMATS, Corpus
-from maxpool_check.corpus.importers import onnx_testdata
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.tensors import MOST_CELLS
-from maxpool_check.models.analysis import analyse
-from maxpool_check.models.model_file import BadModel, read_model
-from maxpool_check.results.record import ExitCode
 from maxpool_check.specifications.specification import nearest
-from maxpool_check.words import plural
 
 folder = click.option(
     "-p", "--path", type=options.FILE, default="cases", metavar="PATH",
@@ -39,30 +33,6 @@ _selection = click.option(
     metavar="EXPR",
     help="Only these cases: a glob on the id, or tag:NAME. Repeatable: those that match any.",
 )
-
-
-class Mistakes(click.ClickException):
-    """Files that cannot be used: every problem on a line of its own."""
-
-    exit_code = ExitCode.USAGE
-
-    def __init__(self, problems: Sequence[object], consequence: str = "nothing was run") -> None:
-        super().__init__("\n".join(map(inert.line, problems)))
-        self.problems = problems
-        self._consequence = consequence
-
-    @property
-    def errors(self) -> list[dict[str, object]]:
-        """The problems as JSON."""
-        names = ("path", "line", "column", "message")
-        return [
-            {name: getattr(problem, name) for name in names if hasattr(problem, name)} or {"message": str(problem)}
-            for problem in self.problems
-        ]
-
-    def show(self, file: Any = None) -> None:
-        """Print the problems and their number to stderr."""
-        click.echo(f"{self.message}\n{plural(len(self.problems), 'problem')}; {self._consequence}", file, err=True)
 
 
 @contextlib.contextmanager
@@ -128,8 +98,8 @@ def find(name: str, folder: Path, cells: int, *, takes_models: bool = True) -> C
     file, _, short = name.rpartition(":")
     is_file = Path(file).suffix in (*collection.SUFFIXES, *FORMATS)
     path = Path(file) if is_file else folder
-    if path.suffix == ".onnx" and path.is_file() and not onnx_testdata.has_data(path):
-        return _of_model(path, short, takes_models=takes_models)
+    if model_cases.is_model(path):
+        return model_cases.named(model_cases.analysed(path, takes_models=takes_models), short)
     # The other files need not be read, if this one has the case.
     alone = folder / f"{file}.yaml"
     if not is_file and alone.is_file():
@@ -142,25 +112,6 @@ def find(name: str, folder: Path, cells: int, *, takes_models: bool = True) -> C
     if is_file:
         name = next((case.id for case in cases if case.name == short), name)
     return case_named(cases, name, path)
-
-
-def _of_model(path: Path, name: str, *, takes_models: bool) -> Case:
-    """A case that tests a node of a user's model."""
-    try:
-        analysis = analyse(read_model(path), takes_models=takes_models)
-    except BadModel as error:
-        raise Mistakes([error]) from error
-    cases = [each.case for node in analysis.nodes for each in node.cases]
-    for case in cases:
-        if case.name == name:
-            return case
-    of_node = [case.name for case in cases if case.name.startswith(f"{name}/")]
-    if of_node:
-        raise click.UsageError(f"'{name}' has the tests {', '.join(of_node)}; name one, as {path}:{of_node[0]}")
-    nodes = dict.fromkeys(each.name.rsplit("/", 2)[0] for each in cases)
-    raise click.UsageError(
-        f"no node '{name}' in {path}{nearest(name, nodes)}; its MaxPool nodes are {', '.join(nodes) or 'none'}"
-    )
 
 
 def case_named(cases: Sequence[Case], name: str, where: Path) -> Case:

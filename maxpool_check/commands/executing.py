@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from maxpool_check.commands import case_files
+from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.case import Case, contradictions
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.defect_file import read_all_defects
@@ -74,7 +75,7 @@ def validate_against_reference(cases: Sequence[Case]) -> None:
     """Refuse to judge by a reference that a case contradicts."""
     problems = [problem for case in cases for problem in contradictions(case)]
     if problems:
-        raise case_files.Mistakes(problems)
+        raise Mistakes(problems)
 
 
 def variants_named(case: Case, name: str | None) -> list[Variant]:

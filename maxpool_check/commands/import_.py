@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from maxpool_check.commands import case_files, options
+from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.case import Case, disagreements
 from maxpool_check.corpus.collection import duplicates
 from maxpool_check.corpus.importers import Suite, onnx_testdata, read_files, testgenonnx
@@ -43,9 +44,9 @@ def command(form: str, source: Path | None, folder: Path, max_cells: int) -> int
     suite = _read(form, source, max_cells)
     missing = [*suite.left_out, *suite.broken]
     if not suite.cases:
-        raise case_files.Mistakes(missing or [f"{source}: no tests of the format {form}"], _NOTHING)
+        raise Mistakes(missing or [f"{source}: no tests of the format {form}"], _NOTHING)
     if repeated := list(duplicates(suite.cases)):
-        raise case_files.Mistakes(repeated, _NOTHING)
+        raise Mistakes(repeated, _NOTHING)
     for problem in sorted(missing):
         case_files.left_out(problem)
     cases = [_with_erratum(case) for case in suite.cases]

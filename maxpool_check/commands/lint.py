@@ -3,6 +3,7 @@
 import click
 
 from maxpool_check.commands import case_files, options
+from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.case import contradictions, disagreements
 from maxpool_check.corpus.defect_checks import unmet
 from maxpool_check.corpus.defect_file import read_defects, unmatched
@@ -32,7 +33,7 @@ def command(files: case_files.CaseFiles) -> int:
             problems.extend(unmatched(file, [case.id for case in corpus.cases]))
             problems.extend(unmet(file, defects, corpus.cases))
     if problems:
-        raise case_files.Mistakes(problems)
+        raise Mistakes(problems)
     errata = {case: "; ".join(disagreements(case)) for case in corpus.cases if case.erratum}
     errata = {case: text for case, text in errata.items() if text}
     for case, text in errata.items():

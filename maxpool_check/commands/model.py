@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from maxpool_check.commands import case_files, executing, options
+from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.collection import defect_files
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
@@ -16,6 +17,7 @@ from maxpool_check.corpus.writing import ForeignFile
 from maxpool_check.models.analysis import ModelAnalysis, analyse
 from maxpool_check.models.model_file import BadModel, UserModel, read_model
 from maxpool_check.models.model_part import read_inputs
+from maxpool_check.models.shapes import shape_of
 from maxpool_check.models.testing import ModelPlan, ModelTest, run_models
 from maxpool_check.models.upgrade import Upgrade, output_differences, upgrade
 from maxpool_check.models.writing import write_cases
@@ -35,16 +37,6 @@ FORMATS: options.Formats[ModelReport] = {
     "sarif": model_ci.write_sarif,
 }
 """The formats of the report of models."""
-
-
-def _shape(text: str) -> tuple[str, tuple[int, ...]]:
-    name, equals, sizes = text.rpartition("=")
-    parts = sizes.replace("x", ",").split(",")
-    if not equals or not name or not all(part.strip().isdecimal() for part in parts):
-        raise ValueError(
-            f"'{text}' is not NAME=SIZES, such as images=1,3,224,224 for an input or batch=1 for a dimension"
-        )
-    return name, tuple(int(part) for part in parts)
 
 
 @dataclass(frozen=True)
@@ -78,7 +70,7 @@ class _Targets:
     help="Judge by ONNX, or by SONNX where a node is inside its profile; then a node outside it fails.  [default: onnx]",
 )  # fmt: skip
 @click.option(
-    "--shape", "shapes", multiple=True, type=options.Parsed("NAME=SIZES", _shape), metavar="NAME=SIZES",
+    "--shape", "shapes", multiple=True, type=options.Parsed("NAME=SIZES", shape_of), metavar="NAME=SIZES",
     help="Sizes that the model leaves open: images=1,3,224,224 for an input, batch=1 for a dimension. Repeatable.",
 )  # fmt: skip
 @click.option(
@@ -183,7 +175,7 @@ def _analyses(paths: Sequence[Path], inputs: Path | None, **options: Any) -> lis
         except BadModel as error:
             problems.append(str(error))
     if problems:
-        raise case_files.Mistakes(problems)
+        raise Mistakes(problems)
     return analyses
 
 

@@ -2,23 +2,25 @@
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from maxpool_check import __version__
-from maxpool_check.commands import case_files, executing, options
+from maxpool_check.commands import case_files, executing, model_cases, options
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import defect_files, root_of
 from maxpool_check.corpus.conditions import Features, meets
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
+from maxpool_check.corpus.shipped import shipped_root
 from maxpool_check.fuzzing.search import shrunk
 from maxpool_check.judging.defects import Defect, shows
 from maxpool_check.judging.kind_groups import KindGroup
 from maxpool_check.judging.kinds import DESCRIPTIONS
+from maxpool_check.models.reach import shown_by
 from maxpool_check.reporting.tensors import coordinates
 from maxpool_check.reproducing import bundle, others
 from maxpool_check.reproducing.bundle import Written
@@ -26,7 +28,7 @@ from maxpool_check.reproducing.notes import DefectNote
 from maxpool_check.reproducing.reproduced import Reproduced
 from maxpool_check.reproducing.runtimes import CannotWrite
 from maxpool_check.reproducing.trial import NotReproduced
-from maxpool_check.results.record import ExitCode, Verdict
+from maxpool_check.results.record import ExitCode, TargetDescription, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variant_named
 from maxpool_check.running.case_run import CaseRun, run_case
 from maxpool_check.specifications.specification import nearest
@@ -60,17 +62,23 @@ _IDS = re.compile(r" ?\([A-Z]+(?:-[A-Z0-9]+)+\)")
     "--also", "also", multiple=True, metavar="TARGET", type=options.TARGET,
     help="Show what this runtime returns, too (repeatable).  [default: the installed runtimes]",
 )  # fmt: skip
+@click.option(
+    "--inputs",
+    type=options.FILE,
+    metavar="DIR|FILE.npz",
+    help="Values of the inputs of a model, as of model.  [default: random]",
+)
 @options.timeout
 @case_files.max_cells
 def command(
     case: str, target: TargetName, specs: tuple[str, ...], folder: Path, path: Path, name: str | None,
-    no_shrink: bool, also: tuple[TargetName, ...], timeout: float, max_cells: int,
+    no_shrink: bool, also: tuple[TargetName, ...], inputs: Path | None, timeout: float, max_cells: int,
 ) -> int:  # fmt: skip
     """Write a reproduction of a divergence that others can run.
 
-    CASE is a full id, such as sonnx/float:float-example-3, or FILE.yaml:ID; or the id of a defect, whose example is taken, with what
-    is known of it. It is run, made as small as possible while it
-    still shows the same kinds, and written to DIR: repro.py, a short script that needs nothing but the runtime, numpy and
+    CASE is a full id, such as sonnx/float:float-example-3, or FILE.yaml:ID; the id of a defect, whose example is taken,
+    with what is known of it; or a node of a model, MODEL.onnx:NODE, or one of its tests, MODEL.onnx:NODE/graph/negative.
+    It is run, made as small as possible while it still shows the same kinds, and written to DIR: repro.py, a short script that needs nothing but the runtime, numpy and
     onnx; model.onnx and test_data_set_0, for ONNX's backend test runner; case.yaml; and ISSUE.md, the text of an issue
     after the form of the project, with what other runtimes return.
 
@@ -83,15 +91,22 @@ def command(
         raise click.UsageError(f"{folder} contains something other than a reproduction; name a new folder")
     (target,) = options.claiming([target], specs)
     defect, versions = _defect(case, path)
-    original = case_files.find(
-        case if defect is None else str(defect.example), path, max_cells, takes_models=target.takes_models
-    )
-    executing.validate_against_reference([original])
-    variants = _variants(original, name, defect)
+    model, _, node = case.rpartition(":")
     try:
         with TargetSession(Target(target, timeout)) as session:
-            case_run = run_case(session, original, variants)
-            chosen = _chosen(case_run, name, defect)
+            if model_cases.is_model(Path(model)):
+                analysis = model_cases.analysed(Path(model), inputs, takes_models=target.takes_models)
+                case_run, chosen, variants = _first_diverging(
+                    session, model_cases.candidates(analysis, node, session), name
+                )
+                defect, versions = _known(case_run, chosen, session.profile.description)
+            else:
+                found = case_files.find(case if defect is None else str(defect.example), path, max_cells)
+                executing.validate_against_reference([found])
+                variants = _variants(found, name, defect)
+                case_run = run_case(session, found, variants)
+                chosen = _chosen(case_run, name, defect)
+            original = case_run.case
             if chosen is None:
                 options.echo(f"not reproduced: {original.id} on {target}: {_verdicts(case_run)}")
                 failed = any(judgement.verdict is Verdict.ERROR for judgement in case_run.judgements.values())
@@ -117,6 +132,35 @@ def command(
         return ExitCode.UNEXPECTED
     _print(original, reproduced, str(target), folder, written)
     return ExitCode.AS_EXPECTED
+
+
+def _first_diverging(
+    session: TargetSession, cases: Iterator[Case], name: str | None
+) -> tuple[CaseRun, Variant | None, tuple[Variant, ...]]:
+    """The run of the first case that diverges, in which variant, and the variants; of the last case if none does."""
+    for case in cases:
+        variants = _variants(case, name, None)
+        case_run = run_case(session, case, variants)
+        chosen = _chosen(case_run, name, None)
+        if chosen is not None:
+            break
+    return case_run, chosen, variants
+
+
+def _known(
+    case_run: CaseRun, chosen: Variant | None, target: TargetDescription
+) -> tuple[Defect | None, DefectVersions]:
+    """The known defect that a case of a model shows, which is printed, and the versions that show which defects."""
+    if chosen is None:
+        return None, DefectVersions()
+    defects, versions = read_all_defects(defect_files(shipped_root())), read_versions(shipped_root())
+    kinds = [kind.value for kind in case_run.judgements[chosen].kinds]
+    defect = shown_by(defects, target, Features(case_run.case), chosen, kinds)
+    if defect is not None:
+        fixed = versions.fixed_in(defect)
+        end = f"; {fixed} does not have it" if fixed is not None else ""
+        options.echo(f"known as {defect.id}, shown by versions {versions.span(defect)}{end}")
+    return defect, versions
 
 
 def _defect(name: str, path: Path) -> tuple[Defect | None, DefectVersions]:

@@ -88,6 +88,17 @@ class Inferred:
         return self.of(())
 
 
+def shape_of(text: str) -> tuple[str, tuple[int, ...]]:
+    """A name and sizes, as ``images=1,3,224,224`` or ``batch=1``. Raises ``ValueError``."""
+    name, _, sizes = text.rpartition("=")
+    parts = sizes.replace("x", ",").split(",")
+    if not name or not all(part.strip().isdecimal() for part in parts):
+        raise ValueError(
+            f"'{text}' is not NAME=SIZES, such as images=1,3,224,224 for an input or batch=1 for a dimension"
+        )
+    return name, tuple(int(part) for part in parts)
+
+
 def explicit(model: UserModel) -> Inferred:
     """The types that the model itself gives, without inference."""
     return Inferred(dict(_by_graph(model.proto.graph, ())), {})
