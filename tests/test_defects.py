@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from maxpool_check.comparing.defect_status import completeness, statuses
-from maxpool_check.corpus.collection import collect
 from maxpool_check.corpus.conditions import with_cases
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
@@ -14,9 +13,9 @@ from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.storage import read
 from maxpool_check.specifications import documents
 from tests import report_defects
-from tests.conftest import CASES, ROOT
+from tests.conftest import CASES, ROOT, shipped
 
-CORPUS = collect([CASES])
+CORPUS = shipped()
 DEFECTS = read_all_defects(CORPUS.known_files)
 RECORDS = sorted((ROOT / "reports").rglob("*.jsonl.gz"))
 

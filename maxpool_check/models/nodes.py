@@ -20,8 +20,8 @@ _NHWC = "com.ms.internal.nhwc"
 _KINDS = {
     **{(MAX_POOL, domain): "" for domain in OWN_DOMAINS},
     (MAX_POOL, _NHWC): "",
-    ("NhwcMaxPool", "com.microsoft"): "no document of this tool defines it",
-    **{("GlobalMaxPool", domain): "GlobalMaxPool has no attributes; it is not judged" for domain in OWN_DOMAINS},
+    ("NhwcMaxPool", "com.microsoft"): "not judged: no document here defines it",
+    **{("GlobalMaxPool", domain): "not judged: another operator than MaxPool" for domain in OWN_DOMAINS},
 }
 """The operators that are found, each with why it is not judged; empty: it is."""
 

@@ -141,18 +141,16 @@ class ModelReport:
         executions: dict[tuple[str, str], list[Execution]] = defaultdict(list)
         for execution in self.record.executions:
             executions[execution.target, node_of(execution.case)].append(execution)
-        found = RunReport(self.record, 0).findings
+        findings: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+        for finding in RunReport(self.record, 0).findings:
+            for name in dict.fromkeys(map(node_of, finding.cases)):
+                findings[finding.target, name].append(finding)
         results = {}
         for target in self.targets:
             for model in self.models:
                 for name, node in model.by_id.items():
-                    of_node = [
-                        finding
-                        for finding in found
-                        if finding.target == target and any(node_of(case) == name for case in finding.cases)
-                    ]
-                    reach = self.test.reach.get(target, {}).get(name, [])
-                    results[target, name] = NodeResult(node, target, executions[target, name], of_node, reach)
+                    key, reach = (target, name), self.test.reach.get(target, {}).get(name, [])
+                    results[key] = NodeResult(node, target, executions[key], findings[key], reach)
         return results
 
     @property

@@ -22,7 +22,7 @@ from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.corpus.writing import MOST_INLINE, ForeignFile, write_suite
 from maxpool_check.reference.dtypes import NUMPY, bits
 from maxpool_check.specifications import specification
-from tests.reference.test_onnx_test_data import CASES as NODE_TESTS
+from tests.reference.test_onnx_test_data import node_tests
 
 SAMPLES = Path(__file__).parents[1] / "data/testgenonnx"
 X = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
@@ -86,8 +86,8 @@ class TestOnnxBackend:
     def test_every_node_test_of_the_package_is_a_case_with_its_bits(self, suite):
         cases = {case.id: case for case in suite.cases}
         assert suite.broken == suite.left_out == ()
-        assert set(cases) == {f"onnx-22:{test.name}" for test in NODE_TESTS}
-        for test in NODE_TESTS:
+        assert set(cases) == {f"onnx-22:{test.name}" for test in node_tests()}
+        for test in node_tests():
             case = cases[f"onnx-22:{test.name}"]
             ((X,), outputs) = test.data_sets[0]
             np.testing.assert_array_equal(bits(case.X), bits(X), strict=True)

@@ -11,6 +11,9 @@ from tests.models import broken, external, zoo
 from tests.models.wheels import WHEELS, from_wheel
 from tests.models.writing import saved
 
+pytestmark = pytest.mark.long
+"""They are about the models of other tests, which would notice."""
+
 DTYPES = {"tensor(float)": "f4", "tensor(float16)": "f2", "tensor(int64)": "i8", "tensor(bool)": "?"}
 RUNS = [zoo.plain, zoo.resnet_v2, zoo.nhwc, zoo.half, zoo.half_between_casts, zoo.in_if, zoo.in_loop, zoo.in_scan]
 RUNS += [zoo.in_function, zoo.unpool, zoo.indices_output, zoo.sppf, zoo.speech, zoo.nhwc_max_pool, zoo.unnamed]

@@ -1,5 +1,6 @@
 """Scripts of graphs: they accept what the judge accepts, on the installed ONNX Runtime."""
 
+import functools
 import itertools
 import subprocess
 import sys
@@ -20,7 +21,11 @@ from maxpool_check.targets.name import parse
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
 
-DRAWN = list(itertools.islice(generate("onnx-22", 7, graphs=1), 150))
+
+@functools.cache
+def drawn():
+    """150 graphs, drawn where a test needs them."""
+    return list(itertools.islice(generate("onnx-22", 7, graphs=1), 150))
 
 
 def variant_of(case) -> Variant:
@@ -28,7 +33,7 @@ def variant_of(case) -> Variant:
 
 
 def test_the_outputs_of_the_reference_are_accepted():
-    for case in DRAWN:
+    for case in drawn():
         oracle, variant = case.oracle(), variant_of(case)
         accepted = accepted_of_graph(oracle, variant)[0]
         outputs = expected(oracle, variant, Layout.CHANNELS_FIRST)
@@ -48,7 +53,7 @@ def session():
 @pytest.mark.long
 def test_scripts_of_graphs_that_conform_say_so(session, tmp_path):
     is_of_file = []
-    for case in DRAWN:
+    for case in drawn():
         case_run = run_case(session, case)
         if any(judgement.verdict is not Verdict.CONFORMS for judgement in case_run.judgements.values()):
             continue
