@@ -70,7 +70,8 @@ def show(subject: str | None, live: bool, form: str, color: str, path: Path | No
         entries = [catalogue.data(defect, versions) for defect in chosen]
         options.echo(inert.dumps({"schema": "maxpool-check/defects/1", "defects": entries}, indent=1))
     elif subject is not None and [defect.id for defect in chosen] == [subject]:
-        options.echo(catalogue.page(chosen[0], versions, min(options.width(), 100)), nl=False)
+        has_cases = path is not None or root_of(Path("cases")) == root
+        options.echo(catalogue.page(chosen[0], versions, min(options.width(), 100), has_cases=has_cases), nl=False)
     else:
         colored = options.Output(color=color).colored
         catalogue.write_list(chosen, versions, options.width(), sys.stdout, color=colored)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from maxpool_check.commands import case_files, executing, options
+from maxpool_check.commands import case_files, executing, model_cases, options
 from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.collection import defect_files
 from maxpool_check.corpus.defect_file import read_all_defects
@@ -17,7 +17,6 @@ from maxpool_check.corpus.writing import ForeignFile
 from maxpool_check.models.analysis import ModelAnalysis, analyse
 from maxpool_check.models.model_file import BadModel, UserModel, read_model
 from maxpool_check.models.model_part import read_inputs
-from maxpool_check.models.shapes import shape_of
 from maxpool_check.models.testing import ModelPlan, ModelTest, run_models
 from maxpool_check.models.upgrade import Upgrade, output_differences, upgrade
 from maxpool_check.models.writing import write_cases
@@ -69,14 +68,8 @@ class _Targets:
     "--spec", type=click.Choice(["onnx", "sonnx"]), default="onnx",
     help="Judge by ONNX, or by SONNX where a node is inside its profile; then a node outside it fails.  [default: onnx]",
 )  # fmt: skip
-@click.option(
-    "--shape", "shapes", multiple=True, type=options.Parsed("NAME=SIZES", shape_of), metavar="NAME=SIZES",
-    help="Sizes that the model leaves open: images=1,3,224,224 for an input, batch=1 for a dimension. Repeatable.",
-)  # fmt: skip
-@click.option(
-    "--inputs", type=options.FILE, metavar="DIR|FILE.npz",
-    help="Values of the model's inputs: NAME.npy or input_0.pb in a folder, or an .npz file.  [default: random]",
-)  # fmt: skip
+@model_cases.shapes
+@model_cases.inputs
 @click.option(
     "--case", "case_file", type=options.FILE, metavar="FILE.yaml", help="Write the nodes as a case file; test nothing."
 )
@@ -114,6 +107,8 @@ def command(
     takes_models = any(target.takes_models for target in targets)
     analyses = _analyses(models, inputs, spec=spec, shapes=given, takes_models=takes_models)
     if case_file is not None:
+        if output.output is not None or output.reports:
+            raise click.UsageError("--case writes cases and tests nothing: it takes no -o and no --report")
         return _write_cases(analyses, case_file, models, output)
     with case_files.mistakes():
         accepted = read_all_defects(known_files)
@@ -136,7 +131,9 @@ def command(
             options.echo(f"interrupted after {len(recorder.record.executions)} executions{where}", err=True)
             return ExitCode.INTERRUPTED
         assert recorder.record is not None
-        return _report(recorder.record, test, plan, spec, chosen, output)
+        words = ["--inputs", str(inputs)] if inputs is not None else []
+        words += [word for name, sizes in shapes for word in ("--shape", f"{name}={','.join(map(str, sizes))}")]
+        return _report(recorder.record, test, plan, spec, words, chosen, output)
 
 
 def _shapes(shapes: Sequence[tuple[str, tuple[int, ...]]]) -> dict[str, tuple[int, ...]]:
@@ -198,14 +195,18 @@ def _write_cases(
 
 
 def _report(
-    record: Record, test: ModelTest, plan: ModelPlan, spec: str, chosen: _Targets, output: options.Output
+    record: Record,
+    test: ModelTest,
+    plan: ModelPlan,
+    spec: str,
+    given: Sequence[str],
+    chosen: _Targets,
+    output: options.Output,
 ) -> int:
     """Write and print the reports; the exit code."""
     made = _upgrade(record, test, plan, chosen)
-    report = ModelReport(
-        plan.models, test, record, made, spec == "sonnx", options.width(), output.colored, output.verbose > 0
-    )  # fmt: skip
-    plain = ModelReport(plan.models, test, record, made, spec == "sonnx", options.width(), verbose=True)
+    plain = ModelReport(plan.models, test, record, made, spec == "sonnx", given, options.width(), verbose=True)
+    report = replace(plain, color=output.colored, verbose=output.verbose > 0)
     if output.quiet or output.form != "text":
         for message in report.run.problems:
             options.echo(f"error: {message}", err=True)

@@ -1,10 +1,11 @@
 """The cases of a user's model, as commands name them: ``MODEL.onnx:NODE/alone/negative``."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
 
+from maxpool_check.commands import options
 from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.importers import onnx_testdata
@@ -12,10 +13,20 @@ from maxpool_check.models.analysis import ModelAnalysis, analyse
 from maxpool_check.models.flow import ModelRun
 from maxpool_check.models.model_file import BadModel, read_model
 from maxpool_check.models.model_part import CannotRun, random_inputs, read_inputs
+from maxpool_check.models.shapes import shape_of
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.session import TargetSession
 
 _FLOWS = "/flows"
+
+inputs = click.option(
+    "--inputs", type=options.FILE, metavar="DIR|FILE.npz",
+    help="Values of a model's inputs: NAME.npy or input_0.pb in a folder, or an .npz file.  [default: random]",
+)  # fmt: skip
+shapes = click.option(
+    "--shape", "shapes", multiple=True, type=options.Parsed("NAME=SIZES", shape_of), metavar="NAME=SIZES",
+    help="Sizes that a model leaves open: images=1,3,224,224 for an input, batch=1 for a dimension. Repeatable.",
+)  # fmt: skip
 
 
 def is_model(path: Path) -> bool:
@@ -23,12 +34,18 @@ def is_model(path: Path) -> bool:
     return path.suffix == ".onnx" and path.is_file() and not onnx_testdata.has_data(path)
 
 
-def analysed(path: Path, inputs: Path | None = None, *, takes_models: bool = True) -> ModelAnalysis:
-    """The analysis of a model, with inputs from a file or a folder. Raises :class:`Mistakes`."""
+def analysed(
+    path: Path,
+    inputs: Path | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    *,
+    takes_models: bool = True,
+) -> ModelAnalysis:
+    """The analysis of a model, with inputs from a file or a folder, and sizes. Raises :class:`Mistakes`."""
     try:
         model = read_model(path)
         given = None if inputs is None else read_inputs(inputs, model)
-        return analyse(model, inputs=given, takes_models=takes_models)
+        return analyse(model, shapes=shapes, inputs=given, takes_models=takes_models)
     except BadModel as error:
         raise Mistakes([error]) from error
 
@@ -62,6 +79,11 @@ def candidates(analysis: ModelAnalysis, name: str, session: TargetSession) -> It
     if any(case.name == name for case in cases):
         yield named(analysis, name)
         return
+    if name.endswith("/in-place/flows"):
+        # Cut out of the model it is a case of the nodes around MaxPool, or of MaxPool alone.
+        stem = name.removesuffix("/in-place/flows")
+        has_graph = any(case.name.startswith(f"{stem}/graph/") for case in cases)
+        name = f"{stem}/{'graph' if has_graph else 'alone'}/flows"
     of_node = [case for case in cases if case.name.rsplit("/", 2)[0] == name]
     is_flow = name.endswith(_FLOWS) and name.rsplit("/", 2)[0] in {case.name.rsplit("/", 2)[0] for case in cases}
     if not of_node and not is_flow:

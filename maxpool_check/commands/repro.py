@@ -62,17 +62,14 @@ _IDS = re.compile(r" ?\([A-Z]+(?:-[A-Z0-9]+)+\)")
     "--also", "also", multiple=True, metavar="TARGET", type=options.TARGET,
     help="Show what this runtime returns, too (repeatable).  [default: the installed runtimes]",
 )  # fmt: skip
-@click.option(
-    "--inputs",
-    type=options.FILE,
-    metavar="DIR|FILE.npz",
-    help="Values of the inputs of a model, as of model.  [default: random]",
-)
+@model_cases.inputs
+@model_cases.shapes
 @options.timeout
 @case_files.max_cells
 def command(
     case: str, target: TargetName, specs: tuple[str, ...], folder: Path, path: Path, name: str | None,
-    no_shrink: bool, also: tuple[TargetName, ...], inputs: Path | None, timeout: float, max_cells: int,
+    no_shrink: bool, also: tuple[TargetName, ...], inputs: Path | None,
+    shapes: tuple[tuple[str, tuple[int, ...]], ...], timeout: float, max_cells: int,
 ) -> int:  # fmt: skip
     """Write a reproduction of a divergence that others can run.
 
@@ -95,7 +92,7 @@ def command(
     try:
         with TargetSession(Target(target, timeout)) as session:
             if model_cases.is_model(Path(model)):
-                analysis = model_cases.analysed(Path(model), inputs, takes_models=target.takes_models)
+                analysis = model_cases.analysed(Path(model), inputs, dict(shapes), takes_models=target.takes_models)
                 case_run, chosen, variants = _first_diverging(
                     session, model_cases.candidates(analysis, node, session), name
                 )

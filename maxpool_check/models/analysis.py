@@ -84,7 +84,9 @@ class ModelAnalysis:
         notes = [self.declared.problem] if self.declared.problem else []
         if self.tested.assumed:
             sizes = ", ".join(f"{name}={size}" for name, size in self.tested.assumed.items())
-            notes.append(f"sizes that the model leaves open are tested as {sizes} (--shape gives others)")
+            notes.append(
+                f"sizes that the model leaves open (*) are tested as {sizes}; --shape {self._shape_option} sets them"
+            )
         for each in self.nodes:
             tested, shape = each.cases[0].case.X.shape if each.cases else None, each.node.tested.shape
             if tested is not None and tested != shape:
@@ -96,6 +98,16 @@ class ModelAnalysis:
             count = plural(len(self.model.missing), "constant is random", "constants are random")
             notes.append(f"{count}, since the values are not there: '{name}': {why}")
         return notes
+
+    @property
+    def _shape_option(self) -> str:
+        """An example of the option that gives a size that was assumed: of a dimension with a name, or of a whole input."""
+        name = next(iter(self.tested.assumed))
+        source = name.partition("[")[0]
+        known = self.tested.types.get(source)
+        if "[" not in name or known is None or known.shape is None:
+            return f"{name}=N"
+        return f"{source}={','.join(map(str, known.shape))}"
 
     @cached_property
     def by_id(self) -> Mapping[str, NodeAnalysis]:

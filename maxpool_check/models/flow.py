@@ -67,7 +67,7 @@ class ModelRun:
         self._session, self._analysis, self._inputs = session, analysis, inputs
         if session.profile.description.graphs is None:
             raise CannotRun("it takes no ONNX models of several nodes")
-        places = [_Place(each) for each in analysis.nodes if each.maker is not None and each.node.scope.outer is None]
+        places = [_Place(each) for each in analysis.nodes if each.cases and each.node.scope.outer is None]
         if not places:
             raise CannotRun("its MaxPool nodes are inside of other nodes, whose tensors cannot be outputs of the model")
         tensors = self._tensors(places)

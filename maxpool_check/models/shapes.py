@@ -145,28 +145,18 @@ def _fill(
 ) -> None:
     """Give each axis of an input a number."""
     axes = value.type.tensor_type.shape.dim
-    sizes = given.get(value.name)
     unused.pop(value.name, None)
-    if sizes is not None:
-        if axes and len(sizes) != len(axes):
-            raise BadModel(f"--shape gives the input '{value.name}' {len(sizes)} sizes; it has {len(axes)} axes")
-        fixed = [axis.dim_value if axis.HasField("dim_value") else None for axis in axes]
-        if any(known is not None and 0 <= known != size for known, size in zip(fixed, sizes, strict=False)):
-            raise BadModel(
-                f"--shape gives the input '{value.name}' the sizes {list(sizes)}; the model fixes them as {type_of(value.type)}"
-            )
+    if value.name in given:
+        _check_sizes(value, given, unused)
         del axes[:]
-        for size in sizes:
+        for size in given[value.name]:
             axes.add(dim_value=size)
         return
     for number, axis in enumerate(axes):
         name = _name(axis) or ""
-        if axis.HasField("dim_value"):
-            if axis.dim_value >= 0:
-                continue
-            # Some exporters write -1 for a size that is not known.
-            axis.ClearField("dim_value")
-        axis.ClearField("dim_param")
+        # Some exporters write -1 for a size that is not known.
+        if axis.HasField("dim_value") and axis.dim_value >= 0:
+            continue
         if name in given:
             unused.pop(name, None)
             if len(given[name]) != 1:
@@ -177,9 +167,29 @@ def _fill(
             axis.dim_value = assumed.setdefault(name or f"{value.name}[{number}]", small)
 
 
+def _check_sizes(
+    value: ValueInfoProto, given: Mapping[str, tuple[int, ...]], unused: dict[str, tuple[int, ...]]
+) -> None:
+    """Refuse sizes of a whole input that contradict what the model or another option says. Raises :class:`BadModel`."""
+    sizes, axes = given[value.name], value.type.tensor_type.shape.dim
+    if axes and len(sizes) != len(axes):
+        raise BadModel(f"--shape gives the input '{value.name}' {len(sizes)} sizes; it has {len(axes)} axes")
+    for axis, size in zip(axes, sizes, strict=False):
+        if axis.HasField("dim_value") and 0 <= axis.dim_value != size:
+            raise BadModel(
+                f"--shape gives the input '{value.name}' the sizes {list(sizes)}; the model fixes them as {type_of(value.type)}"
+            )
+        name = _name(axis) or ""
+        unused.pop(name, None)
+        if given.get(name, (size,)) != (size,):
+            raise BadModel(
+                f"the sizes of the input '{value.name}' are {list(sizes)}; --shape gives '{name}' another one"
+            )
+
+
 def _dimension_names(graph: GraphProto) -> list[str]:
-    names = (axis.dim_param for value in graph.input for axis in value.type.tensor_type.shape.dim)
-    return list(dict.fromkeys(filter(None, names)))
+    names = (_name(axis) for value in graph.input for axis in value.type.tensor_type.shape.dim)
+    return [name for name in dict.fromkeys(names) if name is not None]
 
 
 def _inferred(proto: ModelProto, assumed: Mapping[str, int]) -> Inferred:

@@ -67,13 +67,14 @@ class ModelTest:
     """What the tests of models found besides the lines of their record.
 
     ``reach`` has the known defects that can reach a node, by target and node; ``not_in_place`` says why a model was not run on
-    a target, by target and model. ``versions`` says which versions show a known defect, by its id. ``outputs`` are the
+    a target, by target and model. ``seen`` has the ids of the known defects that a node shows, by target and node. ``versions`` says which versions show a known defect, by its id. ``outputs`` are the
     models' own outputs, by target and model, where they were computed.
     """
 
     targets: list[TargetDescription] = field(default_factory=list)
     reach: dict[str, dict[str, list[Reach]]] = field(default_factory=dict)
     not_in_place: dict[tuple[str, str], str] = field(default_factory=dict)
+    seen: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     outputs: dict[tuple[str, str], Mapping[str, np.ndarray]] = field(default_factory=dict)
 
@@ -111,7 +112,7 @@ def _in_models(
 ) -> list[Case]:
     """Run a model on each target, and judge its nodes there; cases with what flows in it, the same for all targets."""
     flowing: list[Case] = []
-    for session in sessions if any(each.maker is not None for each in analysis.nodes) else ():
+    for session in sessions if any(each.cases for each in analysis.nodes) else ():
         key = session.profile.description.name, analysis.model.name
         try:
             inputs = analysis.inputs or random_inputs(analysis.model, analysis.tested.types)
@@ -191,11 +192,13 @@ class _Lines:
 
     def _labelled(self, execution: Execution) -> Execution:
         """The execution with the known defect that it shows, and its status: no known defect excuses a user's model."""
-        if execution.status == "expected":
-            return execution
         variant, case = variant_named(execution.variant), self.cases[execution.case]
         features = self._features.setdefault(case.id, Features(case))
         defect = shown_by(self._plan.defects, self._targets[execution.target], features, variant, execution.kinds)
+        if defect is not None:
+            self._found.seen.setdefault((execution.target, node_of(case.id)), set()).add(defect.id)
+        if execution.status == "expected":
+            return execution
         status = execution.status or ("new" if execution.verdict in FAULTS else "inconsistent")
         if SPECIAL in case.tags and not self._plan.strict and execution.verdict is Verdict.DIVERGES:
             status = "special"
@@ -215,6 +218,7 @@ class _Lines:
             msgspec.structs.replace(
                 line, executions=self._summary.executions, known=known,
                 summary={target: dict(counts) for target, counts in self._summary.verdicts.items()},
-                exit_code=self._summary.exit_code(line.known, line.errors, strict=self._plan.strict),
+                # Statuses say already what counts.
+                exit_code=self._summary.exit_code(line.known, line.errors, strict=False),
             )
         )  # fmt: skip

@@ -71,7 +71,11 @@ def _comparison(console: Console, comparison: TargetComparison, verbose: bool) -
     console.print()
     if changed:
         execution = changed[0].smallest.execution
-        command = ["maxpool-check", "run", execution.origin.rpartition(":")[0], "-k", execution.case, "--no-known"]
+        path, _, line = execution.origin.rpartition(":")
+        command = ["maxpool-check", "run", path, "-k", execution.case, "--no-known"]
+        if line == "0":
+            # A case of a user's model, which has no lines.
+            command = ["maxpool-check", "model", path]
         for name in dict.fromkeys([comparison.old.name, comparison.new.name]):
             command += ["-t", name]
         console.print(f"[dim]{styled(shlex.join(command))}[/]", soft_wrap=True)

@@ -57,10 +57,11 @@ def _of_target(report: ModelReport, model: ModelAnalysis, node: NodeAnalysis, re
         outcome = "failure"
     elif node.untested or result.state in (NodeState.NOT_TESTED, NodeState.ACCEPTED):
         outcome = "skipped"
-    versions = [report.test.versions[name] for name in result.names if name in report.test.versions]
-    text = "\n".join([*versions, *explained_result(result)])
+    versions = [f"{name}: {report.test.versions[name]}" for name in result.names if name in report.test.versions]
+    text = "\n".join([*explained_result(result), *versions])
     message = node.untested or result.summary
-    return _Test(result.target, model, node, outcome, ", ".join(result.names) or result.state.value, message, text)
+    rule = next(iter(result.names), result.state.value)
+    return _Test(result.target, model, node, outcome, rule, message, text)
 
 
 def _of_upgrade(report: ModelReport, model: ModelAnalysis, name: str, node: NodeAnalysis) -> _Test:

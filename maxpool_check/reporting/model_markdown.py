@@ -25,7 +25,9 @@ def write_github(report: ModelReport, file: TextIO) -> None:
             escaped(finding.title),
             fenced(shortened(finding.smallest)),
         ]
-    file.write(joined(blocks) + "\n")
+    if report.checks_profile:
+        blocks += _profile(report)
+    file.write(joined([*blocks, *_outputs(report)]) + "\n")
 
 
 def _summary(report: ModelReport) -> Iterator[str]:
@@ -76,7 +78,7 @@ def _findings(report: ModelReport) -> Iterator[str]:
         name = code(finding.defect.id) if finding.defect is not None else codes(finding.kinds)
         label = "special values alone" if finding.is_special else state_of(finding).value
         yield f"### {label}: {name} on {escaped(finding.target)}"
-        yield f"{escaped(finding.title)}. {escaped(seen(finding))}."
+        yield f"{escaped(finding.title)}. {escaped(seen(finding))}"
         if finding.defect is not None:
             issue = f" Upstream: {link(finding.defect.issue)}." if finding.defect.issue else ""
             yield f"{escaped(' '.join(finding.defect.reason.split()))}{issue}"
@@ -101,15 +103,7 @@ def _others(report: ModelReport) -> Iterator[str]:
     if rows:
         yield "## Known defects that can reach a node, not seen with the values tested"
         yield table(["node", "target", "defect", "needs", "title"], rows)
-    profile = [
-        [code(node.node.name), escaped(each.clause), escaped(each.message), escaped(each.fix)]
-        for model in report.models
-        for node in model.nodes
-        for each in node.profile
-    ]
-    if profile:
-        yield "## Outside SONNX's profile"
-        yield table(["node", "clause", "what is so", "what would fix it"], profile)
+    yield from _profile(report)
     points = [
         f"{code(node.node.name)}: {escaped(each)}"
         for model in report.models
@@ -119,6 +113,22 @@ def _others(report: ModelReport) -> Iterator[str]:
     if points:
         yield "## Open in ONNX's text"
         yield bullets(points)
+    yield from _outputs(report)
+
+
+def _profile(report: ModelReport) -> Iterator[str]:
+    profile = [
+        [code(node.node.name), escaped(each.clause), escaped(each.message), escaped(each.fix)]
+        for model in report.models
+        for node in model.nodes
+        for each in node.profile
+    ]
+    if profile:
+        yield "## Outside SONNX's profile"
+        yield table(["node", "clause", "what is so", "what would fix it"], profile)
+
+
+def _outputs(report: ModelReport) -> Iterator[str]:
     if report.upgrade is not None and report.upgrade.outputs:
         yield "## Outputs of the models, base against head"
         yield "No verdict: other nodes than MaxPool compute them, too."

@@ -1,7 +1,7 @@
 """The tests of a user's models, node by node: the state of each MaxPool on each target, and what is known of it."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -49,13 +49,17 @@ class NodeState(str, Enum):
 
 @dataclass(frozen=True, eq=False)
 class NodeResult:
-    """A node on a target: its state, and the findings and the known defects that can reach it."""
+    """A node on a target: its state, and the findings and the known defects that can reach it.
+
+    ``seen`` are the ids of the known defects that its executions show, also of those that the user accepts.
+    """
 
     node: NodeAnalysis
     target: str
     executions: Sequence[Execution]
     findings: Sequence[Finding]
     reach: Sequence[Reach]
+    seen: Collection[str] = ()
 
     @cached_property
     def state(self) -> NodeState:
@@ -98,8 +102,7 @@ class NodeResult:
     @property
     def unseen(self) -> list[Reach]:
         """The known defects that can reach the node, and that no execution showed."""
-        shown = {each.known for each in self.executions}
-        return [each for each in self.reach if each.defect.id not in shown]
+        return [each for each in self.reach if each.defect.id not in self.seen]
 
 
 _UNEXPECTED = {
@@ -113,7 +116,7 @@ _UNEXPECTED = {
 class ModelReport:
     """The tests of models and how to show them. ``upgrade`` has the decisions where two targets were compared.
 
-    ``checks_profile``: a node outside SONNX's profile is an unexpected result.
+    ``inputs`` are the options that gave the models their inputs and shapes. ``checks_profile``: a node outside SONNX's profile is an unexpected result.
     """
 
     models: Sequence[ModelAnalysis]
@@ -121,6 +124,7 @@ class ModelReport:
     record: Record
     upgrade: Upgrade | None = None
     checks_profile: bool = False
+    inputs: Sequence[str] = ()
     width: int = 100
     color: bool = False
     verbose: bool = False
@@ -150,7 +154,8 @@ class ModelReport:
             for model in self.models:
                 for name, node in model.by_id.items():
                     key, reach = (target, name), self.test.reach.get(target, {}).get(name, [])
-                    results[key] = NodeResult(node, target, executions[key], findings[key], reach)
+                    seen = self.test.seen.get(key, ())
+                    results[key] = NodeResult(node, target, executions[key], findings[key], reach, seen)
         return results
 
     @property
@@ -169,9 +174,9 @@ class ModelReport:
             return ExitCode.UNEXPECTED
         if code is ExitCode.NOTHING_COMPARED:
             return ExitCode.UNEXPECTED if self.checks_profile and self.outside_profile else code
-        if self.upgrade is not None:
-            return self.upgrade.exit_code
-        return ExitCode.UNEXPECTED if self.checks_profile and self.outside_profile else code
+        if self.checks_profile and self.outside_profile:
+            return ExitCode.UNEXPECTED
+        return code if self.upgrade is None else self.upgrade.exit_code
 
     @property
     def result(self) -> tuple[str, str]:
@@ -188,7 +193,11 @@ class ModelReport:
             return "NOTHING TESTED", "no result could be compared"
         excluded = any(node.excluded for model in self.models for node in model.nodes)
         if self.upgrade is not None and not excluded:
-            return self.upgrade.decision.value, self.upgrade.reason
+            label, reason = self.upgrade.decision.value, self.upgrade.reason
+            if self.checks_profile and self.outside_profile:
+                reason += f"; {plural(len(self.outside_profile), 'node is', 'nodes are')} outside SONNX's profile"
+                label = label if self.upgrade.exit_code else f"OUTSIDE PROFILE, {label}"
+            return label, reason
         return self._result()
 
     def _result(self) -> tuple[str, str]:
@@ -203,7 +212,7 @@ class ModelReport:
             parts = ", ".join(plural(counts[state], *words) for state, words in _WORDS.items() if counts[state])
             sentences.append(f"{parts} on {target}")
         failing = [state for state in NodeState if state.fails and state in found]
-        label = failing[0].value if failing else "CONFORMS"
+        label = failing[0].value if failing else "ACCEPTED" if NodeState.ACCEPTED in found else "CONFORMS"
         if not failing and self.checks_profile and self.outside_profile:
             label = "OUTSIDE PROFILE"
         total = sum(node.maker is not None for model in self.models for node in model.nodes)

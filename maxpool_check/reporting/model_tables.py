@@ -15,6 +15,12 @@ from maxpool_check.reporting.text import styled
 _NARROW = 90
 """Below so many columns there is no table."""
 
+_NAME = 32
+"""The columns that names take at least, where they are so long."""
+
+_RESULT = 16
+"""The columns that a result takes at least: the id of most defects."""
+
 _STYLES = {
     NodeState.CONFORMS: "green",
     NodeState.SPECIAL: "yellow",
@@ -39,10 +45,12 @@ def print_nodes(console: Console, report: ModelReport, model: ModelAnalysis) -> 
 
 def _table(report: ModelReport, model: ModelAnalysis, headings: Sequence[str]) -> RenderableType:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading, ratio in zip(("node", *headings), (3, 3, 3, 3, 2), strict=True):
-        table.add_column(heading, overflow="fold", ratio=ratio)
+    longest = max(len(cut(_name(node))) for node in model.nodes)
+    table.add_column("node", overflow="fold", min_width=min(longest, _NAME))
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
     for heading in _heads(report):
-        table.add_column(heading, overflow="fold", ratio=3)
+        table.add_column(heading, overflow="fold", min_width=_RESULT)
     for name, node in model.by_id.items():
         table.add_row(styled(cut(_name(node))), *_cells(report, name, node))
     return table

@@ -2,7 +2,7 @@
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TextIO
 
 from rich.console import Console
@@ -80,7 +80,9 @@ def _model(console: Console, report: ModelReport, model: ModelAnalysis) -> None:
 
 def _findings(console: Console, report: ModelReport) -> None:
     """What fails: its title, where it was seen, the smallest execution that shows it."""
-    findings = report.run.unexpected
+    # Of an upgrade, the changes say what the base does.
+    head = report.upgrade.head if report.upgrade is not None else None
+    findings = [each for each in report.run.unexpected if head in (None, each.target)]
     for number, finding in enumerate(findings):
         name = finding.defect.id if finding.defect is not None else ", ".join(finding.kinds)
         nodes = _listed(_names(report, finding))
@@ -89,6 +91,7 @@ def _findings(console: Console, report: ModelReport) -> None:
             f" ({finding.severity.value})"
         )
         if number >= _IN_FULL and not report.verbose:
+            console.print()
             continue
         titles = [finding.title] if finding.defect is not None else list(map(sentence, finding.kinds))
         mechanism = [" ".join(finding.defect.reason.split())] if finding.defect is not None and report.verbose else []
@@ -104,56 +107,66 @@ def _findings(console: Console, report: ModelReport) -> None:
 
 def _names(report: ModelReport, finding: Finding) -> list[str]:
     """The nodes of a finding as the models call them."""
-    names = {name: each.node.name for model in report.models for name, each in model.by_id.items()}
     concerned = {node_of(case) for case in finding.cases}
-    return [name for node, name in names.items() if node in concerned]
+    return [name for node, name in _all_names(report).items() if node in concerned]
+
+
+def _all_names(report: ModelReport) -> dict[str, str]:
+    """The names of all nodes by the part of their cases' ids; with that of their model if there are several."""
+    several = len(report.models) > 1
+    return {
+        node: f"{model.model.name}:{each.node.name}" if several else each.node.name
+        for model in report.models
+        for node, each in model.by_id.items()
+    }
 
 
 def _special(console: Console, report: ModelReport) -> None:
     """What is wrong on special values alone."""
     failing = {(each.defect.id, each.target) for each in report.run.unexpected if each.defect is not None}
     special = [
-        each
-        for each in report.run.findings
-        if each.is_special and (each.defect is None or (each.defect.id, each.target) not in failing)
+        each for each in report.run.special if each.defect is None or (each.defect.id, each.target) not in failing
     ]
     if not special:
         return
     console.print("[bold]Wrong on special values alone[/]  they do not concern you if these values never get there")
-    rows: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    rows: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for finding in special:
-        name = finding.defect.id if finding.defect is not None else ", ".join(finding.kinds)
-        rows[name, finding.target].append(finding)
-    lines = []
-    for (name, target), findings in rows.items():
-        values = dict.fromkeys(values_of(case).short for finding in findings for case in finding.cases)
-        nodes = dict.fromkeys(node for finding in findings for node in _names(report, finding))
-        lines.append((name, f"on {', '.join(values)}", _listed(list(nodes)), target))
-    _grid(console, lines)
+        name = finding.defect.id if finding.defect is not None else f"{', '.join(finding.kinds)} (no known defect)"
+        values = dict.fromkeys(values_of(case).short for case in finding.cases)
+        rows[name, f"on {', '.join(values)}", _listed(_names(report, finding))].append(finding.target)
+    _grid(console, report, rows)
+    for finding in special if report.verbose else ():
+        console.print(Padding(styled(finding.title), (0, 0, 0, 2), expand=False))
+        for line in shortened(finding.smallest):
+            console.print(f"    {styled(line)}", soft_wrap=True)
+        console.print()
 
 
 def _unseen(console: Console, report: ModelReport) -> None:
     """The known defects that can reach a node, and that no execution showed."""
-    rows: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for (target, _), result in report.results.items():
-        for reach in result.unseen if result.executions else result.reach:
-            rows[reach.defect.id, reach.needs, target].append(result.node.node.name)
-    if not rows:
+    nodes: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    names = _all_names(report)
+    for (target, node), result in report.results.items():
+        for reach in result.unseen:
+            nodes[reach.defect.id, reach.needs, target].append(names[node])
+    if not nodes:
         return
     console.print("[bold]Known defects that can reach a node, not seen with the values tested[/]")
-    lines = [
-        (name, f"needs {needs}" if needs else "", _listed(nodes), target)
-        for (name, needs, target), nodes in rows.items()
-    ]
-    _grid(console, lines)
+    rows: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for (name, needs, target), listed in nodes.items():
+        rows[name, f"needs {needs}" if needs else "", _listed(listed)].append(target)
+    _grid(console, report, rows)
 
 
-def _grid(console: Console, lines: Sequence[tuple[str, str, str, str]]) -> None:
+def _grid(console: Console, report: ModelReport, rows: Mapping[tuple[str, str, str], Sequence[str]]) -> None:
+    """A line for each row; with its targets if there are several, and not all of them have it."""
     table = Table.grid(padding=(0, 2))
     for _ in range(4):
         table.add_column(overflow="fold")
-    for line in lines:
-        table.add_row(*map(styled, line))
+    for row, targets in rows.items():
+        on = "" if len(targets) == len(report.targets) else f"on {', '.join(targets)}"
+        table.add_row(*map(styled, (*row, on)))
     console.print(Padding(table, (0, 0, 1, 2), expand=False))
 
 
@@ -230,6 +243,7 @@ def following(report: ModelReport) -> Iterator[str]:
         for execution in cases[:1]:
             path = execution.origin.rpartition(":")[0]
             case = f"{path}:{execution.case.partition(':')[2]}"
-            yield shlex.join(["maxpool-check", "repro", case, "-t", finding.target, "-o", "repro"])
+            words = ["maxpool-check", "repro", case, "-t", finding.target, *report.inputs, "-o", "repro"]
+            yield shlex.join(words)
         if finding.defect is not None:
             yield shlex.join(["maxpool-check", "defects", finding.defect.id])

@@ -1,5 +1,6 @@
 """Nodes of models and what is wrong with them, in words, for every form of report."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -45,9 +46,14 @@ def between(node: NodeAnalysis) -> str:
 
 
 def input_type(node: NodeAnalysis) -> str:
-    """The type of the input as the model declares it, or the one that is assumed where nobody knows it."""
+    """The type of the input at the sizes to test, those that the model leaves open marked by ``*``."""
     declared, tested = node.node.declared, node.node.tested
-    return f"{tested}, assumed" if node.node.is_assumed else str(declared)
+    if node.node.is_assumed or declared is None or declared.sizes is None or tested.sizes is None:
+        return f"{tested}, assumed" if node.node.is_assumed else str(tested)
+    sizes = [
+        str(size) if known == size else f"{size}*" for known, size in zip(declared.sizes, tested.sizes, strict=False)
+    ]
+    return f"{tested.dtype} [{', '.join(sizes)}]"
 
 
 def profile_of(node: NodeAnalysis) -> str:
@@ -104,7 +110,10 @@ def shortened(execution: Execution) -> list[str]:
     total = sum(execution.counts.values())
     more = [f"... {plural(total, 'wrong cell')} in total"] if total > len(cells) else []
     head = [f"{execution.case} ({execution.variant})"]
-    graph = [" > ".join(["X", *execution.input.graph])] if execution.input is not None and execution.input.graph else []
+    nodes = execution.input.graph if execution.input is not None else ()
+    # The others say how the model presents X.
+    nodes = tuple(node for node in nodes if not re.match("(shape|inside|X): ", node))
+    graph = [" > ".join(["X", *nodes])] if nodes else []
     return [*head, *graph, *(cells or [" ".join(execution.message.split())]), *more]
 
 

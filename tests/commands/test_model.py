@@ -1,13 +1,17 @@
 """``model``: the MaxPool nodes of a user's model on targets, as a user types it."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
 
 import junitparser
 import numpy as np
 import onnx
 import pytest
 
-from tests.conftest import command
+from tests.conftest import ROOT, command, environment
 from tests.models import broken, external, zoo
 from tests.models.wheels import WHEELS, from_wheel
 from tests.models.writing import saved, written
@@ -326,3 +330,98 @@ def test_each_known_defect_that_can_reach_a_node_is_seen(release, model):
     assert [claim for claim in claims if not claim[2]] == []
     # What was folded in 1.28.0 was not in 1.23.2, in this operator set.
     assert any(defect == "ORT-PAD-FOLDED" for _, defect, _ in claims) == (release == "1.28.0")
+
+
+def test_nothing_compared_is_never_right(cli, model, kernel_target):
+    done = cli("model", model(zoo.sppf()), "--shape", "batch=0", COLUMNS="160")
+    assert done.code == 4
+    assert done.out.splitlines()[-1] == "NOTHING TESTED  no result could be compared"
+    assert "its input has no cells" in done.out
+
+
+def test_what_is_accepted_stays_accepted_if_special_values_count(cli, model, kernel_target, tmp_path):
+    path, target, record, known = (
+        model(zoo.dynamic()),
+        kernel_target("keeps_the_seed"),
+        tmp_path / "r.jsonl",
+        tmp_path / "k.yaml",
+    )
+    assert cli("model", path, "-t", target, "--strict", "-o", record).code == 1
+    assert cli("known", "add", record, "--reason", "Reviewed.", "--known", known).code == 0
+    done = cli("model", path, "-t", target, "--strict", "--known", known)
+    assert (done.code, done.out.splitlines()[-1].partition(" ")[0]) == (0, "ACCEPTED")
+
+
+def test_the_profile_fails_an_upgrade_as_well(cli, model, kernel_target):
+    arguments = ("model", model(zoo.plain()), "--base", kernel_target("right"), "--head", kernel_target("y_alone"))
+    assert cli(*arguments).code == 0
+    done = cli(*arguments, "--spec", "sonnx")
+    assert done.code == 1
+    assert done.out.splitlines()[-1].startswith("OUTSIDE PROFILE, SAFE")
+
+
+def test_models_of_one_name_are_told_apart_and_one_model_is_named_once(cli, tmp_path, kernel_target):
+    paths = [
+        saved(zoo.plain(), folder, "model.onnx")
+        for folder in (tmp_path / "a", tmp_path / "b")
+        if folder.mkdir() is None
+    ]
+    done = cli("model", *paths, "-t", kernel_target("right"), "--format", "json")
+    assert done.code == 0
+    assert [node["id"] for each in done.json["models"] for node in each["nodes"]] == ["a/model:pool", "b/model:pool"]
+    twice = cli("model", paths[0], paths[0])
+    assert (twice.code, f"{paths[0]} is named twice" in twice.err) == (2, True)
+
+
+def test_options_that_contradict_each_other(cli, model, tmp_path):
+    path = model(zoo.dynamic())
+    (name,) = [value.name for value in onnx.load(path).graph.input]
+    np.savez(tmp_path / "inputs.npz", **{name: np.zeros((2, 3, 20, 30), np.float32)})
+    given = ("model", path, "--inputs", tmp_path / "inputs.npz")
+    assert "--shape gives 'batch' another one" in cli(*given, "--shape", "batch=3").err
+    assert "'batch' twice" in cli("model", path, "--shape", "batch=3", "--shape", "batch=4").err
+    assert (
+        "takes no -o and no --report"
+        in cli("model", path, "--case", tmp_path / "c.yaml", "-o", tmp_path / "r.jsonl").err
+    )
+    for wrong, message in (
+        (np.zeros((2, 3, 20), np.float32), "has the shape [2, 3, 20], the model takes float32"),
+        (np.zeros((2, 4, 20, 30), np.float32), "has the shape [2, 4, 20, 30], the model takes float32"),
+        (np.zeros((2, 3, 20, 30)), "is float64, the model takes float32"),
+    ):
+        np.savez(tmp_path / "inputs.npz", **{name: wrong})
+        done = cli(*given)
+        assert (done.code, message in done.err) == (2, True)
+
+
+def test_what_flows_in_a_model_is_reproduced_without_it(cli, model, tmp_path):
+    # float16 between casts: the runtime computes in float32.
+    path = model(zoo.half_between_casts())
+    shown = cli("model", path, "-t", "onnxruntime")
+    assert (shown.code, "WRONG  ORT-CASTS-REMOVED  pool on onnxruntime" in shown.out) == (1, True)
+    done = cli("repro", f"{path}:pool/in-place/flows", "-t", "onnxruntime", "-o", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert "known as ORT-CASTS-REMOVED, shown by versions" in done.out
+    assert "Conv" not in (tmp_path / "out" / "repro.py").read_text()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGINT"), reason="needs signals")
+def test_an_interrupted_test_leaves_a_record(tmp_path, kernel_target):
+    path, record = saved(zoo.plain(), tmp_path), tmp_path / "record.jsonl"
+    words = ["model", str(path), "-t", kernel_target("takes_its_time"), "-o", str(record)]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "maxpool_check", *words],
+        env=environment(),
+        cwd=ROOT,
+        text=True,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    while not record.exists() or record.read_text().count("\n") < 2:
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert f"they are in {record}" in err
+    assert command("report", record).code == 3
