@@ -19,6 +19,9 @@ from maxpool_check.reference.dtypes import NUMPY
 MOST_NODES = 4
 """How many nodes on each side of MaxPool are tested with it."""
 
+_LEFT_OUT = ("Split", "GlobalMaxPool")
+"""Operators with one exact result that are not tested with MaxPool: one with several outputs, and one with mistakes of its own."""
+
 MOST_VALUES = 65_536
 """The largest constant of a node around MaxPool: weights are not needed to see how a graph is rewritten."""
 
@@ -119,7 +122,7 @@ def _after(node: PoolNode) -> Iterator[NodeProto]:
 
 
 def _may_be_tested(node: NodeProto) -> bool:
-    return node.domain in OWN_DOMAINS and is_known(node.op_type) and node.op_type != "Split" and bool(node.input)
+    return node.domain in OWN_DOMAINS and is_known(node.op_type) and node.op_type not in _LEFT_OUT and bool(node.input)
 
 
 def _makers(node: PoolNode, name: str) -> list[str]:
