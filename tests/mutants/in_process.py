@@ -9,7 +9,8 @@ from __future__ import annotations
 import copy
 import sys
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from unittest import mock
@@ -38,11 +39,17 @@ Fault = tuple[str, str]
 """The id of a case and the name of a variant."""
 
 
-def faults(kernel: Kernel) -> Iterator[Fault]:
-    """The executions of a kernel that are faults, in the order of the corpus."""
+_LARGE = 2**17
+
+HUGE = 2**23
+"""Cases with so many cells take most of the time, and few kernels need them."""
+
+
+def faults(kernel: Kernel, chosen: Iterable[Task] | None = None) -> Iterator[Fault]:
+    """The executions of a kernel that are faults, in the order of the corpus, or of the ``chosen`` cases."""
     with mock.patch.object(sys, "path", list(sys.path)):
         adapter = PythonFunction({"function": [str(FOLDER / f"{kernel.module}.py"), kernel.name]})
-    for case, oracle, plans in tasks():
+    for case, oracle, plans in tasks() if chosen is None else chosen:
         outcomes = {
             plan.variant: requests.result(plan, [outcome(adapter, each) for each in plan.requests], profile()).outcome
             for plan in plans
@@ -52,10 +59,27 @@ def faults(kernel: Kernel) -> Iterator[Fault]:
                 yield case.id, variant.name
 
 
-def first_kills(kernel: Kernel, count: int) -> list[str]:
+def any_kills(kernel: Kernel, count: int) -> list[str]:
+    """Some cases that kill a kernel, no more than ``count``."""
+    return first_kills(kernel, count, mixed())
+
+
+@lru_cache(1)
+def mixed() -> list[Task]:
+    """The cases in another order, which kills sooner: the first of each file, the second of each; the large ones at last."""
+    seen: Counter[str] = Counter()
+    places = []
+    for task in tasks():
+        file = task[0].id.partition(":")[0]
+        places.append((task[0].X.size >= _LARGE, seen[file], len(places)))
+        seen[file] += 1
+    return [tasks()[number] for *_, number in sorted(places)]
+
+
+def first_kills(kernel: Kernel, count: int, chosen: Iterable[Task] | None = None) -> list[str]:
     """The first cases that kill a kernel, no more than ``count``."""
     kills: dict[str, None] = {}
-    for case, variant in faults(kernel):
+    for case, variant in faults(kernel, chosen):
         if (case, variant) not in excused():
             kills[case] = None
         if len(kills) == count:
