@@ -4,13 +4,14 @@
 ``reports/defects/NAME.jsonl.gz``, and a reproduction of each. Without arguments it writes the pages from the records alone.
 """
 
+import functools
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from maxpool_check.corpus.collection import collect
+from maxpool_check.corpus.collection import defect_files
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.explaining.defect_pages import SHOWN, index, page
@@ -29,9 +30,10 @@ ALSO = ("onnxruntime==1.32.0", "onnx-reference", "openvino==2026.4.1?opset=14", 
 _FILES = ("repro.py", "ISSUE.md", "model.onnx")
 
 
+@functools.cache
 def defects() -> list[Defect]:
     """The shipped defects."""
-    return read_all_defects(collect([CASES]).known_files)
+    return read_all_defects(defect_files(CASES))
 
 
 def with_pages(target: str) -> list[Defect]:
