@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from maxpool_check.comparing.gate import Decision
 from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis
@@ -12,11 +13,14 @@ from maxpool_check.reporting.model_report import ModelReport, NodeResult, NodeSt
 from maxpool_check.reporting.model_words import attributes, between, cut, input_type, profile_of
 from maxpool_check.reporting.text import styled
 
-_NARROW = 90
-"""Below so many columns there is no table."""
+_OTHER = 10
+"""The columns that any other cell takes at least."""
 
 _NAME = 32
 """The columns that names take at least, where they are so long."""
+
+_GAP = 2
+"""The blanks between two columns."""
 
 _RESULT = 16
 """The columns that a result takes at least: the id of most defects."""
@@ -32,28 +36,38 @@ DECISIONS = {Decision.SAFE: "bold green", Decision.REVIEW: "bold yellow", Decisi
 
 
 def print_nodes(console: Console, report: ModelReport, model: ModelAnalysis) -> None:
-    """Print the nodes of a model, with their result on each target."""
-    headings = ["MaxPool", "between", "input", "SONNX"]
-    if console.width < _NARROW:
-        for name, node in model.by_id.items():
-            console.print(f"[bold]{styled(cut(_name(node)))}[/]")
-            for heading, cell in zip([*headings, *_heads(report)], _cells(report, name, node), strict=True):
+    """Print the nodes of a model, with their result on each target: as a table if there is room for it."""
+    headings = ["node", "MaxPool", "between", "input", "SONNX", *_heads(report)]
+    rows = [[styled(cut(_name(node))), *_cells(report, name, node)] for name, node in model.by_id.items()]
+    least = [_name_width(model), *[_OTHER] * 4, *(_OTHER if head == "decision" else _RESULT for head in headings[5:])]
+    room = console.width - _GAP * len(headings)
+    if room < sum(least):
+        for name, *cells in rows:
+            console.print(f"[bold]{name}[/]")
+            for heading, cell in zip(headings[1:], cells, strict=True):
                 console.print(Padding(f"{heading}: {cell}", (0, 0, 0, 2), expand=False))
         return
-    console.print(_table(report, model, headings))
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
+    for heading, width in zip(headings, _widths(headings, rows, least, room), strict=True):
+        table.add_column(heading, overflow="fold", width=width)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
 
 
-def _table(report: ModelReport, model: ModelAnalysis, headings: Sequence[str]) -> RenderableType:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    longest = max(len(cut(_name(node))) for node in model.nodes)
-    table.add_column("node", overflow="fold", min_width=min(longest, _NAME))
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    for heading in _heads(report):
-        table.add_column(heading, overflow="fold", min_width=_RESULT)
-    for name, node in model.by_id.items():
-        table.add_row(styled(cut(_name(node))), *_cells(report, name, node))
-    return table
+def _widths(headings: Sequence[str], rows: Sequence[Sequence[str]], least: Sequence[int], room: int) -> list[int]:
+    """The widths of columns: as their cells need, or less where there is no room, the widest first. ``rows`` are in rich's markup."""
+    columns = zip(headings, *rows, strict=True)
+    widths = [max(Text.from_markup(cell).cell_len for cell in column) for column in columns]
+    while sum(widths) > room:
+        _, widest = max((width, number) for number, width in enumerate(widths) if width > least[number])
+        widths[widest] -= 1
+    return widths
+
+
+def _name_width(model: ModelAnalysis) -> int:
+    """The columns that the names of nodes take at least."""
+    return min(max(len(cut(_name(node))) for node in model.nodes), _NAME)
 
 
 def _heads(report: ModelReport) -> list[str]:

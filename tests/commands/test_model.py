@@ -425,3 +425,14 @@ def test_an_interrupted_test_leaves_a_record(tmp_path, kernel_target):
     assert running.returncode == 130
     assert f"they are in {record}" in err
     assert command("report", record).code == 3
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 100, 120, 130, 200])
+def test_nothing_of_the_nodes_is_cut_off_at_any_width(columns, cli, model, kernel_target):
+    base, head, path = kernel_target("right"), kernel_target("pads_with_zero"), model(zoo.plain())
+    for arguments in (("-t", head), ("-t", base, "-t", head), ("--base", base, "--head", head)):
+        done = cli("model", path, *arguments, COLUMNS=str(columns))
+        section = done.out.partition("judged by")[2].partition("\nWRONG  y-pad")[0]
+        expected = ["GR2", "y-pad-value", *(["conforms"] if base in arguments else [])]
+        expected += ["base", "head", "decision", "BLOCK"] if "--base" in arguments else []
+        assert [text for text in expected if text not in section] == []
