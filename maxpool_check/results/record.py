@@ -213,7 +213,8 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     interpretations that the outputs agree with, or ``mixed``. ``causes`` are all mistakes that explain the outputs. ``digests``
     holds the SHA-256 of each output, ``counts`` the number of wrong cells of each kind. ``differences`` are the first cells
     in which conforming outputs differ from the reference. ``size`` is the number of cells of X. ``traceback`` is that of an
-    exception in the tool itself, if the run records tracebacks.
+    exception in the tool itself, if the run records tracebacks. ``seconds``, to the millisecond, is the time that the target
+    had the requests of the execution; of one that was repeated after a crash, that of the first.
     """
 
     target: str
@@ -244,6 +245,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     clauses: tuple[str, ...] = ()
     erratum: str | None = None
     traceback: str = ""
+    seconds: float = 0.0
 
     @property
     def unexpected(self) -> bool:
