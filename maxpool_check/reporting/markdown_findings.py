@@ -1,0 +1,147 @@
+"""The defects of a target in Markdown: a table of all, a drawn example of the worst, and tables of reasons."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from maxpool_check.reporting.findings import Finding, sentence
+from maxpool_check.reporting.markup import (
+    bullets,
+    by_file,
+    clipped,
+    code,
+    codes,
+    escaped,
+    fenced,
+    folded,
+    link,
+    short,
+    table,
+    wrapped,
+)
+from maxpool_check.reporting.reasons import Reason
+from maxpool_check.reporting.text import details
+from maxpool_check.words import plural
+
+EVERYTHING = "`maxpool-check report RECORD --format markdown --cases`"
+"""The command that draws an example of everything, and lists all cases."""
+
+MOST_REASONS = 12
+"""A table has a row for each of so many reasons; the rarer ones are counted together."""
+
+_MOST_LINES = 24
+_MOST_ROWS = 60  # Of a table of defects; a target that is wrong in more ways is wrong altogether.
+_MOST_KINDS = 8
+
+
+def overview(findings: Sequence[Finding], drawn: int, everything: bool) -> list[str]:
+    """A row for each defect, the first ``drawn`` as links to their examples, and a sentence on what is left out."""
+    rows = [
+        [
+            finding.severity.value,
+            f"[{_name(finding)}](#{anchor(finding)})" if number < drawn else _name(finding),
+            escaped(short(finding.title, 120)),
+            str(len(finding.executions)),
+            str(len(finding.cases)),
+        ]
+        for number, finding in enumerate(findings)
+        if everything or number < _MOST_ROWS
+    ]
+    left = len(findings) - len(rows)
+    sentences = [f"{plural(left, 'less severe defect')} more, {_amount(findings[len(rows) :])}, are left out here."] * (
+        left > 0
+    )
+    if drawn < len(findings):
+        rest = "is a row" if len(findings) - drawn == 1 else "are rows"
+        sentences.append(
+            f"The {plural(len(findings) - drawn, 'least severe defect')} {rest} of the table alone, so that the page stays "
+            f"readable; {EVERYTHING} draws an example of each."
+        )
+    return [
+        table(["severity", "defect", "title", "executions", "cases"], rows, right=[3, 4]),
+        wrapped(" ".join(sentences)),
+    ]
+
+
+def _amount(findings: Sequence[Finding]) -> str:
+    executions = sum(len(finding.executions) for finding in findings)
+    cases = len({case for finding in findings for case in finding.cases})
+    return f"{plural(executions, 'execution')} of {plural(cases, 'case')}"
+
+
+def section(finding: Finding, everything: bool) -> list[str]:
+    """One defect: what it is, how often it occurs, and its example with the first wrong cells."""
+    example = finding.smallest
+    variants = Counter(execution.variant for execution in finding.executions)
+    numbers = ", ".join(f"{number} {code(variant)}" for variant, number in variants.items())
+    amount = f"{plural(len(finding.cases), 'case')} in {plural(len(finding.executions), 'execution')} ({numbers})"
+    blocks = [f'<a id="{anchor(finding)}"></a>']
+    if finding.defect is not None:
+        issue = f" Upstream: {link(finding.defect.issue)}." if finding.defect.issue else ""
+        mechanism = " ".join(finding.defect.reason.split())
+        status = "" if finding.is_expected else f", **{escaped(finding.status)}**"
+        blocks += [
+            f"### {code(finding.defect.id)}: {escaped(short(finding.title, 240))}",
+            wrapped(f"**{finding.severity.value}**{status}. {escaped(mechanism)}{issue}"),
+            wrapped(f"{amount}. {_kinds(finding)}".rstrip()),
+        ]
+    else:
+        blocks += [
+            f"### {_name(finding)}",
+            bullets(wrapped(escaped(sentence(kind))) for kind in finding.kinds[:_MOST_KINDS]),
+            wrapped(f"**{finding.severity.value}.** {amount}. {escaped(finding.explanation)}".rstrip()),
+        ]
+    about = f"Example {code(example.case)} ({code(example.variant)}), {codes(finding.example_kinds)}: "
+    clauses = f"Clauses: {codes(example.clauses[:_MOST_KINDS])}." if example.clauses else ""
+    erratum = f"Erratum of the document: {escaped(short(example.erratum, 600))}" if example.erratum else ""
+    drawing = [f"{example.spec}, {line}" if number == 0 else line for number, line in enumerate(details(example))]
+    blocks += [
+        wrapped(about + escaped(short(example.title, 240))),
+        fenced(clipped(drawing, 10**4 if everything else _MOST_LINES)),
+        wrapped(f"{clauses} {erratum}".strip()),
+    ]
+    if everything and len(finding.cases) > 1:
+        blocks.append(
+            folded(f"All {plural(len(finding.cases), 'case')}", bullets(map(wrapped, by_file(finding.cases))))
+        )
+    return blocks
+
+
+def _kinds(finding: Finding) -> str:
+    if finding.kinds == finding.example_kinds:
+        return ""
+    more = len(finding.kinds) - _MOST_KINDS
+    return f"Kinds in all of them: {codes(finding.kinds[:_MOST_KINDS])}{f' and {more} more' if more > 0 else ''}."
+
+
+def _name(finding: Finding) -> str:
+    """The id of the defect, or the kinds of what no known defect expects."""
+    status = "" if finding.is_expected else f"**{escaped(finding.status)}** "
+    if finding.defect is not None:
+        return status + code(finding.defect.id)
+    return status + codes(finding.kinds) + (" (a limit)" if finding.limit else "")
+
+
+def anchor(finding: Finding) -> str:
+    """The name of the place of a defect on the page."""
+    named = "-".join(finding.kinds) + ("-limit" if finding.limit else "")
+    name = f"{finding.target}-{finding.status}-{finding.defect.id if finding.defect is not None else named}"
+    return "".join(char if char.isalnum() or char in ".-" else "-" for char in name)
+
+
+def reasons_table(reasons: Sequence[Reason], everything: bool) -> list[str]:
+    """A table of reasons, each with its executions and cases; the rare ones are counted together."""
+    shown = list(reasons if everything or len(reasons) <= MOST_REASONS + 1 else reasons[:MOST_REASONS])
+    rows = [
+        [_reason(reason), str(len(reason.executions)), str(reason.cases), code(reason.executions[0].case)]
+        for reason in shown
+    ]
+    rest = [execution for reason in reasons[len(shown) :] for execution in reason.executions]
+    if rest:
+        words = f"{len(reasons) - len(shown)} rarer reasons, which {EVERYTHING} lists"
+        rows.append([words, str(len(rest)), str(len({execution.case for execution in rest})), ""])
+    return [table(["reason", "executions", "cases", "example"], rows, right=[1, 2])] if rows else []
+
+
+def _reason(reason: Reason) -> str:
+    names = [escaped(reason.label), code(reason.defect) if reason.defect else ""]
+    return ": ".join([*filter(None, names), escaped(reason.text)])
