@@ -172,7 +172,7 @@ def test_changes_and_history_of_hostile_records(cli, records, form):
 
 
 @pytest.mark.parametrize(
-    "command", ["known add R --reason r --known K", "coverage --record R C", "compare R R", "report R --cases C"]
+    "command", ["known add R --reason r --known K", "coverage --record R C", "compare R R", "report R --corpus C"]
 )
 def test_other_commands_with_a_hostile_record(cli, records, corpus, tmp_path, command):
     places = {"R": records[0], "K": tmp_path / "known.yaml", "C": corpus}
