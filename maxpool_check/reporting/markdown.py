@@ -59,7 +59,7 @@ def _before(report: RunReport) -> list[str]:
 def _after(report: RunReport) -> list[str]:
     """What comes after the targets: what was executed by document and clause, open points, the environment."""
     fold = opened if set(report.verdicts) <= _WITHOUT_FAULTS else folded
-    return [*documents(report), *clauses(report, fold), *behaviour(report.record), _setting(report.record)]
+    return [*documents(report), *clauses(report, fold), *behaviour(report), _setting(report.record)]
 
 
 _WITHOUT_FAULTS = {
@@ -84,11 +84,11 @@ def _target(report: RunReport, target: TargetDescription, budget: int) -> list[s
     if inconsistencies:
         drawn, left = _drawn(report, inconsistencies, left)
         heading = f"## Inconsistencies of {escaped(target.name)}"
-        blocks += [heading, wrapped(_INCONSISTENT), *overview(inconsistencies, len(drawn), report.cases), *drawn]
+        blocks += [heading, wrapped(_INCONSISTENT), *overview(report, inconsistencies, len(drawn)), *drawn]
     if reasons := refusals(own):
         drawn = _drawn(report, refused, left)[0] if report.cases else []
         heading = f"## Refused by {escaped(target.name)}"
-        blocks += [heading, wrapped(_REFUSED), *reasons_table(reasons, report.cases), *drawn]
+        blocks += [heading, wrapped(_REFUSED), *reasons_table(report, reasons), *drawn]
     return blocks + not_given(report, target.name)
 
 
@@ -96,9 +96,9 @@ def _drawn(report: RunReport, findings: Sequence[Finding], budget: int) -> tuple
     """The sections of the first findings that fit into a budget of bytes, and what is left of it."""
     sections: list[str] = []
     for finding in findings:
-        text = joined(section(finding, report.cases))
+        text = joined(section(report, finding))
         # Each is a block, and its row of the table becomes a link.
-        size = len(f"{text}\n\n[](#{anchor(finding)})".encode())
+        size = len(f"{text}\n\n[](#{anchor(report, finding)})".encode())
         if size > budget and not report.cases:
             return sections, 0
         sections.append(text)
@@ -108,7 +108,7 @@ def _drawn(report: RunReport, findings: Sequence[Finding], budget: int) -> tuple
 
 def _defects(report: RunReport, defects: Sequence[Finding], drawn: Sequence[str]) -> list[str]:
     if defects:
-        return overview(defects, len(drawn), report.cases)
+        return overview(report, defects, len(drawn))
     return ["None: every result that was compared conforms, is inconsistent, or is refused."]
 
 

@@ -19,6 +19,7 @@ from maxpool_check.reporting.markup import (
     wrapped,
 )
 from maxpool_check.reporting.reasons import Reason
+from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.text import details
 from maxpool_check.words import plural
 
@@ -33,18 +34,18 @@ _MOST_ROWS = 60  # Of a table of defects; a target that is wrong in more ways is
 _MOST_KINDS = 8
 
 
-def overview(findings: Sequence[Finding], drawn: int, everything: bool) -> list[str]:
+def overview(report: RunReport, findings: Sequence[Finding], drawn: int) -> list[str]:
     """A row for each defect, the first ``drawn`` as links to their examples, and a sentence on what is left out."""
     rows = [
         [
             finding.severity.value,
-            f"[{_name(finding)}](#{anchor(finding)})" if number < drawn else _name(finding),
+            f"[{_name(finding)}](#{anchor(report, finding)})" if number < drawn else _name(finding),
             escaped(short(finding.title, 120)),
             str(len(finding.executions)),
             str(len(finding.cases)),
         ]
         for number, finding in enumerate(findings)
-        if everything or number < _MOST_ROWS
+        if report.cases or number < _MOST_ROWS
     ]
     left = len(findings) - len(rows)
     sentences = [f"{plural(left, 'less severe defect')} more, {_amount(findings[len(rows) :])}, are left out here."] * (
@@ -68,13 +69,13 @@ def _amount(findings: Sequence[Finding]) -> str:
     return f"{plural(executions, 'execution')} of {plural(cases, 'case')}"
 
 
-def section(finding: Finding, everything: bool) -> list[str]:
+def section(report: RunReport, finding: Finding) -> list[str]:
     """One defect: what it is, how often it occurs, and its example with the first wrong cells."""
     example = finding.smallest
     variants = Counter(execution.variant for execution in finding.executions)
     numbers = ", ".join(f"{number} {code(variant)}" for variant, number in variants.items())
     amount = f"{plural(len(finding.cases), 'case')} in {plural(len(finding.executions), 'execution')} ({numbers})"
-    blocks = [f'<a id="{anchor(finding)}"></a>']
+    blocks = [f'<a id="{anchor(report, finding)}"></a>']
     if finding.defect is not None:
         issue = f" Upstream: {link(finding.defect.issue)}." if finding.defect.issue else ""
         mechanism = " ".join(finding.defect.reason.split())
@@ -96,10 +97,10 @@ def section(finding: Finding, everything: bool) -> list[str]:
     drawing = [f"{example.spec}, {line}" if number == 0 else line for number, line in enumerate(details(example))]
     blocks += [
         wrapped(about + escaped(short(example.title, 240))),
-        fenced(clipped(drawing, 10**4 if everything else _MOST_LINES)),
+        fenced(clipped(drawing, 10**4 if report.cases else _MOST_LINES)),
         wrapped(f"{clauses} {erratum}".strip()),
     ]
-    if everything and len(finding.cases) > 1:
+    if report.cases and len(finding.cases) > 1:
         blocks.append(
             folded(f"All {plural(len(finding.cases), 'case')}", bullets(map(wrapped, by_file(finding.cases))))
         )
@@ -121,16 +122,20 @@ def _name(finding: Finding) -> str:
     return status + codes(finding.kinds) + (" (a limit)" if finding.limit else "")
 
 
-def anchor(finding: Finding) -> str:
-    """The name of the place of a defect on the page."""
-    named = "-".join(finding.kinds) + ("-limit" if finding.limit else "")
-    name = f"{finding.target}-{finding.status}-{finding.defect.id if finding.defect is not None else named}"
-    return "".join(char if char.isalnum() or char in ".-" else "-" for char in name)
+def anchor(report: RunReport, finding: Finding) -> str:
+    """The name of the place of a defect on the page: its id, or status and kinds, and the target if there are several."""
+    targets = [target.name for target in report.record.header.targets]
+    parts = [finding.target] if len(targets) > 1 else []
+    parts += [] if finding.is_expected else [finding.status]
+    parts += (
+        [finding.defect.id] if finding.defect is not None else [*finding.kinds, *(["limit"] if finding.limit else [])]
+    )
+    return "".join(char if char.isalnum() or char in ".-" else "-" for char in "-".join(parts))
 
 
-def reasons_table(reasons: Sequence[Reason], everything: bool) -> list[str]:
+def reasons_table(report: RunReport, reasons: Sequence[Reason]) -> list[str]:
     """A table of reasons, each with its executions and cases; the rare ones are counted together."""
-    shown = list(reasons if everything or len(reasons) <= MOST_REASONS + 1 else reasons[:MOST_REASONS])
+    shown = list(reasons if report.cases or len(reasons) <= MOST_REASONS + 1 else reasons[:MOST_REASONS])
     rows = [
         [_reason(reason), str(len(reason.executions)), str(reason.cases), code(reason.executions[0].case)]
         for reason in shown
