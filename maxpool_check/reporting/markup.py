@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from maxpool_check import inert
 
@@ -12,7 +12,7 @@ _SYNTAX = re.compile(
 )
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _LINK = re.compile(r"https?://[^\s<>`\\]+")
-_BREAK = re.compile(r" (?=`?[^\W\d_])")
+_CODE_OR_BREAK = re.compile(r"(?<![`\\])(`+)(?!`).*?(?<!`)\1(?!`)| (?=`?[^\W\d_])")
 
 
 def joined(blocks: Iterable[str]) -> str:
@@ -35,10 +35,11 @@ def short(text: str, most: int = 160) -> str:
 def wrapped(markdown: str, width: int = 120) -> str:
     """A paragraph in lines of about this width.
 
-    A line begins with a letter, or with the code of one: so it begins no heading, list, quotation or table.
+    A line begins with a letter, or with the code of one: so it begins no heading, list, quotation or table. Code is never
+    broken, since its first line could be a fence.
     """
     lines = [""]
-    for part in _BREAK.split(markdown):
+    for part in _parts(markdown):
         if not lines[-1]:
             lines[-1] = part
         elif len(lines[-1]) + 1 + len(part) <= width:
@@ -46,6 +47,16 @@ def wrapped(markdown: str, width: int = 120) -> str:
         else:
             lines.append(part)
     return "\n".join(lines)
+
+
+def _parts(markdown: str) -> Iterator[str]:
+    """The parts of a paragraph between which a line can end."""
+    start = 0
+    for match in _CODE_OR_BREAK.finditer(markdown):
+        if match[0] == " ":
+            yield markdown[start : match.start()]
+            start = match.end()
+    yield markdown[start:]
 
 
 def link(address: str) -> str:
@@ -72,8 +83,8 @@ def _longest(text: str) -> int:
 
 
 def bullets(items: Iterable[str]) -> str:
-    """A list."""
-    return "\n".join(f"- {item}" for item in items)
+    """A list; an item may have several lines."""
+    return "\n".join("- " + item.replace("\n", "\n  ") for item in items)
 
 
 def fenced(lines: Iterable[str], language: str = "text") -> str:

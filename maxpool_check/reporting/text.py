@@ -268,7 +268,7 @@ def _numbers(console: Console, name: str, headings: Sequence[str], rows: Mapping
         console.print(table)
     else:
         for row, numbers in rows.items():
-            words = ", ".join(f"{number} {heading}" for number, heading in zip(numbers, headings, strict=True))
+            words = ", ".join(f"{heading} {number}" for heading, number in zip(headings, numbers, strict=True))
             console.print(styled(f"{row}: {words}"))
     console.print()
 
