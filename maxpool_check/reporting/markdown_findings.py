@@ -40,7 +40,7 @@ def overview(report: RunReport, findings: Sequence[Finding], drawn: int) -> list
         [
             finding.severity.value,
             f"[{_name(finding)}](#{anchor(report, finding)})" if number < drawn else _name(finding),
-            escaped(short(finding.title, 120)),
+            escaped(_cut(report, finding.title, 120)),
             str(len(finding.executions)),
             str(len(finding.cases)),
         ]
@@ -81,23 +81,23 @@ def section(report: RunReport, finding: Finding) -> list[str]:
         mechanism = " ".join(finding.defect.reason.split())
         status = "" if finding.is_expected else f", **{escaped(finding.status)}**"
         blocks += [
-            f"### {code(finding.defect.id)}: {escaped(short(finding.title, 240))}",
+            f"### {code(finding.defect.id)}: {escaped(_cut(report, finding.title, 240))}",
             wrapped(f"**{finding.severity.value}**{status}. {escaped(mechanism)}{issue}"),
-            wrapped(f"{amount}. {_kinds(finding)}".rstrip()),
+            wrapped(f"{amount}. {_kinds(report, finding)}".rstrip()),
         ]
     else:
         blocks += [
             f"### {_name(finding)}",
-            bullets(wrapped(escaped(sentence(kind))) for kind in finding.kinds[:_MOST_KINDS]),
+            bullets(wrapped(escaped(sentence(kind))) for kind in finding.kinds[: _most_kinds(report)]),
             wrapped(f"**{finding.severity.value}.** {amount}. {escaped(finding.explanation)}".rstrip()),
         ]
     about = f"Example {code(example.case)} ({code(example.variant)}), {codes(finding.example_kinds)}: "
-    clauses = f"Clauses: {codes(example.clauses[:_MOST_KINDS])}." if example.clauses else ""
-    erratum = f"Erratum of the document: {escaped(short(example.erratum, 600))}" if example.erratum else ""
+    clauses = f"Clauses: {codes(example.clauses)}." if example.clauses else ""
+    erratum = f"Erratum of the document: {escaped(_cut(report, example.erratum, 600))}" if example.erratum else ""
     drawing = [f"{example.spec}, {line}" if number == 0 else line for number, line in enumerate(details(example))]
     blocks += [
-        wrapped(about + escaped(short(example.title, 240))),
-        fenced(clipped(drawing, 10**4 if report.cases else _MOST_LINES)),
+        wrapped(about + escaped(_cut(report, example.title, 240))),
+        fenced(drawing if report.cases else clipped(drawing, _MOST_LINES)),
         wrapped(f"{clauses} {erratum}".strip()),
     ]
     if report.cases and len(finding.cases) > 1:
@@ -107,11 +107,21 @@ def section(report: RunReport, finding: Finding) -> list[str]:
     return blocks
 
 
-def _kinds(finding: Finding) -> str:
+def _kinds(report: RunReport, finding: Finding) -> str:
     if finding.kinds == finding.example_kinds:
         return ""
-    more = len(finding.kinds) - _MOST_KINDS
-    return f"Kinds in all of them: {codes(finding.kinds[:_MOST_KINDS])}{f' and {more} more' if more > 0 else ''}."
+    shown = finding.kinds[: _most_kinds(report)]
+    more = len(finding.kinds) - len(shown)
+    return f"Kinds in all of them: {codes(shown)}{f' and {more} more' if more else ''}."
+
+
+def _most_kinds(report: RunReport) -> int | None:
+    return None if report.cases else _MOST_KINDS
+
+
+def _cut(report: RunReport, text: str, most: int) -> str:
+    """Foreign text on one line, cut off where it is long, unless everything is asked for."""
+    return " ".join(text.split()) if report.cases else short(text, most)
 
 
 def _name(finding: Finding) -> str:

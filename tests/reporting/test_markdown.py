@@ -96,6 +96,15 @@ def test_cases_are_listed_only_if_they_are_asked_for():
     assert "c-7" in whole
 
 
+def test_long_texts_are_whole_only_if_everything_is_asked_for():
+    long = "word " * 300 + "last-word"
+    report = report_of([execution(Verdict.DIVERGES, title=long, message=long, cells=(), erratum=long)])
+    page, whole = markdown_of(report), markdown_of(replace(report, cases=True))
+    assert page.count("last-word") == 0
+    assert max(map(len, page.splitlines())) <= 400
+    assert whole.count("last-word") == 3
+
+
 @pytest.mark.parametrize(
     ("executions", "fold"),
     [
