@@ -10,7 +10,8 @@ from typing import Any, TextIO
 from rich.table import Table
 
 from maxpool_check import inert
-from maxpool_check.comparing.transitions import Transition, TransitionGroup, counts, groups, transitions
+from maxpool_check.comparing.summary import UNOBSERVABLE, ChangeSummary, TransitionGroup, summarize
+from maxpool_check.comparing.transitions import transitions
 from maxpool_check.judging.defects import Severity
 from maxpool_check.reporting.findings import sentence
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, joined, table
@@ -71,11 +72,15 @@ class HistoryReport:
         return [release for release in self.releases if release.record is None]
 
     @cached_property
-    def steps(self) -> list[tuple[str, str, list[Transition]]]:
-        """The changes from each release that was not skipped to the next: both versions, and all transitions."""
+    def steps(self) -> list[tuple[str, str, ChangeSummary]]:
+        """The changes from each release that was not skipped to the next, with both versions."""
         records = [(release.version, release.record) for release in self.releases if release.record is not None]
         return [
-            (old, new, transitions(before, after, before.header.targets[0].name, after.header.targets[0].name))
+            (
+                old,
+                new,
+                summarize(transitions(before, after, before.header.targets[0].name, after.header.targets[0].name)),
+            )
             for (old, before), (new, after) in itertools.pairwise(records)
         ]
 
@@ -120,8 +125,11 @@ def write_text(report: HistoryReport, file: TextIO) -> None:
         for release in report.skipped:
             console.print(styled(f"skipped {release.version}: {release.skipped}"), soft_wrap=True)
         for old, new, changes in report.steps:
-            observed = {group.change.value for group in groups(changes)}
-            numbers = [f"{count} {change}" for change, count in counts(changes).items() if change in observed]
+            numbers = [
+                f"{count} {change.value}"
+                for change, count in changes.counts.items()
+                if count and change not in UNOBSERVABLE
+            ]
             if numbers:
                 console.print(f"{old} -> {new}: {', '.join(numbers)}", soft_wrap=True)
 
@@ -155,7 +163,7 @@ def _blocks(report: HistoryReport) -> Iterator[str]:
         yield f"### {old} to {new}"
         rows = [
             [group.change.value, *_sides(group), str(len(group.cases)), code(group.smallest.execution.case)]
-            for group in groups(changes)
+            for group in changes.groups
         ]
         yield table(["change", "before", "after", "cases", "smallest"], rows, right=[3]) if rows else "No changes."
     if report.skipped:
@@ -180,10 +188,10 @@ def write_json(report: HistoryReport, file: TextIO) -> None:
             {
                 "from": old,
                 "to": new,
-                "summary": counts(changes),
+                "summary": changes.counts,
                 "groups": [
                     {"change": group.change, "before": group.kinds[0], "after": group.kinds[1], "cases": group.cases}
-                    for group in groups(changes)
+                    for group in changes.groups
                 ],
             }
             for old, new, changes in report.steps

@@ -139,7 +139,7 @@ def test_values_that_conform_and_differ_are_shown(cli, tmp_path, kernel_target):
         "gate", tmp_path / "x.yaml", "--base", kernel_target("right"), "--head", kernel_target("names_the_last_tie")
     )
     assert done.out.rstrip().splitlines()[-1] == "REVIEW 1 conforming-but-different of 2 executions"
-    assert "Indices[0, 0, 0, 0]: reference 0, got 3" in done.out
+    assert "Indices[0, 0, 0, 0]: reference 0, old 0, new 3" in done.out
 
 
 NEG_INF = "sonnx/float:float-example-3"

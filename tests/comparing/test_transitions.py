@@ -3,7 +3,8 @@
 import pytest
 
 from maxpool_check.comparing.gate import Decision, decide
-from maxpool_check.comparing.transitions import Change, Incomparable, change, groups, paired, transitions
+from maxpool_check.comparing.summary import summarize
+from maxpool_check.comparing.transitions import Change, Incomparable, change, paired, transitions
 from maxpool_check.results.record import Execution, Record, RunFooter, RunHeader, TargetDescription, Verdict
 
 A, B = {"Y": "a"}, {"Y": "b"}
@@ -144,7 +145,7 @@ def test_groups_show_the_worst_first_and_the_smallest_case_of_each():
         execution("conforms", B, case="x:c"),
         execution(case="x:d"),
     )
-    result = groups(transitions(old, new, "t", "t"))
+    result = summarize(transitions(old, new, "t", "t")).groups
     assert [(group.change.value, group.cases) for group in result] == [
         ("regressed", ["x:b", "x:a"]), ("fixed", ["x:d"]), ("conforming-but-different", ["x:c"]),
     ]  # fmt: skip
