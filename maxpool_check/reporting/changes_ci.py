@@ -85,23 +85,30 @@ def _test(case: str, changes: Sequence[Transition], comparison: TargetComparison
     return test
 
 
+def _sentence(transition: Transition) -> str:
+    is_compared = transition.change is not Change.NOT_COMPARED
+    return f"{transition.change.value}: {transition_cause(transition) if is_compared else MEANINGS[transition.change]}"
+
+
 def _sentences(changes: Sequence[Transition]) -> list[str]:
     """Each change with its cause and the variants that show it: ``regressed: conforms -> ORT-SEED-KEPT (indices)``."""
     variants: dict[str, list[str]] = {}
     for each in changes:
-        text = MEANINGS[each.change] if each.change is Change.NOT_COMPARED else transition_cause(each)
-        variants.setdefault(f"{each.change.value}: {text}", []).append(each.execution.variant)
+        variants.setdefault(_sentence(each), []).append(each.execution.variant)
     return [f"{text} ({', '.join(names)})" for text, names in variants.items()]
 
 
 def _explained(changes: Sequence[Transition], comparison: TargetComparison) -> Iterator[str]:
-    """The changes of a case in full: its title, the known defects, and both results of each variant."""
+    """The changes of a case in full: its title, the known defects, and both results of the variants that show the same."""
     yield changes[0].execution.title
     known = [side.known for each in changes for side in (each.old, each.new) if side is not None]
     yield from titles(known, comparison)
+    alike: dict[tuple[str, ...], list[Transition]] = {}
     for each in changes:
-        yield from _sentences([each])
-        yield from details(each)
+        alike.setdefault((_sentence(each), *details(each)), []).append(each)
+    for (_, *lines), transitions in alike.items():
+        yield from _sentences(transitions)
+        yield from lines
 
 
 def _worst(changes: Sequence[Transition], comparison: TargetComparison) -> Transition:

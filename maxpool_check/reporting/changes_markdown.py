@@ -18,6 +18,7 @@ _MOST_NAMES_VERBOSE = 200
 _MOST_SECTIONS = 40
 _MOST_ROWS = 100
 _LINE = 390
+_CELL = 160
 
 _Sections = Callable[[TargetComparison, int], Iterator[str]]
 
@@ -85,8 +86,8 @@ def _blocking_sections(comparison: TargetComparison, most: int) -> Iterator[str]
 def _section(group: TransitionGroup, comparison: TargetComparison, most: int) -> Iterator[str]:
     execution, cases = group.smallest.execution, plural(len(group.cases), "case")
     yield f"## {group.change.value}: {_text(group_cause(group))}"
-    yield f"{cases}. The smallest:"
-    yield f"{_name(execution.case)} ({_text(execution.variant)}): {_text(execution.title)}"
+    yield f"{cases}. The smallest is {_name(execution.case)} ({_text(execution.variant)}):"
+    yield _text(execution.title)
     yield bullets(map(_text, titles(group.defects, comparison)))
     yield fenced(line if len(line) <= _LINE else f"{line[:160]} ... {line[-220:]}" for line in details(group.smallest))
     if len(group.cases) == 1:
@@ -101,9 +102,12 @@ def _section(group: TransitionGroup, comparison: TargetComparison, most: int) ->
 
 def _table(groups: Sequence[TransitionGroup]) -> str:
     rows = [
-        [group.change.value, _text(group_cause(group)), str(len(group.cases)), _name(group.smallest.execution.case)]
+        [
+            group.change.value, escaped(abridged(group_cause(group), _CELL)), str(len(group.cases)),
+            code(abridged(group.smallest.execution.case, _CELL)),
+        ]
         for group in groups[:_MOST_ROWS]
-    ]
+    ]  # fmt: skip
     more = len(groups) - _MOST_ROWS
     rows += [["", f"and {more} more", "", ""]] if more > 0 else []
     return table(["change", "before and after", "cases", "smallest"], rows, right=[2])
