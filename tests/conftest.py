@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from unittest import mock
 
+import msgspec
 import pytest
 
 from maxpool_check.commands.main import main
@@ -98,6 +99,11 @@ def run_record(folder, *targets, executor=None, sink=lambda line: None, **option
     names = [parse(target) for target in targets]
     run(RunPlan(corpus, corpus.cases, names, **options), write, executor=executor)
     return record_of(lines)
+
+
+def untimed(executions):
+    """Executions without their seconds, which no two runs have in common."""
+    return tuple(msgspec.structs.replace(execution, seconds=0.0) for execution in executions)
 
 
 @pytest.fixture

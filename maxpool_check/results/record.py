@@ -114,7 +114,7 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
     """The first line: versions, machine, targets, policies and digests of the inputs of a run.
 
-    ``profile`` holds the policies of each document in use, by its name. The digests are SHA-256, of all cases and of the
+    ``command`` are the words of the command line, the program's name first; empty in records of older versions. ``profile`` holds the policies of each document in use, by its name. The digests are SHA-256, of all cases and of the
     files of known defects (None without such files).
     """
 
@@ -130,13 +130,16 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
     cases: int
     cases_sha256: str
     known_sha256: str | None
+    command: tuple[str, ...] = ()
 
 
-class Cell(msgspec.Struct, frozen=True, kw_only=True):
+class Cell(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A wrong cell: its place in an output, the expected and actual values (exact text), and its window.
 
     ``window`` lists, for each spatial axis, the positions of the taps inside X; ``values`` are the cells there, row-major,
-    None if there are many. ``got_cell`` is the cell of X that a wrong index names.
+    None if there are many. ``got_cell`` is the cell of X that a wrong index names, ``chosen`` the one that the reference
+    chose, None in an empty window. ``outside`` has the numbers of taps before and behind X on each spatial axis, ``dilation``
+    apart like the others. Records of older versions have neither ``chosen`` nor ``outside``.
     """
 
     at: tuple[int, ...]
@@ -147,6 +150,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     window: tuple[tuple[int, ...], ...]
     values: tuple[str, ...] | None
     got_cell: tuple[int, ...] | None
+    chosen: tuple[int, ...] | None = None
+    outside: tuple[tuple[int, int], ...] = ()
 
     def __str__(self) -> str:
         return f"{self.output}{list(self.at)} is {self.got}, expected {self.expected}"
@@ -208,7 +213,8 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     interpretations that the outputs agree with, or ``mixed``. ``causes`` are all mistakes that explain the outputs. ``digests``
     holds the SHA-256 of each output, ``counts`` the number of wrong cells of each kind. ``differences`` are the first cells
     in which conforming outputs differ from the reference. ``size`` is the number of cells of X. ``traceback`` is that of an
-    exception in the tool itself, if the run records tracebacks.
+    exception in the tool itself, if the run records tracebacks. ``seconds``, to the millisecond, is the time that the target
+    had the requests of the execution; of one that was repeated after a crash, that of the first.
     """
 
     target: str
@@ -239,6 +245,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     clauses: tuple[str, ...] = ()
     erratum: str | None = None
     traceback: str = ""
+    seconds: float = 0.0
 
     @property
     def unexpected(self) -> bool:
@@ -247,7 +254,10 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
 
 
 class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A known defect and its status on one target; ``reason`` is its mechanism, ``issue`` the address of one upstream."""
+    """A known defect and its status on one target; ``reason`` is its mechanism, ``issue`` the address of one upstream.
+
+    ``versions`` are those that showed it when they were tested, in words.
+    """
 
     id: str
     target: str
@@ -259,6 +269,7 @@ class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
     example: str | None = None
     issue: str | None = None
     message: str = ""
+    versions: str = ""
 
 
 class RunFooter(msgspec.Struct, frozen=True, kw_only=True, tag="footer"):

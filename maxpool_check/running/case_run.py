@@ -97,7 +97,7 @@ def _attributable(run: CaseRun, by_runtime: CaseRun, runtime: str) -> dict[Varia
         if judgement.kinds:
             kinds = ", ".join(kind.value for kind in judgement.kinds)
             why = f"{runtime} itself does not conform on the original model: {kinds}"
-            results[variant] = VariantResult(NotExecuted(why))
+            results[variant] = VariantResult(NotExecuted(why), seconds=run.results[variant].seconds)
         elif judgement.verdict not in (Verdict.CONFORMS, Verdict.UNDEFINED):
             results[variant] = by_runtime.results[variant]
     return results
@@ -105,16 +105,17 @@ def _attributable(run: CaseRun, by_runtime: CaseRun, runtime: str) -> dict[Varia
 
 def _results(session: TargetSession, started: StartedCase) -> dict[Variant, VariantResult]:
     """The result of each variant, from the outcomes of its requests and of its second look."""
-    executed = [(each, [session.outcome(number) for number in numbers]) for each, numbers in started]
-    looks = [second_look(each, outcomes) for each, outcomes in executed]
+    executed = [(each, [session.timed_outcome(number) for number in numbers]) for each, numbers in started]
+    looks = [second_look(each, [outcome for outcome, _ in timed]) for each, timed in executed]
     numbers = iter(session.submit(look.request for look in looks if look is not None))
-    seconds = [None if look is None else session.outcome(next(numbers)) for look in looks]
+    looked = [(None, 0.0) if look is None else session.timed_outcome(next(numbers)) for look in looks]
     results = {}
-    for (each, outcomes), second in zip(executed, seconds, strict=True):
+    for (each, timed), (second, seconds) in zip(executed, looked, strict=True):
         try:
-            results[each.variant] = result(each, outcomes, session.profile, second)
+            made = result(each, [outcome for outcome, _ in timed], session.profile, second)
         except Exception as error:
-            results[each.variant] = VariantResult(Failed.internal(error))
+            made = VariantResult(Failed.internal(error))
+        results[each.variant] = replace(made, seconds=seconds + sum(had for _, had in timed))
     return results
 
 
@@ -197,6 +198,7 @@ def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Executio
         clauses=case.covers,
         erratum=case.erratum if is_explained else None,
         traceback=judgement.traceback,
+        seconds=round(variant_result.seconds, 3),
     )
 
 

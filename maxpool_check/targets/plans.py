@@ -51,12 +51,16 @@ class VariantPlan:
 
 @dataclass(frozen=True)
 class VariantResult:
-    """The outcome of a variant, the operator set it was executed in, how the case was translated, and the last request."""
+    """The outcome of a variant, the operator set it was executed in, how the case was translated, and the last request.
+
+    ``seconds`` is the time that the target had its requests.
+    """
 
     outcome: Outcome
     opset: int | None = None
     steps: tuple[str, ...] = ()
     request: Request | None = None
+    seconds: float = 0.0
 
 
 def original(variant_plan: VariantPlan) -> VariantPlan:

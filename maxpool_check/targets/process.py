@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +22,6 @@ from maxpool_check.targets.worker.__main__ import PROTOCOL
 
 START_SECONDS = 120.0
 """How long a runtime may take to import. A cold disk is slow; a hang is longer."""
-
 
 PIPE_BYTES = 2**15
 """How many bytes fit into a pipe: a write does not block if it and what is unread are no more."""
@@ -111,11 +111,11 @@ class Worker:
             raise CannotStart(f"{self._program} cannot be run: {error.strerror}") from error
         finally:
             guards_end.close()
-        self._lines: queue.Queue[bytes] = queue.Queue(_MOST_LINES)
+        self._lines: queue.Queue[tuple[float, bytes]] = queue.Queue(_MOST_LINES)
         self._closed_pipe: str | None = None
         self._ended = self._expired = False
-        self.executed = 0
-        """How many requests have had an outcome."""
+        self.executed, self.arrived = 0, 0.0
+        """How many requests have had an outcome, and when the last line that was read had arrived (``time.monotonic``)."""
         self._stderr = bytearray()
         # Threads read, so that waiting can have a time limit on every operating system.
         threading.Thread(target=self._read_lines, daemon=True).start()
@@ -240,9 +240,10 @@ class Worker:
 
     def _put(self, line: bytes) -> bool:
         """Queue a line, as soon as there is room; False if the process has ended."""
+        arrived = time.monotonic()
         while True:
             with contextlib.suppress(queue.Full):
-                self._lines.put(line, timeout=_POLL_SECONDS)
+                self._lines.put((arrived, line), timeout=_POLL_SECONDS)
                 return True
             if self._ended:
                 return False
@@ -262,14 +263,16 @@ class Worker:
         while True:
             step = min(_POLL_SECONDS, left)
             try:
-                return self._lines.get(timeout=step)
+                self.arrived, line = self._lines.get(timeout=step)
+                return line
             except queue.Empty:
                 # Counted by steps: while this process is stopped, nobody's time runs out.
                 left -= step
             if self._process.poll() is not None:
                 # A child may hold the pipe open.
                 with contextlib.suppress(queue.Empty):
-                    return self._lines.get(timeout=_POLL_SECONDS)
+                    self.arrived, line = self._lines.get(timeout=_POLL_SECONDS)
+                    return line
                 return b""
             if left <= 0:
                 raise TimeoutError

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable
+from time import monotonic
 
 from maxpool_check.results.outcomes import Crashed, Failed, Outcome, Returned, TimedOut
 from maxpool_check.targets.process import PIPE_BYTES, CannotStart, Worker
@@ -25,7 +26,8 @@ class TargetSession:
         self._submitted = 0
         self._waiting: deque[tuple[int, Request, bytes]] = deque()
         self._written: deque[tuple[int, Request, bytes]] = deque()
-        self._outcomes: dict[int, Outcome] = {}
+        self._written_at: dict[int, float] = {}
+        self._outcomes: dict[int, tuple[Outcome, float]] = {}
         self._ended = False
 
     @property
@@ -51,6 +53,13 @@ class TargetSession:
 
     def outcome(self, number: int) -> Outcome:
         """The outcome of a request, once."""
+        return self.timed_outcome(number)[0]
+
+    def timed_outcome(self, number: int) -> tuple[Outcome, float]:
+        """The outcome of a request, once, and the seconds that the worker had it, without those of earlier requests.
+
+        Of a request that was executed again after a crash, the seconds are those of the first execution.
+        """
         try:
             while number not in self._outcomes:
                 self._write_ahead()
@@ -83,6 +92,7 @@ class TargetSession:
         """Forget all requests, and close the worker."""
         self._waiting.clear()
         self._written.clear()
+        self._written_at.clear()
         self._outcomes.clear()
         self._close_worker()
 
@@ -107,14 +117,18 @@ class TargetSession:
             self._close_worker()
         while self._waiting and self.failure is None and self._may_write():
             try:
-                self._start().write(self._waiting[0][2], self.target.seconds)
+                number, _, line = self._waiting[0]
+                # Before it is written: the worker may be faster than this process.
+                self._written_at[number] = monotonic()
+                self._start().write(line, self.target.seconds)
                 self._written.append(self._waiting.popleft())
             except CannotStart as error:
                 self.failure = error
         if self.failure is not None:
             failed = Failed(f"could not be started again: {self.failure}", final=True)
-            self._outcomes |= {number: failed for number, _, _ in (*self._written, *self._waiting)}
+            self._outcomes |= {number: (failed, 0.0) for number, _, _ in (*self._written, *self._waiting)}
             self._written.clear()
+            self._written_at.clear()
             self._waiting.clear()
 
     def _may_write(self) -> bool:
@@ -129,14 +143,19 @@ class TargetSession:
         number, request, line = self._written[0]
         try:
             worker = self._start()
+            _ = worker.description
+            # A worker begins when it is ready, or has written the outcome before this one.
+            began = max(self._written_at.pop(number), worker.arrived)
             outcome = worker.read(number, self.target.seconds)
         except CannotStart as error:
             self.failure = self.target.cannot_start(error)
             return
+        # Without a line, the wait itself came to an end.
+        seconds = (worker.arrived if worker.arrived > began else monotonic()) - began
         if isinstance(outcome, Crashed) and worker.executed:
             outcome = self._alone(number, line, outcome)
         self._written.popleft()
-        self._outcomes[number] = outcome
+        self._outcomes[number] = outcome, seconds
         died = isinstance(outcome, (Crashed, TimedOut, Failed)) and not worker.alive
         if died or (request.excluded and isinstance(outcome, Returned)):
             if self._worker is worker:

@@ -11,7 +11,7 @@ from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.storage import read
 from maxpool_check.running.run import completeness
-from tests.conftest import misbehaving
+from tests.conftest import misbehaving, untimed
 from tests.conftest import run_record as record
 
 
@@ -139,8 +139,21 @@ def test_one_target_held_to_nothing_is_not_made_green_by_another(tmp_path, kerne
 def test_the_number_of_workers_changes_nothing(tmp_path, kernel_target, name):
     folder, target = many(tmp_path, 25), kernel_target(name) if name else misbehaving("dies")
     serial, parallel = (record(folder, target, kernel_target("y_alone"), jobs=jobs) for jobs in (1, 4))
-    assert serial.executions == parallel.executions
+    assert untimed(serial.executions) == untimed(parallel.executions)
     assert [execution.case for execution in serial.executions[:4:2]] == ["x:case-0", "x:case-1"]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_execution_has_the_seconds_of_its_requests(tmp_path, kernel_target, jobs):
+    (tmp_path / "x.yaml").write_text(
+        "cases:\n  - matrix: {s: [1, 4]}\n    id: stride-$s\n    outputs: [Y]\n"
+        "    input: {dtype: float32, shape: [1, 1, 4], fill: 1}\n    attributes: {kernel_shape: [1], strides: [$s]}\n"
+    )
+    run = record(tmp_path, kernel_target("takes_its_time"), jobs=jobs)
+    seconds = {(each.case, each.variant): each.seconds for each in run.executions}
+    assert seconds["x:stride-1", "y-only"] > 0.05
+    assert seconds["x:stride-4", "y-only"] > 0.35
+    assert all(each == round(each, 3) for each in seconds.values())
 
 
 @pytest.mark.network
@@ -152,7 +165,7 @@ def test_the_number_of_workers_changes_nothing_where_a_real_runtime_is_given_up(
         "    attributes: {kernel_shape: [2], strides: [0]}\n"
     )
     serial, parallel = (record(tmp_path, "onnxruntime==1.23.2", jobs=jobs) for jobs in (1, 4))
-    assert serial.executions == parallel.executions
+    assert untimed(serial.executions) == untimed(parallel.executions)
     assert Counter(execution.verdict for execution in serial.executions) == {"crashes": 20, "error": 8}
 
 

@@ -154,6 +154,35 @@ def test_the_time_of_a_request_begins_with_the_outcome_before_it(session):
     assert all(isinstance(outcome, Returned) for outcome in outcomes), outcomes
 
 
+def test_the_seconds_of_a_request_are_its_own_and_neither_those_before_it_nor_of_the_start(session):
+    slow = session("takes_its_time")
+    started = time.monotonic()
+    timed = [slow.timed_outcome(number) for number in slow.submit([request(3), request(2), request(1)])]
+    elapsed = time.monotonic() - started
+    assert all(isinstance(outcome, Returned) for outcome, _ in timed)
+    seconds = [each for _, each in timed]
+    # Less a little: this process may have read late that the worker was ready.
+    assert all(each > least for each, least in zip(seconds, [0.25, 0.15, 0.05], strict=True))
+    # Those of a request that waits for another would be counted twice.
+    assert sum(seconds) <= elapsed
+
+
+def test_the_seconds_of_a_request_end_with_its_outcome_however_late_that_is_read(session):
+    slow = session("takes_its_time")
+    first, second = slow.submit([request(1), request(1)])
+    slow.outcome(first)
+    time.sleep(2)
+    _, seconds = slow.timed_outcome(second)
+    assert 0.05 < seconds < 2
+
+
+def test_the_seconds_of_a_request_that_ran_out_of_time_are_its_limit(session):
+    slow = session("takes_its_time", seconds=0.5)
+    outcome, seconds = slow.timed_outcome(slow.submit([request(50)])[0])
+    assert outcome == TimedOut(0.5)
+    assert seconds >= 0.5
+
+
 def test_no_time_runs_out_while_nothing_waits(session):
     slow = session("takes_its_time", seconds=0.5)
     (number,) = slow.submit([request(1)])
