@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from maxpool_check import inert
+from maxpool_check.commands.history import FORMATS as HISTORY_FORMATS
 from maxpool_check.reporting import history
 from maxpool_check.reporting.markup import code, escaped, table
 from maxpool_check.reproducing.documents import address
@@ -81,7 +82,7 @@ def check_markdown(text, where):
     for before, token in itertools.pairwise(tokens):
         assert token.type != "image", where
         if token.type in ("html_block", "html_inline"):
-            own = r'(</?details>|<summary>|</summary>|</?a>|<a id="[\w.-]*">|All \d+ cases|Environment and settings|Known defects|\s)+'
+            own = r'(</?details>|<summary>|</summary>|</?a>|<a id="[\w.-]*">|All \d+ cases|The first \d+ of \d+ cases|\d+ other groups? of changes|Changes|Environment and settings|Known defects|\s)+'
             assert re.fullmatch(own, token.content), (where, token.content)
         if token.type == "link_open":
             href = str(token.attrs["href"])
@@ -158,7 +159,7 @@ def test_colours_are_the_only_escapes_on_a_terminal(cli, records):
     check(plain, "color")
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+@pytest.mark.parametrize("form", FORMATS)
 def test_changes_and_history_of_hostile_records(cli, records, form):
     names = [each["name"] for each in json.loads(records[0].read_text().splitlines()[0])["targets"]]
     done = cli("compare", *records, "--old-target", names[0], "--new-target", names[0], "--format", form, "-v")
@@ -167,7 +168,7 @@ def test_changes_and_history_of_hostile_records(cli, records, form):
     stored = [read(path) for path in records]
     releases = [history.Release(str(number), record) for number, record in enumerate(stored)]
     file = io.StringIO()
-    history.FORMATS[form](history.HistoryReport(HOSTILE, [*releases, history.Release("3", None, HOSTILE)]), file)
+    HISTORY_FORMATS[form](history.HistoryReport(HOSTILE, [*releases, history.Release("3", None, HOSTILE)]), file)
     check_report(form, file.getvalue(), form)
 
 
