@@ -20,9 +20,10 @@ _NEWEST = 8
 
 
 def write(report: HistoryReport, file: TextIO) -> None:
-    """Write the whole report; of many changes between two releases it names fewer rather than become too long."""
-    for most in (1000, 30, 10, 3):
-        text = joined(_blocks(report, most)) + "\n"
+    """Write the whole report; rather than become too long it names fewer changes, then shows fewer releases."""
+    releases = len(report.executed)
+    for changes, newest in ((1000, releases), (30, releases), (10, releases), (3, releases), (3, 24), (3, _NEWEST)):
+        text = joined(_blocks(report, changes, newest)) + "\n"
         if len(text) <= LARGEST:
             break
     file.write(text)
@@ -34,9 +35,9 @@ def write_github(report: HistoryReport, file: TextIO) -> None:
     blocks = [f"## {_text(report.target)}: a history"]
     if report.skipped:
         blocks.append(f"**INCOMPLETE {plural(len(report.skipped), 'release')} skipped**")
-    older = len(report.executed) - len(newest)
-    number = f"the newest {len(newest)} of {older + len(newest)} releases" if older else "each release"
-    blocks.append(f"The number of cases that show each known defect, or kinds that none explains, on {number}:")
+    blocks.append(
+        f"The number of cases that show each known defect, or kinds that none explains, on {_extent(report, newest)}:"
+    )
     causes = [cause for cause in report.causes if any(cause in release.occurrences for release in newest)]
     occurrences = [release.occurrences for release in newest]
     numbers = [(cause, [len(each[cause].sizes) if cause in each else 0 for each in occurrences]) for cause in causes]
@@ -46,26 +47,32 @@ def write_github(report: HistoryReport, file: TextIO) -> None:
     file.write(joined(blocks) + "\n")
 
 
-def _blocks(report: HistoryReport, most: int) -> Iterator[str]:
-    executed = report.executed
+def _extent(report: HistoryReport, shown: Sequence[Release]) -> str:
+    every = len(report.executed)
+    return f"the newest {len(shown)} of {every} releases" if len(shown) < every else "each release"
+
+
+def _blocks(report: HistoryReport, most: int, newest: int) -> Iterator[str]:
+    executed = report.executed[-newest:]
     yield f"# {_text(report.target)}: a history"
     if executed and executed[0].record is not None:
         header, executions = executed[0].record.header, len(executed[0].record.executions)
         size = f"{plural(header.cases, 'case')}, {plural(executions, 'execution')} of each release"
         machine = _text(f"{header.system}, {header.cpu}; {header.started.partition('T')[0]}")
         yield f"{size}. Cases: SHA-256 {code(header.cases_sha256)}. {machine}."
-    yield "The number of cases that show each defect and each kind, and of executions by verdict:"
-    yield from _matrices(report.rows, executed)
+    of = f", on {_extent(report, executed)}" if len(executed) < len(report.executed) else ""
+    yield f"The number of cases that show each defect and each kind, and of executions by verdict{of}:"
+    yield from _matrices([(label, numbers[-newest:]) for label, numbers in report.rows], executed)
     if report.defects:
         yield "The defects:"
         yield bullets(
             f"{code(name)} ({entry.severity}): {_text(entry.title)}" for name, entry in report.defects.items()
         )
     yield "The kinds:"
-    kinds = sorted({kind for release in executed for kind in release.kinds})
+    kinds = sorted({kind for release in report.executed for kind in release.kinds})
     yield bullets(f"{code(abridged(kind, _LABEL))}: {sentence(kind)}" for kind in kinds)
     yield "## Changes"
-    for step in report.steps:
+    for step in report.steps[-newest:]:
         yield f"### {step.old} to {step.new}"
         groups = step.changes.groups
         rows = [
