@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from maxpool_check import inert
+from maxpool_check.commands.history import FORMATS as HISTORY_FORMATS
 from maxpool_check.reporting import history
 from maxpool_check.reporting.markup import code, escaped, table
 from maxpool_check.reproducing.documents import address
@@ -73,7 +74,7 @@ DOCUMENTS = {address(name) for name in SPECIFICATIONS}
 
 
 SUMMARIES = (
-    r"All \d+ cases|Environment and settings|Known defects|Inconsistent results|Behaviour observed where the documents leave a "
+    r"All \d+ cases|The first \d+ of \d+ cases|\d+ other groups? of changes|Changes|Environment and settings|Known defects|Inconsistent results|Behaviour observed where the documents leave a "
     r"point open|What was executed, by document and clause; a case may name several clauses"
 )
 """What can be unfolded in Markdown."""
@@ -165,7 +166,7 @@ def test_colours_are_the_only_escapes_on_a_terminal(cli, records):
     check(plain, "color")
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+@pytest.mark.parametrize("form", FORMATS)
 def test_changes_and_history_of_hostile_records(cli, records, form):
     names = [each["name"] for each in json.loads(records[0].read_text().splitlines()[0])["targets"]]
     done = cli("compare", *records, "--old-target", names[0], "--new-target", names[0], "--format", form, "-v")
@@ -174,7 +175,7 @@ def test_changes_and_history_of_hostile_records(cli, records, form):
     stored = [read(path) for path in records]
     releases = [history.Release(str(number), record) for number, record in enumerate(stored)]
     file = io.StringIO()
-    history.FORMATS[form](history.HistoryReport(HOSTILE, [*releases, history.Release("3", None, HOSTILE)]), file)
+    HISTORY_FORMATS[form](history.HistoryReport(HOSTILE, [*releases, history.Release("3", None, HOSTILE)]), file)
     check_report(form, file.getvalue(), form)
 
 

@@ -1,58 +1,44 @@
 """``maxpool-check bisect``."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
-from typing import Any
+from typing import NamedTuple
 
 import click
 from packaging.version import Version
 
-from maxpool_check import inert
 from maxpool_check.commands import case_files, executing, options
-from maxpool_check.comparing.bisection import Bisection, Boundary
+from maxpool_check.comparing.bisection import Bisection, Boundary, Observation
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.defect_editing import KnownRange, narrow
-from maxpool_check.files import open_text
 from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.reporting import bisection, bisection_ci
+from maxpool_check.reporting.bisection import BisectionReport
 from maxpool_check.results.record import NOT_EXECUTED, Execution, ExitCode, Verdict
 from maxpool_check.results.variants import Variant
 from maxpool_check.targets.environments import NoReleases, released
 from maxpool_check.targets.name import TargetName
 
-_TOO_FEW = "fewer than two releases could be tested"
+FORMATS: options.Formats[BisectionReport] = {
+    "text": bisection.write_text,
+    "markdown": bisection.write_markdown,
+    "json": bisection.write_json,
+    "junit": bisection_ci.write_junit,
+    "github": bisection.write_markdown,
+    "sarif": bisection_ci.write_sarif,
+}
+"""The formats of the report of a bisection. A new one is its module and a line here."""
 
 
-@dataclass(frozen=True)
-class _Observation:
-    """The result of a release on a case; two are equal if they have the same ``key``."""
-
-    key: object
-    verdict: Verdict = field(compare=False)
-    kinds: tuple[str, ...] = field(compare=False)
-    relevant_kinds: tuple[str, ...] = field(compare=False)
-    provider: str = field(compare=False)
-
-    def __str__(self) -> str:
-        return f"{self.verdict} ({', '.join(self.relevant_kinds)})" if self.kinds else str(self.verdict)
-
-
-@dataclass(frozen=True)
-class _Result:
-    """What a search over releases ended with; ``skipped`` holds the reasons."""
+class _Search(NamedTuple):
+    """A search that has ended; ``skipped`` holds the reasons."""
 
     variant: Variant
-    versions: Sequence[Version]
-    search: Bisection[_Observation]
+    search: Bisection[Observation]
     boundaries: Sequence[Boundary]
     skipped: Mapping[str, str]
-
-    @property
-    def exit_code(self) -> ExitCode:
-        if len(self.search.tested) < 2:
-            return ExitCode.INCOMPLETE
-        return ExitCode.AS_EXPECTED if self.boundaries else ExitCode.UNEXPECTED
 
 
 @click.command("bisect")
@@ -65,8 +51,9 @@ class _Result:
 @click.option("--pre", is_flag=True, help="Test pre-releases too.")
 @click.option("--write-known", is_flag=True, help="Bound the versions of the known defect by the releases with it.")
 @options.timeout
-@options.form()
-@click.option("-o", "--output", type=options.FILE, metavar="FILE.json", help="Write the JSON here too.")
+@options.form(FORMATS)
+@options.reports(FORMATS)
+@click.option("-o", "--output", type=options.FILE, metavar="FILE.json", help="The same as --report json=FILE.json.")
 @options.quiet
 @options.bundled(output=options.Output)
 @case_files.every
@@ -80,6 +67,8 @@ def command(
     or started is skipped and listed. Exits with 0 if there is a change, 1 if nothing changes, 3 if fewer than two releases
     could be tested.
     """
+    if output.output is not None:
+        output = replace(output, reports=[*output.reports, ("json", output.output)], output=None)
     corpus = files.read()
     output.check_writable([*corpus.files, *corpus.known_files])
     case = case_files.case_named(corpus.cases, name, files.paths[0])
@@ -88,17 +77,14 @@ def command(
     versions = releases(target, first, last, pre)
     observe = cache(partial(_observe, corpus, case, kind, target, timeout, None if output.quiet else variants))
     result = _search(versions, variants, lambda position: observe(str(versions[position])))
-    selected = result.variant
-    if write_known and result.exit_code == ExitCode.AS_EXPECTED:
-        _narrow(corpus, case, selected, target, result)
-    about = {"case": case.id, "case_sha256": case.sha256, "target": str(target), "variant": selected.name, "kind": kind}
-    document = inert.dumps(_document(about, result), indent=1)
-    if output.output is not None:
-        with open_text(output.output) as file:
-            file.write(document + "\n")
-    if not output.takes_stdout:
-        options.echo(document if output.form == "json" else "\n".join(_lines(result)))
-    return result.exit_code
+    report = BisectionReport(
+        case.id, case.sha256, f"{case.origin.path}:{case.origin.line}", case.title, str(target), result.variant.name, kind,
+        tuple(map(str, versions)), result.search.tested, result.boundaries, result.skipped, result.search.linear,
+    )  # fmt: skip
+    if write_known and report.exit_code == ExitCode.AS_EXPECTED:
+        _narrow(corpus, case, result.variant, target, report)
+    output.publish(FORMATS, report, report)
+    return report.exit_code
 
 
 def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool) -> list[Version]:
@@ -128,36 +114,36 @@ def check_unversioned(target: TargetName) -> None:
 
 
 def _search(
-    versions: Sequence[Version], variants: Sequence[Variant], observe: Callable[[int], Mapping[str, _Observation | str]]
-) -> _Result:
+    versions: Sequence[Version], variants: Sequence[Variant], observe: Callable[[int], Mapping[str, Observation | str]]
+) -> _Search:
     """The search for the first variant that changes: those that differ between the ends before the others."""
     ends = observe(0), observe(len(versions) - 1)
-    results = []
+    searches = []
     for variant in sorted(variants, key=lambda each: ends[0].get(each.name) == ends[1].get(each.name)):
         skipped: dict[str, str] = {}
 
-        def test(position: int, variant: Variant = variant, skipped: dict[str, str] = skipped) -> _Observation | None:
+        def test(position: int, variant: Variant = variant, skipped: dict[str, str] = skipped) -> Observation | None:
             observation = observe(position).get(variant.name, "it is not executed in this variant")
             if isinstance(observation, str):
                 skipped[str(versions[position])] = observation
                 return None
             return observation
 
-        search: Bisection[_Observation] = Bisection(len(versions), test)
-        results.append(_Result(variant, versions, search, search.boundaries(), skipped))
-        if results[-1].boundaries:
-            return results[-1]
-    return results[0]
+        search: Bisection[Observation] = Bisection(len(versions), test)
+        searches.append(_Search(variant, search, search.boundaries(), skipped))
+        if searches[-1].boundaries:
+            return searches[-1]
+    return searches[0]
 
 
 def _observe(
     corpus: Corpus, case: Case, kind: str | None, target: TargetName, timeout: float,
     shown: Sequence[Variant] | None, version: str,
-) -> Mapping[str, _Observation | str]:  # fmt: skip
+) -> Mapping[str, Observation | str]:  # fmt: skip
     """The result of a release in each variant, or why it cannot be tested; ``shown`` are the variants to print."""
     record = executing.run_cases(corpus, [case], [target.at(version)], timeout=timeout)
     assert record.footer is not None
-    observed: dict[str, _Observation | str] = {}
+    observed: dict[str, Observation | str] = {}
     if record.footer.errors:
         observed |= dict.fromkeys([each.name for each in case.variants()], " ".join(record.footer.errors[0].split()))
     else:
@@ -168,7 +154,7 @@ def _observe(
     return observed
 
 
-def _texts(observed: Mapping[str, _Observation | str], variants: Sequence[Variant]) -> str:
+def _texts(observed: Mapping[str, Observation | str], variants: Sequence[Variant]) -> str:
     """What a release does in each variant, once if it is the same."""
     texts: dict[str, list[str]] = {}
     for variant in variants:
@@ -180,64 +166,26 @@ def _texts(observed: Mapping[str, _Observation | str], variants: Sequence[Varian
     return "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())
 
 
-def _observation(execution: Execution, kind: str | None, provider: str) -> _Observation | str:
+def _observation(execution: Execution, kind: str | None, provider: str) -> Observation | str:
     if execution.verdict in (*NOT_EXECUTED, Verdict.ERROR):
         return f"{execution.verdict}: {execution.message}"
     key = (execution.verdict, execution.kinds) if kind is None else kind in execution.kinds
-    relevant = (kind,) if kind is not None and kind in execution.kinds else execution.kinds
-    return _Observation(key, execution.verdict, execution.kinds, relevant, provider)
+    return Observation(key, execution, kind, provider)
 
 
-def _lines(result: _Result) -> Iterator[str]:
-    versions, search, tested = result.versions, result.search, result.search.tested
-    for version, reason in result.skipped.items():
-        yield f"skipped {version}: {reason}"
-    every = ", one after the other" if search.linear else ""
-    yield f"{len(search.results)} of {len(versions)} releases tested{every}, variant {result.variant.name}"
-    if len(tested) < 2:
-        yield f"INCOMPLETE {_TOO_FEW}"
-    elif not result.boundaries:
-        oldest, *_, newest = tested
-        yield f"no change from {versions[oldest]} to {versions[newest]}: {tested[oldest]}"
-    for last, first in result.boundaries:
-        yield f"last {versions[last]} {tested[last]}, first {versions[first]} {tested[first]}"
-
-
-def _document(about: Mapping[str, Any], result: _Result) -> Mapping[str, Any]:
-    releases = {
-        position: {
-            "version": str(result.versions[position]),
-            "verdict": observation.verdict,
-            "kinds": observation.relevant_kinds,
-        }
-        for position, observation in result.search.tested.items()
-    }
-    return {
-        "schema": "maxpool-check/bisect/1",
-        "exit_code": result.exit_code,
-        **about,
-        "releases": [str(version) for version in result.versions],
-        "tested": list(releases.values()),
-        "skipped": [{"version": version, "reason": reason} for version, reason in result.skipped.items()],
-        "linear": result.search.linear,
-        "boundaries": [{"last": releases[last], "first": releases[first]} for last, first in result.boundaries],
-        "errors": [{"message": _TOO_FEW}] if result.exit_code == ExitCode.INCOMPLETE else [],
-    }
-
-
-def _narrow(corpus: Corpus, case: Case, variant: Variant, runtime: TargetName, result: _Result) -> None:
+def _narrow(corpus: Corpus, case: Case, variant: Variant, runtime: TargetName, report: BisectionReport) -> None:
     """Narrow the entries that are about the case to the releases that show them."""
-    if len(result.boundaries) != 1:
+    if len(report.boundaries) != 1:
         options.echo("several changes: no known defect was narrowed", err=True)
         return
-    ((last, first),) = result.boundaries
-    names, tested = tuple(map(str, result.versions)), result.search.tested
+    ((last, first),) = report.boundaries
+    names, tested = tuple(report.versions), report.tested
     older, newer = names[:first], names[first:]
     messages = []
     for observation, inside, outside, bound in (
         (tested[last], older, newer, f"<{names[first]}"), (tested[first], newer, older, f">={names[first]}"),
     ):  # fmt: skip
-        kinds = tuple(map(DivergenceKind, observation.kinds))
+        kinds = tuple(map(DivergenceKind, observation.execution.kinds))
         known = KnownRange(case.id, variant, kinds, runtime.distribution, observation.provider, inside, outside, bound)
         messages += [message for path in corpus.known_files for message in narrow(path, known)]
     for message in messages or ["no known defect expects these kinds of the case: none was narrowed"]:

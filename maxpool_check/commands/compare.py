@@ -1,5 +1,6 @@
 """``maxpool-check compare``, and the options that ``gate`` shares with it."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,13 +9,25 @@ from typing import Any, TypeVar
 import click
 
 from maxpool_check.commands import options
-from maxpool_check.comparing.gate import BLOCKING, UNOBSERVABLE, TargetComparison, compare_targets
+from maxpool_check.comparing.gate import BLOCKING, TargetComparison, compare_targets
+from maxpool_check.comparing.summary import UNOBSERVABLE
 from maxpool_check.comparing.transitions import Change, Incomparable, paired
-from maxpool_check.reporting.changes import FORMATS, ComparisonReport
+from maxpool_check.reporting import changes_ci, changes_json, changes_markdown, changes_text
+from maxpool_check.reporting.changes import ComparisonReport
 from maxpool_check.results.record import ExitCode
 from maxpool_check.specifications.specification import nearest
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+FORMATS: options.Formats[ComparisonReport] = {
+    "text": changes_text.write,
+    "markdown": changes_markdown.write,
+    "json": changes_json.write,
+    "junit": changes_ci.write_junit,
+    "github": changes_markdown.write_github,
+    "sarif": changes_ci.write_sarif,
+}
+"""The formats of the report of a comparison. A new one is its module and a line here."""
 
 
 def _changes(text: str) -> tuple[Change, ...]:
@@ -37,7 +50,7 @@ fail_on = click.option(
 
 def outputs(command: _Command) -> _Command:
     """``--format``, ``--report``, ``-v`` and ``--color``."""
-    verbose = options.verbose("Show every change in full")
+    verbose = options.verbose("Show every change in full, with all its cases")
     return options.form(FORMATS)(options.reports(FORMATS)(verbose(options.color(command))))
 
 
@@ -72,8 +85,20 @@ def command(
     return show("compare", comparisons, output)
 
 
-def show(name: str, comparisons: Sequence[TargetComparison], output: options.Output) -> ExitCode:
-    """Print what has changed, write the reports, and return the exit code."""
-    report = ComparisonReport(name, comparisons, options.width(), output.colored, output.verbose > 0)
+def show(
+    name: str,
+    comparisons: Sequence[TargetComparison],
+    output: options.Output,
+    *,
+    problems: Sequence[str] = (),
+    undecided: ExitCode = ExitCode.NOTHING_COMPARED,
+) -> ExitCode:
+    """Print what has changed, write the reports, and return the exit code; ``problems`` say why there is no comparison."""
+    verbose = output.verbose > 0
+    report = ComparisonReport(name, comparisons, options.width(), output.colored, verbose, problems, undecided)
     output.publish(FORMATS, report, replace(report, color=False))
+    in_workflow = os.environ.get("GITHUB_ACTIONS") == "true"
+    if in_workflow and output.form == "text" and any(kind == "github" for kind, _ in output.reports):
+        for line in changes_ci.workflow_commands(report):
+            click.echo(line)
     return report.exit_code

@@ -53,14 +53,34 @@ def run_cases(
     known: Sequence[Defect] = (),
 ) -> Record:
     """Run cases of a corpus on targets; the record, in memory. Known defects name what executions show."""
-    with Recorder(output) as recorder, progress_bar("cases", len(cases), quiet=quiet) as progress:
+    with Recorder(output) as recorder:
+        record = record_cases(
+            recorder, corpus, cases, targets, timeout=timeout, jobs=jobs, quiet=quiet, variants=variants, known=known
+        )
+        return replace(record, executions=tuple(record.executions))
+
+
+def record_cases(
+    recorder: Recorder,
+    corpus: Corpus,
+    cases: Sequence[Case],
+    targets: Sequence[TargetName],
+    *,
+    timeout: float,
+    jobs: int = 1,
+    quiet: bool = True,
+    variants: Collection[Variant] = DEFAULT_VARIANTS,
+    known: Sequence[Defect] = (),
+) -> Record:
+    """Run cases as :func:`run_cases` does; the record, which can be read until the recorder is closed."""
+    with progress_bar("cases", len(cases), quiet=quiet) as progress:
         plan = RunPlan(
             corpus, cases, targets, known, seconds=timeout, jobs=jobs, variants=variants,
             versions=versions_of(corpus, known),
         )  # fmt: skip
         run(plan, recorder.write, progress)
-        assert recorder.record is not None
-        return replace(recorder.record, executions=tuple(recorder.record.executions))
+    assert recorder.record is not None
+    return recorder.record
 
 
 def defects_of(corpus: Corpus) -> list[Defect]:

@@ -1,16 +1,15 @@
 """``maxpool-check gate``."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from maxpool_check import inert
 from maxpool_check.commands import case_files, compare, executing, options
 from maxpool_check.comparing.gate import compare_targets
 from maxpool_check.comparing.transitions import Change, Incomparable
 from maxpool_check.results.record import ExitCode
+from maxpool_check.results.storage import Recorder
 from maxpool_check.targets.name import TargetName, parse
 
 _BASE = options.Parsed(
@@ -56,37 +55,26 @@ def command(
     targets = options.claiming([base, head] if isinstance(base, TargetName) else [head], specs)
     records = [base] if isinstance(base, Path) else []
     output.check_writable([*corpus.files, *corpus.known_files, *records, *options.kernels(targets)])
-    record = executing.run_cases(
-        corpus, cases, targets, jobs=jobs, timeout=timeout, output=output.output, quiet=output.quiet,
-        known=executing.defects_of(corpus),
-    )  # fmt: skip
-    assert record.footer is not None
-    for error in record.footer.errors:
-        options.echo(f"error: {error}", err=True)
-    if not cases:
-        return _undecided(output.form, ["no case is selected"], ExitCode.NOTHING_COMPARED)
-    tested = [target.name for target in record.header.targets]
-    missing = [f"{target} was not tested" for target in targets if str(target) not in tested]
-    if missing:
-        errors = record.footer.errors or missing
-        return _undecided(output.form, errors, ExitCode.INCOMPLETE)
-    old = stored or record
-    if stored is not None and files.selected:
-        ids = {case.id for case in cases}
-        old = replace(stored, executions=tuple(each for each in stored.executions if each.case in ids))
-    try:
-        names = (old.header.targets[0].name, str(head))
-        return compare.show("gate", [compare_targets(old, record, names, blocking)], output)
-    except Incomparable as error:
-        raise click.UsageError(f"{base} cannot be the base: {error}; record it again with these cases") from error
-
-
-def _undecided(form: str, errors: Sequence[str], code: ExitCode) -> ExitCode:
-    """Print why there is no decision; the exit code."""
-    if form == "json":
-        messages = [{"message": error} for error in errors]
-        options.echo(inert.dumps({"schema": "maxpool-check/gate/1", "exit_code": code, "errors": messages}))
-    else:
-        reasons = "; ".join(error.splitlines()[0] for error in errors)
-        options.echo(f"{code.name.replace('_', ' ')} {reasons}")
-    return code
+    with Recorder(output.output) as recorder:
+        record = executing.record_cases(
+            recorder, corpus, cases, targets, jobs=jobs, timeout=timeout, quiet=output.quiet,
+            known=executing.defects_of(corpus),
+        )  # fmt: skip
+        assert record.footer is not None
+        for error in record.footer.errors:
+            options.echo(f"error: {error}", err=True)
+        if not cases:
+            return compare.show("gate", [], output, problems=["no case is selected"])
+        tested = [target.name for target in record.header.targets]
+        missing = [f"{target} was not tested" for target in targets if str(target) not in tested]
+        if missing:
+            errors = record.footer.errors or missing
+            return compare.show("gate", [], output, problems=errors, undecided=ExitCode.INCOMPLETE)
+        try:
+            old = stored or record
+            names = (old.header.targets[0].name, str(head))
+            # A whole corpus has lost the cases that only the base has; of selected cases, the others do not count.
+            ids = {case.id for case in cases} if stored is not None and files.selected else None
+            return compare.show("gate", [compare_targets(old, record, names, blocking, cases=ids)], output)
+        except Incomparable as error:
+            raise click.UsageError(f"{base} cannot be the base: {error}; record it again with these cases") from error

@@ -1,12 +1,26 @@
 """``maxpool-check history``."""
 
+from contextlib import ExitStack
+
 import click
 from packaging.version import Version
 
 from maxpool_check.commands import case_files, executing, options
 from maxpool_check.commands.bisect import check_unversioned, releases
-from maxpool_check.reporting.history import FORMATS, HistoryReport, Release
+from maxpool_check.reporting import history_ci, history_json, history_markdown, history_text
+from maxpool_check.reporting.history import HistoryReport, Release
+from maxpool_check.results.storage import Recorder
 from maxpool_check.targets.name import TargetName
+
+FORMATS: options.Formats[HistoryReport] = {
+    "text": history_text.write,
+    "markdown": history_markdown.write,
+    "json": history_json.write,
+    "junit": history_ci.write_junit,
+    "github": history_markdown.write_github,
+    "sarif": history_ci.write_sarif,
+}
+"""The formats of the report of a history. A new one is its module and a line here."""
 
 
 @click.command("history")
@@ -38,19 +52,22 @@ def command(
     if not cases:
         raise click.UsageError("no case is selected")
     defects, tested = executing.defects_of(corpus), list[Release]()
-    for version in _versions(target, versions, pre):
-        record = executing.run_cases(
-            corpus, cases, [target.at(str(version))], timeout=timeout, jobs=jobs, known=defects
-        )
-        assert record.footer is not None
-        errors = record.footer.errors
-        release = Release(str(version), None if errors else record, " ".join(errors[0].split()) if errors else "")
-        tested.append(release)
-        if not output.quiet:
-            numbers = ", ".join(f"{count} {verdict.value}" for verdict, count in sorted(release.verdicts.items()))
-            options.echo(f"{version}: {release.skipped or numbers}", err=True)
-    report = HistoryReport(str(target), tested, options.width())
-    output.publish(FORMATS, report, report)
+    # The records of many releases are not held in memory.
+    with ExitStack() as recorders:
+        for version in _versions(target, versions, pre):
+            record = executing.record_cases(
+                recorders.enter_context(Recorder(None)), corpus, cases, [target.at(str(version))], timeout=timeout,
+                jobs=jobs, known=defects,
+            )  # fmt: skip
+            assert record.footer is not None
+            errors = record.footer.errors
+            release = Release(str(version), None if errors else record, " ".join(errors[0].split()) if errors else "")
+            tested.append(release)
+            if not output.quiet:
+                numbers = ", ".join(f"{count} {verdict.value}" for verdict, count in sorted(release.verdicts.items()))
+                options.echo(f"{version}: {release.skipped or numbers}", err=True)
+        report = HistoryReport(str(target), tested, options.width())
+        output.publish(FORMATS, report, report)
     return report.exit_code
 
 

@@ -5,7 +5,40 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
+from maxpool_check.results.record import FAULTS, Execution, Verdict
+
 _T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one release shows on a case; two are equal if they have the same ``key``.
+
+    ``execution`` is what its record says, ``kind`` the kind that alone is looked for, ``provider`` who executed the case.
+    """
+
+    key: object
+    execution: Execution = field(compare=False)
+    kind: str | None = field(compare=False, default=None)
+    provider: str = field(compare=False, default="")
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the release."""
+        return self.execution.verdict
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kind that is looked for if the release shows it, otherwise all kinds."""
+        return (self.kind,) if self.kind is not None and self.kind in self.execution.kinds else self.execution.kinds
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether the release shows what is looked for: the kind, or without one a fault."""
+        return self.verdict in FAULTS if self.kind is None else self.kind in self.execution.kinds
+
+    def __str__(self) -> str:
+        return f"{self.verdict} ({', '.join(self.kinds)})" if self.kinds else str(self.verdict)
 
 
 class Boundary(NamedTuple):

@@ -1,19 +1,18 @@
 """Whether an upgrade may pass: SAFE, REVIEW or BLOCK."""
 
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 
-from maxpool_check.comparing.transitions import Change, Transition, TransitionGroup, groups, transitions
+from maxpool_check.comparing.summary import UNOBSERVABLE, ChangeSummary, TransitionGroup, summarize
+from maxpool_check.comparing.transitions import Change, Transition, transitions
 from maxpool_check.judging.defects import Severity
-from maxpool_check.results.record import ExitCode, KnownEntry, Record, TargetDescription, Verdict
+from maxpool_check.results.record import ExitCode, KnownEntry, Record, RunHeader, TargetDescription
 from maxpool_check.words import plural
 
 BLOCKING = (Change.REGRESSED, Change.NEWLY_REFUSED, Change.CRASH_NEW)
 """The changes that block by default."""
-
-UNOBSERVABLE = frozenset({Change.SAME, Change.NOT_COMPARED})
 
 
 class Decision(str, Enum):
@@ -39,9 +38,14 @@ class GateResult:
         return f"{self.decision.value} {self.reason}"
 
 
-def decide(changes: Sequence[Transition], blocking: Collection[Change] = BLOCKING) -> GateResult:
+def decide(changes: Iterable[Transition], blocking: Collection[Change] = BLOCKING) -> GateResult:
     """The decision on all transitions between two targets."""
-    counts = Counter(transition.change for transition in changes)
+    return decide_by(summarize(changes), blocking)
+
+
+def decide_by(summary: ChangeSummary, blocking: Collection[Change] = BLOCKING) -> GateResult:
+    """The decision on transitions that were counted."""
+    counts = summary.counts
     total = sum(counts.values()) - counts[Change.NOT_COMPARED]
     # What only one side executed is no comparison.
     compared = total - counts[Change.MISSING] - counts[Change.ADDED]
@@ -59,23 +63,35 @@ def decide(changes: Sequence[Transition], blocking: Collection[Change] = BLOCKIN
 class TargetComparison:
     """What has changed from one target to another.
 
-    ``errors`` say why it is incomplete; ``left_out`` names the cases that could not be compared. ``defects`` are the known
-    defects of both targets by id.
+    ``transitions`` may be read from the records at each iteration. ``blocking`` are the changes that block. ``errors`` say why
+    it is incomplete; ``left_out`` names the cases that could not be compared. ``defects`` are the known defects of both targets
+    by id, ``headers`` those of both records.
     """
 
     old: TargetDescription
     new: TargetDescription
-    transitions: Sequence[Transition]
-    gate: GateResult
+    headers: tuple[RunHeader, RunHeader]
+    transitions: Collection[Transition]
+    blocking: Collection[Change] = BLOCKING
     errors: Sequence[str] = ()
     left_out: Sequence[str] = ()
     defects: Mapping[str, KnownEntry] = field(default_factory=dict)
 
-    @property
-    def groups(self) -> list[TransitionGroup]:
-        """The observable changes by defect, or by kinds, the worst first."""
+    @cached_property
+    def summary(self) -> ChangeSummary:
+        """The changes, counted and in groups."""
         ranks = {name: Severity(entry.severity).rank for name, entry in self.defects.items() if entry.severity}
-        return groups(self.transitions, ranks)
+        return summarize(self.transitions, ranks)
+
+    @cached_property
+    def gate(self) -> GateResult:
+        """The decision on all transitions, and its reason."""
+        return decide_by(self.summary, self.blocking)
+
+    @property
+    def groups(self) -> Sequence[TransitionGroup]:
+        """The observable changes by defect, or by kinds, the worst first."""
+        return self.summary.groups
 
     @property
     def decision(self) -> Decision | None:
@@ -116,20 +132,26 @@ def compare_targets(
     blocking: Collection[Change] = BLOCKING,
     *,
     intersection: bool = False,
+    cases: Container[str] | None = None,
 ) -> TargetComparison:
     """Compare a target of one record with a target of another. Raises :class:`Incomparable`; see :func:`transitions`."""
-    changes = transitions(old, new, *names, intersection=intersection)
+    changes = transitions(old, new, *names, intersection=intersection, cases=cases)
     errors, descriptions = [], []
-    for label, record, name in zip(("old", "new"), (old, new), names, strict=True):
+    for label, record, name, failed in zip(("old", "new"), (old, new), names, changes.failed, strict=True):
         descriptions += [target for target in record.header.targets if target.name == name]
         if record.footer is None:
             errors.append(f"the {label} record is incomplete: its run did not end")
-        elif any(execution.target == name and execution.verdict == Verdict.ERROR for execution in record.executions):
+        elif failed:
             errors.append(f"some executions failed on {name}; the {label} record has the errors")
-    compared = {(each.execution.case, each.execution.variant) for each in changes}
-    executions = (execution for execution in new.executions if execution.target == names[1])
-    left_out = dict.fromkeys(each.case for each in executions if (each.case, each.variant) not in compared)
     before, after = descriptions
     known = [entry for record in (old, new) if record.footer is not None for entry in record.footer.known]
-    defects = {entry.id: entry for entry in known}
-    return TargetComparison(before, after, changes, decide(changes, blocking), errors, list(left_out), defects)
+    return TargetComparison(
+        before,
+        after,
+        headers=(old.header, new.header),
+        transitions=changes,
+        blocking=blocking,
+        errors=errors,
+        left_out=changes.left_out,
+        defects={entry.id: entry for entry in known},
+    )

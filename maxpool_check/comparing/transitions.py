@@ -1,10 +1,10 @@
 """The change of every execution from one record to another: a closed list, decided in one place."""
 
+import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 from maxpool_check.results.record import NOT_EXECUTED, Execution, Record, Verdict
 
@@ -40,6 +40,10 @@ class Change(str, Enum):
     """Neither was judged: there is nothing to compare."""
 
 
+_Key = tuple[str, str]
+"""A case and a variant of it."""
+
+
 class Incomparable(ValueError):
     """Two records that do not hold the same cases."""
 
@@ -65,41 +69,117 @@ class Transition:
         return (self.old.kinds if self.old else (), self.new.kinds if self.new else ())
 
 
+class _Side:
+    """The executions of one target of a record, read again at each iteration, and what tells whether they can be compared."""
+
+    def __init__(self, record: Record, target: str, cases: Container[str] | None) -> None:
+        self._record, self._target, self._cases = record, target, cases
+        self.identities: dict[_Key, tuple[str, str]] = {}
+        """The digest of the case and its document, by case and variant."""
+        self.failed = False
+        """Whether an execution failed in a way that says nothing about the target."""
+        # Variants, digests and documents are few, and a case has several variants: each text is kept once.
+        one = sys.intern
+        for execution in self:
+            key = one(execution.case), one(execution.variant)
+            self.identities.setdefault(key, (one(execution.case_sha256), one(execution.spec)))
+            self.failed |= execution.verdict == Verdict.ERROR
+
+    def __iter__(self) -> Iterator[Execution]:
+        for execution in self._record.executions:
+            if execution.target == self._target and (self._cases is None or execution.case in self._cases):
+                yield execution
+
+
+class Transitions(Collection[Transition]):
+    """The transitions from a target of one record to one of another; the executions are never all in memory.
+
+    Each iteration reads both records again. The variants of a case follow each other, in the order of the old record; cases
+    wait in memory only where the new record has them in another order. Of an execution that a record holds twice, the first counts.
+    """
+
+    def __init__(self, old: _Side, new: _Side, excluded: Collection[str]) -> None:
+        self._old, self._new, self._excluded = old, new, frozenset(excluded)
+
+    @property
+    def failed(self) -> tuple[bool, bool]:
+        """Whether executions of the old and of the new target failed in a way that says nothing about it."""
+        return self._old.failed, self._new.failed
+
+    @property
+    def left_out(self) -> list[str]:
+        """The cases that cannot be compared, in the order of the new record."""
+        return list(dict.fromkeys(case for case, _ in self._new.identities if case in self._excluded))
+
+    def __len__(self) -> int:
+        return len(self._keys(self._old) | self._keys(self._new))
+
+    def __contains__(self, transition: object) -> bool:
+        return any(transition == each for each in self)
+
+    def __iter__(self) -> Iterator[Transition]:
+        awaited = [self._keys(side) for side in (self._old, self._new)]
+        numbers = [Counter(case for case, _ in keys) for keys in awaited]
+        waiting: dict[str, dict[str, list[Execution | None]]] = {}
+
+        def add(side: int, execution: Execution) -> Iterator[Transition]:
+            """The transitions of the case, if this was its last execution."""
+            case, key = execution.case, (execution.case, execution.variant)
+            if key not in awaited[side]:
+                return
+            awaited[side].remove(key)
+            numbers[side][case] -= 1
+            waiting.setdefault(case, {}).setdefault(execution.variant, [None, None])[side] = execution
+            if not numbers[0][case] and not numbers[1][case]:
+                for before, after in waiting.pop(case).values():
+                    yield Transition(change(before, after), before, after)
+
+        later = iter(self._new)
+        for execution in self._old:
+            yield from add(0, execution)
+            while numbers[1][execution.case] and not numbers[0][execution.case] and (other := next(later, None)):
+                yield from add(1, other)
+        for execution in later:
+            yield from add(1, execution)
+
+    def _keys(self, side: _Side) -> set[_Key]:
+        return {key for key in side.identities if key[0] not in self._excluded}
+
+
 def transitions(
-    old: Record, new: Record, old_target: str, new_target: str, *, intersection: bool = False
-) -> list[Transition]:
-    """Every execution of either target, in the order of the records.
+    old: Record,
+    new: Record,
+    old_target: str,
+    new_target: str,
+    *,
+    intersection: bool = False,
+    cases: Container[str] | None = None,
+) -> Transitions:
+    """Every execution of either target, or of some cases on them.
 
     Raises :class:`Incomparable` if a case differs between the records or its document is interpreted differently;
-    ``intersection`` leaves out such executions.
+    ``intersection`` leaves out such cases.
     """
-    before, after = (
-        {(execution.case, execution.variant): execution for execution in record.executions if execution.target == name}
-        for record, name in ((old, old_target), (new, new_target))
-    )
-    reasons: dict[str, None] = {}
-    result = []
-    for key in dict.fromkeys([*before, *after]):
-        pair = before.get(key), after.get(key)
-        if reason := _difference(old, new, *pair):
-            reasons[reason] = None
-        else:
-            result.append(Transition(change(*pair), *pair))
+    sides = _Side(old, old_target, cases), _Side(new, new_target, cases)
+    reasons: dict[str, str] = {}
+    for key, after in sides[1].identities.items():
+        before = sides[0].identities.get(key)
+        if before is not None and (reason := _difference(old, new, key[0], before, after)):
+            reasons[key[0]] = reason
     if reasons and not intersection:
-        more = [f"{len(reasons) - 3} more"] if len(reasons) > 3 else []
-        raise Incomparable("; ".join([*list(reasons)[:3], *more]))
-    return result
+        different = list(dict.fromkeys(reasons.values()))
+        more = [f"{len(different) - 3} more"] if len(different) > 3 else []
+        raise Incomparable("; ".join([*different[:3], *more]))
+    return Transitions(*sides, reasons)
 
 
-def _difference(old: Record, new: Record, before: Execution | None, after: Execution | None) -> str:
-    """Why two executions cannot be compared; empty if they can."""
-    if before is None or after is None:
-        return ""
-    if before.case_sha256 != after.case_sha256:
-        return f"{after.case} is not the same case in both"
-    profiles = [record.header.profile.get(after.spec) for record in (old, new)]
+def _difference(old: Record, new: Record, case: str, before: tuple[str, str], after: tuple[str, str]) -> str:
+    """Why two executions of a case cannot be compared, by its digests and documents; empty if they can."""
+    if before[0] != after[0]:
+        return f"{case} is not the same case in both"
+    profiles = [record.header.profile.get(after[1]) for record in (old, new)]
     if profiles[0] != profiles[1]:
-        return f"{after.spec} is interpreted differently: {profiles[0]}, {profiles[1]}"
+        return f"{after[1]} is interpreted differently: {profiles[0]}, {profiles[1]}"
     return ""
 
 
@@ -161,66 +241,3 @@ def paired(old: Record, new: Record, names: tuple[str | None, str | None] = (Non
     if not common:
         raise Incomparable(f"name the targets to compare: {', '.join(targets[0])}; {', '.join(targets[1])}")
     return [(name, name) for name in common]
-
-
-@dataclass(frozen=True)
-class TransitionGroup:
-    """Transitions of one change between the same known defects, or between the same kinds, the smallest case first.
-
-    ``defects`` are the ids before and after; None where no known defect expects the executions.
-    """
-
-    change: Change
-    kinds: tuple[tuple[str, ...], tuple[str, ...]]
-    transitions: Sequence[Transition]
-    defects: tuple[str | None, str | None] = (None, None)
-
-    @property
-    def smallest(self) -> Transition:
-        """The transition to look at."""
-        return self.transitions[0]
-
-    @property
-    def cases(self) -> list[str]:
-        """The cases, without repetition."""
-        return list(dict.fromkeys(transition.execution.case for transition in self.transitions))
-
-
-_Cause = str | tuple[str, ...]
-"""The id of a known defect, or kinds."""
-
-
-def groups(changes: Iterable[Transition], severities: Mapping[str, int] | None = None) -> list[TransitionGroup]:
-    """The observable changes, grouped by defects, or by kinds where there are none: the worst first.
-
-    ``severities`` has the rank of each known defect, 0 for the worst; then those of most cases come first.
-    """
-    by_cause: dict[tuple[Change, _Cause, _Cause], list[Transition]] = {}
-    for transition in sorted(changes, key=lambda each: (each.execution.size, each.execution.case)):
-        if transition.change not in (Change.SAME, Change.NOT_COMPARED):
-            before, after = _cause(transition.old), _cause(transition.new)
-            by_cause.setdefault((transition.change, before, after), []).append(transition)
-    order, ranks = list(Change), severities or {}
-
-    def rank(group: TransitionGroup) -> tuple[Any, ...]:
-        worst = min((ranks.get(name, 0) for name in group.defects if name is not None), default=0)
-        return order.index(group.change), worst, -len(group.cases), group.kinds
-
-    return sorted((_group(*cause, alike) for cause, alike in by_cause.items()), key=rank)
-
-
-def _cause(execution: Execution | None) -> _Cause:
-    """The known defect that expects an execution, or its kinds."""
-    return (execution.known or execution.kinds) if execution is not None else ()
-
-
-def _group(change: Change, before: _Cause, after: _Cause, alike: Sequence[Transition]) -> TransitionGroup:
-    old, new = (tuple(dict.fromkeys(kind for each in alike for kind in each.kinds[side])) for side in (0, 1))
-    defects = [side if isinstance(side, str) else None for side in (before, after)]
-    return TransitionGroup(change, (old, new), alike, (defects[0], defects[1]))
-
-
-def counts(changes: Iterable[Transition]) -> dict[str, int]:
-    """The number of executions by change, every change included."""
-    numbers = Counter(transition.change for transition in changes)
-    return {change.value: numbers[change] for change in Change}

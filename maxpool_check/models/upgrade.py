@@ -5,15 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from maxpool_check.comparing.gate import (
-    BLOCKING,
-    UNOBSERVABLE,
-    Decision,
-    GateResult,
-    TargetComparison,
-    compare_targets,
-    decide,
-)
+from maxpool_check.comparing.gate import BLOCKING, Decision, GateResult, TargetComparison, compare_targets, decide
+from maxpool_check.comparing.summary import UNOBSERVABLE
 from maxpool_check.comparing.transitions import Change, Transition
 from maxpool_check.models.analysis import node_of
 from maxpool_check.models.cases import is_special
@@ -104,7 +97,7 @@ def upgrade(
     return Upgrade(
         base,
         head,
-        replace(whole, transitions=counted, gate=decide(counted)),
+        replace(whole, transitions=counted),
         {name: decide(changes) for name, changes in by_node.items() if _is_compared(changes)},
         {name: changes for name, changes in special.items() if changes},
         outputs,

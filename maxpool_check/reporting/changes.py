@@ -1,106 +1,114 @@
-"""What has changed between two targets, for a terminal, in Markdown and as JSON."""
+"""What has changed between two targets, as every format of ``compare`` and ``gate`` shows it."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TextIO
+from itertools import groupby
 
-import msgspec
-from rich.console import Console
-from rich.padding import Padding
-
-from maxpool_check import inert
-from maxpool_check.comparing.gate import BLOCKING, Decision, TargetComparison, worst
-from maxpool_check.comparing.transitions import Change, Transition, TransitionGroup, counts
-from maxpool_check.reporting.markdown import software
-from maxpool_check.reporting.markup import bullets, code, codes, escaped, fenced, folded, joined, table
+from maxpool_check.comparing.gate import TargetComparison, worst
+from maxpool_check.comparing.summary import TransitionGroup
+from maxpool_check.comparing.transitions import Change, Transition
+from maxpool_check.judging.comparison import MOST_CELLS
 from maxpool_check.reporting.tensors import coordinates
-from maxpool_check.reporting.text import styled, terminal
-from maxpool_check.results.record import FAULTS, AllowedDifference, Cell, Execution, ExitCode
-from maxpool_check.words import plural
+from maxpool_check.results.record import AllowedDifference, Cell, Execution, ExitCode
 
-_IN_FULL = 6  # The other groups take a line each in the terminal.
-_STYLES = {Decision.SAFE: "bold green", Decision.REVIEW: "bold yellow", Decision.BLOCK: "bold red", None: "bold red"}
-_SIDE = ("verdict", "kinds", "known", "message", "opset", "digests", "interpretations", "cells", "differences")
+MOST_NAMES = 10
+"""How many cases of a group that blocks are named, unless all are asked for."""
+
+MEANINGS = {
+    Change.REGRESSED: "it was right, was refused or crashed, and is wrong",
+    Change.NEWLY_REFUSED: "it returned outputs and is refused, though the document allows the graph",
+    Change.CRASH_NEW: "the process crashes or times out",
+    Change.CHANGED: "wrong before and after, in another way",
+    Change.NEWLY_INCONSISTENT: "its outputs are allowed, but differ from those of another variant",
+    Change.MISSING: "it was executed and is no longer",
+    Change.CRASH_GONE: "the process crashed or timed out, and no longer does",
+    Change.FIXED: "it was wrong or inconsistent and is right",
+    Change.NEWLY_ACCEPTED: "it was refused and is right",
+    Change.CONFORMING_BUT_DIFFERENT: "right before and after, with different bits",
+    Change.ADDED: "it was not executed and is now",
+    Change.SAME: "the same verdict, the same kinds, the same bits",
+    Change.NOT_COMPARED: "judged on neither target",
+}
+"""What each change means."""
+
+IMPROVEMENTS = frozenset({Change.CRASH_GONE, Change.FIXED, Change.NEWLY_ACCEPTED, Change.ADDED})
+"""The changes for the better."""
 
 
 @dataclass(frozen=True)
 class ComparisonReport:
-    """Comparisons and how to show them; ``command`` is ``compare`` or ``gate``."""
+    """Comparisons and how to show them; ``command`` is ``compare`` or ``gate``.
+
+    ``problems`` say why there is no comparison, and ``undecided`` is the exit code then.
+    """
 
     command: str
     comparisons: Sequence[TargetComparison]
     width: int = 100
     color: bool = False
     verbose: bool = False
+    problems: Sequence[str] = ()
+    undecided: ExitCode = ExitCode.NOTHING_COMPARED
 
     @property
     def exit_code(self) -> ExitCode:
         """The exit code of the worst comparison."""
-        return worst(self.comparisons).exit_code
+        return worst(self.comparisons).exit_code if self.comparisons else self.undecided
+
+    @property
+    def errors(self) -> list[str]:
+        """Why a comparison is incomplete, or why there is none."""
+        return [*self.problems, *(error for comparison in self.comparisons for error in comparison.errors)]
+
+    @property
+    def result(self) -> str:
+        """The decision on all comparisons with its reason, or why there is none."""
+        if self.comparisons:
+            return str(worst(self.comparisons))
+        reasons = "; ".join(problem.splitlines()[0] for problem in self.problems)
+        return f"{self.undecided.name.replace('_', ' ')} {reasons}"
 
 
-def write_text(report: ComparisonReport, file: TextIO) -> None:
-    """Write the report for a terminal; its last line is the decision on all comparisons."""
-    with terminal(file, report.width, report.color) as console:
-        for comparison in report.comparisons:
-            _comparison(console, comparison, report.verbose)
-        if len(report.comparisons) > 1:
-            decisive = worst(report.comparisons)
-            word, _, rest = str(decisive).partition(" ")
-            console.print(f"\n[bold]{word}[/] {styled(rest)} ({styled(decisive.new.name)})", soft_wrap=True)
+def by_case(comparison: TargetComparison) -> Iterator[tuple[str, list[Transition]]]:
+    """The transitions of each case."""
+    for case, alike in groupby(comparison.transitions, key=lambda each: each.execution.case):
+        yield case, list(alike)
 
 
-def _comparison(console: Console, comparison: TargetComparison, verbose: bool) -> None:
-    for label, target in (("old", comparison.old), ("new", comparison.new)):
-        about = f"{target.distribution} {target.version}, {target.provider}, Python {target.python}"
-        console.print(f"{label}  [bold]{styled(target.name)}[/]  {styled(about)}", soft_wrap=True)
-    console.print()
-    changed = comparison.groups
-    for number, group in enumerate(changed):
-        _change(console, group, comparison, in_full=number < _IN_FULL or verbose)
-    if len(changed) > _IN_FULL and not verbose:
-        console.print()
-    for change, count in counts(comparison.transitions).items():
-        if count:
-            wrong = sum(
-                each.new.verdict in FAULTS for each in comparison.transitions if each.change is Change.SAME and each.new
-            )
-            both = f", {wrong} of them wrong in both" if change == Change.SAME.value and wrong else ""
-            console.print(f"{count:6}  {change}{both}")
-    console.print()
-    if changed:
-        execution = changed[0].smallest.execution
-        path, _, line = execution.origin.rpartition(":")
-        command = ["maxpool-check", "run", path, "-k", execution.case, "--no-known"]
-        if line == "0":
-            # A case of a user's model, which has no lines.
-            command = ["maxpool-check", "model", path]
-        for name in dict.fromkeys([comparison.old.name, comparison.new.name]):
-            command += ["-t", name]
-        console.print(f"[dim]{styled(shlex.join(command))}[/]", soft_wrap=True)
-    word, _, rest = str(comparison).partition(" ")
-    console.print(f"[{_STYLES[comparison.decision]}]{word}[/] {styled(rest)}", soft_wrap=True)
+def cause(change: Change, causes: Sequence[str]) -> str:
+    """What is so before and after, in words: ``conforms -> ORT-SEED-KEPT``."""
+    before, after = (each or "conforms" for each in causes)
+    if change in (Change.MISSING, Change.ADDED):
+        return before if change is Change.MISSING else after
+    return before if before == after else f"{before} -> {after}"
 
 
-def _change(console: Console, group: TransitionGroup, comparison: TargetComparison, *, in_full: bool) -> None:
-    style = "red" if group.change in BLOCKING else "yellow"
-    cases = plural(len(group.cases), "case")
-    console.print(f"[bold {style}]{group.change.value}[/]  {styled(_cause(group))}  {cases}")
-    if not in_full:
-        return
-    execution = group.smallest.execution
-    for text in (*_titles(group, comparison), f"{execution.case} ({execution.variant}): {execution.title}"):
-        console.print(Padding(styled(text), (0, 0, 0, 2), expand=False))
-    for line in _details(group.smallest):
-        console.print(f"    {styled(line)}", soft_wrap=True)
-    console.print()
+def group_cause(group: TransitionGroup) -> str:
+    """The known defects before and after, or the kinds where there is none."""
+    sides = zip(group.defects, group.kinds, strict=True)
+    return cause(group.change, [defect or ", ".join(kinds) for defect, kinds in sides])
 
 
-def _details(transition: Transition) -> list[str]:
+def transition_cause(transition: Transition) -> str:
+    """The known defects of an execution before and after, or its kinds where there is none."""
+    sides = (transition.old, transition.new)
+    return cause(transition.change, [(side.known or ", ".join(side.kinds)) if side else "" for side in sides])
+
+
+def titles(names: Sequence[str | None], comparison: TargetComparison) -> list[str]:
+    """Severity and title of the known defects among some ids."""
+    entries = (comparison.defects.get(name) for name in dict.fromkeys(names) if name is not None)
+    return [f"{entry.id} ({entry.severity}): {entry.title}" for entry in entries if entry is not None and entry.title]
+
+
+def details(transition: Transition) -> list[str]:
     """Both results, with their first wrong or differing cells."""
     lines = []
-    for label, execution in (("old", transition.old), ("new", transition.new)):
+    old, new = transition.old, transition.new
+    # An inconsistent result has cells, too.
+    pair = (old, new) if old and new and transition.change is Change.CONFORMING_BUT_DIFFERENT else None
+    pair = None if pair and any(side.cells for side in pair) else pair
+    for label, execution in (("old", old), ("new", new)):
         if execution is None:
             lines.append(f"{label}: not executed")
             continue
@@ -109,87 +117,34 @@ def _details(transition: Transition) -> list[str]:
         # The cause is often at the end, behind the place in the runtime's source.
         shown = f": {message if len(message) <= 300 else f'{message[:120]} ... {message[-175:]}'}" if message else ""
         lines.append(f"{label}: {execution.verdict.value}{kinds}{shown}")
-        cells: tuple[Cell | AllowedDifference, ...] = (*execution.cells, *execution.differences)
+        cells: tuple[Cell | AllowedDifference, ...] = () if pair else (*execution.cells, *execution.differences)
         for cell in cells:
             right = f"expected {cell.expected}" if isinstance(cell, Cell) else f"reference {cell.reference}"
             lines.append(f"  {cell.output}{coordinates(cell.at)}: {right}, got {cell.got}")
-    return lines
+    return [*lines, *(_allowed(*pair) if pair else [])]
 
 
-def _titles(group: TransitionGroup, comparison: TargetComparison) -> list[str]:
-    """Severity and title of the known defects of a group."""
-    entries = (comparison.defects.get(name) for name in dict.fromkeys(group.defects) if name is not None)
-    return [f"{entry.id} ({entry.severity}): {entry.title}" for entry in entries if entry is not None and entry.title]
+def _allowed(old: Execution, new: Execution) -> list[str]:
+    """The first cells in which two conforming results differ, with what each side returned."""
+    references = {(each.output, each.at): each.reference for each in (*old.differences, *new.differences)}
+    lines = []
+    for (output, at), reference in references.items():
+        before, after = (_value(side, output, at, reference) for side in (old, new))
+        if before is not None and after is not None and before != after:
+            lines.append(f"  {output}{coordinates(at)}: reference {reference}, old {before}, new {after}")
+    if lines:
+        return lines[:MOST_CELLS]
+    outputs = [name for name in {**old.digests, **new.digests} if old.digests.get(name) != new.digests.get(name)]
+    return [f"  {', '.join(outputs)}: other bits, in none of the cells that the records hold"]
 
 
-def _cause(group: TransitionGroup) -> str:
-    """The known defects before and after, or the kinds where there is none."""
-    sides = zip(group.defects, group.kinds, strict=True)
-    before, after = (defect or ", ".join(kinds) or "conforms" for defect, kinds in sides)
-    if group.change in (Change.MISSING, Change.ADDED):
-        return before if group.change is Change.MISSING else after
-    return before if before == after else f"{before} -> {after}"
-
-
-def write_markdown(report: ComparisonReport, file: TextIO) -> None:
-    """Write the report in Markdown."""
-    file.write(joined(block for comparison in report.comparisons for block in _blocks(comparison)) + "\n")
-
-
-def _blocks(comparison: TargetComparison) -> Iterator[str]:
-    old, new, changes = comparison.old, comparison.new, comparison.transitions
-    yield f"# {escaped(old.name)} to {escaped(new.name)}"
-    yield f"**{escaped(str(comparison))}**"
-    left_out = [f"left out: {codes(comparison.left_out)}"] if comparison.left_out else []
-    errors = [escaped(" ".join(error.split())) for error in comparison.errors]
-    targets = [f"{label}: {code(target.name)}, {software(target)}" for label, target in (("old", old), ("new", new))]
-    yield bullets([*targets, *errors, *left_out])
-    rows = [[change, str(count)] for change, count in counts(changes).items() if count]
-    yield table(["change", "executions"], rows, right=[1])
-    for group in comparison.groups:
-        execution, cases = group.smallest.execution, plural(len(group.cases), "case")
-        yield f"## {group.change.value}: {escaped(_cause(group))}"
-        yield f"{cases}. The smallest:"
-        yield f"{code(execution.case)} ({escaped(execution.variant)}): {escaped(execution.title)}"
-        yield bullets(map(escaped, _titles(group, comparison)))
-        yield fenced(_details(group.smallest))
-        if len(group.cases) > 1:
-            yield folded(f"All {cases}", codes(group.cases))
-
-
-def write_json(report: ComparisonReport, file: TextIO) -> None:
-    """Write one JSON document with every transition."""
-    document = {
-        "schema": f"maxpool-check/{report.command}/1",
-        "exit_code": report.exit_code,
-        "comparisons": [
-            {
-                "old": msgspec.to_builtins(comparison.old),
-                "new": msgspec.to_builtins(comparison.new),
-                "decision": comparison.decision,
-                "message": str(comparison),
-                "compared": comparison.gate.compared,
-                "left_out": comparison.left_out,
-                "summary": counts(comparison.transitions),
-                "transitions": [
-                    {
-                        **_fields(transition.execution, "case", "variant", "title", "origin"),
-                        "change": transition.change,
-                        "old": transition.old and _fields(transition.old, *_SIDE),
-                        "new": transition.new and _fields(transition.new, *_SIDE),
-                    }
-                    for transition in comparison.transitions
-                ],
-            }
-            for comparison in report.comparisons
-        ],
-        "errors": [{"message": error} for comparison in report.comparisons for error in comparison.errors],
-    }
-    file.write(inert.dumps(document, indent=1) + "\n")
-
-
-def _fields(execution: Execution, *names: str) -> dict[str, Any]:
-    return {name: msgspec.to_builtins(getattr(execution, name)) for name in names}
-
-
-FORMATS = {"text": write_text, "markdown": write_markdown, "json": write_json}
+def _value(execution: Execution, output: str, at: tuple[int, ...], reference: str) -> str | None:
+    """What an execution returned in a cell, which is the reference's value if no difference is listed; None if unknown."""
+    listed = [each for each in execution.differences if each.output == output]
+    for each in listed:
+        if each.at == at:
+            return each.got
+    # The list holds the first ones, in the order of the cells.
+    sizes = execution.layout.sizes
+    is_complete = len(listed) < MOST_CELLS or sizes(at) < sizes(listed[-1].at)
+    return reference if is_complete and reference != "-" else None

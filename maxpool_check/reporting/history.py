@@ -1,22 +1,38 @@
-"""What many releases of one runtime show: a matrix of kinds and releases, and what changed with each."""
+"""What many releases of one runtime show: which defects and kinds by release, and what changed with each."""
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TextIO
+from typing import NamedTuple
 
-from rich.table import Table
-
-from maxpool_check import inert
-from maxpool_check.comparing.transitions import Transition, TransitionGroup, counts, groups, transitions
+from maxpool_check.comparing.summary import ChangeSummary, summarize
+from maxpool_check.comparing.transitions import transitions
 from maxpool_check.judging.defects import Severity
-from maxpool_check.reporting.findings import sentence
-from maxpool_check.reporting.markup import bullets, code, codes, escaped, joined, table
-from maxpool_check.reporting.text import styled, terminal
-from maxpool_check.results.record import ExitCode, KnownEntry, Record, Verdict
-from maxpool_check.words import plural
+from maxpool_check.results.record import Execution, ExitCode, KnownEntry, Record, Verdict
+
+
+@dataclass
+class Occurrence:
+    """What a release shows of a known defect, or of kinds that no known defect explains.
+
+    ``smallest`` is the execution to look at; ``sizes`` has the size of each case that shows it.
+    """
+
+    smallest: Execution
+    sizes: dict[str, int] = field(default_factory=dict)
+
+    def add(self, execution: Execution) -> None:
+        """Count an execution that shows it."""
+        if (execution.size, execution.case) < (self.smallest.size, self.smallest.case):
+            self.smallest = execution
+        self.sizes[execution.case] = min(execution.size, self.sizes.get(execution.case, execution.size))
+
+    @property
+    def cases(self) -> list[str]:
+        """The cases that show it, the smallest first."""
+        return sorted(self.sizes, key=lambda case: (self.sizes[case], case))
 
 
 @dataclass(frozen=True)
@@ -30,21 +46,43 @@ class Release:
     @property
     def verdicts(self) -> Counter[Verdict]:
         """The number of executions by verdict."""
-        return Counter(execution.verdict for execution in self.record.executions) if self.record else Counter()
+        return self._numbers[0]
 
     @property
     def kinds(self) -> Counter[str]:
         """The number of cases that show each kind in any variant, in the order of the record."""
-        executions = self.record.executions if self.record else ()
-        pairs = dict.fromkeys((kind, execution.case) for execution in executions for kind in execution.kinds)
-        return Counter(kind for kind, _ in pairs)
+        return self._numbers[1]
 
     @property
     def defects(self) -> Counter[str]:
         """The number of cases that show each known defect in any variant."""
-        executions = self.record.executions if self.record else ()
-        pairs = dict.fromkeys((execution.known, execution.case) for execution in executions if execution.known)
-        return Counter(name for name, _ in pairs if name is not None)
+        numbers = {name: len(each.sizes) for name, each in self.occurrences.items() if each.smallest.known == name}
+        return Counter(numbers)
+
+    @property
+    def occurrences(self) -> Mapping[str, Occurrence]:
+        """What it shows of each known defect, by its id, and of what no known defect explains, by its kinds."""
+        return self._numbers[2]
+
+    @cached_property
+    def _numbers(self) -> tuple[Counter[Verdict], Counter[str], dict[str, Occurrence]]:
+        verdicts: Counter[Verdict] = Counter()
+        pairs: dict[tuple[str, str], None] = {}
+        occurrences: dict[str, Occurrence] = {}
+        for execution in self.record.executions if self.record else ():
+            verdicts[execution.verdict] += 1
+            pairs |= dict.fromkeys((kind, execution.case) for kind in execution.kinds)
+            if name := execution.known or ", ".join(execution.kinds):
+                occurrences.setdefault(name, Occurrence(execution)).add(execution)
+        return verdicts, Counter(kind for kind, _ in pairs), occurrences
+
+
+class Step(NamedTuple):
+    """What changed from a release to the next one that was executed."""
+
+    old: str
+    new: str
+    changes: ChangeSummary
 
 
 @dataclass(frozen=True)
@@ -70,16 +108,25 @@ class HistoryReport:
         """The releases that were skipped."""
         return [release for release in self.releases if release.record is None]
 
+    @property
+    def errors(self) -> list[str]:
+        """Why it is incomplete."""
+        return [f"{release.version} was skipped: {release.skipped}" for release in self.skipped]
+
     @cached_property
-    def steps(self) -> list[tuple[str, str, list[Transition]]]:
-        """The changes from each release that was not skipped to the next: both versions, and all transitions."""
+    def steps(self) -> list[Step]:
+        """The changes from each release that was not skipped to the next."""
         records = [(release.version, release.record) for release in self.releases if release.record is not None]
         return [
-            (old, new, transitions(before, after, before.header.targets[0].name, after.header.targets[0].name))
+            Step(
+                old,
+                new,
+                summarize(transitions(before, after, before.header.targets[0].name, after.header.targets[0].name)),
+            )
             for (old, before), (new, after) in itertools.pairwise(records)
         ]
 
-    @property
+    @cached_property
     def defects(self) -> dict[str, KnownEntry]:
         """The known defects that some release shows, the worst first."""
         footers = [release.record.footer for release in self.executed if release.record is not None]
@@ -87,6 +134,29 @@ class HistoryReport:
         shown = {name for release in self.executed for name in release.defects}
         ranks = {name: Severity(entry.severity).rank if entry.severity else 0 for name, entry in entries.items()}
         return {name: entries[name] for name in sorted(shown & entries.keys(), key=lambda name: (ranks[name], name))}
+
+    @property
+    def causes(self) -> list[str]:
+        """The known defects that some release shows, the worst first, then the kinds that no known defect explains."""
+        names = {name for release in self.executed for name in release.occurrences}
+        return [*self.defects, *sorted(names - self.defects.keys())]
+
+    def title(self, cause: str) -> str:
+        """Severity and title of a known defect; empty for kinds."""
+        entry = self.defects.get(cause)
+        return f"{entry.severity}: {entry.title}" if entry is not None and entry.title else ""
+
+    def since(self, cause: str, release: Release) -> str:
+        """The oldest release from which on all, up to one that shows a defect or kinds, show them."""
+        executed = self.executed
+        older = executed[: executed.index(release) + 1]
+        return [each.version for each in itertools.takewhile(lambda each: cause in each.occurrences, older[::-1])][-1]
+
+    def before(self, release: Release) -> Release | None:
+        """The release that was executed before another one."""
+        executed = self.executed
+        position = executed.index(release)
+        return executed[position - 1] if position else None
 
     @property
     def rows(self) -> list[tuple[str, list[int]]]:
@@ -98,112 +168,3 @@ class HistoryReport:
         rows += [(kind, [counter[kind] for counter in kinds]) for kind in sorted(set().union(*kinds))]
         rows += [(verdict.value, [counter[verdict] for counter in verdicts]) for verdict in Verdict]
         return [(label, numbers) for label, numbers in rows if any(numbers)]
-
-
-def write_text(report: HistoryReport, file: TextIO) -> None:
-    """Write a line for each kind or verdict and a column for each release, in as many blocks as the width needs."""
-    rows, executed = report.rows, report.executed
-    first = max((len(label) for label, _ in rows), default=0)
-    column = max((len(release.version) for release in executed), default=0) + 2
-    columns = max(1, (report.width - first) // column)
-    with terminal(file, report.width) as console:
-        console.print(f"{styled(report.target)}: cases by defect and by kind, executions by verdict\n")
-        for start in range(0, len(executed), columns):
-            block = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-            block.add_column("")
-            for release in executed[start : start + columns]:
-                block.add_column(release.version, justify="right", no_wrap=True)
-            for label, values in rows:
-                block.add_row(styled(label), *[str(value or ".") for value in values[start : start + columns]])
-            console.print(block)
-            console.print()
-        for release in report.skipped:
-            console.print(styled(f"skipped {release.version}: {release.skipped}"), soft_wrap=True)
-        for old, new, changes in report.steps:
-            observed = {group.change.value for group in groups(changes)}
-            numbers = [f"{count} {change}" for change, count in counts(changes).items() if change in observed]
-            if numbers:
-                console.print(f"{old} -> {new}: {', '.join(numbers)}", soft_wrap=True)
-
-
-def write_markdown(report: HistoryReport, file: TextIO) -> None:
-    """Write the whole report in Markdown."""
-    file.write(joined(_blocks(report)) + "\n")
-
-
-def _blocks(report: HistoryReport) -> Iterator[str]:
-    executed = report.executed
-    yield f"# {escaped(report.target)}: a history"
-    if executed and executed[0].record is not None:
-        header, executions = executed[0].record.header, len(executed[0].record.executions)
-        size = f"{plural(header.cases, 'case')}, {plural(executions, 'execution')} of each release"
-        machine = escaped(f"{header.system}, {header.cpu}; {header.started.partition('T')[0]}")
-        yield f"{size}. Cases: SHA-256 {code(header.cases_sha256)}. {machine}."
-    yield "The number of cases that show each defect and each kind, and of executions by verdict:"
-    body = [[code(label), *[str(value or "") for value in values]] for label, values in report.rows]
-    yield table(["", *[release.version for release in executed]], body, right=range(1, len(executed) + 1))
-    if report.defects:
-        yield "The defects:"
-        yield bullets(
-            f"{code(name)} ({entry.severity}): {escaped(entry.title)}" for name, entry in report.defects.items()
-        )
-    yield "The kinds:"
-    kinds = sorted({kind for release in executed for kind in release.kinds})
-    yield bullets(f"{code(kind)}: {sentence(kind)}" for kind in kinds)
-    yield "## Changes"
-    for old, new, changes in report.steps:
-        yield f"### {old} to {new}"
-        rows = [
-            [group.change.value, *_sides(group), str(len(group.cases)), code(group.smallest.execution.case)]
-            for group in groups(changes)
-        ]
-        yield table(["change", "before", "after", "cases", "smallest"], rows, right=[3]) if rows else "No changes."
-    if report.skipped:
-        yield "## Skipped releases"
-        yield bullets(f"{release.version}: {escaped(release.skipped)}" for release in report.skipped)
-
-
-def _sides(group: TransitionGroup) -> list[str]:
-    """The known defects before and after, or the kinds where there is none."""
-    sides = zip(group.defects, group.kinds, strict=True)
-    return [code(defect) if defect is not None else codes(kinds) for defect, kinds in sides]
-
-
-def write_json(report: HistoryReport, file: TextIO) -> None:
-    """Write one JSON document."""
-    document = {
-        "schema": "maxpool-check/history/1",
-        "exit_code": report.exit_code,
-        "target": report.target,
-        "releases": [_release(release) for release in report.releases],
-        "changes": [
-            {
-                "from": old,
-                "to": new,
-                "summary": counts(changes),
-                "groups": [
-                    {"change": group.change, "before": group.kinds[0], "after": group.kinds[1], "cases": group.cases}
-                    for group in groups(changes)
-                ],
-            }
-            for old, new, changes in report.steps
-        ],
-        "errors": [],
-    }
-    file.write(inert.dumps(document, indent=1) + "\n")
-
-
-def _release(release: Release) -> Mapping[str, Any]:
-    if release.record is None:
-        return {"version": release.version, "skipped": release.skipped}
-    digest = release.record.header.cases_sha256
-    return {
-        "version": release.version,
-        "cases_sha256": digest,
-        "verdicts": release.verdicts,
-        "defects": release.defects,
-        "kinds": release.kinds,
-    }
-
-
-FORMATS = {"text": write_text, "markdown": write_markdown, "json": write_json}

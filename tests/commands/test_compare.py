@@ -1,10 +1,12 @@
 """``compare``, ``gate``, ``bisect`` and ``history``, as a user types them."""
 
+import itertools
 import json
 import shutil
 
 import pytest
 import yaml
+from junitparser import JUnitXml
 
 from tests.conftest import CASES
 
@@ -139,7 +141,32 @@ def test_values_that_conform_and_differ_are_shown(cli, tmp_path, kernel_target):
         "gate", tmp_path / "x.yaml", "--base", kernel_target("right"), "--head", kernel_target("names_the_last_tie")
     )
     assert done.out.rstrip().splitlines()[-1] == "REVIEW 1 conforming-but-different of 2 executions"
-    assert "Indices[0, 0, 0, 0]: reference 0, got 3" in done.out
+    assert "Indices[0, 0, 0, 0]: reference 0, old 0, new 3" in done.out
+
+
+def test_a_gate_in_a_workflow_annotates_what_blocks_and_appends_to_the_summary(cli, small, kernel_target, tmp_path):
+    summary, junit = tmp_path / "summary.md", tmp_path / "gate.xml"
+    summary.write_text("Of an earlier step.\n")
+    gate = ("gate", small, "--base", kernel_target("right"), "--head", kernel_target("keeps_the_seed"))
+    written = ("--report", f"github={summary}", "--report", f"junit={junit}")
+    workflow = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
+    done = cli(*gate, *written, **workflow)
+    assert done.code == 1
+    # With Indices and for Y alone the kinds are others.
+    annotations = [line for line in done.out.splitlines() if line.startswith("::error")]
+    assert len(annotations) == 2
+    for line in annotations:
+        assert ",title=regressed on" in line
+        assert "small.yaml,line=" in line
+        assert "expected -inf, got -3.4028235e+38" in line
+    text = summary.read_text()
+    assert text.startswith("Of an earlier step.\n#")
+    assert "**BLOCK 2 regressed of 12 executions**" in text
+    document = JUnitXml.fromfile(str(junit))
+    assert (document.tests, document.failures) == (6, 1)
+    # Outside of a workflow, and where another format takes stdout, nothing is annotated.
+    assert "::error" not in cli(*gate, *written).out
+    assert "::error" not in cli(*gate, *written, "--format", "json", **workflow).out
 
 
 NEG_INF = "sonnx/float:float-example-3"
@@ -194,9 +221,21 @@ def test_a_bisection_as_json_and_what_it_writes_into_the_known_divergences(cli, 
 
 
 @RELEASES
-def test_a_verdict_that_does_not_change(cli):
-    done = cli("bisect", SONNX, "--case", "sonnx/float:float-example-1", "--from", "1.29.0", "--to", "1.30.0", "-q")
-    assert (done.code, done.out.rstrip().splitlines()[-1]) == (1, "no change from 1.29.0 to 1.30.0: conforms")
+def test_a_verdict_that_does_not_change(cli, tmp_path):
+    reports = {form: tmp_path / form for form in ("markdown", "json", "junit", "sarif")}
+    done = cli(
+        "bisect", SONNX, "--case", "sonnx/float:float-example-1", "--from", "1.29.0", "--to", "1.30.0", "-q",
+        *itertools.chain.from_iterable(("--report", f"{form}={path}") for form, path in reports.items()),
+        "-o", tmp_path / "again.json",
+    )  # fmt: skip
+    sentence = "no change from 1.29.0 to 1.30.0: conforms"
+    assert (done.code, done.out.rstrip().splitlines()[-1]) == (1, sentence)
+    assert f"**{sentence}**" in reports["markdown"].read_text()
+    assert reports["json"].read_text() == (tmp_path / "again.json").read_text()
+    (suite,) = JUnitXml.fromfile(str(reports["junit"]))
+    assert [test.name for test in suite] == ["onnxruntime 1.29.0", "onnxruntime 1.30.0"]
+    assert suite.failures == 0
+    assert json.loads(reports["sarif"].read_text())["runs"][0]["results"] == []
 
 
 def test_bad_words_to_bisect(cli):
@@ -221,10 +260,10 @@ def test_no_release_in_the_range(cli):
 
 @RELEASES
 def test_a_history_of_two_releases(cli, tmp_path):
-    report = tmp_path / "h.md"
+    report, junit = tmp_path / "h.md", tmp_path / "h.xml"
     done = cli(
-        "history", SONNX, "--versions", "1.28..1.29.0", "--report", f"markdown={report}", "--format", "json",
-        "-q",
+        "history", SONNX, "--versions", "1.28..1.29.0", "--report", f"markdown={report}", "--report", f"junit={junit}",
+        "--format", "json", "-q",
     )  # fmt: skip
     document = done.json
     assert done.code == 0
@@ -235,6 +274,7 @@ def test_a_history_of_two_releases(cli, tmp_path):
     (step,) = document["changes"]
     assert step["summary"]["fixed"] > 0
     assert "### 1.28.0 to 1.29.0" in report.read_text()
+    assert [suite.name for suite in JUnitXml.fromfile(str(junit))] == ["onnxruntime 1.28.0", "onnxruntime 1.29.0"]
 
 
 def test_bad_versions_of_a_history(cli):

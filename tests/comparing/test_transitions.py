@@ -1,9 +1,14 @@
 """What becomes of an execution from one record to another, and what a gate makes of it."""
 
+from itertools import groupby
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from maxpool_check.comparing.gate import Decision, decide
-from maxpool_check.comparing.transitions import Change, Incomparable, change, groups, paired, transitions
+from maxpool_check.comparing.summary import summarize
+from maxpool_check.comparing.transitions import Change, Incomparable, change, paired, transitions
 from maxpool_check.results.record import Execution, Record, RunFooter, RunHeader, TargetDescription, Verdict
 
 A, B = {"Y": "a"}, {"Y": "b"}
@@ -111,6 +116,37 @@ def test_variants_are_compared_one_by_one():
     assert [each.change.value for each in transitions(old, new, "t", "t")] == ["regressed", "conforming-but-different"]
 
 
+EXECUTIONS = st.lists(
+    st.builds(
+        lambda case, variant, result, target: execution(*result, case=f"x:{case}", variant=variant, target=target),
+        st.sampled_from("abcd"),
+        st.sampled_from(["indices", "y-only"]),
+        st.sampled_from([("conforms", A), ("conforms", B), ("refuses", {}, "refuses-valid")]),
+        st.sampled_from(["t", "t", "t", "another"]),
+    ),
+    max_size=12,
+)
+
+
+@given(EXECUTIONS, EXECUTIONS)
+def test_records_in_any_order_are_paired_by_case_and_variant(old, new):
+    def first(executions):
+        """The first execution of each case and variant on the target."""
+        pairs = [((each.case, each.variant), each) for each in executions if each.target == "t"]
+        return dict(reversed(pairs))
+
+    before, after = first(old), first(new)
+    changes = transitions(record(*old), record(*new), "t", "t")
+    expected = {key: (before.get(key), after.get(key)) for key in before | after}
+    for _ in range(2):
+        pairs = [((each.execution.case, each.execution.variant), (each.old, each.new)) for each in changes]
+        assert dict(pairs) == expected
+        assert len(pairs) == len(expected) == len(changes)
+        # The variants of a case follow each other.
+        cases = [case for (case, _), _ in pairs]
+        assert len(list(groupby(cases))) == len(set(cases))
+
+
 def test_a_case_that_is_not_the_same_cannot_be_compared():
     old, new = record(RIGHT, execution(case="x:b")), record(RIGHT, execution(case="x:b", sha="2"))
     with pytest.raises(Incomparable, match="x:b is not the same case in both"):
@@ -144,7 +180,7 @@ def test_groups_show_the_worst_first_and_the_smallest_case_of_each():
         execution("conforms", B, case="x:c"),
         execution(case="x:d"),
     )
-    result = groups(transitions(old, new, "t", "t"))
+    result = summarize(transitions(old, new, "t", "t")).groups
     assert [(group.change.value, group.cases) for group in result] == [
         ("regressed", ["x:b", "x:a"]), ("fixed", ["x:d"]), ("conforming-but-different", ["x:c"]),
     ]  # fmt: skip

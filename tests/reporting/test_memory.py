@@ -1,11 +1,18 @@
 """The memory of reports does not grow with the executions of a run, unless they are faults."""
 
 import gc
+import itertools
+import subprocess
+import sys
 import tracemalloc
 
+import msgspec
 import pytest
 
+from maxpool_check.commands.compare import FORMATS as COMPARISON_FORMATS
 from maxpool_check.commands.report import FORMATS
+from maxpool_check.comparing.gate import compare_targets
+from maxpool_check.reporting.changes import ComparisonReport
 from maxpool_check.reporting.html.views import MOST_NAMES
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import Execution, Verdict
@@ -61,3 +68,62 @@ def test_ten_times_the_executions_take_no_more_memory_where_they_conform(tmp_pat
     assert many < 1.3 * few
     # A number in it may have a digit more.
     assert longest_of_many <= longest + 10
+
+
+def repeated(source, path, count):
+    """A record of so many executions, those of a committed one under more and more ids."""
+    with Recorder(path) as recorder:
+        recorder.write(source.header)
+        rounds = (zip(itertools.repeat(number), source.executions) for number in itertools.count())
+        for number, each in itertools.islice(itertools.chain.from_iterable(rounds), count):
+            recorder.write(msgspec.structs.replace(each, case=f"{each.case}-{number}"))
+        recorder.write(msgspec.structs.replace(source.footer, executions=count))
+    return read(path)
+
+
+RELEASES = ("1.23.2", "1.32.0")
+
+
+def peak_of_comparison(folder, count, form):
+    """The memory, in bytes, of comparing two records of so many executions."""
+    old, new = (
+        repeated(read(ROOT / f"reports/onnxruntime-{release}-cpu.jsonl.gz"), folder / f"{release}.jsonl", count)
+        for release in RELEASES
+    )
+    gc.collect()
+    gc.freeze()
+    tracemalloc.start()
+    names = (old.header.targets[0].name, new.header.targets[0].name)
+    COMPARISON_FORMATS[form](ComparisonReport("compare", [compare_targets(old, new, names)]), Discarded())
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    gc.unfreeze()
+    return most
+
+
+@pytest.mark.parametrize("form", COMPARISON_FORMATS)
+def test_a_comparison_keeps_the_names_of_executions_and_not_what_they_hold(tmp_path, form):
+    few, many = (peak_of_comparison(tmp_path, count, form) for count in (2_000, 6_000))
+    # Two executions of these records take 4,400 bytes or more.
+    assert (many - few) / 4_000 < 2_000
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("form", COMPARISON_FORMATS)
+def test_two_records_of_40000_executions_are_compared_in_less_than_200_megabytes(tmp_path, form):
+    for release in RELEASES:
+        stored = read(ROOT / f"reports/onnxruntime-{release}-cpu.jsonl.gz")
+        repeated(stored, tmp_path / f"{release}.jsonl", 40_000)
+    # Of the process alone: the usage that the system reports of a child begins with that of its parent.
+    program = (
+        "import re, sys\nfrom pathlib import Path\nfrom maxpool_check.commands.main import main\ntry:\n    main(sys.argv[1:])\n"
+        "finally:\n    status = Path('/proc/self/status').read_text()\n"
+        "    print(re.search(r'VmHWM:\\s+(\\d+) kB', status)[1], file=sys.stderr)\n"
+    )
+    records = [tmp_path / f"{release}.jsonl" for release in RELEASES]
+    command = [sys.executable, "-c", program, "compare", *records, "--format", form]
+    done = subprocess.run(command, capture_output=True, check=False, text=True, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert len(done.stdout) > 1000
+    # In kilobytes.
+    assert int(done.stderr.split()[-1]) < 200_000

@@ -1,0 +1,99 @@
+"""The changes between two targets in short: how many of each, and groups of those with one cause, made in one pass."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from maxpool_check.comparing.transitions import Change, Transition
+from maxpool_check.results.record import FAULTS, Execution
+
+UNOBSERVABLE = frozenset({Change.SAME, Change.NOT_COMPARED})
+"""The changes that nobody can observe."""
+
+
+@dataclass(frozen=True)
+class TransitionGroup:
+    """Transitions of one change between the same known defects, or between the same kinds.
+
+    ``smallest`` is the transition to look at; ``cases`` are named once each, the smallest first. ``defects`` are the ids before
+    and after; None where no known defect expects the executions.
+    """
+
+    change: Change
+    kinds: tuple[tuple[str, ...], tuple[str, ...]]
+    smallest: Transition
+    cases: Sequence[str]
+    defects: tuple[str | None, str | None] = (None, None)
+
+
+@dataclass(frozen=True)
+class ChangeSummary:
+    """The number of executions by change, every change included, and the observable changes in groups, the worst first.
+
+    ``wrong_in_both`` counts the executions that are the same on both targets, and wrong.
+    """
+
+    counts: Mapping[Change, int]
+    wrong_in_both: int
+    groups: Sequence[TransitionGroup]
+
+
+_Cause = str | tuple[str, ...]
+"""The id of a known defect, or kinds."""
+
+
+@dataclass
+class _Alike:
+    """What is kept of the transitions of a group: one of them, and the names and sizes of all cases."""
+
+    smallest: Transition
+    sizes: dict[str, int] = field(default_factory=dict)
+    kinds: tuple[set[str], set[str]] = field(default_factory=lambda: (set(), set()))
+
+    def add(self, transition: Transition) -> None:
+        execution = transition.execution
+        if _order(transition) < _order(self.smallest):
+            self.smallest = transition
+        self.sizes[execution.case] = min(execution.size, self.sizes.get(execution.case, execution.size))
+        for kinds, more in zip(self.kinds, transition.kinds, strict=True):
+            kinds.update(more)
+
+    def group(self, change: Change, causes: tuple[_Cause, _Cause]) -> TransitionGroup:
+        cases = sorted(self.sizes, key=lambda case: (self.sizes[case], case))
+        before, after = (tuple(sorted(kinds)) for kinds in self.kinds)
+        old, new = (cause if isinstance(cause, str) else None for cause in causes)
+        return TransitionGroup(change, (before, after), self.smallest, cases, (old, new))
+
+
+def summarize(changes: Iterable[Transition], severities: Mapping[str, int] | None = None) -> ChangeSummary:
+    """Count and group transitions. ``severities`` has the rank of each known defect, 0 for the worst.
+
+    Of the groups of a change, those of the worst defects come first, then those of most cases.
+    """
+    counts: Counter[Change] = Counter()
+    wrong_in_both = 0
+    by_cause: dict[tuple[Change, _Cause, _Cause], _Alike] = {}
+    for each in changes:
+        counts[each.change] += 1
+        wrong_in_both += each.change is Change.SAME and each.execution.verdict in FAULTS
+        if each.change not in UNOBSERVABLE:
+            cause = each.change, _cause(each.old), _cause(each.new)
+            by_cause.setdefault(cause, _Alike(each)).add(each)
+    order, ranks = list(Change), severities or {}
+
+    def rank(group: TransitionGroup) -> tuple[Any, ...]:
+        worst = min((ranks.get(name, 0) for name in group.defects if name is not None), default=0)
+        return order.index(group.change), worst, -len(group.cases), group.kinds
+
+    groups = sorted((alike.group(change, (old, new)) for (change, old, new), alike in by_cause.items()), key=rank)
+    return ChangeSummary({change: counts[change] for change in Change}, wrong_in_both, groups)
+
+
+def _order(transition: Transition) -> tuple[int, str]:
+    return transition.execution.size, transition.execution.case
+
+
+def _cause(execution: Execution | None) -> _Cause:
+    """The known defect that expects an execution, or its kinds."""
+    return (execution.known or execution.kinds) if execution is not None else ()
