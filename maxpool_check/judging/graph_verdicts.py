@@ -15,6 +15,7 @@ from maxpool_check.judging.rewrites import rewrite_kinds
 from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.results.outcomes import Failed, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import Cause, Verdict
+from maxpool_check.results.shapes import WrongShape
 from maxpool_check.results.variants import OPTIMIZATION_OFF, Y_ALONE, Variant
 from maxpool_check.specifications.refused import Refused
 
@@ -78,7 +79,12 @@ def _alternative(oracle: GraphOracle, variant: Variant, outcome: Returned) -> Gr
         return replace(judgement, message=f"behind MaxPool: {judgement.message}")
     wrong = list(oracle.wrong_outputs(outcome.outputs, variant.outputs))
     message = "; ".join(each.message for each in wrong)
-    return Judgement(Verdict.DIVERGES, tuple(sorted({each.kind for each in wrong})), message)
+    shapes = {
+        each.output: WrongShape(expected=oracle.output.shape, got=outputs[each.output].shape)
+        for each in wrong
+        if each.kind is DivergenceKind.SHAPE
+    }
+    return Judgement(Verdict.DIVERGES, tuple(sorted({each.kind for each in wrong})), message, shapes=shapes)
 
 
 def _with_rewrites(
