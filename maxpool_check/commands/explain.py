@@ -131,9 +131,8 @@ def _result(session: TargetSession, case: Case, variants: frozenset[Variant]) ->
     target = session.profile.description
     case_run = run_case(session, case, variants)
     lines: list[object] = ["", f"{target.name}: {target.distribution} {target.version}, {target.provider}"]
-    for variant, judgement in case_run.judgements.items():
-        steps = case_run.results[variant].steps
-        lines += ["", *drawing.draw_judgement(case_run.oracle, variant, steps, judgement)]
+    for variant in case_run.judgements:
+        lines += ["", *drawing.draw_judgement(case_run, variant)]
     if case_run.diverging:
         place = f"{case.origin.path}:{case.name}"
         claims = ["--spec", case.spec] if session.target.name.specs else []

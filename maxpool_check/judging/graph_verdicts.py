@@ -76,7 +76,9 @@ def _alternative(oracle: GraphOracle, variant: Variant, outcome: Returned) -> Gr
         plain = Variant(names) if "Y" in names else Variant(Y_ALONE)
         of_maxpool = replace(outcome, outputs={**outputs, "Y": outputs[BEHIND]})
         judgement = verdicts.judge(oracle.plain, {plain: of_maxpool})[plain]
-        return replace(judgement, message=f"behind MaxPool: {judgement.message}")
+        # Its Y is another output of the graph.
+        shapes = {BEHIND if name == "Y" else name: shape for name, shape in judgement.shapes.items()}
+        return replace(judgement, message=f"behind MaxPool: {judgement.message}", shapes=shapes)
     wrong = list(oracle.wrong_outputs(outcome.outputs, variant.outputs))
     message = "; ".join(each.message for each in wrong)
     shapes = {

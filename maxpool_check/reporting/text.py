@@ -16,6 +16,7 @@ from maxpool_check import inert
 from maxpool_check.reporting.findings import Finding, explained, sentence
 from maxpool_check.reporting.interpretations import interpretations, profiles
 from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.reporting.shapes import axis_lines
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
 from maxpool_check.results.record import Execution, ExitCode, Record, Verdict
 from maxpool_check.words import plural
@@ -141,6 +142,7 @@ def details(execution: Execution) -> list[str]:
         lines.append(f"{where}  {window_text(cell.window)}: expected {cell.expected}, got {cell.got}  ({cell.kind})")
     if not execution.cells:
         lines.append(" ".join(execution.message.split()))
+    lines += axis_lines(execution.shapes, execution.spec)
     lines += explained(execution.causes, execution.counts)
     total = sum(execution.counts.values())
     if total > len(execution.cells):
