@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.case import Case, contradictions
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.defect_file import read_all_defects
+from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.judging.defects import Defect
 from maxpool_check.results.record import Record
 from maxpool_check.results.storage import Recorder
@@ -53,7 +54,10 @@ def run_cases(
 ) -> Record:
     """Run cases of a corpus on targets; the record, in memory. Known defects name what executions show."""
     with Recorder(output) as recorder, progress_bar("cases", len(cases), quiet=quiet) as progress:
-        plan = RunPlan(corpus, cases, targets, known, seconds=timeout, jobs=jobs, variants=variants)
+        plan = RunPlan(
+            corpus, cases, targets, known, seconds=timeout, jobs=jobs, variants=variants,
+            versions=versions_of(corpus, known),
+        )  # fmt: skip
         run(plan, recorder.write, progress)
         assert recorder.record is not None
         return replace(recorder.record, executions=tuple(recorder.record.executions))
@@ -62,6 +66,13 @@ def run_cases(
 def defects_of(corpus: Corpus) -> list[Defect]:
     """The defects in the files of a corpus. Raises :class:`Mistakes`."""
     return KnownOptions((), False).read(corpus.known_files)[0]
+
+
+def versions_of(corpus: Corpus, known: Iterable[Defect]) -> dict[str, str]:
+    """The versions that show each defect, in words, as far as the corpus says. Raises :class:`Mistakes`."""
+    with case_files.mistakes():
+        tested = [read_versions(root) for root in corpus.roots]
+    return {defect.id: versions.span(defect) for defect in known for versions in tested if versions.tested(defect)}
 
 
 def read_valid(files: case_files.CaseFiles) -> Corpus:

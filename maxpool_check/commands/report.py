@@ -9,12 +9,14 @@ from maxpool_check.commands import case_files, options
 from maxpool_check.corpus.case import Case
 from maxpool_check.files import STDOUT, open_text
 from maxpool_check.reporting import github, json, junit, markdown, sarif, text
+from maxpool_check.reporting.html import run as html
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import ExitCode, Record
 
 FORMATS: options.Formats[RunReport] = {
     "text": text.write,
     "markdown": markdown.write,
+    "html": html.write,
     "json": json.write,
     "junit": junit.write,
     "github": github.write,
@@ -22,7 +24,7 @@ FORMATS: options.Formats[RunReport] = {
 }
 """The formats of the report of a run. A new one is its module and a line here."""
 
-ONE_RECORD = ("json", "junit", "sarif")
+ONE_RECORD = ("html", "json", "junit", "sarif")
 """The formats that are a document of their own."""
 
 _MOST_IDS = 10  # In a sentence.

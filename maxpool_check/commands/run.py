@@ -67,7 +67,7 @@ def command(
     cases = files.select(corpus)
     plan = RunPlan(
         corpus, cases, targets, entries, known_files, timeout, limit, jobs, exit_first, strict, variants, dask,
-        output.verbose > 1,
+        output.verbose > 1, executing.versions_of(corpus, entries),
     )  # fmt: skip
     with Recorder(output.output) as recorder:
         try:

@@ -256,7 +256,17 @@ def _cell(oracle: Oracle, at: tuple[int, ...], wrong: WrongOutput, expected: np.
         window=tuple(tuple(axis.window(i)) for axis, i in zip(pooling.geometry, at[2:], strict=True)),
         values=tuple(str(X[cell]) for cell in inside) if len(inside) <= MOST_VALUES else None,
         got_cell=_cell_of_index(oracle, at, actual) if wrong.output == "Indices" else None,
+        chosen=_chosen(oracle, at),
+        outside=tuple(axis.outside(i) for axis, i in zip(pooling.geometry, at[2:], strict=True)),
     )
+
+
+def _chosen(oracle: Oracle, at: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The cell of X that the reference chose; None for an empty window."""
+    number = int(oracle.choices[0][at])
+    if number < 0:
+        return None
+    return oracle.pooling.layout.arranged([int(i) for i in np.unravel_index(number, oracle.core.shape)])
 
 
 def _cell_of_index(oracle: Oracle, at: tuple[int, ...], numbers: np.ndarray) -> tuple[int, ...] | None:

@@ -210,7 +210,7 @@ class _Lines:
 
     def _footer(self, line: RunFooter) -> None:
         entries = [
-            known_entry(defect, target, defect.expected, KnownStatus.EXPECTED, "")
+            known_entry(defect, target, defect.expected, KnownStatus.EXPECTED, "", self._plan.versions.span(defect))
             for (target, _), defect in self._known.items()
         ]
         known: tuple[KnownEntry, ...] = (*line.known, *entries)

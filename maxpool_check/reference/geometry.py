@@ -63,6 +63,11 @@ class Axis:
         start, d = self.start(i), self.dilation
         return [p for p in range(self.size) if (p - start) % d == 0 and 0 <= (p - start) // d < self.kernel]
 
+    def outside(self, i: int) -> tuple[int, int]:
+        """The numbers of taps of window ``i`` before and behind the input."""
+        before = min(self.kernel, max(0, -(self.start(i) // self.dilation)))
+        return before, self.kernel - before - len(self.window(i))
+
     def taps(self) -> tuple[np.ndarray, np.ndarray]:
         """The first position of each window inside the input (0 if there is none), and the number of its positions there.
 

@@ -76,7 +76,7 @@ def state(report: RunReport) -> list[str]:
     cases, executions = report.record.header.cases, len(report.record.executions)
     if label == "INCOMPLETE":
         result = "incomplete: some executions failed"
-    strong = "" if label == "AS EXPECTED" else "**"
+    strong = "" if report.passed else "**"
     outdated = [
         f"**{entry.status}** on {escaped(entry.target)}: {code(entry.id)}, {escaped(entry.message)}"
         for entry in report.outdated

@@ -4,24 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from maxpool_check.judging.defects import Severity
 from maxpool_check.reporting.findings import Finding, findings
-from maxpool_check.results.record import ExitCode, KnownEntry, KnownStatus, Record, Verdict
+from maxpool_check.reporting.tallies import ResultGroup, Tally, by_group, by_severity, in_words
+from maxpool_check.results.record import COMPARED, ExitCode, KnownEntry, KnownStatus, Record, Verdict
 from maxpool_check.words import plural
 
-_EXPECTED = {
-    Verdict.CONFORMS: ("conforms", "conform"),
-    Verdict.DIVERGES: ("known divergence", ""),
-    Verdict.REFUSES: ("known refusal", ""),
-    Verdict.CRASHES: ("known crash", "known crashes"),
-    Verdict.TIMES_OUT: ("known timeout", ""),
-    Verdict.UNSTABLE: ("known unstable result", ""),
-    Verdict.INCONSISTENT: ("inconsistent", "inconsistent"),
-    Verdict.UNDEFINED: ("undefined", "undefined"),
-    Verdict.NOT_EXPRESSIBLE: ("not expressible", "not expressible"),
-    Verdict.NOT_CLAIMED: ("not claimed", "not claimed"),
-    Verdict.ERROR: ("error", ""),
+_OUTSIDE = {
+    Verdict.UNDEFINED: "undefined",
+    Verdict.NOT_EXPRESSIBLE: "not expressible",
+    Verdict.NOT_CLAIMED: "not claimed",
 }
-"""The executions of each verdict in a run without unexpected results, in words: singular and plural."""
+"""The verdicts that compare nothing with a document, in words."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +56,7 @@ class RunReport:
             counts.setdefault(execution.target, dict.fromkeys(Verdict, 0))[execution.verdict] += 1
         return counts
 
-    @property
+    @cached_property
     def totals(self) -> dict[Verdict, int]:
         """The number of executions by verdict."""
         return {verdict: sum(counts[verdict] for counts in self.counts.values()) for verdict in Verdict}
@@ -71,6 +65,43 @@ class RunReport:
     def verdicts(self) -> list[Verdict]:
         """The verdicts that occur, in order."""
         return [verdict for verdict, count in self.totals.items() if count]
+
+    @property
+    def compared(self) -> int:
+        """The number of executions that were compared with a document."""
+        return sum(count for verdict, count in self.totals.items() if verdict in COMPARED)
+
+    @property
+    def conforming(self) -> int:
+        """The number of executions that conform."""
+        return self.totals[Verdict.CONFORMS]
+
+    @cached_property
+    def groups(self) -> Mapping[ResultGroup, Tally]:
+        """The compared executions that do not conform, by group: those that occur, in order."""
+        return by_group(self.findings)
+
+    @cached_property
+    def severities(self) -> Mapping[Severity, Tally]:
+        """The defects, executions and cases of each severity that occurs, the worst first."""
+        return by_severity(self.findings)
+
+    @property
+    def tested(self) -> str:
+        """What was executed, in words: ``4 cases in 8 executions``."""
+        return f"{plural(self.record.header.cases, 'case')} in {plural(len(self.record.executions), 'execution')}"
+
+    @property
+    def balance(self) -> str:
+        """How many of the compared executions conform, and how many were not compared, in words."""
+        verb = "conforms" if 1 in (self.conforming, self.compared) else "conform"
+        conforming = f"{self.conforming} of {plural(self.compared, 'compared execution')} {verb}"
+        return ", ".join(
+            [
+                conforming,
+                *(f"{self.totals[verdict]} {words}" for verdict, words in _OUTSIDE.items() if self.totals[verdict]),
+            ]
+        )
 
     @property
     def known(self) -> tuple[KnownEntry, ...]:
@@ -104,17 +135,41 @@ class RunReport:
             return "INCOMPLETE", next(iter(self.problems), "some executions failed").splitlines()[0]
         if self.exit_code == ExitCode.UNEXPECTED:
             return "UNEXPECTED", self._unexpected()
-        parts = [plural(count, *_EXPECTED[verdict]) for verdict, count in self.totals.items() if count]
-        return "AS EXPECTED", f"no unexpected results: {', '.join(parts)}"
+        return self._passed, "; ".join(["0 unexpected", *self._accepted, self.balance])
+
+    @property
+    def passed(self) -> bool:
+        """Whether the run ended without an unexpected result, whatever known defects it shows."""
+        return self.record.footer is not None and self.exit_code == ExitCode.AS_EXPECTED
+
+    @property
+    def _passed(self) -> str:
+        """The result of a run without unexpected results: wrong values are never a success without a word."""
+        if set(self.groups) <= {ResultGroup.INCONSISTENCY}:
+            return "CONFORMS"
+        return "KNOWN DEFECTS" if any(finding.is_expected for finding in self.findings) else "SPECIAL VALUES"
+
+    @property
+    def _accepted(self) -> list[str]:
+        """What does not conform and does not fail the run, in words."""
+        parts = (
+            in_words(by_group(finding for finding in self.findings if finding.is_expected), "known"),
+            in_words(by_group(self.special), "special-value"),
+            in_words(by_group(self.inconsistent)),
+        )
+        return [part for part in parts if part]
 
     def _unexpected(self) -> str:
         unexpected = [execution.case for execution in self.record.executions if execution.unexpected]
         allowed = sum(bool(execution.information) for execution in self.record.executions)
-        inconsistent = sum(execution.status == "inconsistent" for execution in self.record.executions)
+        groups = in_words(by_group(self.unexpected))
         parts = (
-            (unexpected, f"{plural(len(unexpected), 'unexpected result')} in {plural(len(set(unexpected)), 'case')}"),
+            (
+                unexpected,
+                f"{plural(len(unexpected), 'unexpected result')} in {plural(len(set(unexpected)), 'case')}"
+                + (f": {groups}" if groups else ""),
+            ),
             (self.outdated, f"{plural(len(self.outdated), 'known defect')} to remove or review"),
             (allowed, f"{plural(allowed, 'difference')} that the documents allow"),
-            (inconsistent, f"{plural(inconsistent, 'inconsistent result')}"),
         )
-        return "; ".join(text for occurs, text in parts if occurs)
+        return "; ".join([*(text for occurs, text in parts if occurs), *self._accepted, self.balance])

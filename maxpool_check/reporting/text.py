@@ -230,7 +230,7 @@ def _result(console: Console, report: RunReport) -> None:
         for problem in report.problems or [text]:
             console.print(f"[bold red]{label}[/]  {escape(inert.block(problem))}")
         return
-    style = "green" if label == "AS EXPECTED" else "red"
+    style = "green" if label == "CONFORMS" else "yellow" if report.passed else "red"
     cases = plural(report.record.header.cases, "case")
     size = f"{plural(len(report.record.executions), 'execution')} of {cases}"
     console.print(f"[bold {style}]{label}[/]  {styled(text)} ({size})")

@@ -115,7 +115,7 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
     """The first line: versions, machine, targets, policies and digests of the inputs of a run.
 
-    ``profile`` holds the policies of each document in use, by its name. The digests are SHA-256, of all cases and of the
+    ``command`` are the words of the command line, the program's name first; empty in records of older versions. ``profile`` holds the policies of each document in use, by its name. The digests are SHA-256, of all cases and of the
     files of known defects (None without such files).
     """
 
@@ -131,13 +131,16 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
     cases: int
     cases_sha256: str
     known_sha256: str | None
+    command: tuple[str, ...] = ()
 
 
-class Cell(msgspec.Struct, frozen=True, kw_only=True):
+class Cell(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A wrong cell: its place in an output, the expected and actual values (exact text), and its window.
 
     ``window`` lists, for each spatial axis, the positions of the taps inside X; ``values`` are the cells there, row-major,
-    None if there are many. ``got_cell`` is the cell of X that a wrong index names.
+    None if there are many. ``got_cell`` is the cell of X that a wrong index names, ``chosen`` the one that the reference
+    chose, None in an empty window. ``outside`` has the numbers of taps before and behind X on each spatial axis, ``dilation``
+    apart like the others. Records of older versions have neither ``chosen`` nor ``outside``.
     """
 
     at: tuple[int, ...]
@@ -148,6 +151,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     window: tuple[tuple[int, ...], ...]
     values: tuple[str, ...] | None
     got_cell: tuple[int, ...] | None
+    chosen: tuple[int, ...] | None = None
+    outside: tuple[tuple[int, int], ...] = ()
 
     def __str__(self) -> str:
         return f"{self.output}{list(self.at)} is {self.got}, expected {self.expected}"
@@ -252,7 +257,10 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
 
 
 class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A known defect and its status on one target; ``reason`` is its mechanism, ``issue`` the address of one upstream."""
+    """A known defect and its status on one target; ``reason`` is its mechanism, ``issue`` the address of one upstream.
+
+    ``versions`` are those that showed it when they were tested, in words.
+    """
 
     id: str
     target: str
@@ -264,6 +272,7 @@ class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
     example: str | None = None
     issue: str | None = None
     message: str = ""
+    versions: str = ""
 
 
 class RunFooter(msgspec.Struct, frozen=True, kw_only=True, tag="footer"):

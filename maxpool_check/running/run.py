@@ -3,9 +3,10 @@
 import contextlib
 import hashlib
 import platform
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timezone
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
@@ -51,7 +52,8 @@ class RunPlan:
     ``seconds`` is the time limit of one execution, ``memory`` limits a worker, in bytes. ``jobs`` is the number of
     processes on this machine; ``dask`` is the address of a scheduler whose workers are used instead. ``exit_first`` ends
     the run at the first unexpected verdict; ``strict`` counts differences that a document allows as unexpected.
-    ``tracebacks``: those of exceptions in the tool itself are recorded.
+    ``tracebacks``: those of exceptions in the tool itself are recorded. ``versions`` says which versions show a known defect,
+    by its id.
     """
 
     corpus: Corpus
@@ -67,6 +69,7 @@ class RunPlan:
     variants: Collection[Variant] = DEFAULT_VARIANTS
     dask: str | None = None
     tracebacks: bool = False
+    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 def run(
@@ -146,7 +149,7 @@ class Decisions:
         self.given_up: dict[str, str] = {}
         """Why targets are given up, by name."""
         self._variants = plan.variants
-        self._tracebacks = plan.tracebacks
+        self._tracebacks, self._versions = plan.tracebacks, plan.versions
         self._is_complete = completeness(plan.corpus.cases, plan.cases, plan.corpus.whole)
         self._budgets = {target.name: FailureBudget() for target in targets}
         self._defects = {defect.id: defect for defect in plan.known}
@@ -183,7 +186,9 @@ class Decisions:
         for target, ledger in self._ledgers.items():
             is_over = not ended_early and target not in self.given_up
             for name, (status, why) in ledger.audit(partial(self._complete, is_over=is_over)).items():
-                entries.append(known_entry(self._defects[name], target, ledger.entries, status, why))
+                entries.append(
+                    known_entry(self._defects[name], target, ledger.entries, status, why, self._versions.get(name, ""))
+                )
         return entries
 
     def _complete(self, entry: ExpectedDivergence, *, is_over: bool) -> dict[str, bool]:
@@ -193,9 +198,9 @@ class Decisions:
 
 
 def known_entry(
-    defect: Defect, target: str, expected: Iterable[ExpectedDivergence], status: KnownStatus, why: str
+    defect: Defect, target: str, expected: Iterable[ExpectedDivergence], status: KnownStatus, why: str, versions: str
 ) -> KnownEntry:
-    """What a record says of a defect that was expected of a target."""
+    """What a record says of a defect that was expected of a target; ``versions`` as of :class:`KnownEntry`."""
     kinds = {kind.value for entry in expected if entry.defect == defect.id for kind in entry.kinds}
     upstream = defect.upstream
     return KnownEntry(
@@ -209,6 +214,7 @@ def known_entry(
         example=defect.example,
         issue=upstream.issue if upstream is not None else None,
         message=why,
+        versions=versions,
     )
 
 
@@ -269,6 +275,7 @@ def header(cases: Sequence[Case], targets: Sequence[TargetDescription], known_fi
         cases=len(cases),
         cases_sha256=digest.hexdigest(),
         known_sha256=hashlib.sha256(b"".join(map(Path.read_bytes, known_files))).hexdigest() if known_files else None,
+        command=(Path(sys.argv[0]).name, *sys.argv[1:]),
     )
 
 

@@ -16,7 +16,7 @@ from tests.conftest import ROOT, all_end, children, environment, eventually
 def test_as_expected(process, small, kernel_target):
     done = process("run", small, "-t", kernel_target("right"))
     assert done.code == 0
-    assert "AS EXPECTED" in done.out
+    assert "CONFORMS  0 unexpected; 10 of 10 compared executions conform" in done.out
     assert done.err == ""
 
 
@@ -291,7 +291,7 @@ def test_exit_zero_hides_the_code_and_not_what_it_came_to(cli, small, kernel_tar
     done = cli("run", small, "-t", kernel_target("keeps_the_seed"), "--exit-zero", "--report", f"markdown={report}")
     assert done.code == 0
     assert "UNEXPECTED" in done.out
-    assert "**2 unexpected results in 1 case.**" in report.read_text()
+    assert "**2 unexpected results in 1 case: 2 divergences in 1 defect;" in report.read_text()
     as_json = cli("run", small, "-t", kernel_target("keeps_the_seed"), "--exit-zero", "--format", "json")
     assert as_json.code == as_json.json["exit_code"] == 0
 
@@ -324,7 +324,7 @@ def test_an_inconsistency_is_counted_apart_and_fails_a_strict_run(cli, kernel_ta
     arguments += ["--variants", "channels-permuted"]
     done = cli(*arguments, *reports, "-o", tmp_path / "record.jsonl")
     assert done.code == 0, done.out
-    assert "AS EXPECTED  no unexpected results: 3 conform, 1 inconsistent" in done.out
+    assert "CONFORMS  0 unexpected; 1 inconsistency in 1 defect; 3 of 4 compared executions conform" in done.out
     assert "Inconsistent: the document allows each output" in done.out
     document = json.loads(files["json"].read_text())
     assert document["summary"]["inconsistent"] == 1
@@ -340,7 +340,7 @@ def test_an_inconsistency_is_counted_apart_and_fails_a_strict_run(cli, kernel_ta
     assert "## Inconsistencies of" in files["markdown"].read_text()
 
     strict = cli(*arguments, "--strict")
-    assert (strict.code, "1 inconsistent result" in strict.out) == (1, True)
+    assert (strict.code, "1 inconsistency in 1 defect" in " ".join(strict.out.split())) == (1, True)
 
     # An entry expects it as any other kind, and is stale where it no longer occurs.
     (tmp_path / "cases/known-divergences.yaml").write_text(INCONSISTENCY)

@@ -103,7 +103,7 @@ def test_run(corpus):
     assert code == 0
     # The last line may be wrapped to the terminal.
     assert " ".join(output.split()).endswith(
-        "AS EXPECTED no unexpected results: 1 conforms, 1 not expressible (2 executions of 2 cases)"
+        "CONFORMS 0 unexpected; 1 of 1 compared execution conforms, 1 not expressible (2 executions of 2 cases)"
     )
 
 

@@ -1,0 +1,1 @@
+"""Reports as HTML pages: one file each, which opens from disk and asks no network for anything."""

@@ -1,0 +1,200 @@
+"""The page of a run: what was tested and the verdict, defects, inconsistencies, refusals, what was not tested, what conforms."""
+
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from typing import TextIO
+
+from maxpool_check.reporting.findings import Finding
+from maxpool_check.reporting.html.page import write_page
+from maxpool_check.reporting.html.views import FindingView, is_refusal
+from maxpool_check.reporting.interpretations import Interpretation, interpretations, profiles
+from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.results.record import COMPARED, Execution, Verdict
+
+MOST_NAMES = 5000
+"""So many cases of a kind at most are listed by name; more are counted by file."""
+
+_BRIEF = 300
+"""Findings of more cases than these list them without titles and messages."""
+
+
+class Names:
+    """Cases by file: their names as long as they are few, otherwise their numbers alone."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._numbers: Counter[str] = Counter()
+        self._names: dict[str, list[str]] = defaultdict(list)
+
+    def add(self, case: str) -> None:
+        """Add a case."""
+        file, _, name = case.rpartition(":")
+        self.count += 1
+        self._numbers[file] += 1
+        if self.count <= MOST_NAMES:
+            self._names[file].append(name)
+        else:
+            self._names.clear()
+
+    @property
+    def files(self) -> list[tuple[str, int, list[str]]]:
+        """Each file with the number and the names of its cases; no names if there are too many."""
+        return [(file, number, self._names.get(file, [])) for file, number in sorted(self._numbers.items())]
+
+
+@dataclass(frozen=True)
+class Unjudged:
+    """Executions with one verdict for one reason that compare nothing: ``not-expressible``, ``undefined`` and others."""
+
+    target: str
+    verdict: Verdict
+    reason: str
+    names: Names
+
+
+@dataclass(frozen=True)
+class Conforming:
+    """What conforms to a document on a target: executions of all compared ones, by clause too, and the cases."""
+
+    target: str
+    spec: str
+    compared: int
+    conforming: int
+    clauses: Sequence[tuple[str, int, int]]
+    names: Names
+
+
+@dataclass
+class _Document:
+    """What was compared with a document on a target: executions and conforming ones, by clause too, and conforming cases."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    clauses: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    names: Names = field(default_factory=Names)
+
+
+class RunPage:
+    """What the page of a run shows, computed in one pass over the executions."""
+
+    def __init__(self, report: RunReport) -> None:
+        self.report, self.record = report, report.record
+        self._targets = {target.name: target for target in self.record.header.targets}
+        self._documents: dict[tuple[str, str], _Document] = defaultdict(_Document)
+        self._unjudged: dict[tuple[str, Verdict, str], Names] = defaultdict(Names)
+        self.errors: list[Execution] = []
+        # The variants of a case follow each other.
+        for _, executions in groupby(self.record.executions, lambda each: (each.target, each.case)):
+            self._add(list(executions))
+
+    def _add(self, executions: Sequence[Execution]) -> None:
+        """Count the executions of a case on a target."""
+        first = executions[0]
+        document = self._documents[first.target, first.spec]
+        compared = [each for each in executions if each.verdict in COMPARED]
+        for execution in compared:
+            words = ["compared", *(["conforming"] if execution.verdict is Verdict.CONFORMS else [])]
+            document.counts.update(words)
+            for clause in execution.clauses or ("",):
+                document.clauses[clause].update(words)
+        if compared and all(each.verdict is Verdict.CONFORMS for each in compared):
+            document.names.add(first.case)
+        self.errors += [each for each in executions if each.verdict is Verdict.ERROR]
+        unjudged = [each for each in executions if each.verdict not in COMPARED and each.verdict is not Verdict.ERROR]
+        for verdict, reason in dict.fromkeys((each.verdict, " ".join(each.message.split())) for each in unjudged):
+            self._unjudged[first.target, verdict, reason].add(first.case)
+
+    @property
+    def title(self) -> str:
+        """The targets."""
+        return ", ".join(self._targets)
+
+    @property
+    def documents(self) -> list[str]:
+        """The documents that results were compared with, or that cases are of."""
+        return list(self.record.header.profile)
+
+    @cached_property
+    def views(self) -> list[FindingView]:
+        """All findings, the worst of each target first."""
+        return [self._view(finding) for finding in self.report.findings]
+
+    def _view(self, finding: Finding) -> FindingView:
+        is_brief = is_refusal(finding) or len(finding.cases) > _BRIEF
+        return FindingView(finding, self._targets[finding.target], self.record, is_brief)
+
+    @property
+    def defects(self) -> list[FindingView]:
+        """What is wrong: no inconsistencies, no refusals."""
+        return [each for each in self.views if not each.finding.is_inconsistency and not is_refusal(each.finding)]
+
+    @property
+    def inconsistencies(self) -> list[FindingView]:
+        """What the document allows, and differs from variant to variant."""
+        return [each for each in self.views if each.finding.is_inconsistency]
+
+    @property
+    def refusals(self) -> list[FindingView]:
+        """Graphs that the document allows and the target refuses."""
+        return [each for each in self.views if is_refusal(each.finding)]
+
+    @property
+    def unjudged(self) -> Mapping[Verdict, list[Unjudged]]:
+        """What was not compared with a document, by verdict and reason, the most frequent first."""
+        rows: dict[Verdict, list[Unjudged]] = defaultdict(list)
+        for (target, verdict, reason), names in self._unjudged.items():
+            rows[verdict].append(Unjudged(target, verdict, reason, names))
+        return {
+            verdict: sorted(rows[verdict], key=lambda each: -each.names.count) for verdict in Verdict if verdict in rows
+        }
+
+    @property
+    def conforming(self) -> list[Conforming]:
+        """What conforms, by target and document."""
+        return [
+            Conforming(
+                *key,
+                document.counts["compared"],
+                document.counts["conforming"],
+                [(clause, of["compared"], of["conforming"]) for clause, of in sorted(document.clauses.items())],
+                document.names,
+            )
+            for key, document in self._documents.items()
+            if document.counts
+        ]
+
+    @property
+    def interpretations(self) -> list[Interpretation]:
+        """How the targets interpret what documents leave open."""
+        return interpretations(self.record)
+
+    @property
+    def profiles(self) -> list[tuple[list[str], dict[str, str]]]:
+        """The policies by which results were judged."""
+        return profiles(self.record)
+
+    @property
+    def command(self) -> str:
+        """The command line of the run; empty if the record does not have it."""
+        return shlex.join(self.record.header.command)
+
+    @property
+    def filters(self) -> dict[str, list[str]]:
+        """The values of each filter that occur."""
+        rows = [row for view in self.views for row in view.rows]
+        return {
+            "target": list(self._targets) if len(self._targets) > 1 else [],
+            "severity": [severity.value for severity in self.report.severities],
+            "document": sorted({row.spec for row in rows}),
+            "dtype": sorted({row.dtype for row in rows if row.dtype}),
+            "kind": sorted({kind for view in self.views for kind in view.finding.kinds}),
+            "clause": sorted({clause for row in rows for clause in row.clauses.split()}),
+        }
+
+
+def write(report: RunReport, file: TextIO) -> None:
+    """Write the page of a run."""
+    write_page("run.html", file, {"page": RunPage(report), "report": report, "header": report.record.header})

@@ -1,0 +1,137 @@
+"use strict";
+// Filters that live in the address, next and previous by keyboard, copy buttons. Without it the page is whole and readable.
+(() => {
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const form = document.getElementById("filters");
+  const findings = all(".finding");
+  const total = all(".finding tr", document.querySelector("main")).filter((row) => row.querySelector("td a[href^='#case=']")).length;
+  let current = -1;
+
+  for (const button of all(".copy")) {
+    button.hidden = false;
+    button.addEventListener("click", () => copy(button));
+  }
+
+  async function copy(button) {
+    const text = button.parentElement.querySelector("pre").textContent;
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = document.createElement("textarea");
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+    }
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = "Copy"; }, 1500);
+  }
+
+  function state() {
+    return Object.fromEntries([...new FormData(form)].filter(([, value]) => value));
+  }
+
+  function rowMatches(row, wanted) {
+    const cells = row.cells;
+    return (!wanted.case || cells[0].firstElementChild.textContent === wanted.case)
+      && (!wanted.document || cells[2].textContent === wanted.document)
+      && (!wanted.dtype || cells[3].textContent === wanted.dtype)
+      && (!wanted.clause || (row.dataset.clauses || "").split(" ").includes(wanted.clause));
+  }
+
+  function apply() {
+    const wanted = state();
+    const text = (wanted.text || "").toLowerCase();
+    const perRow = wanted.case || wanted.document || wanted.dtype || wanted.clause;
+    let shown = 0;
+    let shownFindings = 0;
+    for (const finding of findings) {
+      const data = finding.dataset;
+      const fits = (!wanted.target || data.target === wanted.target)
+        && (!wanted.severity || data.severity === wanted.severity)
+        && (!wanted.kind || data.kinds.split(" ").includes(wanted.kind))
+        && (!text || finding.textContent.toLowerCase().includes(text));
+      let rows = 0;
+      for (const row of all("table.rows tbody tr", finding)) {
+        row.hidden = !(fits && rowMatches(row, wanted));
+        row.classList.toggle("current", Boolean(wanted.case) && !row.hidden);
+        rows += !row.hidden;
+      }
+      finding.hidden = !fits || (Boolean(perRow) && rows === 0);
+      const list = finding.querySelector("details.cases");
+      if (perRow && !finding.hidden) list.open = true;
+      shown += finding.hidden ? 0 : rows;
+      shownFindings += !finding.hidden;
+    }
+    const passing = wanted.case ? markPassing(wanted.case) : "";
+    for (const link of all("table.overview tbody a")) {
+      const finding = document.getElementById(decodeURIComponent(link.hash.slice(1)));
+      link.closest("tr").hidden = Boolean(finding && finding.hidden);
+    }
+    const filtered = Object.keys(wanted).length > 0;
+    document.getElementById("count").textContent = filtered
+      ? `${shown} of ${total} cases in ${shownFindings} of ${findings.length} findings.${passing}`
+      : `${total} cases in ${findings.length} findings.`;
+  }
+
+  function markPassing(name) {
+    const at = name.lastIndexOf(":");
+    for (const each of all(".names")) {
+      const listed = each.querySelector("b").textContent === name.slice(0, at)
+        && each.textContent.slice(each.querySelector("b").textContent.length + 2).split(", ").includes(name.slice(at + 1));
+      each.classList.toggle("current", listed);
+      if (!listed) continue;
+      const box = each.closest("details");
+      box.open = true;
+      box.scrollIntoView({ block: "start" });
+      return ` ${name} is listed under: ${box.querySelector("summary").textContent}`;
+    }
+    return "";
+  }
+
+  function fromAddress() {
+    const words = location.hash.slice(1);
+    if (!words.includes("=")) return;
+    const given = new URLSearchParams(words);
+    for (const field of form.elements) if (field.name) field.value = given.get(field.name) || "";
+    apply();
+    const first = findings.find((finding) => !finding.hidden);
+    if (first && [...given.keys()].length) focus(first);
+  }
+
+  function focus(finding) {
+    for (const each of findings) each.classList.toggle("current", each === finding);
+    current = findings.indexOf(finding);
+    finding.focus({ preventScroll: true });
+    finding.scrollIntoView({ block: "start" });
+  }
+
+  function move(step) {
+    for (let next = current + step; next >= 0 && next < findings.length; next += step) {
+      if (!findings[next].hidden) return focus(findings[next]);
+    }
+  }
+
+  function toAddress() {
+    const words = new URLSearchParams(state()).toString();
+    history.replaceState(null, "", words ? `#${words}` : `${location.pathname}${location.search}`);
+    apply();
+  }
+
+  if (form) {
+    form.hidden = false;
+    form.addEventListener("input", toAddress);
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("reset", () => setTimeout(toAddress));
+    window.addEventListener("hashchange", fromAddress);
+    document.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+      if (event.key === "n") move(1);
+      else if (event.key === "p") move(-1);
+      else if (event.key === "/") { event.preventDefault(); form.elements.text.focus(); }
+    });
+    apply();
+    fromAddress();
+  }
+})();

@@ -1,0 +1,260 @@
+"""What the pages show of a finding: its example, drawn; all its cases; how to repeat it; a text for an issue."""
+
+import shlex
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from maxpool_check.judging.kinds import DESCRIPTIONS
+from maxpool_check.reporting.findings import Finding, explained, sentence
+from maxpool_check.reporting.html.page import slug
+from maxpool_check.reporting.tensors import coordinates, planes, window_text
+from maxpool_check.reporting.windows import LEGEND, Drawing, drawings
+from maxpool_check.results.record import Cell, Execution, Record, TargetDescription, Verdict
+from maxpool_check.words import plural
+
+MOST_ROWS = 1000
+"""The most cases of a finding that a page lists; the number of all is always there."""
+
+_MOST_CELLS = 120
+"""The most cells of X that are written in full."""
+
+_LONGEST = 160
+"""The longest message in a row of a table."""
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    """A case of a finding: the variants that show it, and the first wrong cell or the message."""
+
+    case: str
+    title: str
+    variants: str
+    spec: str
+    dtype: str
+    clauses: str
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Example:
+    """An execution of the example of a finding, or several that show the same cells."""
+
+    executions: Sequence[Execution]
+
+    @property
+    def execution(self) -> Execution:
+        """The first of them."""
+        return self.executions[0]
+
+    @property
+    def variants(self) -> str:
+        """The variants, by name."""
+        return ", ".join(execution.variant for execution in self.executions)
+
+    @cached_property
+    def drawings(self) -> list[Drawing]:
+        """The wrong cells by place, each with its window drawn; the first one only."""
+        return drawings(self.execution)[:1]
+
+    @property
+    def sentences(self) -> list[str]:
+        """The mistakes that explain the outputs, as sentences."""
+        return [f"{each}." for each in explained(self.execution.causes, self.execution.counts)]
+
+    @property
+    def total(self) -> int:
+        """The number of wrong cells."""
+        return sum(self.execution.counts.values())
+
+
+@dataclass(frozen=True)
+class FindingView:
+    """A finding of a record and what a page shows of it. ``is_brief``: its cases are listed without titles and messages."""
+
+    finding: Finding
+    target: TargetDescription
+    record: Record
+    is_brief: bool = False
+
+    @property
+    def name(self) -> str:
+        """The id of the defect, or the kinds of what no known defect expects."""
+        if self.finding.defect is not None:
+            return self.finding.defect.id
+        return ", ".join(self.finding.kinds) + (" (a limit)" if self.finding.limit else "")
+
+    @property
+    def anchor(self) -> str:
+        """The id of its element."""
+        return slug(f"finding-{self.finding.target}-{self.finding.status}-{self.name}")
+
+    @property
+    def status(self) -> str:
+        """``known``, or what is not expected of it."""
+        return {"expected": "known", "special": "special values", "": "not reviewed"}.get(
+            self.finding.status, self.finding.status
+        )
+
+    @property
+    def mechanism(self) -> list[str]:
+        """Why it happens, if it is reviewed, otherwise what its kinds mean."""
+        if self.finding.defect is not None and self.finding.defect.reason:
+            return [" ".join(self.finding.defect.reason.split())]
+        return [*map(sentence, self.finding.kinds), *([self.finding.explanation] if self.finding.explanation else [])]
+
+    @property
+    def clauses(self) -> list[tuple[str, str]]:
+        """The kinds with the clause of the document that each is judged by."""
+        about = {kind.value: description.clause for kind, description in DESCRIPTIONS.items()}
+        return [(kind, about.get(kind, "")) for kind in self.finding.kinds]
+
+    @property
+    def versions(self) -> str:
+        """The versions that show it, in words; the tested one if no more is known."""
+        known = self.finding.defect.versions if self.finding.defect is not None else ""
+        return known or f"{self.target.version}, which was tested here; others are not known"
+
+    @cached_property
+    def examples(self) -> list[Example]:
+        """The executions of the example, those that show the same cells together."""
+        by_cells: dict[tuple[object, ...], list[Execution]] = defaultdict(list)
+        for execution in self.finding.executions:
+            if execution.case == self.finding.smallest.case:
+                shown = (execution.verdict, execution.kinds, execution.cells, execution.cells or execution.message)
+                by_cells[shown].append(execution)
+        return [Example(executions) for executions in by_cells.values()]
+
+    @property
+    def settings(self) -> str:
+        """The dtype and shape of X and the attributes of the example, on one line."""
+        return settings(self.finding.smallest)
+
+    @property
+    def input_lines(self) -> list[str]:
+        """The tensor that is pooled as text, if it is small and nothing is drawn."""
+        data = self.finding.smallest.input
+        drawn = any(drawing.planes for example in self.examples for drawing in example.drawings)
+        if data is None or drawn or not data.pooled.values or len(data.pooled.values) > _MOST_CELLS:
+            return []
+        return planes(data.pooled.values, data.pooled.shape, [], self.finding.smallest.layout)
+
+    @cached_property
+    def rows(self) -> list[CaseRow]:
+        """The cases, with the variants that show it."""
+        by_case: dict[str, list[Execution]] = defaultdict(list)
+        for execution in self.finding.executions:
+            by_case[execution.case].append(execution)
+        return [self._row(executions) for executions in list(by_case.values())[:MOST_ROWS]]
+
+    @property
+    def unlisted(self) -> int:
+        """The number of cases that are not listed."""
+        return max(0, len(self.finding.cases) - MOST_ROWS)
+
+    def _row(self, executions: Sequence[Execution]) -> CaseRow:
+        first = executions[0]
+        return CaseRow(
+            first.case,
+            "" if self.is_brief else first.title,
+            ", ".join(execution.variant for execution in executions),
+            first.spec,
+            first.input.pooled.dtype if first.input is not None else "",
+            " ".join(first.clauses),
+            "" if self.is_brief else evidence(first),
+        )
+
+    @property
+    def commands(self) -> list[tuple[str, str]]:
+        """Command lines that repeat it, each with what it does."""
+        example = self.finding.smallest
+        path, _, line = example.origin.rpartition(":")
+        if line == "0":
+            # A case of a user's model, which has no lines.
+            node = f"{path}:{example.case.partition('/')[0].partition(':')[2]}"
+            return [
+                ("test the model again", shlex.join(["maxpool-check", "model", path, "-t", self.finding.target])),
+                ("write a script that needs nothing of this tool", shlex.join(["maxpool-check", "repro", node, "-t", self.finding.target, "-o", "repro"])),
+            ]  # fmt: skip
+        place, target = f"{path}:{example.case.rpartition(':')[2]}", self.finding.target
+        return [
+            ("run the example", shlex.join(["maxpool-check", "run", path, "-k", example.case, "-t", target])),
+            ("draw its windows", shlex.join(["maxpool-check", "explain", place, "-t", target])),
+            ("write a script that needs nothing of this tool", shlex.join(["maxpool-check", "repro", place, "-t", target, "-o", "repro"])),
+        ]  # fmt: skip
+
+    @property
+    def issue(self) -> str:
+        """A text for an issue, as plain Markdown: what is wrong, the example, expected and actual, versions, how to repeat."""
+        return "\n".join(_issue(self))
+
+
+def evidence(execution: Execution) -> str:
+    """The first wrong cell with its window, or the message, on one line."""
+    if not execution.cells:
+        return textwrap.shorten(execution.message, _LONGEST, placeholder=" ...")
+    cell = execution.cells[0]
+    return f"{cell.output}{coordinates(cell.at)} ({window_text(cell.window)}): expected {cell.expected}, got {cell.got}"
+
+
+def settings(execution: Execution) -> str:
+    """The dtype and shape of X and the attributes, on one line."""
+    data = execution.input
+    if data is None:
+        return ""
+    attributes = ", ".join(f"{name}={value}" for name, value in data.attributes.items()) or "no attributes"
+    return f"X {data.dtype} {coordinates(data.shape)}; {attributes}"
+
+
+def cell_sentence(cell: Cell) -> str:
+    """A wrong cell in a sentence, with the values in its window."""
+    values = f", which holds {' '.join(cell.values)}" if cell.values else ""
+    named = f" = X{coordinates(cell.got_cell)}" if cell.got_cell is not None else ""
+    return (
+        f"{cell.output}{coordinates(cell.at)}: the window is {window_text(cell.window)}{values}; "
+        f"expected {cell.expected}, got {cell.got}{named}"
+    )
+
+
+def _issue(view: FindingView) -> Iterable[str]:
+    finding, target, example = view.finding, view.target, view.finding.smallest
+    yield f"# MaxPool: {finding.title}"
+    yield ""
+    yield f"- runtime: {target.distribution} {target.version}, {target.provider}, Python {target.python}"
+    yield f"- system: {view.record.header.system}, {view.record.header.cpu}"
+    yield f"- document: {example.spec}{f', operator set {example.opset}' if example.opset is not None else ''}"
+    yield f"- severity: {finding.severity.value}"
+    yield f"- versions that show it: {view.versions}"
+    yield ""
+    yield from view.mechanism
+    yield ""
+    yield f"Example: {example.title} ({example.case})"
+    yield ""
+    yield "```text"
+    yield settings(example)
+    if example.input is not None:
+        yield from example.input.graph
+    drawn = drawings(example)[:1]
+    if any(each.planes for each in drawn):
+        yield LEGEND
+        yield from drawn[0].lines
+    else:
+        yield from view.input_lines
+    yield from map(cell_sentence, example.cells)
+    if not example.cells:
+        yield example.message.strip()
+    yield "```"
+    yield ""
+    for kind, clause in view.clauses:
+        yield f"- {kind}: {sentence(kind)} {clause}".rstrip()
+    yield ""
+    yield f"Seen in {plural(len(finding.executions), 'execution')} of {plural(len(finding.cases), 'case')}. To repeat it:"
+    yield ""
+    yield from (f"    {command}" for _, command in view.commands)
+
+
+def is_refusal(finding: Finding) -> bool:
+    """Whether all of it are refusals of graphs that the document allows."""
+    return all(execution.verdict is Verdict.REFUSES for execution in finding.executions)
