@@ -1,7 +1,9 @@
 """``explain``: kinds, and cases drawn."""
 
+import pytest
+
 from maxpool_check.judging.kinds import DivergenceKind
-from tests.conftest import ROOT
+from tests.conftest import ROOT, on_a_terminal
 
 NEG_INF = "cases/edge/neg-inf.yaml:"
 
@@ -143,3 +145,25 @@ def test_shapes_of_different_ranks_and_large_tensors_are_not_drawn_cell_by_cell(
     assert "    by the document  [1, 1, 11, 11]\n    from the target  [144]\n\n" in done.out
     assert "X float32[1, 1, 12, 12] is too large to draw" in done.out
     assert "Y from the target float32[144] is too large to draw" in done.out
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_a_terminal_gets_lines_folded_between_words_but_whole_commands(columns, kernel_target):
+    target = kernel_target("keeps_the_seed")
+    lines = on_a_terminal(
+        columns, "explain", "cases/edge/neg-inf.yaml:first-plane-float64", "-t", target, "--color=never"
+    )
+    assert lines[-1] == f"Next: maxpool-check repro cases/edge/neg-inf.yaml:first-plane-float64 -t {target} -o repro"
+    assert max(map(len, lines[:-1])) <= columns
+    assert "indices-sentinel: Index is negative or the start value of the scan" in " ".join(" ".join(lines).split())
+    assert "    0 =[-inf] [-inf] 4.0" in lines
+
+
+def test_the_list_of_kinds_stays_in_two_columns_on_a_terminal_that_has_room(cli):
+    lines = on_a_terminal(80, "explain", "--color=never")
+    assert max(map(len, lines)) <= 80
+    number = lines.index("  y-saturated-infinity            Y is the largest finite value of the dtype")
+    assert lines[number + 1] == f"{'':34}instead of infinity."
+    # A script reads one line for each kind.
+    whole = cli("explain", COLUMNS="80").out.splitlines()
+    assert "  y-saturated-infinity            Y is the largest finite value of the dtype instead of infinity." in whole

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ import jsonschema
 import pytest
 from rich.cells import cell_len
 
-from tests.conftest import CASES, ROOT, environment
+from tests.conftest import CASES, ROOT, on_a_terminal
 
 
 def last_line(code):
@@ -91,26 +90,6 @@ def test_list(cli, small):
     listed = cli("list", small, "-k", "tag:neg-inf", "--format", "json").json
     (case,) = listed["cases"]
     assert (case["id"], case["shape"], case["dtype"]) == ("small:neg-inf", [1, 2, 2, 2], "float32")
-
-
-def on_a_terminal(columns, *arguments):
-    """The lines that ``maxpool-check`` prints on a terminal of this width."""
-    leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "maxpool_check", *map(str, arguments)],
-        stdout=follower, cwd=ROOT, env=environment(COLUMNS=str(columns)),
-    )  # fmt: skip
-    os.close(follower)
-    shown = b""
-    try:
-        while chunk := os.read(leader, 65536):
-            shown += chunk
-    except OSError:
-        # The program has ended.
-        pass
-    os.close(leader)
-    assert process.wait(60) == 0
-    return shown.decode().splitlines()
 
 
 LONG = "a-long-name-" * 8
