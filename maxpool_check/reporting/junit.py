@@ -29,10 +29,8 @@ def write(report: RunReport, file: TextIO) -> None:
         if entry.target in counts:
             counts[entry.target].update(("tests", "failure"))
     run = Counter(tests=1, error=len(report.problems)) if report.problems else Counter[str]()
-    wall = _wall_seconds(record)
-    file.write(
-        start("testsuites", "maxpool-check", sum(counts.values(), run), sum(seconds.values()) if wall is None else wall)
-    )
+    total = _wall_seconds(record) or sum(seconds.values())
+    file.write(start("testsuites", "maxpool-check", sum(counts.values(), run), total))
     for each in record.header.targets:
         file.write(
             start("testsuite", each.name, counts[each.name], seconds[each.name], timestamp=record.header.started)
@@ -114,16 +112,16 @@ def _seconds(case: CaseResult) -> float:
     return sum(execution.seconds for execution in case.executions)
 
 
-def _wall_seconds(record: Record) -> float | None:
-    """How long the run took; None if it did not end, or if its times are none."""
+def _wall_seconds(record: Record) -> float:
+    """How long the run took, in whole seconds; 0 if it took less or did not end, or if its times are none."""
     if record.footer is None:
-        return None
+        return 0.0
     try:
         started, finished = map(datetime.fromisoformat, (record.header.started, record.footer.finished))
         return max(0.0, (finished - started).total_seconds())
     except (ValueError, TypeError):
         # Of two times, one has a zone.
-        return None
+        return 0.0
 
 
 def start(tag: str, name: str, counts: Counter[str], seconds: float = 0.0, **attributes: str) -> str:

@@ -95,8 +95,10 @@ def test_the_times_of_junit_are_those_of_the_variants():
         assert {test.time for test in tests} == {0.75}
         assert suite.time == 0.75 * len(tests)
         assert suite.timestamp == header.started
-    # A run that did not end, and a record with times of another form.
-    for other in (changed(record, footer=None), changed(record, header=msgspec.structs.replace(header, started="?"))):
+    # A run that did not end, one of less than a second, and a record with times of another form.
+    short = msgspec.structs.replace(footer, finished=header.started)
+    odd = msgspec.structs.replace(header, started="?")
+    for other in (changed(record, footer=None), changed(record, footer=short), changed(record, header=odd)):
         whole = JUnitXml.fromstring(rendered(junit, other).encode())
         assert whole.time == sum(0.75 for _ in by_case(record))
 
