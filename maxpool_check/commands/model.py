@@ -21,6 +21,7 @@ from maxpool_check.models.testing import ModelPlan, ModelTest, run_models
 from maxpool_check.models.upgrade import Upgrade, output_differences, upgrade
 from maxpool_check.models.writing import write_cases
 from maxpool_check.reporting import model_ci, model_json, model_markdown, model_text
+from maxpool_check.reporting.html import model as model_html
 from maxpool_check.reporting.model_report import ModelReport
 from maxpool_check.results.record import ExitCode, Record
 from maxpool_check.results.storage import Recorder
@@ -30,6 +31,7 @@ from maxpool_check.words import plural
 FORMATS: options.Formats[ModelReport] = {
     "text": model_text.write,
     "markdown": model_markdown.write,
+    "html": model_html.write,
     "json": model_json.write,
     "junit": model_ci.write_junit,
     "github": model_markdown.write_github,

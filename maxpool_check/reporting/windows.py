@@ -1,5 +1,6 @@
 """Drawings of the wrong cells of a record: X around the window, the taps, the padding, and the cell of each side."""
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -77,7 +78,8 @@ class Plane:
 class Drawing:
     """The wrong cells of the outputs at one place, and the planes of X around their window.
 
-    ``planes`` is empty where the record does not hold the values, and where the window lies in the padding.
+    ``planes`` is empty where the record does not hold the values of the window, and where the window lies in the padding. Of a
+    tensor whose values it does not hold, the window alone is drawn.
     """
 
     cells: tuple[Cell, ...]
@@ -143,6 +145,11 @@ class _Window:
         return int(given[axis]) if known and given is not None and given[axis] > 0 else 1
 
     @cached_property
+    def _channel(self) -> Coordinates:
+        """The batch and the channel that the window lies in."""
+        return self._core(self.cells[0].at)[:2]
+
+    @cached_property
     def chosen(self) -> list[Coordinates]:
         """The cells of the core's layout that the reference chose."""
         return [self._core(cell.chosen) for cell in self.cells if cell.chosen is not None]
@@ -152,7 +159,7 @@ class _Window:
         """The cells that the target's index names; without one, those of the plane that have the value it returned."""
         named = [self._core(cell.got_cell) for cell in self.cells if cell.got_cell is not None]
         got = next((cell.got for cell in self.cells if cell.output == "Y" and cell.got != cell.expected), None)
-        if named or got is None or not self._values:
+        if named or got is None:
             return named
         plane = [each for each in self._every_cell() if self._value(each) == got]
         return plane if len(plane) <= _MOST_OF_TARGET else []
@@ -172,8 +179,18 @@ class _Window:
         sizes = self.execution.layout.sizes(cell)
         return (0, *sizes[1:]) if len(sizes) > len(cell) else sizes
 
+    @cached_property
+    def _in_window(self) -> dict[Coordinates, str]:
+        """The values of the taps inside X by their spatial position: those of a tensor that is too large for the record."""
+        cell = self.cells[0]
+        if cell.values is None or self.execution.input is None:
+            return {}
+        return dict(zip(itertools.product(*cell.window), cell.values, strict=True))
+
     def _value(self, cell: Coordinates) -> str:
         assert self.execution.input is not None
+        if not self._values:
+            return self._in_window.get(cell[2:], "...")
         layout, shape = self.execution.layout, self.execution.input.pooled.shape
         number = 0
         for position, size in zip(layout.arranged(cell), shape, strict=True):
@@ -181,8 +198,11 @@ class _Window:
         return self._values[number]
 
     def _every_cell(self) -> Iterator[Coordinates]:
-        """The cells of the batch and channel of the window, as far as they are few."""
-        batch, channel = self._core(self.cells[0].at)[:2]
+        """The cells of the batch and channel of the window whose values are known, as far as they are few."""
+        batch, channel = self._channel
+        if not self._values:
+            yield from ((batch, channel, *spatial) for spatial in self._in_window)
+            return
         spatial = self.sizes[2:]
         if math.prod(spatial) > _MOST_POSITIONS**2:
             return
@@ -195,18 +215,23 @@ class _Window:
 
     def planes(self) -> Iterator[Plane]:
         """The planes with the cells of both sides, or the first one of the window."""
-        if not self._values or not all(self.cells[0].window):
+        if not (self._values or self._in_window) or not all(self.cells[0].window):
             return
-        core = self._core(self.cells[0].at)
-        marked = [cell for cell in (*self.chosen, *self.of_target) if cell[:2] == core[:2]]
-        first = (*core[:2], *(positions[0] for positions in self.cells[0].window))
+        first = (*self._channel, *(positions[0] for positions in self.cells[0].window))
+        marked = [*self.chosen, *self.of_target]
+        if not self._values:
+            marked = [cell for cell in marked if cell[:2] == self._channel]
         for outer in dict.fromkeys(cell[:-2] if len(cell) > 3 else cell[:2] for cell in marked or [first]):
             yield self._plane(outer, marked)
 
     def _plane(self, outer: Coordinates, marked: Sequence[Coordinates]) -> Plane:
         inner = range(max(0, len(self.sizes) - 4), len(self.sizes) - 2)
         here = [cell for cell in marked if cell[: len(outer)] == outer]
-        ranges = [self._range(axis, [cell[2 + axis] for cell in here]) for axis in inner]
+        is_own = outer[:2] == self._channel
+        ranges = []
+        for axis in inner:
+            positions = [cell[2 + axis] for cell in here]
+            ranges.append(self._range(axis, self.taps[axis] if is_own else sorted(positions), positions))
         *rows, columns = ranges
         at = [*outer, *[":"] * len(ranges)]
         lines = [
@@ -224,16 +249,21 @@ class _Window:
         inside = all(0 <= position < size for position, size in zip(spatial, self.sizes[2:], strict=True))
         return DrawnCell(
             self._value(cell) if inside else "",
-            all(position in taps for position, taps in zip(spatial, self.taps, strict=True)),
+            cell[:2] == self._channel and all(at in taps for at, taps in zip(spatial, self.taps, strict=True)),
             not inside,
             cell in self.chosen,
             cell in self.of_target,
         )
 
-    def _range(self, axis: int, marked: Sequence[int]) -> range:
-        """The positions to draw: the whole axis and the taps in its padding, or those around the window."""
-        taps, size = self.taps[axis], self.sizes[2 + axis]
+    def _range(self, axis: int, taps: Sequence[int], marked: Sequence[int]) -> range:
+        """The positions to draw: the whole axis and the taps in its padding, or those around the taps.
+
+        In a plane that the window does not lie in, ``taps`` are the marked positions.
+        """
+        size = self.sizes[2 + axis]
         low, high = min(0, taps[0]), max(size - 1, taps[-1])
+        if not self._values:
+            return range(taps[0], min(taps[-1], taps[0] + _MOST_POSITIONS - 1) + 1)
         if high - low < _MOST_POSITIONS:
             return range(low, high + 1)
         near = [position for position in marked if abs(position - taps[0]) < _MOST_POSITIONS]

@@ -10,7 +10,7 @@ from typing import TextIO
 
 from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.html.page import write_page
-from maxpool_check.reporting.html.views import FindingView, is_refusal
+from maxpool_check.reporting.html.views import FindingView, filters, is_refusal
 from maxpool_check.reporting.interpretations import Interpretation, interpretations, profiles
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import COMPARED, Execution, Verdict
@@ -183,16 +183,8 @@ class RunPage:
 
     @property
     def filters(self) -> dict[str, list[str]]:
-        """The values of each filter that occur."""
-        rows = [row for view in self.views for row in view.rows]
-        return {
-            "target": list(self._targets) if len(self._targets) > 1 else [],
-            "severity": [severity.value for severity in self.report.severities],
-            "document": sorted({row.spec for row in rows}),
-            "dtype": sorted({row.dtype for row in rows if row.dtype}),
-            "kind": sorted({kind for view in self.views for kind in view.finding.kinds}),
-            "clause": sorted({clause for row in rows for clause in row.clauses.split()}),
-        }
+        """The values of each filter that occur; empty if there is nothing to filter."""
+        return filters(self.views)
 
 
 def write(report: RunReport, file: TextIO) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reporting.findings import Finding, explained, sentence
 from maxpool_check.reporting.html.page import slug
@@ -189,6 +190,23 @@ class FindingView:
     def issue(self) -> str:
         """A text for an issue, as plain Markdown: what is wrong, the example, expected and actual, versions, how to repeat."""
         return "\n".join(_issue(self))
+
+
+def filters(views: Sequence[FindingView]) -> dict[str, list[str]]:
+    """The values of each filter that occur in findings; empty if there are none."""
+    if not views:
+        return {}
+    rows = [row for view in views for row in view.rows]
+    targets = list(dict.fromkeys(view.finding.target for view in views))
+    occurring = {view.finding.severity for view in views}
+    return {
+        "target": targets if len(targets) > 1 else [],
+        "severity": [severity.value for severity in Severity if severity in occurring],
+        "document": sorted({row.spec for row in rows}),
+        "dtype": sorted({row.dtype for row in rows if row.dtype}),
+        "kind": sorted({kind for view in views for kind in view.finding.kinds}),
+        "clause": sorted({clause for row in rows for clause in row.clauses.split()}),
+    }
 
 
 def evidence(execution: Execution) -> str:

@@ -94,7 +94,13 @@
     const words = location.hash.slice(1);
     if (!words.includes("=")) return;
     const given = new URLSearchParams(words);
-    for (const field of form.elements) if (field.name) field.value = given.get(field.name) || "";
+    for (const field of form.elements) {
+      if (!field.name) continue;
+      const value = given.get(field.name) || "";
+      field.value = value;
+      // A value of another record: nothing here has it.
+      if (field.value !== value) { field.add(new Option(value)); field.value = value; }
+    }
     apply();
     const first = findings.find((finding) => !finding.hidden);
     if (first && [...given.keys()].length) focus(first);

@@ -1,0 +1,273 @@
+"""The HTML pages in Chromium: nothing is loaded, filters and their addresses, the keyboard, accessibility, widths, print.
+
+Without Chromium these tests are left out; with MAXPOOL_CHECK_REQUIRES_BROWSER set, as in CI, they fail.
+"""
+
+import os
+import shutil
+from collections import defaultdict
+from dataclasses import replace
+
+import msgspec
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+from maxpool_check.commands.report import FORMATS
+from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.results.storage import read
+from tests.conftest import ROOT
+from tests.test_inert import HOSTILE
+
+GOLDEN = ROOT / "tests/data/golden/record.jsonl"
+WHOLE = ROOT / "reports/onnxruntime-1.23.2-cpu.jsonl.gz"
+WIDTHS = (390, 768, 1280, 1600)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A browser, headless."""
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None and os.environ.get("MAXPOOL_CHECK_REQUIRES_BROWSER"):
+        pytest.fail("there is no Chromium on PATH, and MAXPOOL_CHECK_REQUIRES_BROWSER is set")
+    if path is None:
+        pytest.skip("there is no Chromium on PATH (Debian: apt-get install chromium): HTML pages are not tested")
+    with sync_playwright() as playwright:
+        # The sandbox of Chromium does not start as root, which CI often is.
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Visit:
+    """A page that is open, and what it asked of any network and printed on its console."""
+
+    def __init__(self, page):
+        self.page, self.requests, self.messages = page, [], []
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("console", lambda message: self.messages.append(message.text))
+        page.on("pageerror", lambda error: self.messages.append(str(error)))
+        page.on("dialog", lambda dialog: (self.messages.append(dialog.message), dialog.dismiss()))
+
+    def open(self, path, fragment=""):
+        self.page.goto(f"{path.as_uri()}{fragment}")
+        return self.page
+
+
+@pytest.fixture
+def visit(chromium):
+    """Opens pages: ``visit(width=390)``; what they asked for and printed is looked at in the end."""
+    visits = []
+
+    def start(width=1280, **options):
+        context = chromium.new_context(viewport={"width": width, "height": 900}, **options)
+        visits.append(Visit(context.new_page()))
+        return visits[-1]
+
+    yield start
+    for each in visits:
+        assert [url for url in each.requests if not url.startswith(("file:", "data:"))] == []
+        assert each.messages == []
+        each.page.context.close()
+
+
+def html(record, path):
+    with path.open("w", encoding="utf-8") as file:
+        FORMATS["html"](RunReport(record, record.footer.exit_code), file)
+    return path
+
+
+def _hostile(value):
+    """A record whose every free text is hostile."""
+    if isinstance(value, msgspec.Struct):
+        kept = (
+            "verdict",
+            "status",
+            "severity",
+            "target",
+            "name",
+            "dtype",
+            "spec",
+            "started",
+            "output",
+            "kind",
+            "kinds",
+        )
+        changed = {name: _hostile(getattr(value, name)) for name in value.__struct_fields__ if name not in kept}
+        return msgspec.structs.replace(value, **changed)
+    if type(value) is str:
+        return HOSTILE if value else value
+    if isinstance(value, tuple | list):
+        return type(value)(map(_hostile, value))
+    return value
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """The pages by name."""
+    folder, golden = tmp_path_factory.mktemp("pages"), read(GOLDEN)
+    hostile = replace(
+        golden, header=_hostile(golden.header), executions=tuple(map(_hostile, golden.executions)),
+        footer=msgspec.structs.replace(golden.footer, known=tuple(map(_hostile, golden.footer.known))),
+    )  # fmt: skip
+    records = {"run": golden, "corpus": read(WHOLE), "hostile": hostile}
+    return {name: html(record, folder / f"{name}.html") for name, record in records.items()}
+
+
+ALL = ("run", "corpus", "hostile")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ALL)
+def test_a_page_asks_for_nothing_and_does_not_scroll_sideways(pages, visit, name, width):
+    visited = visit(width)
+    page = visited.open(pages[name])
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert visited.requests[0] == pages[name].as_uri()
+    assert len([url for url in visited.requests if url.startswith("file:")]) == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ALL)
+def test_axe_finds_nothing(pages, visit, name, scheme):
+    page = visit(color_scheme=scheme).open(pages[name])
+    found = Axe().run(page, options={"resultTypes": ["violations"]})
+    assert found.violations_count == 0, found.generate_report()
+
+
+def shown(page):
+    return page.locator("article.finding:visible")
+
+
+def test_a_filter_goes_into_the_address_and_comes_from_it(pages, visit):
+    page = visit().open(pages["corpus"])
+    every = shown(page).count()
+    page.get_by_role("combobox", name="severity").select_option("wrong-on-special")
+    assert page.evaluate("location.hash") == "#severity=wrong-on-special"
+    chosen = [each.get_attribute("data-name") for each in shown(page).all()]
+    assert 0 < len(chosen) < every
+    assert {each.get_attribute("data-severity") for each in shown(page).all()} == {"wrong-on-special"}
+    again = visit().open(pages["corpus"], "#severity=wrong-on-special")
+    assert [each.get_attribute("data-name") for each in shown(again).all()] == chosen
+    assert again.get_by_role("combobox", name="severity").input_value() == "wrong-on-special"
+    again.get_by_role("button", name="Clear").click()
+    again.wait_for_function("!location.hash")
+    assert shown(again).count() == every
+
+
+def test_filters_hold_together(pages, visit):
+    page = visit().open(pages["corpus"], "#kind=y-lowest-for-neg-inf&dtype=float64")
+    rows = page.locator("table.rows tbody tr:not([hidden])")
+    assert {row.locator("td").nth(3).text_content() for row in rows.all()} == {"float64"}
+    assert all("y-lowest-for-neg-inf" in each.get_attribute("data-kinds").split() for each in shown(page).all())
+    assert f"{rows.count()} of " in page.locator("#count").text_content()
+
+
+def test_a_value_that_the_page_does_not_have_shows_nothing(pages, visit):
+    page = visit().open(pages["corpus"], "#kind=y-of-another-record")
+    assert shown(page).count() == 0
+    assert page.get_by_role("combobox", name="kind").input_value() == "y-of-another-record"
+
+
+def test_text_is_searched(pages, visit):
+    page = visit().open(pages["corpus"])
+    page.get_by_role("searchbox", name="text").fill("-3.4028235E")
+    assert shown(page).count()
+    assert all("-3.4028235e" in each.text_content().lower() for each in shown(page).all())
+    page.get_by_role("searchbox", name="text").fill("nothing says this")
+    assert shown(page).count() == 0
+    assert page.locator("#count").text_content().startswith("0 of ")
+
+
+@pytest.mark.parametrize("status", ["diverges", "conforms"])
+def test_the_address_of_a_case_shows_it(pages, visit, status):
+    verdicts = defaultdict(set)
+    for execution in read(WHOLE).executions:
+        verdicts[execution.case].add(execution.verdict.value)
+    case = next(case for case, found in verdicts.items() if found == {status})
+    page = visit().open(pages["corpus"], f"#case={case}")
+    current = page.locator(".current:visible")
+    assert any(case.rpartition(":")[2] in each.text_content() for each in current.all())
+    if status == "conforms":
+        assert f"{case} is listed under: " in page.locator("#count").text_content()
+
+
+def focused(page):
+    return page.evaluate("document.activeElement.id || document.activeElement.name || document.activeElement.tagName")
+
+
+def test_keys_go_to_the_next_and_the_previous_finding(pages, visit):
+    page = visit().open(pages["run"])
+    ids = [each.get_attribute("id") for each in shown(page).all()]
+    assert len(ids) > 2
+    for key, expected in (("n", 0), ("n", 1), ("n", 2), ("p", 1)):
+        page.keyboard.press(key)
+        assert focused(page) == ids[expected]
+    page.keyboard.press("/")
+    assert focused(page) == "text"
+    page.keyboard.type("n")
+    assert focused(page) == "text"
+
+
+def test_tab_reaches_whatever_can_be_used(pages, visit):
+    page = visit().open(pages["run"])
+    usable = page.evaluate(
+        """() => {
+          const all = [...document.querySelectorAll("a[href], button, summary, select, input, [tabindex='0']")];
+          const seen = all.filter((each) => each.checkVisibility());
+          seen.forEach((each, number) => { each.dataset.number = number; });
+          return seen.length;
+        }"""
+    )
+    reached = set()
+    for _ in range(usable + 1):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.dataset.number"))
+    assert {str(number) for number in range(usable)} <= reached
+    first = page.locator("summary:visible").first
+    first.focus()
+    page.keyboard.press("Enter")
+    assert first.evaluate("(each) => each.parentElement.open")
+
+
+def test_copying_a_command(pages, visit):
+    visited = visit(permissions=["clipboard-read", "clipboard-write"])
+    page = visited.open(pages["run"])
+    command = page.locator(".finding .command").first
+    command.get_by_role("button", name="Copy").click()
+    command.get_by_role("button", name="Copied").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == command.locator("code").text_content()
+    assert copied.startswith("maxpool-check run ")
+
+
+def test_without_javascript_everything_can_be_read(pages, visit):
+    page = visit(java_script_enabled=False).open(pages["run"])
+    record = read(GOLDEN)
+    assert shown(page).count() == page.locator("article.finding").count() > 2
+    assert not page.locator("#filters").is_visible()
+    assert page.locator("button:visible").count() == 0
+    page.locator("details.cases summary").first.click()
+    assert page.locator("details.cases table").first.is_visible()
+    text = page.locator("body").text_content()
+    assert all(target.name in text for target in record.header.targets)
+
+
+def test_print(pages, visit):
+    page = visit(color_scheme="dark").open(pages["run"])
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not page.locator("nav").is_visible()
+    assert shown(page).count() > 2
+    assert page.pdf().startswith(b"%PDF-")
+
+
+def test_hostile_text_stays_text(pages, visit):
+    page = visit().open(pages["hostile"])
+    assert page.locator("img, iframe, object, form:not(#filters)").count() == 0
+    assert page.locator("script").count() == 1
+    assert page.locator("a:not([href^='#'])").count() == 0
+    assert "<script>alert(1)</script>" in page.locator("article.finding").first.text_content()
+    assert "\x1b" not in page.content()
+    assert "\u202e" not in page.content()

@@ -1,0 +1,82 @@
+"""The HTML page of a run as text: its size, its policy, what it says of a record."""
+
+import hashlib
+import io
+import re
+from base64 import b64encode
+
+import pytest
+
+from maxpool_check.commands.report import FORMATS
+from maxpool_check.reporting.html.run import RunPage
+from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.results.record import Execution, Verdict
+from maxpool_check.results.storage import Recorder, read
+from tests.conftest import ROOT, shipped
+
+GOLDEN = ROOT / "tests/data/golden/record.jsonl"
+RECORDS = sorted([*ROOT.glob("reports/*.jsonl.gz"), *ROOT.glob("reports/contexts/*.jsonl.gz")])
+
+
+def page_of(record):
+    file = io.StringIO()
+    FORMATS["html"](RunReport(record, record.footer.exit_code), file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.name.removesuffix(".jsonl.gz"))
+def test_the_page_of_a_committed_record_has_less_than_a_megabyte(path):
+    assert len(page_of(read(path)).encode()) < 1_000_000
+
+
+def test_the_policy_allows_the_style_and_the_script_of_the_page_alone():
+    page = page_of(read(GOLDEN))
+    policy = re.search('http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1].replace("&#39;", "'")
+    assert policy.startswith("default-src 'none'; ")
+    for tag in ("style", "script"):
+        [text] = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digest = b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert " style=" not in page
+    assert not re.search(r"<[^>]* on[a-z]+=", page)
+
+
+def test_every_execution_is_somewhere_on_the_page():
+    record = read(ROOT / "reports/onnxruntime-1.23.2-cpu.jsonl.gz")
+    page = RunPage(RunReport(record, record.footer.exit_code))
+    shown = {row.case for view in page.views for row in view.rows}
+    for names in [
+        *(row.names for rows in page.unjudged.values() for row in rows),
+        *(each.names for each in page.conforming),
+    ]:
+        shown |= {f"{file}:{name}" for file, count, listed in names.files for name in listed}
+        assert names.count == sum(count for _, count, _ in names.files)
+    assert shown == {execution.case for execution in record.executions}
+
+
+def test_a_command_names_a_case_of_the_corpus():
+    record = read(ROOT / "reports/onnxruntime-1.23.2-cpu.jsonl.gz")
+    ids = {case.id for case in shipped().cases}
+    for view in RunPage(RunReport(record, record.footer.exit_code)).views:
+        words = view.commands[0][1].split()
+        assert words[:2] == ["maxpool-check", "run"]
+        assert words[words.index("-k") + 1] in ids
+        assert (ROOT / words[2]).is_file()
+
+
+def test_the_page_of_very_many_conforming_cases_counts_them(tmp_path):
+    golden = read(GOLDEN)
+    with Recorder(tmp_path / "record.jsonl") as recorder:
+        recorder.write(golden.header)
+        for number in range(20_000):
+            recorder.write(
+                Execution(
+                    target=golden.header.targets[0].name, case=f"file-{number % 7}:case-{number}", variant="indices",
+                    verdict=Verdict.CONFORMS, title="", spec="onnx-22", case_sha256="", origin="x.yaml:1", clauses=("C",),
+                )
+            )  # fmt: skip
+        recorder.write(golden.footer)
+        text = page_of(recorder.record)
+    assert "20000 cases conform in every variant" in text
+    assert "case-19999" not in text
+    assert len(text) < 100_000
