@@ -213,10 +213,9 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     ``layout`` is that of X and of all coordinates. ``interpretations`` gives, for each open point of the document, the
     interpretations that the outputs agree with, or ``mixed``. ``causes`` are all mistakes that explain the outputs. ``digests``
     holds the SHA-256 of each output, ``counts`` the number of wrong cells of each kind. ``differences`` are the first cells
-    in which conforming outputs differ from the reference. ``shapes`` are those of outputs of the wrong shape. ``size`` is the
-    number of cells of X. ``traceback`` is that of an exception in the tool itself, if the run records tracebacks. ``seconds``,
-    to the millisecond, is the time that the target had the requests of the execution; of one that was repeated after a crash,
-    that of the first.
+    in which conforming outputs differ from the reference, ``shapes`` those of outputs of the wrong shape. ``size`` is the number
+    of cells of X. ``traceback`` is that of an exception in the tool itself, if the run records tracebacks. ``seconds``, to the
+    millisecond, is the time that the target had the requests; of an execution repeated after a crash, that of the first.
     """
 
     target: str
