@@ -7,31 +7,42 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from maxpool_check.reporting.markup import escaped, table
-from maxpool_check.results.record import Execution, Record, Verdict
+from maxpool_check.reporting.findings import findings
+from maxpool_check.reporting.markup import code, escaped, table
+from maxpool_check.reporting.tallies import ResultGroup, group_of
+from maxpool_check.results.record import Execution, Record, TargetDescription, Verdict
 from maxpool_check.results.storage import read
 from tests.conftest import ROOT
 
 REPORTS = ROOT / "reports"
 RECORDS = sorted(REPORTS.glob("*.jsonl.gz"))
 
-GROUPS = {
-    Verdict.CONFORMS: "conforms",
-    Verdict.DIVERGES: "diverges",
-    Verdict.UNSTABLE: "diverges",
-    Verdict.CRASHES: "diverges",
-    Verdict.TIMES_OUT: "diverges",
-    Verdict.INCONSISTENT: "inconsistent",
-    Verdict.REFUSES: "refuses",
-    Verdict.NOT_EXPRESSIBLE: "not-expressible",
+FAULTS = {
+    ResultGroup.DIVERGENCE: "wrong",
+    ResultGroup.CRASH: "crashed",
+    ResultGroup.REFUSAL: "refused",
+    ResultGroup.LIMIT: "not implemented",
+    ResultGroup.INCONSISTENCY: "inconsistent",
 }
-"""How verdicts are counted together; the others prove nothing and are left out."""
+"""The words for what does not conform, the worst first."""
 
-COLUMNS = ("conforms", "diverges", "inconsistent", "refuses", "not-expressible")
+OTHERS = {
+    Verdict.ERROR: "failed",
+    Verdict.CONFORMS: "conform",
+    Verdict.UNDEFINED: "undefined",
+    Verdict.NOT_EXPRESSIBLE: "not expressible",
+    Verdict.NOT_CLAIMED: "not claimed",
+}
+"""The words for all other executions, in the order in which they are looked for."""
+
+WORDS = (*FAULTS.values(), *OTHERS.values())
+MOST_TARGETS = 6
+"""The targets side by side in a table, so that it stays readable."""
+
 SECTION = re.compile(r"(<!-- matrix -->\n)(?:.*\n)*?(<!-- /matrix -->)")
 
 
@@ -54,41 +65,64 @@ def theme(execution: Execution) -> str:
 
 
 def render(records: Mapping[str, Record]) -> str:
-    """Two tables: the targets, and the targets by theme. ``records`` by the file name of their report."""
+    """A table of the targets, and tables of themes and targets. ``records`` by the file name of their report."""
     rows: list[list[str]] = []
-    columns: list[dict[str, list[Execution]]] = []
+    columns: list[tuple[str, dict[str, Counter[str]]]] = []
     for report, record in records.items():
         for target in record.header.targets:
-            executions = [execution for execution in record.executions if execution.target == target.name]
-            by_theme: dict[str, list[Execution]] = {}
-            for execution in executions:
-                by_theme.setdefault(theme(execution), []).append(execution)
-            columns.append(by_theme)
-            verdicts = Counter(execution.verdict for execution in executions)
+            by_theme = counts(record, target.name)
+            total = sum(by_theme.values(), Counter[str]())
+            link = f"[{escaped(short_name(target))}]({report})"
+            columns.append((link, by_theme))
             rows.append(
                 [
-                    str(len(columns)), f"[{escaped(target.name)}]({report})", f"{target.distribution} {target.version}",
-                    target.provider, target.speaks, target.indices or "none", str(record.header.cases),
-                    *counts(executions), str(verdicts[Verdict.UNDEFINED]), str(verdicts[Verdict.ERROR]),
+                    link, code(target.name), target.provider, target.speaks, target.indices or "none",
+                    str(record.header.cases), *[str(total[word]) for word in WORDS],
                 ]
             )  # fmt: skip
-    heads = ["", "target", "release", "provider", "language", "Indices", "cases", *COLUMNS, "undefined", "error"]
-    themes = sorted({name for by_theme in columns for name in by_theme})
-    body = [[f"`{name}`", *[cell(by_theme.get(name, ())) for by_theme in columns]] for name in themes]
-    numbers = [str(number) for number in range(1, len(columns) + 1)]
-    targets = table(heads, rows, right=[0, *range(6, len(heads))])
-    return f"{targets}\n\n{table(['theme', *numbers], body, right=range(1, len(columns) + 1))}"
+    shown = [number for number, word in enumerate(WORDS) if any(row[6 + number] != "0" for row in rows)]
+    heads = ["report", "target", "provider", "language", "Indices", "cases", *[WORDS[number] for number in shown]]
+    targets = [[*row[:6], *[row[6 + number] for number in shown]] for row in rows]
+    themes = sorted({name for _, by_theme in columns for name in by_theme})
+    tables = [table(heads, targets, right=range(5, len(heads)))]
+    for start in range(0, len(columns), MOST_TARGETS):
+        side_by_side = columns[start : start + MOST_TARGETS]
+        body = [[code(name), *[cell(by_theme.get(name, Counter())) for _, by_theme in side_by_side]] for name in themes]
+        tables.append(table(["theme", *[link for link, _ in side_by_side]], body))
+    return "\n\n".join(tables)
 
 
-def counts(executions: Collection[Execution]) -> list[str]:
-    """The number of executions in each column."""
-    count = Counter(GROUPS.get(execution.verdict) for execution in executions)
-    return [str(count[column]) for column in COLUMNS]
+def short_name(target: TargetDescription) -> str:
+    """The distribution and version of a target, with its operator set if it says one."""
+    opset = re.search(r"[?&]opset=(\w+)", target.name)
+    return f"{target.distribution} {target.version.partition('+')[0]}" + (f" (opset {opset[1]})" if opset else "")
 
 
-def cell(executions: Collection[Execution]) -> str:
-    """The numbers of a target and a theme, with dots for zeros."""
-    return " / ".join("·" if count == "0" else count for count in counts(executions))
+def counts(record: Record, target: str) -> dict[str, Counter[str]]:
+    """The executions of a target by theme and word."""
+    words = {
+        (execution.case, execution.variant): FAULTS[group_of(execution, finding)]
+        for finding in findings(record)
+        if finding.target == target
+        for execution in finding.executions
+    }
+    result: dict[str, Counter[str]] = {}
+    for execution in record.executions:
+        if execution.target == target:
+            word = words.get((execution.case, execution.variant)) or OTHERS[execution.verdict]
+            result.setdefault(theme(execution), Counter())[word] += 1
+    return result
+
+
+def cell(words: Mapping[str, int]) -> str:
+    """The worst that a target does with a theme, with the number of its executions."""
+    total = sum(words.values())
+    if not total:
+        return "not run"
+    word = next(word for word in WORDS if words.get(word))
+    if words[word] < total or word in FAULTS.values():
+        return f"{words[word]} {word}"
+    return "all conform" if word == "conform" else word
 
 
 def with_matrix(text: str) -> str:

@@ -5,6 +5,7 @@ No report is bound to the corpus as a whole: a new case needs no new report. ``m
 
 import hashlib
 import json
+import re
 import shutil
 
 import msgspec
@@ -16,14 +17,17 @@ from maxpool_check.corpus.collection import collect, is_defect_file
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
+from maxpool_check.reporting.markdown import MOST_BYTES
 from maxpool_check.results.record import DEATHS, Verdict
 from maxpool_check.specifications.refused import Refused
 from tests import report_contexts
 from tests.conftest import CASES, shipped
 from tests.report_matrix import RECORDS, REPORTS, record_at, with_matrix
+from tests.report_matrix import cell as matrix_cell
 from tests.report_matrix import name_of as report_name
 
 CORPUS = shipped()
+LONGEST_LINE = 400
 UNRELATED = {*DEATHS, Verdict.NOT_EXPRESSIBLE}
 """Verdicts that say nothing of outputs or refusals."""
 
@@ -128,6 +132,21 @@ def test_a_report_is_made_from_its_record(cli, path):
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=report_name)
+def test_a_report_is_short_and_says_what_it_leaves_out(path):
+    page = path.with_name(f"{report_name(path)}.md").read_text()
+    assert len(page.encode()) <= MOST_BYTES
+    assert max(map(len, page.splitlines())) <= LONGEST_LINE
+    defects = {execution.known for execution in record_at(path).executions if execution.known is not None}
+    assert {name for name in defects if f"`{name}`" not in page} == set()
+    drawn = {name for name in defects if f"### `{name}`: " in page}
+    assert all(f"](#{name})" in page for name in drawn)
+    in_rows = [
+        line for line in page.splitlines() if re.match(r"\| (wrong|crash|accepts|inconsistency)[a-z-]* \| `", line)
+    ]
+    assert bool(in_rows) == (" least severe defect" in page)
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=report_name)
 def test_a_record_holds_for_all_cases_that_have_not_changed_since(path):
     assert list(contradictions(record_at(path), CORPUS.cases)) == []
     # A record of another corpus would pass, too.
@@ -190,7 +209,7 @@ def test_appended_cases_need_no_new_report(cli, appended):
 
 def test_report_names_the_cases_that_a_record_does_not_hold(cli, appended, tmp_path):
     path = appended / "edge/neg-inf.yaml"
-    done = cli("report", RECORDS[0], "-o", tmp_path / "report.txt", "--cases", path)
+    done = cli("report", RECORDS[0], "-o", tmp_path / "report.txt", "--corpus", path)
     missing = corpus_difference(record_at(RECORDS[0]), collect([path]).cases)["not in the record"]
     assert "edge/neg-inf:first-plane-float16-appended" in missing
     assert done.code == 0
@@ -207,6 +226,24 @@ def test_every_report_is_listed_and_nothing_is_too_large():
 def test_the_matrix_is_made_from_the_records():
     text = (REPORTS / "README.md").read_text()
     assert with_matrix(text) == text, "python -m tests.report_matrix"
+    assert max(map(len, text.splitlines())) <= LONGEST_LINE
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ({}, "not run"),
+        ({"not expressible": 3}, "not expressible"),
+        ({"undefined": 2, "not expressible": 3}, "2 undefined"),
+        ({"conform": 5}, "all conform"),
+        ({"conform": 5, "not expressible": 3}, "5 conform"),
+        ({"conform": 5, "refused": 2, "not implemented": 4}, "2 refused"),
+        ({"conform": 5, "wrong": 1, "crashed": 2, "refused": 3}, "1 wrong"),
+        ({"refused": 2}, "2 refused"),
+    ],
+)
+def test_the_matrix_has_the_worst_of_each_theme(words, shown):
+    assert matrix_cell(words) == shown
 
 
 def test_the_page_of_contexts_is_made_from_its_record():

@@ -33,6 +33,7 @@ COMMANDS = {
     "model": "Test the MaxPool nodes of your own model on targets.",
     "targets": "Show the known runtimes and what each accepts.",
     "report": "Render records.",
+    "site": "Write a static site from records.",
     "compare": "Compare two records: what is fixed, regressed, or otherwise changed.",
     "gate": "Decide whether a target may replace another.",
     "bisect": "Find the release that changed the verdict on a case.",

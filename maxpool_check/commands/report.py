@@ -35,32 +35,33 @@ _MOST_IDS = 10  # In a sentence.
 @options.form(FORMATS, "The format of the report.")
 @click.option("-o", "--output", type=options.FILE, metavar="FILE", help="Write to a file, not to stdout.")
 @click.option(
-    "--cases", type=options.FILE, metavar="PATH",
+    "--corpus", type=options.FILE, metavar="PATH",
     help="Print to stderr which cases of PATH the record does not hold, and which have changed since.",
 )  # fmt: skip
+@click.option("--cases", is_flag=True, help="List the cases of each defect, and leave nothing out (text and Markdown).")
 @click.option("-v", "--verbose", is_flag=True, help="Show known defects in full.")
 @options.color
 @options.bundled(output=options.Output)
-def command(records: tuple[Path, ...], cases: Path | None, output: options.Output) -> int:
+def command(records: tuple[Path, ...], corpus: Path | None, cases: bool, output: options.Output) -> int:
     """Render records. Exits with 3 if one of them is incomplete."""
     if output.form in ONE_RECORD and len(records) > 1:
         raise click.UsageError(f"--format {output.form} is one document for one record")
     stored = [options.read_record(path) for path in records]
     path = output.output
     colored = path is None and output.colored
-    corpus = case_files.CaseFiles([cases]).read() if cases is not None else None
-    output.check_writable([*records, *(corpus.files if corpus else ())])
+    collected = case_files.CaseFiles([corpus]).read() if corpus is not None else None
+    output.check_writable([*records, *(collected.files if collected else ())])
     with open_text(path or STDOUT) as file:
         for number, record in enumerate(stored):
             code = record.footer.exit_code if record.footer else ExitCode.INCOMPLETE
             file.write("\n" if number else "")
-            report = RunReport(record, code, options.width(), colored, output.verbose > 0)
+            report = RunReport(record, code, options.width(), colored, output.verbose > 0, cases)
             FORMATS[output.form](report, file)
-    if corpus is not None:
+    if collected is not None:
         for source, record in zip(records, stored, strict=True):
             parts = [
                 f"{len(ids)} {words}: {', '.join(ids[:_MOST_IDS])}{' ...' if len(ids) > _MOST_IDS else ''}"
-                for words, ids in corpus_difference(record, corpus.cases).items()
+                for words, ids in corpus_difference(record, collected.cases).items()
                 if ids
             ]
             options.echo(f"{source}: {'; '.join(parts) or 'the record holds every case as it is'}", err=True)

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from maxpool_check.corpus.defect_versions import DefectVersions
 from maxpool_check.explaining.defects import conditions
 from maxpool_check.judging.defects import Defect, Severity
-from maxpool_check.reporting.markdown import execution_blocks, input_blocks, software
+from maxpool_check.reporting.markdown import software
+from maxpool_check.reporting.markdown_execution import execution_blocks, input_blocks
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, joined, link, table
 from maxpool_check.results.record import Execution, TargetDescription
 

@@ -49,6 +49,23 @@ class Finding:
         """The execution to look at: the example of the defect, or the smallest that shows all of it."""
         return self.executions[0]
 
+    @property
+    def heading(self) -> str:
+        """The id of the known defect, or the kinds, all of which the example shows."""
+        return self.defect.id if self.defect is not None else ", ".join(self.kinds)
+
+    @property
+    def example_kinds(self) -> tuple[str, ...]:
+        """Those of its kinds that the example shows, in a cell, as a whole or as its cause."""
+        example = self.smallest
+        shown = {*example.kinds, *example.counts, *(cause.kind for cause in example.causes)}
+        return tuple(kind for kind in self.kinds if kind in shown)
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether it is nothing but refusals of graphs that the document allows."""
+        return all(execution.verdict is Verdict.REFUSES for execution in self.executions)
+
     @cached_property
     def cases(self) -> list[str]:
         """The cases, without repetition."""

@@ -4,7 +4,7 @@ from typing import TextIO
 
 from maxpool_check import inert
 from maxpool_check.reporting.findings import Finding, sentence
-from maxpool_check.reporting.markdown import state, summary_table
+from maxpool_check.reporting.markdown import severity_table, state, summary_table, tested
 from maxpool_check.reporting.markup import bullets, code, escaped, fenced, folded, joined, table
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.text import details
@@ -17,11 +17,11 @@ MOST_ANNOTATIONS = 10
 
 def write(report: RunReport, file: TextIO) -> None:
     """Write the summary: the state, a table, and every unexpected finding with its smallest case."""
-    blocks = ["## MaxPool conformance", *state(report), summary_table(report)]
+    blocks = ["## MaxPool conformance", *state(report), *tested(report), summary_table(report), severity_table(report)]
     for finding in report.unexpected:
         smallest = finding.smallest
         blocks += [
-            f"### {escaped(', '.join(finding.kinds))} on {escaped(finding.target)}",
+            f"### {escaped(finding.heading)} on {escaped(finding.target)}",
             bullets(escaped(sentence(kind)) for kind in finding.kinds),
             escaped(finding.explanation),
             f"{plural(len(finding.cases), 'case')}. The smallest is {code(smallest.case)} ({escaped(smallest.variant)}):",

@@ -1,71 +1,115 @@
-"""The divergence report of a run, in Markdown."""
+"""The report of a run, in Markdown: what was tested, the defects by severity, and what was refused or not executed.
 
-import textwrap
-from collections import Counter, defaultdict
+Without the lists of all cases it is at most :data:`MOST_BYTES` for each target: the worst defects are drawn, the others are
+rows of a table.
+"""
+
 from collections.abc import Sequence
 from typing import TextIO
 
-from maxpool_check.reporting.findings import Finding, explained, sentence
-from maxpool_check.reporting.interpretations import interpretations, profiles
-from maxpool_check.reporting.markup import (
-    bullets,
-    by_file,
-    code,
-    codes,
-    counted_by_file,
-    escaped,
-    fenced,
-    folded,
-    joined,
-    link,
-    table,
-)
+from maxpool_check.reporting.findings import Finding
+from maxpool_check.reporting.interpretations import profiles
+from maxpool_check.reporting.markdown_findings import EVERYTHING, anchor, overview, reasons_table, section
+from maxpool_check.reporting.markdown_lists import behaviour, clauses, documents, not_given
+from maxpool_check.reporting.markup import bullets, code, codes, escaped, folded, joined, opened, short, table, wrapped
+from maxpool_check.reporting.reasons import refusals
 from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
-from maxpool_check.results.record import NOT_EXECUTED, Execution, Record, TargetDescription, Verdict
-from maxpool_check.words import plural
+from maxpool_check.results.record import Record, TargetDescription, Verdict
 
-_VARIANTS = {
-    "indices": "Y and Indices requested",
-    "y-only": "Y alone requested",
-    "indices-in-domain": "Y and Indices requested, in the document's own operator domain",
-    "y-only-in-domain": "Y alone requested, in the document's own operator domain",
-}
-_TRANSLATED = (
-    "A case of a document other than ONNX's is translated: to explicit pads, a crop, a transposition, or to the document's "
-    "own operator domain. Each case below, and the record, states its translation. `not-expressible`: no graph of the "
-    "runtime means the same as the case, so it is not executed."
-)
+MOST_BYTES = 40_000
+"""The size of a report for each target, unless everything is asked for."""
 
 _INCONSISTENT = (
     "The document allows each of these outputs, but they differ from variant to variant. No clause forbids it, so that they "
     "are no divergences; `--strict` fails on those that no known defect expects."
 )
+_REFUSED = (
+    "Graphs that the document allows and the runtime refuses. A `limit` is what the runtime does not implement, as it declares "
+    "or as a review found; any other is a `refusal`."
+)
+_SHORTENED = (
+    f"Cases are counted. {EVERYTHING} lists them, and draws every example in full: here, long lines and large drawings are "
+    "cut off, which three dots say."
+)
 
 
 def write(report: RunReport, file: TextIO) -> None:
     """Write the whole report."""
-    record = report.record
-    names = ", ".join(target.name for target in record.header.targets)
-    blocks = [
-        f"# MaxPool on {escaped(names)}",
+    targets = report.record.header.targets
+    before, after = _before(report), _after(report)
+    fixed = len(joined([*before, *(joined(_target(report, target, 0)) for target in targets), *after]).encode())
+    budget = (MOST_BYTES * len(targets) - fixed) // max(1, len(targets))
+    blocks = [block for target in targets for block in _target(report, target, budget)]
+    file.write(joined([*before, *blocks, *after]).rstrip() + "\n")
+
+
+def _before(report: RunReport) -> list[str]:
+    """What comes before the targets: the result, what was tested, and the numbers."""
+    names = ", ".join(target.name for target in report.record.header.targets)
+    return [
+        f"# MaxPool on {escaped(short(names, 300))}",
         *state(report),
+        *tested(report),
         summary_table(report),
-        *_documents(report),
-        _setting(record),
+        severity_table(report),
+        "" if report.cases else wrapped(_SHORTENED),
     ]
-    for target in record.header.targets:
-        findings = [finding for finding in report.findings if finding.target == target.name]
-        inconsistencies = [finding for finding in findings if finding.is_inconsistency]
-        divergences = [finding for finding in findings if not finding.is_inconsistency]
-        blocks += [f"## Divergences of {escaped(target.name)}", _overview(divergences), *_outdated(report, target.name)]
-        for finding in divergences:
-            blocks += _finding(finding)
-        if inconsistencies:
-            blocks += [f"## Inconsistencies of {escaped(target.name)}", _INCONSISTENT, _overview(inconsistencies)]
-        for finding in inconsistencies:
-            blocks += _finding(finding)
-    file.write(joined([*blocks, *_undefined(record)]).rstrip() + "\n")
+
+
+def _after(report: RunReport) -> list[str]:
+    """What comes after the targets: what was executed by document and clause, open points, the environment."""
+    fold = opened if set(report.verdicts) <= _WITHOUT_FAULTS else folded
+    return [*documents(report), *clauses(report, fold), *behaviour(report), _setting(report.record)]
+
+
+_WITHOUT_FAULTS = {
+    Verdict.CONFORMS, Verdict.INCONSISTENT, Verdict.UNDEFINED, Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED,
+}  # fmt: skip
+
+
+def _target(report: RunReport, target: TargetDescription, budget: int) -> list[str]:
+    """The defects, inconsistencies and refusals of a target, and what it was not given, with examples in so many bytes."""
+    own = [finding for finding in report.findings if finding.target == target.name]
+    inconsistencies = [finding for finding in own if finding.is_inconsistency]
+    # A refusal that nobody expects fails the run, and is drawn.
+    refused = [finding for finding in own if finding.is_refusal and not finding.is_unexpected]
+    defects = [finding for finding in own if finding not in inconsistencies and finding not in refused]
+    drawn, left = _drawn(report, defects, budget)
+    blocks = [
+        f"## Defects of {escaped(target.name)}",
+        *_defects(report, defects, drawn),
+        *_outdated(report, target.name),
+    ]
+    blocks += drawn
+    if inconsistencies:
+        drawn, left = _drawn(report, inconsistencies, left)
+        heading = f"## Inconsistencies of {escaped(target.name)}"
+        blocks += [heading, wrapped(_INCONSISTENT), *overview(report, inconsistencies, len(drawn)), *drawn]
+    if reasons := refusals(own):
+        drawn = _drawn(report, refused, left)[0] if report.cases else []
+        heading = f"## Refused by {escaped(target.name)}"
+        blocks += [heading, wrapped(_REFUSED), *reasons_table(report, reasons), *drawn]
+    return blocks + not_given(report, target.name)
+
+
+def _drawn(report: RunReport, findings: Sequence[Finding], budget: int) -> tuple[list[str], int]:
+    """The sections of the first findings that fit into a budget of bytes, and what is left of it."""
+    sections: list[str] = []
+    for finding in findings:
+        text = joined(section(report, finding))
+        # Each is a block, and its row of the table becomes a link.
+        size = len(f"{text}\n\n[](#{anchor(report, finding)})".encode())
+        if size > budget and not report.cases:
+            return sections, 0
+        sections.append(text)
+        budget -= size
+    return sections, budget
+
+
+def _defects(report: RunReport, defects: Sequence[Finding], drawn: Sequence[str]) -> list[str]:
+    if defects:
+        return overview(report, defects, len(drawn))
+    return ["None: every result that was compared conforms, is inconsistent, or is refused."]
 
 
 def state(report: RunReport) -> list[str]:
@@ -73,18 +117,24 @@ def state(report: RunReport) -> list[str]:
     label, result = report.result
     if report.record.footer is None:
         return ["**Incomplete: the run did not end.** This is the report of the part that is recorded."]
-    cases, executions = report.record.header.cases, len(report.record.executions)
     if label == "INCOMPLETE":
         result = "incomplete: some executions failed"
-    strong = "" if report.passed else "**"
+    strong = "" if label == "CONFORMS" else "**"
     outdated = [
-        f"**{entry.status}** on {escaped(entry.target)}: {code(entry.id)}, {escaped(entry.message)}"
+        f"**{entry.status}** on {escaped(entry.target)}: {code(entry.id)}, {escaped(short(entry.message, 240))}"
         for entry in report.outdated
     ]
     return [
-        f"{plural(cases, 'case')}, {plural(executions, 'execution')}. {strong}{escaped(result[0].upper() + result[1:])}.{strong}",
-        bullets([*map(escaped, report.problems), *outdated]),
+        wrapped(f"{strong}{escaped(result[0].upper() + result[1:])}.{strong}"),
+        bullets([*(escaped(short(problem, 300)) for problem in report.problems), *outdated]),
     ]
+
+
+def tested(report: RunReport) -> list[str]:
+    """What was tested: the targets, the documents, and how many cases and executions."""
+    header = report.record.header
+    targets = "; ".join(f"{code(target.name)} ({software(target)})" for target in header.targets)
+    return [wrapped(f"Tested: {report.tested} on {targets}, by {codes(header.profile) or 'no document'}.")]
 
 
 def summary_table(report: RunReport) -> str:
@@ -93,38 +143,16 @@ def summary_table(report: RunReport) -> str:
         [code(target.name), *[str(report.counts[target.name][verdict]) for verdict in report.verdicts]]
         for target in report.record.header.targets
     ]
-    return table(["target", *map(str, report.verdicts)], rows, right=range(1, len(report.verdicts) + 1))
+    return table(["executions", *map(str, report.verdicts)], rows, right=range(1, len(report.verdicts) + 1))
 
 
-def _documents(report: RunReport) -> list[str]:
-    """The verdicts by document, if there are several, and the interpretations of open points that the results show."""
-    record = report.record
-    counts: Counter[tuple[str, str, Verdict]] = Counter()
-    for execution in record.executions:
-        counts[execution.target, execution.spec, execution.verdict] += 1
-    specs = list(dict.fromkeys(spec for _, spec, _ in counts))
-    blocks: list[str] = []
-    if len(specs) > 1:
-        rows = [
-            [code(target.name), code(spec), *[str(counts[target.name, spec, verdict]) for verdict in report.verdicts]]
-            for target in record.header.targets
-            for spec in specs
-        ]
-        headings = ["target", "document", *map(str, report.verdicts)]
-        blocks.append(table(headings, rows, right=range(2, len(headings))))
-    if any(execution.translation for execution in record.executions):
-        blocks.append(_TRANSLATED)
+def severity_table(report: RunReport) -> str:
+    """The numbers of defects, executions and cases by severity."""
     rows = [
-        [
-            code(observed.target), code(observed.point), code(observed.variant), escaped(observed.text),
-            "translated" if observed.translated else "direct", str(observed.executions),
-        ]
-        for observed in interpretations(record)
-    ]  # fmt: skip
-    if rows:
-        headings = ["target", "point", "variant", "interpretation", "model", "executions"]
-        blocks += ["Behaviour observed where the documents leave a point open:", table(headings, rows, right=[5])]
-    return blocks
+        [severity.value, str(tally.defects), str(tally.new), str(tally.executions), str(tally.cases)]
+        for severity, tally in report.severities.items()
+    ]
+    return table(["severity", "defects", "new", "executions", "cases"], rows, right=range(1, 5)) if rows else ""
 
 
 def _setting(record: Record) -> str:
@@ -143,13 +171,13 @@ def _setting(record: Record) -> str:
     ]
     return folded(
         "Environment and settings",
-        bullets([*settings, *map(_target, header.targets)]),
+        bullets(map(wrapped, [*settings, *map(_target_settings, header.targets)])),
         "The interpretations by which results were judged; some points are decided by the document, others are left open:",
         table(["document", *[code(point) for point in points]], rows),
     )
 
 
-def _target(target: TargetDescription) -> str:
+def _target_settings(target: TargetDescription) -> str:
     options = ", ".join(f"{key}={value}" for key, value in target.session_options.items())
     opsets = f", loads operator sets up to {target.newest_opset}" if target.newest_opset is not None else ""
     return f"{code(target.name)}: {software(target)}{opsets}" + (f"; {escaped(options)}" if options else "")
@@ -161,140 +189,11 @@ def software(target: TargetDescription) -> str:
     return escaped(f"{target.distribution} {target.version}, {target.provider}, {python}")
 
 
-def _overview(findings: Sequence[Finding]) -> str:
-    if not findings:
-        return "None: every result that was compared conforms."
-    rows = [
-        [
-            finding.severity.value, f"[{_name(finding)}](#{_anchor(finding)})", escaped(finding.title),
-            str(len(finding.cases)), code(finding.smallest.case),
-        ]
-        for finding in findings
-    ]  # fmt: skip
-    return table(["severity", "defect", "title", "cases", "example"], rows, right=[3])
-
-
-def _name(finding: Finding) -> str:
-    """The id of the defect, or the kinds of what no known defect expects."""
-    if finding.defect is not None:
-        return code(finding.defect.id)
-    return f"**{escaped(finding.status)}** {codes(finding.kinds)}" + (" (a limit)" if finding.limit else "")
-
-
 def _outdated(report: RunReport, target: str) -> list[str]:
     """The known defects that no longer occur as written."""
     items = [
-        f"{code(entry.id)}: **{entry.status.value}**: {escaped(entry.message)}"
+        f"{code(entry.id)}: **{entry.status.value}**: {escaped(short(entry.message, 240))}"
         for entry in report.outdated
         if entry.target == target
     ]
     return ["Known defects to remove or review:", bullets(items)] if items else []
-
-
-def _finding(finding: Finding) -> list[str]:
-    """One defect: what it is, the example with its wrong cells, and the other cases."""
-    example = finding.smallest
-    variants, cases = Counter(each.variant for each in finding.executions), plural(len(finding.cases), "case")
-    numbers = ", ".join(f"{number} {code(variant)}" for variant, number in variants.items())
-    blocks = [f'<a id="{_anchor(finding)}"></a>']
-    if finding.defect is not None:
-        issue = f" Upstream: {link(finding.defect.issue)}." if finding.defect.issue else ""
-        blocks += [
-            f"### {code(finding.defect.id)}: {escaped(finding.title)}",
-            f"**{finding.severity.value}.** {escaped(' '.join(finding.defect.reason.split()))}{issue}",
-            f"{cases} ({numbers}), {codes(finding.kinds)}.",
-        ]
-    else:
-        blocks += [
-            f"### {codes(finding.kinds)}{' (a limit)' if finding.limit else ''}",
-            bullets(escaped(sentence(kind)) for kind in finding.kinds),
-            f"{cases} ({numbers}), **{escaped(finding.status)}**. {escaped(finding.explanation)}".rstrip(),
-        ]
-    blocks += [f"The example is {code(example.case)}: {escaped(example.title)}", *input_blocks(example)]
-    for execution in finding.executions:
-        if execution.case == example.case:
-            blocks += execution_blocks(execution)
-    if len(finding.cases) > 1:
-        blocks.append(folded(f"All {cases}", bullets(by_file(finding.cases))))
-    return blocks
-
-
-def input_blocks(execution: Execution) -> list[str]:
-    """X, attributes and graph of an execution, with the window of its first wrong cell in brackets."""
-    data = execution.input
-    if data is None:
-        return []
-    settings = codes(f"{name}={value}" for name, value in data.attributes.items()) or "no attributes"
-    blocks = [f"{code(execution.spec)}, X {escaped(data.dtype)} {coordinates(data.shape)}, {settings}."]
-    if data.policies:
-        policies = codes(f"{point}: {interpretation}" for point, interpretation in data.policies.items())
-        blocks.append(f"Interpretation of this case: {policies}.")
-    if data.graph:
-        heading = (
-            f"Graph, with the attributes above at MaxPool, operator set {execution.opset}. "
-            "Cells of Y and Indices are those of MaxPool; functions of each value behind it are applied to them:"
-        )
-        blocks += [heading, fenced(["X", *data.graph])]
-    if data.entering is not None and data.values:
-        blocks += ["X:", fenced(planes(data.values, data.shape, [], execution.layout))]
-    pooled, name_of_X = data.pooled, "X" if data.entering is None else "The tensor that enters MaxPool"
-    if pooled.values:
-        cells = execution.cells[:1]
-        marked = [at for cell in cells for at in window_cells(cell.at, cell.window, execution.layout)]
-        name = f"{escaped(cells[0].output)}{coordinates(cells[0].at)}" if cells else ""
-        heading = f"{name_of_X}, with the window of {name} in brackets:" if marked else f"{name_of_X}:"
-        blocks += [heading, fenced(planes(pooled.values, pooled.shape, marked, execution.layout))]
-    if execution.clauses:
-        blocks.append(f"Clauses: {codes(execution.clauses)}.")
-    if execution.erratum:
-        blocks.append(f"Erratum of the document: {escaped(execution.erratum.strip())}")
-    return blocks
-
-
-def execution_blocks(execution: Execution) -> list[str]:
-    """What is wrong with an execution: verdict, kinds, and a table of wrong cells, or the message."""
-    variant = _VARIANTS.get(execution.variant, f"Variant {code(execution.variant)}")
-    opset = f", operator set {execution.opset}" if execution.opset is not None else ""
-    status = escaped(execution.status)
-    known = f"{status}: {code(execution.known)}" if execution.known else f"**{status}**"
-    blocks = [f"{variant}{opset}: **{execution.verdict.value}**, {codes(execution.kinds)} ({known})"]
-    if sentences := explained(execution.causes, execution.counts):
-        blocks.append(f"{escaped('; '.join(sentences))}.")
-    if execution.translation:
-        blocks.append(f"Translation: {escaped('; '.join(execution.translation))}.")
-    if not execution.cells:
-        return [*blocks, fenced([execution.message.strip()])]
-    total = sum(execution.counts.values())
-    if total > len(execution.cells):
-        blocks.append(f"The first {len(execution.cells)} of {total} wrong cells:")
-    rows = [
-        [
-            f"{escaped(cell.output)}{coordinates(cell.at)}",
-            window_text(cell.window),
-            code(cell.expected),
-            code(cell.got) + (f" = X{coordinates(cell.got_cell)}" if cell.got_cell is not None else ""),
-            code(cell.kind),
-        ]
-        for cell in execution.cells
-    ]
-    return [*blocks, table(["cell", "window on X", "expected", "actual", "kind"], rows)]
-
-
-def _undefined(record: Record) -> list[str]:
-    groups: dict[tuple[str, Verdict, str], dict[str, None]] = defaultdict(dict)
-    for execution in record.executions:
-        if execution.verdict is Verdict.UNDEFINED or execution.verdict in NOT_EXECUTED:
-            shown = textwrap.shorten(execution.message, 120, placeholder=" ...")
-            groups[execution.target, execution.verdict, shown][execution.case] = None
-    rows = [
-        [code(target), verdict.value, escaped(message), str(len(cases)), counted_by_file(cases)]
-        for (target, verdict, message), cases in groups.items()
-    ]
-    headings = ["target", "verdict", "reason", "cases", "in"]
-    return ["## Recorded, not judged", table(headings, rows, right=[3])] if rows else []
-
-
-def _anchor(finding: Finding) -> str:
-    named = "-".join(finding.kinds) + ("-limit" if finding.limit else "")
-    name = f"{finding.target}-{finding.status}-{finding.defect.id if finding.defect is not None else named}"
-    return "".join(char if char.isalnum() or char in ".-" else "-" for char in name)

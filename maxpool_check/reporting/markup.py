@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from maxpool_check import inert
 
@@ -12,6 +12,7 @@ _SYNTAX = re.compile(
 )
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _LINK = re.compile(r"https?://[^\s<>`\\]+")
+_CODE_OR_BREAK = re.compile(r"(?<![`\\])(`+)(?!`).*?(?<!`)\1(?!`)| (?=`?[^\W\d_])")
 
 
 def joined(blocks: Iterable[str]) -> str:
@@ -23,6 +24,39 @@ def escaped(text: str) -> str:
     """Foreign text on one line, as it is: no HTML, heading, list, link, image, code or emphasis."""
     shown = _ENTITY.sub("&amp;", inert.line(" ".join(text.split("\n"))))
     return _SYNTAX.sub(lambda match: f"{match[0][:-1]}\\{match[0][-1]}", shown).replace("<", "&lt;")
+
+
+def short(text: str, most: int = 160) -> str:
+    """Foreign text of a line or several on one line of so many characters; what is cut off is shown by three dots."""
+    shown = " ".join(text.split())
+    return shown if len(shown) <= most else f"{shown[: most - 4].rstrip()} ..."
+
+
+def wrapped(markdown: str, width: int = 120) -> str:
+    """A paragraph in lines of about this width.
+
+    A line begins with a letter, or with the code of one: so it begins no heading, list, quotation or table. Code is never
+    broken, since its first line could be a fence.
+    """
+    lines = [""]
+    for part in _parts(markdown):
+        if not lines[-1]:
+            lines[-1] = part
+        elif len(lines[-1]) + 1 + len(part) <= width:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(part)
+    return "\n".join(lines)
+
+
+def _parts(markdown: str) -> Iterator[str]:
+    """The parts of a paragraph between which a line can end."""
+    start = 0
+    for match in _CODE_OR_BREAK.finditer(markdown):
+        if match[0] == " ":
+            yield markdown[start : match.start()]
+            start = match.end()
+    yield markdown[start:]
 
 
 def link(address: str) -> str:
@@ -49,8 +83,8 @@ def _longest(text: str) -> int:
 
 
 def bullets(items: Iterable[str]) -> str:
-    """A list."""
-    return "\n".join(f"- {item}" for item in items)
+    """A list; an item may have several lines."""
+    return "\n".join("- " + item.replace("\n", "\n  ") for item in items)
 
 
 def fenced(lines: Iterable[str], language: str = "text") -> str:
@@ -63,6 +97,19 @@ def fenced(lines: Iterable[str], language: str = "text") -> str:
 def folded(heading: str, *blocks: str) -> str:
     """Blocks that are hidden until the reader opens them."""
     return joined([f"<details><summary>{heading}</summary>", *blocks, "</details>"])
+
+
+def opened(heading: str, *blocks: str) -> str:
+    """Blocks that the reader can hide."""
+    return joined([f"<details open><summary>{heading}</summary>", *blocks, "</details>"])
+
+
+def clipped(lines: Iterable[str], most_lines: int, most_columns: int = 200) -> list[str]:
+    """Lines for :func:`fenced`, the end of long ones and the rest of many left out, with a word on it."""
+    every = [line for text in lines for line in text.split("\n")]
+    kept = every if len(every) <= most_lines else every[: most_lines - 1]
+    rest = [f"... ({len(every) - len(kept)} more lines)"] if len(kept) < len(every) else []
+    return [line if len(line) <= most_columns else f"{line[: most_columns - 4]} ..." for line in kept] + rest
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Container[int] = ()) -> str:

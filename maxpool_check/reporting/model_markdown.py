@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from maxpool_check.models.analysis import ModelAnalysis
-from maxpool_check.reporting.markdown import execution_blocks, input_blocks, software
+from maxpool_check.reporting.markdown import software
+from maxpool_check.reporting.markdown_execution import execution_blocks, input_blocks
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, fenced, joined, link, table
 from maxpool_check.reporting.model_report import ModelReport
 from maxpool_check.reporting.model_words import attributes, between, input_type, profile_of, seen, shortened, state_of

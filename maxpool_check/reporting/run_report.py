@@ -20,18 +20,27 @@ _OUTSIDE = {
 
 @dataclass(frozen=True)
 class RunReport:
-    """A record and how to show it; ``width`` is in columns, ``verbose`` shows known defects in full."""
+    """A record and how to show it: ``width`` is in columns, ``verbose`` shows known defects in full.
+
+    ``cases`` lists the cases of each defect, and leaves nothing out.
+    """
 
     record: Record
     exit_code: int
     width: int = 100
     color: bool = False
     verbose: bool = False
+    cases: bool = False
 
     @cached_property
     def findings(self) -> list[Finding]:
         """The faults, grouped by their cause."""
         return findings(self.record)
+
+    @property
+    def in_full(self) -> bool:
+        """Whether a text shows known defects in full."""
+        return self.verbose or self.cases
 
     @property
     def unexpected(self) -> list[Finding]:

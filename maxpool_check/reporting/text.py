@@ -1,10 +1,9 @@
-"""The report of a run for a terminal: what is wrong, by kinds; a table; the verdict; what to do next."""
+"""The report of a run for a terminal: what was tested, what is wrong, refused and not expressible, the result, what to do next."""
 
 import contextlib
 import io
-import shlex
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TextIO
 
 from rich.console import Console
@@ -15,13 +14,22 @@ from rich.table import Table
 from maxpool_check import inert
 from maxpool_check.reporting.findings import Finding, explained, sentence
 from maxpool_check.reporting.interpretations import interpretations, profiles
+from maxpool_check.reporting.next_steps import execute_again, next_step
+from maxpool_check.reporting.reasons import Reason, not_judged, refusals
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.shapes import axis_lines
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
-from maxpool_check.results.record import Execution, ExitCode, Record, Verdict
+from maxpool_check.results.record import Execution, Record, Verdict
 from maxpool_check.words import plural
 
 _IN_FULL = 4  # The other findings take a line each.
+_REASONS = 6
+_NARROW = 72  # Columns in which four columns of text are unreadable.
+_NOT_JUDGED = {
+    Verdict.NOT_EXPRESSIBLE: "Not expressible to",
+    Verdict.NOT_CLAIMED: "Not claimed by",
+    Verdict.UNDEFINED: "Not judged on",
+}
 _STYLES = {
     Verdict.CONFORMS: "green",
     Verdict.DIVERGES: "red",
@@ -29,11 +37,6 @@ _STYLES = {
     Verdict.CRASHES: "bold red",
     Verdict.TIMES_OUT: "bold red",
     Verdict.INCONSISTENT: "yellow",
-}
-_NEXT: dict[int, str] = {
-    ExitCode.UNEXPECTED: "correct the file of defects and run again",
-    ExitCode.INCOMPLETE: "maxpool-check targets --check shows which installed runtimes start",
-    ExitCode.NOTHING_COMPARED: "maxpool-check list PATH lists the cases",
 }
 
 
@@ -62,59 +65,86 @@ def write(report: RunReport, file: TextIO) -> None:
 
 def _render(console: Console, report: RunReport) -> None:
     record = report.record
-    for target in record.header.targets:
-        about = [f"{target.distribution} {target.version}", target.provider, f"Python {target.python}"]
-        if target.newest_opset is not None:
-            about.append(f"operator sets to {target.newest_opset}")
-        console.print(f"[bold]{styled(target.name)}[/]  {styled(', '.join(about))}", soft_wrap=True)
-    for specs, policies in profiles(record):
-        listed = ", ".join(f"{point} {interpretation}" for point, interpretation in policies.items())
-        console.print(f"[dim]{styled(' '.join(specs))}: {styled(listed or 'nothing left open')}[/]", soft_wrap=True)
-    console.print()
-    in_full = report.unexpected if report.verbose else report.unexpected[:_IN_FULL]
+    _tested(console, report)
+    in_full = report.unexpected if report.in_full else report.unexpected[:_IN_FULL]
     for finding in in_full:
         _finding(console, finding, report)
-    known = [finding for finding in report.findings if finding.is_expected]
+    expected = [finding for finding in report.findings if finding.is_expected]
+    inconsistent = [finding for finding in expected if finding.is_inconsistency]
+    known = [finding for finding in expected if not (finding.is_inconsistency or finding.is_refusal)]
     _others(console, report.unexpected[len(in_full) :], "Also unexpected" if in_full else "Unexpected")
     _others(console, report.special, "Wrong on special values alone, which may never reach the node of the model")
+    _defects(console, known, "Known defects")
     _others(console, report.inconsistent, "Inconsistent: the document allows each output, but variants differ")
-    _defects(console, known)
-    for finding in [*report.inconsistent, *known] if report.verbose else []:
+    _defects(console, inconsistent, "Known inconsistencies")
+    for target in record.header.targets:
+        own = [finding for finding in report.findings if finding.target == target.name]
+        _reasons(console, refusals(own), f"Refused by {target.name}", report)
+        for verdict, reasons in not_judged(record, target.name).items():
+            _reasons(console, reasons, f"{_NOT_JUDGED[verdict]} {target.name}", report)
+    for finding in [*report.inconsistent, *expected] if report.in_full else []:
         _finding(console, finding, report)
     for entry in report.outdated:
         text = styled(f"{entry.id} on {entry.target}: {entry.message}")
         console.print(f"[bold red]{entry.status.value.upper()}[/]  {text}\n")
     _errors(console, record)
-    if record.header.targets:
-        console.print(_table(report))
-        console.print()
     _interpretations(console, record)
     _result(console, report)
-    if following := _next(report):
+    if following := next_step(report):
         console.print(f"Next: {styled(following)}", soft_wrap=True)
+
+
+def _tested(console: Console, report: RunReport) -> None:
+    """What was tested, and the numbers by verdict and by severity."""
+    header = report.record.header
+    for target in header.targets:
+        about = [f"{target.distribution} {target.version}", target.provider, f"Python {target.python}"]
+        if target.newest_opset is not None:
+            about.append(f"operator sets to {target.newest_opset}")
+        console.print(f"[bold]{styled(target.name)}[/]  {styled(', '.join(about))}", soft_wrap=True)
+    for specs, policies in profiles(report.record):
+        listed = ", ".join(f"{point} {interpretation}" for point, interpretation in policies.items())
+        console.print(f"[dim]{styled(' '.join(specs))}: {styled(listed or 'nothing left open')}[/]", soft_wrap=True)
+    console.print(f"Tested: {report.tested}\n")
+    verdicts = [verdict for verdict in Verdict if verdict is Verdict.CONFORMS or report.totals[verdict]]
+    by_verdict = [[report.counts[target.name][verdict] for verdict in verdicts] for target in header.targets]
+    _numbers(
+        console, "target", verdicts, {target.name: row for target, row in zip(header.targets, by_verdict, strict=True)}
+    )
+    by_severity = {
+        severity.value: (tally.defects, tally.new, tally.executions, tally.cases)
+        for severity, tally in report.severities.items()
+    }
+    _numbers(console, "severity", ("defects", "new", "executions", "cases"), by_severity)
 
 
 def _finding(console: Console, finding: Finding, report: RunReport) -> None:
     smallest = finding.smallest
     label = "KNOWN" if finding.is_expected else finding.status.upper()
-    label += f"  {finding.defect.id}" if finding.defect is not None else ""
     console.print(
-        f"[bold {'red' if finding.is_unexpected else 'yellow'}]{styled(label)}[/]  "
-        f"[bold]{styled(', '.join(finding.kinds))}[/]  "
+        f"[bold {'red' if finding.is_unexpected else 'yellow'}]{styled(label)}[/]  [bold]{styled(finding.heading)}[/]  "
         f"{plural(len(finding.cases), 'case')} on {styled(finding.target)} ({finding.severity.value})"
     )
     if finding.defect is not None:
         for text in (finding.title, " ".join(finding.defect.reason.split())):
             console.print(Padding(styled(text), (0, 0, 0, 2), expand=False))
-    for text in (*map(sentence, finding.kinds), f"{smallest.case} ({smallest.variant}): {smallest.title}"):
+    for text in (*map(sentence, finding.example_kinds), f"{smallest.case} ({smallest.variant}): {smallest.title}"):
         console.print(Padding(styled(text), (0, 0, 0, 2), expand=False))
     for line in details(smallest):
         console.print(f"    {styled(line)}", soft_wrap=True)
-    command = ["maxpool-check", "run", _file(smallest), "-t", finding.target, "-k", smallest.case]
-    command += ["--no-known"] if report.record.header.known_sha256 is None else []
-    if _is_model(smallest):
-        command = ["maxpool-check", "model", _file(smallest), "-t", finding.target]
-    console.print(f"  [dim]{styled(shlex.join(command))}[/]\n", soft_wrap=True)
+    if report.cases:
+        for text in _by_file(finding.cases):
+            console.print(f"    {styled(text)}", soft_wrap=True)
+    console.print(f"  [dim]{styled(execute_again(finding, report))}[/]\n", soft_wrap=True)
+
+
+def _by_file(cases: Sequence[str]) -> list[str]:
+    """A line for each case file with the names of its cases."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for case in cases:
+        file, _, name = case.rpartition(":")
+        names[file].append(name)
+    return [f"{file}: {', '.join(listed)}" for file, listed in names.items()]
 
 
 def details(execution: Execution) -> list[str]:
@@ -170,20 +200,45 @@ def _others(console: Console, findings: list[Finding], heading: str) -> None:
     console.print(Padding(table, (0, 0, 1, 2), expand=False))
 
 
-def _defects(console: Console, findings: list[Finding]) -> None:
+def _defects(console: Console, findings: list[Finding], heading: str) -> None:
     """A line for each known defect: id, severity, title, number of cases."""
     if not findings:
         return
-    console.print("[bold]Known defects[/]")
+    console.print(f"[bold]{heading}[/]")
+    if console.width < _NARROW:
+        for finding in findings:
+            amount = plural(len(finding.cases), "case")
+            text = styled(f"{finding.heading} ({finding.severity.value}, {amount}): {finding.title}")
+            console.print(Padding(text, (0, 0, 0, 2), expand=False))
+        console.print()
+        return
     table = Table.grid(padding=(0, 2))
     table.add_column(overflow="fold", ratio=2)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold", ratio=4)
     table.add_column(justify="right", no_wrap=True)
     for finding in findings:
-        name = finding.defect.id if finding.defect is not None else ", ".join(finding.kinds)
-        cells = (name, finding.severity.value, finding.title, plural(len(finding.cases), "case"))
+        cells = (finding.heading, finding.severity.value, finding.title, plural(len(finding.cases), "case"))
         table.add_row(*map(styled, cells))
+    console.print(Padding(table, (0, 0, 1, 2), expand=False))
+
+
+def _reasons(console: Console, reasons: Sequence[Reason], heading: str, report: RunReport) -> None:
+    """A line for each frequent reason: a refusal or limit, the defect, the reason, number of executions."""
+    if not reasons:
+        return
+    everything = report.in_full or len(reasons) <= _REASONS + 1
+    shown = reasons if everything else reasons[:_REASONS]
+    console.print(f"[bold]{styled(heading)}[/]")
+    table = Table.grid(padding=(0, 2))
+    table.add_column(overflow="fold", ratio=5)
+    table.add_column(justify="right", no_wrap=True)
+    for reason in shown:
+        words = ": ".join(filter(None, (reason.label, reason.defect, reason.text)))
+        table.add_row(styled(words), plural(len(reason.executions), "execution"))
+    if len(shown) < len(reasons):
+        rest = sum(len(reason.executions) for reason in reasons[len(shown) :])
+        table.add_row(f"{len(reasons) - len(shown)} rarer reasons, which -v lists", plural(rest, "execution"))
     console.print(Padding(table, (0, 0, 1, 2), expand=False))
 
 
@@ -200,15 +255,24 @@ def _errors(console: Console, record: Record) -> None:
         console.print()
 
 
-def _table(report: RunReport) -> Table:
-    verdicts = [verdict for verdict in Verdict if verdict is Verdict.CONFORMS or report.totals[verdict]]
+def _numbers(console: Console, name: str, headings: Sequence[str], rows: Mapping[str, Sequence[int]]) -> None:
+    """Rows of numbers: a table if it fits into the width, else a line for each, so that no number is cut off."""
+    if not rows:
+        return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("target", overflow="fold")
-    for verdict in verdicts:
-        table.add_column(verdict.value, justify="right", style=_STYLES.get(verdict, ""))
-    for target in report.record.header.targets:
-        table.add_row(styled(target.name), *[str(report.counts[target.name][verdict]) for verdict in verdicts])
-    return table
+    table.add_column(name, overflow="fold")
+    for heading in headings:
+        style = _STYLES.get(heading, "") if isinstance(heading, Verdict) else ""
+        table.add_column(str(heading), justify="right", style=style)
+    for row, numbers in rows.items():
+        table.add_row(styled(row), *map(str, numbers))
+    if max(map(len, (name, *rows))) + sum(max(len(str(heading)), 5) + 2 for heading in headings) <= console.width:
+        console.print(table)
+    else:
+        for row, numbers in rows.items():
+            words = ", ".join(f"{heading} {number}" for heading, number in zip(headings, numbers, strict=True))
+            console.print(styled(f"{row}: {words}"))
+    console.print()
 
 
 def _interpretations(console: Console, record: Record) -> None:
@@ -234,27 +298,3 @@ def _result(console: Console, report: RunReport) -> None:
     cases = plural(report.record.header.cases, "case")
     size = f"{plural(len(report.record.executions), 'execution')} of {cases}"
     console.print(f"[bold {style}]{label}[/]  {styled(text)} ({size})")
-
-
-def _next(report: RunReport) -> str:
-    """What the user can do next; empty if there is nothing."""
-    if report.record.footer is None:
-        return ""
-    if report.exit_code == ExitCode.UNEXPECTED and report.unexpected:
-        finding = report.unexpected[0]
-        case = f"{_file(finding.smallest)}:{finding.smallest.case.rpartition(':')[2]}"
-        return shlex.join(["maxpool-check", "explain", case, "-t", finding.target])
-    if report.exit_code == ExitCode.AS_EXPECTED and report.findings:
-        return "-v shows the known defects in full, --report markdown=PATH writes them to a file"
-    if report.exit_code == ExitCode.INCOMPLETE and not report.problems:
-        return ""
-    return _NEXT.get(report.exit_code, "")
-
-
-def _file(execution: Execution) -> str:
-    return execution.origin.rpartition(":")[0]
-
-
-def _is_model(execution: Execution) -> bool:
-    """Whether the case was made of a user's model, which has no lines."""
-    return execution.origin.endswith(":0")

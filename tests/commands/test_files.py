@@ -284,7 +284,7 @@ def test_no_output_of_run_replaces_an_input(cli, small, inputs, name, option):
     [
         "compare {record} {record} --report json={record}",
         "report {record} -o {record}",
-        "report {record} --cases {cases} -o {cases}/small.yaml",
+        "report {record} --corpus {cases} -o {cases}/small.yaml",
         "gate {cases} --base {record} --head {kernel} --report json={record}",
         "gate {cases} --base {record} --head {kernel} --report json={cases}/small.yaml",
         "gate {cases} --base {record} --head {kernel} -o {cases}/kernel.py",

@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 
 import jsonschema
+import msgspec
 import pytest
 from rich.cells import cell_len
 
+from maxpool_check.results.storage import Recorder, read
 from tests.conftest import CASES, ROOT, on_a_terminal
 
 
@@ -227,6 +229,22 @@ def test_report_of_what_is_no_record(cli, tmp_path):
 
 def test_report_of_two_records_as_json_is_refused(cli, tmp_path):
     assert cli("report", tmp_path, tmp_path, "--format", "json").code == 2
+
+
+@pytest.mark.parametrize(
+    ("form", "listed"), [("text", "    many: c-0, c-1, c-2\n"), ("markdown", "- `many`: c-0, c-1, c-2\n")]
+)
+def test_report_lists_the_cases_of_a_defect_if_it_is_told_to(cli, tmp_path, form, listed):
+    record = read(ROOT / "tests/data/golden/record.jsonl")
+    first = next(each for each in record.executions if each.known == "seed")
+    executions = [msgspec.structs.replace(first, case=f"many:c-{number}") for number in range(3)]
+    path = tmp_path / "record.jsonl"
+    with Recorder(path) as recorder:
+        for line in (record.header, *executions, record.footer):
+            recorder.write(line)
+    command = ("report", path, "--format", form)
+    assert listed not in cli(*command).out
+    assert listed in cli(*command, "--cases").out
 
 
 def test_an_internal_error_is_said_to_be_one(monkeypatch, capsys):

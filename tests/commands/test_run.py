@@ -194,8 +194,17 @@ def test_colour_is_for_terminals_and_those_who_ask(cli, small, kernel_target, va
 @pytest.mark.parametrize("width", [40, 60, 200])
 def test_prose_and_tables_fit_the_width(cli, small, kernel_target, width):
     done = cli("run", small, "-t", "onnxruntime", "-t", kernel_target("keeps_the_seed"), COLUMNS=str(width))
-    table = done.out[done.out.index("target ") :].splitlines()[:3]
-    assert max(map(len, table)) <= width
+    numbers = done.out.split("\nTested: ")[1].split("\nNEW  ")[0]
+    assert max(map(len, numbers.splitlines())) <= width
+    for word in (
+        "conforms",
+        "diverges",
+        "severity" if width > 40 else "wrong-on-special:",
+        "defects",
+        "executions",
+        "cases",
+    ):
+        assert word in numbers
 
 
 def test_quiet_prints_nothing_but_the_exit_code(cli, small, kernel_target):

@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 from maxpool_check.commands.report import FORMATS
-from maxpool_check.reporting.html.run import MOST_NAMES
+from maxpool_check.reporting.html.views import MOST_NAMES
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import Execution, Verdict
 from maxpool_check.results.storage import Recorder, read

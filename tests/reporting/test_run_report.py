@@ -1,11 +1,13 @@
 """The numbers and the words that all reports of a run share."""
 
+import io
 from dataclasses import replace
 
 import msgspec
 import pytest
 
 from maxpool_check.judging.defects import Severity
+from maxpool_check.reporting import markdown
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.tallies import ResultGroup, Tally
 from maxpool_check.results.record import ExitCode, KnownEntry, KnownStatus, Verdict
@@ -24,11 +26,18 @@ def report_of(executions, known=(), exit_code=ExitCode.AS_EXPECTED):
     return RunReport(replace(record, header=header, executions=tuple(executions), footer=footer), exit_code)
 
 
-def execution(verdict, **changes):
+def execution(verdict, /, **changes):
     """An execution of the golden record's first target that has this verdict, changed."""
     every = read(GOLDEN / "record.jsonl").executions
     first = next(each for each in every if each.verdict is verdict and each.target == KNOWN.target)
     return msgspec.structs.replace(first, **changes)
+
+
+def markdown_of(report):
+    """The report in Markdown."""
+    file = io.StringIO()
+    markdown.write(report, file)
+    return file.getvalue()
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=name_of)
@@ -81,3 +90,22 @@ def test_a_defect_that_shows_itself_in_two_groups_is_counted_in_both_and_once_by
     report = report_of([execution(Verdict.CRASHES, **fault), execution(Verdict.REFUSES, **fault)], [KNOWN])
     assert report.groups == {ResultGroup.CRASH: Tally(1, 0, 1, 1), ResultGroup.REFUSAL: Tally(1, 0, 1, 1)}
     assert list(report.severities.values()) == [Tally(1, 0, 2, 2)]
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=name_of)
+def test_the_example_of_a_finding_shows_all_kinds_of_its_heading(path):
+    # Known defects have their id as heading, so that none is known here.
+    record = record_at(path)
+    new = [msgspec.structs.replace(each, known=None, status="new") for each in record.executions]
+    report = RunReport(replace(record, executions=tuple(new)), ExitCode.UNEXPECTED)
+    for finding in report.findings:
+        shown = {*finding.smallest.kinds, *finding.smallest.counts, *(cause.kind for cause in finding.smallest.causes)}
+        assert finding.heading.split(", ") == [kind for kind in finding.kinds if kind in shown]
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=name_of)
+def test_the_example_of_a_known_defect_shows_the_kinds_that_a_report_names_with_it(path):
+    report = RunReport(record_at(path), ExitCode.AS_EXPECTED)
+    for finding in report.findings:
+        assert finding.example_kinds
+        assert set(finding.example_kinds) <= set(finding.kinds)

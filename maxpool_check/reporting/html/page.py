@@ -2,7 +2,7 @@
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -19,16 +19,28 @@ if TYPE_CHECKING:
 _FOLDER = Path(__file__).parent / "templates"
 
 
-def write_page(template: str, file: TextIO, values: Mapping[str, Any]) -> None:
-    """Write the page of a template, one file with its style and script, piece by piece."""
+Filters = Mapping[str, Callable[[Any], str]]
+"""Functions that the templates of a site call by name beside those of every page."""
+
+
+def write_page(template: str, file: TextIO, values: Mapping[str, Any], filters: Filters | None = None) -> None:
+    """Write the page of a template, one file with its style and script, piece by piece.
+
+    ``site`` among the values is the address of the site that the page belongs to, relative to it.
+    """
     style, script = asset("style.css"), asset("script.js")
-    page = _environment().get_template(template)
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    common = {"style": style, "script": script, "policy": policy, "version": maxpool_check.__version__}
-    for piece in page.generate(**common, **values):
+    common = {"style": style, "script": script, "policy": policy, "site": ""}
+    render_page(template, file, {**common, **values}, filters or {})
+
+
+def render_page(template: str, file: TextIO, values: Mapping[str, Any], filters: Filters) -> None:
+    """Write the page of a template that says itself where its style and script are."""
+    page = _environment(tuple(filters.items())).get_template(template)
+    for piece in page.generate(version=maxpool_check.__version__, **values):
         file.write(piece)
     file.write("\n")
 
@@ -50,7 +62,7 @@ def _digest(text: str) -> str:
 
 
 @cache
-def _environment() -> "Environment":
+def _environment(filters: tuple[tuple[str, Callable[[Any], str]], ...]) -> "Environment":
     # Only those who write HTML wait for it.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
@@ -67,7 +79,7 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "slug": slug, "coordinates": coordinates, "window_text": window_text, "sentence": sentence,
+        "slug": slug, "coordinates": coordinates, "window_text": window_text, "sentence": sentence, **dict(filters),
     }  # fmt: skip
     environment.globals["legend"] = LEGEND
     return environment

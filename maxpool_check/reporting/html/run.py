@@ -10,40 +10,13 @@ from typing import TextIO
 
 from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.html.page import write_page
-from maxpool_check.reporting.html.views import FindingView, filters, is_refusal
+from maxpool_check.reporting.html.views import FindingView, Listing, Names, filters, is_refusal
 from maxpool_check.reporting.interpretations import Interpretation, interpretations, profiles
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import COMPARED, Execution, Verdict
 
-MOST_NAMES = 5000
-"""So many cases of a kind at most are listed by name; more are counted by file."""
-
 _BRIEF = 300
 """Findings of more cases than these list them without titles and messages."""
-
-
-class Names:
-    """Cases by file: their names as long as they are few, otherwise their numbers alone."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._numbers: Counter[str] = Counter()
-        self._names: dict[str, list[str]] = defaultdict(list)
-
-    def add(self, case: str) -> None:
-        """Add a case."""
-        file, _, name = case.rpartition(":")
-        self.count += 1
-        self._numbers[file] += 1
-        if self.count <= MOST_NAMES:
-            self._names[file].append(name)
-        else:
-            self._names.clear()
-
-    @property
-    def files(self) -> list[tuple[str, int, list[str]]]:
-        """Each file with the number and the names of its cases; no names if there are too many."""
-        return [(file, number, self._names.get(file, [])) for file, number in sorted(self._numbers.items())]
 
 
 @dataclass(frozen=True)
@@ -78,10 +51,13 @@ class _Document:
 
 
 class RunPage:
-    """What the page of a run shows, computed in one pass over the executions."""
+    """What the page of a run shows, computed in one pass over the executions.
 
-    def __init__(self, report: RunReport) -> None:
-        self.report, self.record = report, report.record
+    ``names_alone``: cases of findings are listed by name, as in a site, which has a page for each.
+    """
+
+    def __init__(self, report: RunReport, names_alone: bool = False) -> None:
+        self.report, self.record, self._names_alone = report, report.record, names_alone
         self._targets = {target.name: target for target in self.record.header.targets}
         self._documents: dict[tuple[str, str], _Document] = defaultdict(_Document)
         self._unjudged: dict[tuple[str, Verdict, str], Names] = defaultdict(Names)
@@ -123,8 +99,11 @@ class RunPage:
         return [self._view(finding) for finding in self.report.findings]
 
     def _view(self, finding: Finding) -> FindingView:
-        is_brief = is_refusal(finding) or len(finding.cases) > _BRIEF
-        return FindingView(finding, self._targets[finding.target], self.record, is_brief)
+        if self._names_alone:
+            listing = Listing.NAMES
+        else:
+            listing = Listing.BRIEF if is_refusal(finding) or len(finding.cases) > _BRIEF else Listing.FULL
+        return FindingView(finding, self._targets[finding.target], self.record, listing)
 
     @property
     def defects(self) -> list[FindingView]:

@@ -2,9 +2,10 @@
 
 import shlex
 import textwrap
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 
 from maxpool_check.judging.defects import Severity
@@ -16,6 +17,9 @@ from maxpool_check.reporting.windows import LEGEND, Drawing, drawings
 from maxpool_check.results.record import Cell, Execution, Record, TargetDescription, Verdict
 from maxpool_check.words import plural
 
+MOST_NAMES = 5000
+"""So many cases of a kind at most are listed by name; more are counted by file."""
+
 MOST_ROWS = 1000
 """The most cases of a finding that a page lists; the number of all is always there."""
 
@@ -24,6 +28,38 @@ _MOST_CELLS = 120
 
 _LONGEST = 160
 """The longest message in a row of a table."""
+
+
+class Listing(Enum):
+    """How the cases of a finding are listed: in rows with titles and messages, in rows without, or by name."""
+
+    FULL = 1
+    BRIEF = 2
+    NAMES = 3
+
+
+class Names:
+    """Cases by file: their names as long as they are few, otherwise their numbers alone."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._numbers: Counter[str] = Counter()
+        self._names: dict[str, list[str]] = defaultdict(list)
+
+    def add(self, case: str) -> None:
+        """Add a case."""
+        file, _, name = case.rpartition(":")
+        self.count += 1
+        self._numbers[file] += 1
+        if self.count <= MOST_NAMES:
+            self._names[file].append(name)
+        else:
+            self._names.clear()
+
+    @property
+    def files(self) -> list[tuple[str, int, list[str]]]:
+        """Each file with the number and the names of its cases; no names if there are too many."""
+        return [(file, number, self._names.get(file, [])) for file, number in sorted(self._numbers.items())]
 
 
 @dataclass(frozen=True)
@@ -73,12 +109,12 @@ class Example:
 
 @dataclass(frozen=True)
 class FindingView:
-    """A finding of a record and what a page shows of it. ``is_brief``: its cases are listed without titles and messages."""
+    """A finding of a record and what a page shows of it."""
 
     finding: Finding
     target: TargetDescription
     record: Record
-    is_brief: bool = False
+    listing: Listing = Listing.FULL
 
     @property
     def name(self) -> str:
@@ -144,11 +180,21 @@ class FindingView:
 
     @cached_property
     def rows(self) -> list[CaseRow]:
-        """The cases, with the variants that show it."""
+        """The cases, with the variants that show it; empty if they are listed by name."""
+        if self.listing is Listing.NAMES:
+            return []
         by_case: dict[str, list[Execution]] = defaultdict(list)
         for execution in self.finding.executions:
             by_case[execution.case].append(execution)
         return [self._row(executions) for executions in list(by_case.values())[:MOST_ROWS]]
+
+    @property
+    def names(self) -> Names:
+        """The cases by file."""
+        names = Names()
+        for case in self.finding.cases:
+            names.add(case)
+        return names
 
     @property
     def unlisted(self) -> int:
@@ -159,12 +205,12 @@ class FindingView:
         first = executions[0]
         return CaseRow(
             first.case,
-            "" if self.is_brief else first.title,
+            "" if self.listing is Listing.BRIEF else first.title,
             ", ".join(execution.variant for execution in executions),
             first.spec,
             first.input.pooled.dtype if first.input is not None else "",
             " ".join(first.clauses),
-            "" if self.is_brief else evidence(first),
+            "" if self.listing is Listing.BRIEF else evidence(first),
         )
 
     @property

@@ -4,7 +4,7 @@
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const form = document.getElementById("filters");
   const findings = all(".finding");
-  const total = all(".finding tr", document.querySelector("main")).filter((row) => row.querySelector("td a[href^='#case=']")).length;
+  const total = all("table.rows tbody tr").length + all("details.cases .names").flatMap(ids).length;
   let current = -1;
 
   for (const button of all(".copy")) {
@@ -58,6 +58,8 @@
         row.classList.toggle("current", Boolean(wanted.case) && !row.hidden);
         rows += !row.hidden;
       }
+      const names = all("details.cases .names", finding).flatMap(ids);
+      rows += names.filter((name) => fits && (!wanted.case || name === wanted.case)).length;
       finding.hidden = !fits || (Boolean(perRow) && rows === 0);
       const list = finding.querySelector("details.cases");
       if (perRow && !finding.hidden) list.open = true;
@@ -75,11 +77,15 @@
       : `${total} cases in ${findings.length} findings.`;
   }
 
+  // The ids of the cases that a paragraph lists behind the name of their file.
+  function ids(paragraph) {
+    const file = paragraph.querySelector("b").textContent;
+    return paragraph.textContent.slice(file.length + 2).trim().split(", ").map((name) => `${file}:${name}`);
+  }
+
   function markPassing(name) {
-    const at = name.lastIndexOf(":");
     for (const each of all(".names")) {
-      const listed = each.querySelector("b").textContent === name.slice(0, at)
-        && each.textContent.slice(each.querySelector("b").textContent.length + 2).split(", ").includes(name.slice(at + 1));
+      const listed = ids(each).includes(name);
       each.classList.toggle("current", listed);
       if (!listed) continue;
       const box = each.closest("details");

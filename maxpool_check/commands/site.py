@@ -1,0 +1,60 @@
+"""``maxpool-check site``."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from maxpool_check.commands import options
+from maxpool_check.files import read_regular
+from maxpool_check.reporting.site.pages import History
+from maxpool_check.reporting.site.writing import NotASite, write_site
+from maxpool_check.results.record import ExitCode
+from maxpool_check.words import plural
+
+_MOST_BYTES = 50 * 2**20
+
+
+@click.command("site")
+@click.argument("records", nargs=-1, required=True, type=options.FILE, metavar="RECORD...")
+@click.option("-o", "--output", required=True, type=options.FILE, metavar="DIR", help="The folder of the site.")
+@click.option(
+    "--history", "histories", multiple=True, type=options.FILE, metavar="FILE",
+    help="The JSON report of a history, which becomes the trend of its runtime. Repeatable.",
+)  # fmt: skip
+def command(records: tuple[Path, ...], output: Path, histories: tuple[Path, ...]) -> int:
+    """Write a static site from records: every runtime, document, defect, kind, clause and case on a page of its own."""
+    names = _names(records)
+    stored = [(names[path], options.read_record(path)) for path in records]
+    try:
+        count = write_site(stored, [_history(path) for path in histories], output)
+    except NotASite as error:
+        raise click.UsageError(str(error)) from error
+    options.echo(f"{output}: {plural(count, 'page')} of {plural(len(stored), 'record')}")
+    return ExitCode.AS_EXPECTED
+
+
+def _names(records: Sequence[Path]) -> dict[Path, str]:
+    """The names of records: those of their files. Raises ``click.UsageError`` if two are alike."""
+    names = {path: path.name.removesuffix(".gz").removesuffix(".jsonl") for path in records}
+    for path, name in names.items():
+        if list(names.values()).count(name) > 1:
+            raise click.UsageError(f"two records are called '{name}', as {path}; their pages need different names")
+    return names
+
+
+def _history(path: Path) -> History:
+    """A history from its JSON report. Raises ``click.UsageError``."""
+    try:
+        data = json.loads(read_regular(path, _MOST_BYTES))
+        verdicts = {
+            str(release["version"]): {str(verdict): int(count) for verdict, count in release["verdicts"].items()}
+            for release in data["releases"]
+            if "skipped" not in release
+        }
+        return History(str(data["target"]), verdicts)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise click.UsageError(
+            f"{path} is no JSON report of a history; 'maxpool-check history --report json={path}' writes one"
+        ) from error

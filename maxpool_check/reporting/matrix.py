@@ -1,0 +1,59 @@
+"""The cells of a matrix of targets: the worst that a target does with a group of executions, in a number and a word."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from maxpool_check.reporting.findings import Finding
+from maxpool_check.reporting.tallies import ResultGroup, group_of
+from maxpool_check.results.record import Execution, Record, Verdict
+
+FAULTS = {
+    ResultGroup.DIVERGENCE: "wrong",
+    ResultGroup.CRASH: "crashed",
+    ResultGroup.REFUSAL: "refused",
+    ResultGroup.LIMIT: "not implemented",
+    ResultGroup.INCONSISTENCY: "inconsistent",
+}
+"""The words for what does not conform, the worst first."""
+
+OTHERS = {
+    Verdict.ERROR: "failed",
+    Verdict.CONFORMS: "conform",
+    Verdict.UNDEFINED: "undefined",
+    Verdict.NOT_EXPRESSIBLE: "not expressible",
+    Verdict.NOT_CLAIMED: "not claimed",
+}
+"""The words for all other executions, in the order in which they are looked for."""
+
+WORDS = (*FAULTS.values(), *OTHERS.values())
+
+
+def counts(
+    record: Record, target: str, findings: list[Finding], key: Callable[[Execution], str]
+) -> dict[str, Counter[str]]:
+    """The number of executions of a target by key and word. ``findings`` are those of the record."""
+    words = {
+        (execution.case, execution.variant): FAULTS[group_of(execution, finding)]
+        for finding in findings
+        if finding.target == target
+        for execution in finding.executions
+    }
+    result: dict[str, Counter[str]] = {}
+    for execution in record.executions:
+        if execution.target == target:
+            word = words.get((execution.case, execution.variant)) or OTHERS[execution.verdict]
+            result.setdefault(key(execution), Counter())[word] += 1
+    return result
+
+
+def worst(words: Mapping[str, int]) -> str:
+    """The word for the worst of some executions; ``not run`` if there are none."""
+    return next((word for word in WORDS if words.get(word)), "not run")
+
+
+def cell(words: Mapping[str, int]) -> str:
+    """The worst that a target does with some executions, with their number: ``57 wrong``, ``all conform``, ``not run``."""
+    word, total = worst(words), sum(words.values())
+    if total and (words[word] < total or word in FAULTS.values()):
+        return f"{words[word]} {word}"
+    return "all conform" if word == "conform" else word

@@ -1,0 +1,46 @@
+"""What the user can do next: the command that executes one finding again, and what follows from the result."""
+
+import shlex
+
+from maxpool_check.reporting.findings import Finding
+from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.results.record import Execution, ExitCode
+
+_NEXT: dict[int, str] = {
+    ExitCode.UNEXPECTED: "correct the file of defects and run again",
+    ExitCode.INCOMPLETE: "maxpool-check targets --check shows which installed runtimes start",
+    ExitCode.NOTHING_COMPARED: "maxpool-check list PATH lists the cases",
+}
+
+
+def execute_again(finding: Finding, report: RunReport) -> str:
+    """The command that executes the example of a finding again."""
+    smallest = finding.smallest
+    if _is_model(smallest):
+        return shlex.join(["maxpool-check", "model", _file(smallest), "-t", finding.target])
+    command = ["maxpool-check", "run", _file(smallest), "-t", finding.target, "-k", smallest.case]
+    return shlex.join(command + (["--no-known"] if report.record.header.known_sha256 is None else []))
+
+
+def next_step(report: RunReport) -> str:
+    """What to do next; empty if there is nothing."""
+    if report.record.footer is None:
+        return ""
+    if report.exit_code == ExitCode.UNEXPECTED and report.unexpected:
+        finding = report.unexpected[0]
+        case = f"{_file(finding.smallest)}:{finding.smallest.case.rpartition(':')[2]}"
+        return shlex.join(["maxpool-check", "explain", case, "-t", finding.target])
+    if report.exit_code == ExitCode.AS_EXPECTED and report.findings:
+        return "-v shows the known defects in full, --report markdown=PATH writes them to a file"
+    if report.exit_code == ExitCode.INCOMPLETE and not report.problems:
+        return ""
+    return _NEXT.get(report.exit_code, "")
+
+
+def _file(execution: Execution) -> str:
+    return execution.origin.rpartition(":")[0]
+
+
+def _is_model(execution: Execution) -> bool:
+    """Whether the case was made of a user's model, which has no lines."""
+    return execution.origin.endswith(":0")
