@@ -14,6 +14,7 @@
 # make history          ... of every minor version of ONNX Runtime
 # make defects          ... a page and a reproduction for each live defect of the worst kinds
 # make pages            ... the pages that need no runtime: documents, kinds, the matrix, and those of defects from their records
+# make site             write build/site/, the committed records as a static site
 # make constraints      renew tests/constraints.txt, the versions that are installed for the tests
 
 PYTHON ?= python3
@@ -24,7 +25,7 @@ HISTORY := 1.15.1..1.32.0,every=minor
 
 GENERATED := onnx-22 sonnx openvino-14 ort-nhwc-11 ngraph-0 xmos-maxpool2d
 
-.PHONY: run test test-all test-runtimes mutants bench check format generated reports report report-runtimes contexts history defects pages constraints clean
+.PHONY: run test test-all test-runtimes mutants bench check format generated reports report report-runtimes contexts history defects pages site constraints clean
 
 run: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/ -o build/record.jsonl --report markdown=build/report.md --report json=build/report.json
@@ -72,6 +73,9 @@ pages: $(BIN)/.installed-for-tests
 	$(BIN)/maxpool-check explain --format markdown > reports/kinds.md
 	$(BIN)/python -m tests.report_matrix
 	$(BIN)/python -m tests.report_defects
+
+site: $(BIN)/.installed
+	$(BIN)/maxpool-check site reports/*.jsonl.gz reports/contexts/*.jsonl.gz --history reports/onnxruntime-history.json -o build/site
 
 report: $(BIN)/.installed
 	for version in $(REPORTED); do \

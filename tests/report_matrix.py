@@ -13,33 +13,14 @@ from pathlib import Path
 
 from maxpool_check.reporting.findings import findings
 from maxpool_check.reporting.markup import code, escaped, table
-from maxpool_check.reporting.tallies import ResultGroup, group_of
-from maxpool_check.results.record import Execution, Record, TargetDescription, Verdict
+from maxpool_check.reporting.matrix import WORDS, cell, counts
+from maxpool_check.results.record import Execution, Record, TargetDescription
 from maxpool_check.results.storage import read
 from tests.conftest import ROOT
 
 REPORTS = ROOT / "reports"
 RECORDS = sorted(REPORTS.glob("*.jsonl.gz"))
 
-FAULTS = {
-    ResultGroup.DIVERGENCE: "wrong",
-    ResultGroup.CRASH: "crashed",
-    ResultGroup.REFUSAL: "refused",
-    ResultGroup.LIMIT: "not implemented",
-    ResultGroup.INCONSISTENCY: "inconsistent",
-}
-"""The words for what does not conform, the worst first."""
-
-OTHERS = {
-    Verdict.ERROR: "failed",
-    Verdict.CONFORMS: "conform",
-    Verdict.UNDEFINED: "undefined",
-    Verdict.NOT_EXPRESSIBLE: "not expressible",
-    Verdict.NOT_CLAIMED: "not claimed",
-}
-"""The words for all other executions, in the order in which they are looked for."""
-
-WORDS = (*FAULTS.values(), *OTHERS.values())
 MOST_TARGETS = 6
 """The targets side by side in a table, so that it stays readable."""
 
@@ -70,7 +51,7 @@ def render(records: Mapping[str, Record]) -> str:
     columns: list[tuple[str, dict[str, Counter[str]]]] = []
     for report, record in records.items():
         for target in record.header.targets:
-            by_theme = counts(record, target.name)
+            by_theme = counts(record, target.name, findings(record), theme)
             total = sum(by_theme.values(), Counter[str]())
             link = f"[{escaped(short_name(target))}]({report})"
             columns.append((link, by_theme))
@@ -96,33 +77,6 @@ def short_name(target: TargetDescription) -> str:
     """The distribution and version of a target, with its operator set if it says one."""
     opset = re.search(r"[?&]opset=(\w+)", target.name)
     return f"{target.distribution} {target.version.partition('+')[0]}" + (f" (opset {opset[1]})" if opset else "")
-
-
-def counts(record: Record, target: str) -> dict[str, Counter[str]]:
-    """The executions of a target by theme and word."""
-    words = {
-        (execution.case, execution.variant): FAULTS[group_of(execution, finding)]
-        for finding in findings(record)
-        if finding.target == target
-        for execution in finding.executions
-    }
-    result: dict[str, Counter[str]] = {}
-    for execution in record.executions:
-        if execution.target == target:
-            word = words.get((execution.case, execution.variant)) or OTHERS[execution.verdict]
-            result.setdefault(theme(execution), Counter())[word] += 1
-    return result
-
-
-def cell(words: Mapping[str, int]) -> str:
-    """The worst that a target does with a theme, with the number of its executions."""
-    total = sum(words.values())
-    if not total:
-        return "not run"
-    word = next(word for word in WORDS if words.get(word))
-    if words[word] < total or word in FAULTS.values():
-        return f"{words[word]} {word}"
-    return "all conform" if word == "conform" else word
 
 
 def with_matrix(text: str) -> str:

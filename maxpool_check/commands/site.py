@@ -8,7 +8,7 @@ import click
 
 from maxpool_check.commands import options
 from maxpool_check.files import read_regular
-from maxpool_check.reporting.site.pages import History
+from maxpool_check.reporting.site.history import History
 from maxpool_check.reporting.site.writing import NotASite, write_site
 from maxpool_check.results.record import ExitCode
 from maxpool_check.words import plural

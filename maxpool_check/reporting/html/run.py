@@ -10,7 +10,7 @@ from typing import TextIO
 
 from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.html.page import write_page
-from maxpool_check.reporting.html.views import FindingView, Listing, Names, filters, is_refusal
+from maxpool_check.reporting.html.views import FindingView, Listing, Names, filters
 from maxpool_check.reporting.interpretations import Interpretation, interpretations, profiles
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import COMPARED, Execution, Verdict
@@ -102,13 +102,13 @@ class RunPage:
         if self._names_alone:
             listing = Listing.NAMES
         else:
-            listing = Listing.BRIEF if is_refusal(finding) or len(finding.cases) > _BRIEF else Listing.FULL
+            listing = Listing.BRIEF if finding.is_refusal or len(finding.cases) > _BRIEF else Listing.FULL
         return FindingView(finding, self._targets[finding.target], self.record, listing)
 
     @property
     def defects(self) -> list[FindingView]:
         """What is wrong: no inconsistencies, no refusals."""
-        return [each for each in self.views if not each.finding.is_inconsistency and not is_refusal(each.finding)]
+        return [each for each in self.views if not each.finding.is_inconsistency and not each.finding.is_refusal]
 
     @property
     def inconsistencies(self) -> list[FindingView]:
@@ -118,7 +118,7 @@ class RunPage:
     @property
     def refusals(self) -> list[FindingView]:
         """Graphs that the document allows and the target refuses."""
-        return [each for each in self.views if is_refusal(each.finding)]
+        return [each for each in self.views if each.finding.is_refusal]
 
     @property
     def unjudged(self) -> Mapping[Verdict, list[Unjudged]]:

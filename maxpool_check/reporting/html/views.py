@@ -14,7 +14,7 @@ from maxpool_check.reporting.findings import Finding, explained, sentence
 from maxpool_check.reporting.html.page import slug
 from maxpool_check.reporting.tensors import coordinates, planes, window_text
 from maxpool_check.reporting.windows import LEGEND, Drawing, drawings
-from maxpool_check.results.record import Cell, Execution, Record, TargetDescription, Verdict
+from maxpool_check.results.record import Cell, Execution, Record, TargetDescription
 from maxpool_check.words import plural
 
 MOST_NAMES = 5000
@@ -317,8 +317,3 @@ def _issue(view: FindingView) -> Iterable[str]:
     yield f"Seen in {plural(len(finding.executions), 'execution')} of {plural(len(finding.cases), 'case')}. To repeat it:"
     yield ""
     yield from (f"    {command}" for _, command in view.commands)
-
-
-def is_refusal(finding: Finding) -> bool:
-    """Whether all of it are refusals of graphs that the document allows."""
-    return all(execution.verdict is Verdict.REFUSES for execution in finding.executions)

@@ -1,6 +1,5 @@
 """The pages of a site: their addresses, what each shows, and the same as data."""
 
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,13 +8,11 @@ from typing import Any
 from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reporting.html.charts import BarChart
-from maxpool_check.reporting.html.page import slug
-from maxpool_check.reporting.matrix import FAULTS, cell, worst
+from maxpool_check.reporting.matrix import cell, worst
+from maxpool_check.reporting.site.addresses import address, case_address, case_file_address
 from maxpool_check.reporting.site.collected import CaseEntry, Collected, DefectEntry, Outcome, Run, Topic
+from maxpool_check.reporting.site.history import History, chart_of
 from maxpool_check.words import plural
-
-_LONGEST_PART = 100
-"""The longest part of an address that is a name as it is."""
 
 _LOOKS = {"conform": "good", "wrong": "bad", "crashed": "bad", "refused": "warn", "inconsistent": "warn"}
 """The classes of words in the style sheet; others are dim."""
@@ -46,53 +43,6 @@ class MatrixCell:
     counts: Mapping[str, int]
 
 
-@dataclass(frozen=True)
-class History:
-    """What releases of a runtime showed, from the JSON of ``maxpool-check history``: executions by version and verdict."""
-
-    runtime: str
-    verdicts: Mapping[str, Mapping[str, int]]
-
-    @property
-    def chart(self) -> BarChart:
-        """The executions that do not conform, by release."""
-        numbers = self.verdicts.values()
-        return BarChart(
-            list(self.verdicts),
-            {
-                word: [sum(each.get(verdict, 0) for verdict in verdicts) for each in numbers]
-                for word, verdicts in (
-                    ("wrong", ("diverges", "unstable")),
-                    ("crashed", ("crashes", "times-out")),
-                    ("refused", ("refuses",)),
-                    ("inconsistent", ("inconsistent",)),
-                )
-            },
-        )
-
-
-def part(text: str) -> str:
-    """The text as one part of an address: as it is, or with a digest if that cannot be."""
-    name = slug(text)[:_LONGEST_PART].strip(".")
-    return name if name == text else f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-
-
-def case_address(case: str) -> str:
-    """The address of the page of a case, which its id alone decides: ``cases/edge/neg-inf/one-cell.html``."""
-    file, _, name = case.rpartition(":")
-    return "/".join(["cases", *map(part, filter(None, file.split("/"))), f"{part(name)}.html"])
-
-
-def case_file_address(file: str) -> str:
-    """The address of the JSON of the cases of a file: ``cases/edge/neg-inf.json``."""
-    return "/".join(["cases", *map(part, filter(None, file.split("/")))]) + ".json"
-
-
-def address(folder: str, name: str) -> str:
-    """The address of any other page."""
-    return f"{folder}/{part(name)}.html"
-
-
 def matrix_cell(counts: Mapping[str, int]) -> MatrixCell:
     """A cell of the matrix."""
     return MatrixCell(cell(counts), _LOOKS.get(worst(counts), ""), counts)
@@ -102,7 +52,7 @@ def pages(collected: Collected, histories: Sequence[History]) -> Iterator[Page]:
     """All pages but those of runs, which are whole reports."""
     by_runtime = {each.runtime: each for each in histories}
     charts = {
-        name: by_runtime[name].chart if name in by_runtime else _chart(runs)
+        name: by_runtime[name].chart if name in by_runtime else chart_of(runs)
         for name, runs in collected.runtimes.items()
     }
     yield _index(collected, charts)
@@ -119,17 +69,6 @@ def pages(collected: Collected, histories: Sequence[History]) -> Iterator[Page]:
     for case in collected.cases.values():
         yield _case(case)
     yield from _lists(collected)
-
-
-def _chart(runs: Sequence[Run]) -> BarChart | None:
-    """The executions that do not conform, by release, of those runs that executed the same cases; None of fewer than two."""
-    digests = Counter(run.record.header.cases_sha256 for run in runs)
-    digest, count = digests.most_common(1)[0]
-    if count < 2:
-        return None
-    alike = [run for run in runs if run.record.header.cases_sha256 == digest]
-    series = {word: [run.total[word] for run in alike] for word in FAULTS.values()}
-    return BarChart([run.target.version for run in alike], {word: each for word, each in series.items() if any(each)})
 
 
 def _index(collected: Collected, charts: Mapping[str, BarChart | None]) -> Page:
@@ -194,18 +133,28 @@ def _runtime(collected: Collected, runtime: str, runs: Sequence[Run], chart: Bar
 def _defect(collected: Collected, defect: DefectEntry) -> Page:
     cases, shown = defect.cases, dict(defect.shown)
     executed = Counter(result.run for case in cases for result in collected.cases[case].results)
+    failing = Counter(
+        result.run
+        for case in cases
+        for result in collected.cases[case].results
+        if any(outcome.kinds for outcome in result.outcomes.values())
+    )
     runtimes, table = {run.runtime for run in shown}, []
     for run in (run for runtime, runs in collected.runtimes.items() if runtime in runtimes for run in runs):
         if run in shown:
             table.append((run, f"shown by {len(shown[run].cases)} of {plural(executed[run], 'case')}", "bad"))
+        elif failing[run]:
+            text = f"{failing[run]} of {plural(executed[run], 'case')} fail, which the run did not name as this defect"
+            table.append((run, text, "warn"))
         elif executed[run]:
-            table.append((run, f"not seen in {plural(executed[run], 'case')} of it", "good"))
+            table.append((run, f"not seen in {plural(executed[run], 'case')}", "good"))
         else:
             table.append((run, "not run", ""))
     data = {
         "id": defect.entry.id, "title": defect.entry.title, "severity": defect.entry.severity, "kinds": defect.entry.kinds,
         "mechanism": defect.entry.reason, "versions": defect.entry.versions, "upstream": defect.entry.issue,
-        "runs": {run.target.name: text for run, text, _ in table}, "cases": cases,
+        "runs": [{"target": run.target.name, "page": address("runs", run.name), "text": text} for run, text, _ in table],
+        "cases": cases,
     }  # fmt: skip
     title = f"{defect.entry.id}: {defect.entry.title}"
     values = {"defect": defect, "table": table}

@@ -9,17 +9,10 @@ from pathlib import Path
 
 from maxpool_check.reporting.html.page import Filters, asset, render_page, write_page
 from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.reporting.site.addresses import address, case_address, part
 from maxpool_check.reporting.site.collected import Collected, Run
-from maxpool_check.reporting.site.pages import (
-    History,
-    Page,
-    address,
-    case_address,
-    case_files,
-    matrix_cell,
-    pages,
-    part,
-)
+from maxpool_check.reporting.site.history import History
+from maxpool_check.reporting.site.pages import Page, case_files, matrix_cell, pages
 from maxpool_check.results.record import Record
 from maxpool_check.words import plural
 

@@ -1,0 +1,45 @@
+"""What releases of a runtime showed, as a chart: from the JSON of a history, or from runs of the same cases."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from maxpool_check.reporting.html.charts import BarChart
+from maxpool_check.reporting.matrix import FAULTS
+from maxpool_check.reporting.site.collected import Run
+
+
+@dataclass(frozen=True)
+class History:
+    """What releases of a runtime showed, from the JSON of ``maxpool-check history``: executions by version and verdict."""
+
+    runtime: str
+    verdicts: Mapping[str, Mapping[str, int]]
+
+    @property
+    def chart(self) -> BarChart:
+        """The executions that do not conform, by release."""
+        numbers = self.verdicts.values()
+        return BarChart(
+            list(self.verdicts),
+            {
+                word: [sum(each.get(verdict, 0) for verdict in verdicts) for each in numbers]
+                for word, verdicts in (
+                    ("wrong", ("diverges", "unstable")),
+                    ("crashed", ("crashes", "times-out")),
+                    ("refused", ("refuses",)),
+                    ("inconsistent", ("inconsistent",)),
+                )
+            },
+        )
+
+
+def chart_of(runs: Sequence[Run]) -> BarChart | None:
+    """The executions that do not conform, by release, of those runs that executed the same cases; None of fewer than two."""
+    digests = Counter(run.record.header.cases_sha256 for run in runs)
+    digest, count = digests.most_common(1)[0]
+    if count < 2:
+        return None
+    alike = [run for run in runs if run.record.header.cases_sha256 == digest]
+    series = {word: [run.total[word] for run in alike] for word in FAULTS.values()}
+    return BarChart([run.target.version for run in alike], {word: each for word, each in series.items() if any(each)})
