@@ -5,6 +5,7 @@ import functools
 import io
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -59,6 +60,26 @@ def command(*arguments, cwd=ROOT, **changed):
     for number, handler in handlers.items():
         signal.signal(number, handler)
     return Finished(left.value.code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
+
+
+def on_a_terminal(columns, *arguments):
+    """The lines that ``maxpool-check`` prints on a terminal of this width."""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "maxpool_check", *map(str, arguments)],
+        stdout=follower, cwd=ROOT, env=environment(COLUMNS=str(columns)),
+    )  # fmt: skip
+    os.close(follower)
+    shown = b""
+    try:
+        while chunk := os.read(leader, 65536):
+            shown += chunk
+    except OSError:
+        # The program has ended.
+        pass
+    os.close(leader)
+    assert process.wait(60) == 0
+    return shown.decode().splitlines()
 
 
 @functools.cache

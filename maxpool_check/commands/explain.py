@@ -1,10 +1,14 @@
 """``maxpool-check explain``."""
 
+import re
 import shlex
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 import numpy as np
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -26,6 +30,10 @@ from maxpool_check.targets.target import Target
 
 MOST_WINDOWS = 3
 """How many windows of a case are drawn by default."""
+
+_NEXT = "Next: "
+_COLUMNS = re.compile(r"( *)(?:(\S+) {2,})?")
+"""The indent of a line, and its first column if it has two."""
 
 
 @click.command("explain")
@@ -53,10 +61,13 @@ def command(
     if output.form == "markdown" and subject is not None:
         raise click.UsageError("--format markdown is for the page of all kinds")
     if subject is None:
-        options.echo(kinds.page() if output.form == "markdown" else kinds.listed(), nl=False)
+        if output.form == "markdown":
+            options.echo(kinds.page(), nl=False)
+        else:
+            _print(kinds.listed().splitlines(), output)
         return ExitCode.AS_EXPECTED
     if subject in known:
-        options.echo(kinds.explained(known[subject]), nl=False)
+        _print(kinds.explained(known[subject]).splitlines(), output)
         return ExitCode.AS_EXPECTED
     if ":" not in subject:
         raise click.UsageError(
@@ -77,14 +88,40 @@ def command(
         code = ExitCode.INCOMPLETE if failed else code
     if at is not None or not targets:
         lines += [*([""] if targets else []), *_reference(case, at)]
-    colored, width = output.colored, options.width()
-    console = Console(
-        width=width, force_terminal=colored, no_color=not colored, highlight=False, soft_wrap=True, emoji=False
-    )
-    for line in lines:
-        styles = isinstance(line, Text) and inert.line(line.plain) == line.plain
-        console.print(line if styles else inert.line(line), markup=False)
+    _print(lines, output)
     return code
+
+
+def _print(lines: Iterable[object], output: options.Output) -> None:
+    """Print lines, which keep their styles if they are inert; a terminal gets them folded between words."""
+    console = Console(
+        width=options.width(), force_terminal=output.colored, no_color=not output.colored, highlight=False,
+        soft_wrap=True, emoji=False,
+    )  # fmt: skip
+    for line in lines:
+        is_inert = isinstance(line, Text) and inert.line(line.plain) == line.plain
+        text = line.copy() if isinstance(line, Text) and is_inert else Text(inert.line(line))
+        text.rstrip()
+        folded = _folded(text, console) if sys.stdout.isatty() else [text]
+        for each in folded:
+            console.print(each)
+
+
+def _folded(line: Text, console: Console) -> Iterable[Text]:
+    """The line in as many as the width needs, those that follow below its second column; a command to be copied is one."""
+    if line.cell_len <= console.width or line.plain.startswith(_NEXT):
+        return [line]
+    columns = _COLUMNS.match(line.plain)
+    indent = cell_len(columns[1]) + 2 if columns else 2
+    if columns and columns[2] and cell_len(columns[0]) <= console.width // 2:
+        indent = cell_len(columns[0])
+    first = line.wrap(console, console.width)[0]
+    begin = len(line) - len(line.plain[len(first.plain.rstrip()) :].lstrip())
+    others = line[begin:].wrap(console, console.width - indent)
+    lines = [first, *(Text(" " * indent).append_text(each) for each in others)]
+    for each in lines:
+        each.rstrip()
+    return lines
 
 
 def _heading(case: Case) -> list[str]:
@@ -131,14 +168,13 @@ def _result(session: TargetSession, case: Case, variants: frozenset[Variant]) ->
     target = session.profile.description
     case_run = run_case(session, case, variants)
     lines: list[object] = ["", f"{target.name}: {target.distribution} {target.version}, {target.provider}"]
-    for variant, judgement in case_run.judgements.items():
-        steps = case_run.results[variant].steps
-        lines += ["", *drawing.draw_judgement(case_run.oracle, variant, steps, judgement)]
+    for variant in case_run.judgements:
+        lines += ["", *drawing.draw_judgement(case_run, variant)]
     if case_run.diverging:
         place = f"{case.origin.path}:{case.name}"
         claims = ["--spec", case.spec] if session.target.name.specs else []
         lines += [
             "",
-            f"Next: {shlex.join(['maxpool-check', 'repro', place, '-t', target.name, *claims, '-o', 'repro'])}",
+            f"{_NEXT}{shlex.join(['maxpool-check', 'repro', place, '-t', target.name, *claims, '-o', 'repro'])}",
         ]
     return lines, any(judgement.verdict is Verdict.ERROR for judgement in case_run.judgements.values())

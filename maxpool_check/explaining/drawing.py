@@ -9,6 +9,7 @@ import numpy as np
 from rich.text import Text
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.explaining.shapes import draw_shapes
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import Judgement
@@ -17,9 +18,10 @@ from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.reporting.findings import explained
 from maxpool_check.reporting.tensors import coordinates, described, window_text
+from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.record import Cell, Verdict
 from maxpool_check.results.variants import Variant
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.running.case_run import CaseRun
 from maxpool_check.words import plural
 
 _MOST_WHOLE = 12  # An axis of up to so many cells is drawn whole.
@@ -159,15 +161,14 @@ def reference_cell(oracle: Oracle, at: Sequence[int]) -> Iterator[Text]:
     yield Text(f"Y is {pooled.Y[view.at]}, from X{coordinates(pooling.layout.arranged(view.chosen))}{index}")
 
 
-def draw_judgement(
-    oracle: Oracle | Refused, variant: Variant, steps: Sequence[str], judgement: Judgement
-) -> Iterator[Text]:
-    """The verdict on one variant, with its wrong cells; ``steps`` are those of the translation."""
+def draw_judgement(case_run: CaseRun, variant: Variant) -> Iterator[Text]:
+    """The verdict on one variant of a case, with its wrong cells or shapes."""
+    oracle, judgement, result = case_run.oracle, case_run.judgements[variant], case_run.results[variant]
     kinds = ", ".join(kind.value for kind in judgement.kinds)
     style = {Verdict.CONFORMS: "green", Verdict.INCONSISTENT: "yellow"}.get(judgement.verdict, "red")
     yield Text.assemble((f"{variant.name}: ", "bold"), (judgement.verdict.value, style), f"  {kinds}" if kinds else "")
-    if steps:
-        yield Text(f"  translation: {'; '.join(steps)}")
+    if result.steps:
+        yield Text(f"  translation: {'; '.join(result.steps)}")
     for kind in judgement.kinds:
         yield Text(f"  {kind.value}: {DESCRIPTIONS[kind].sentence}")
     counts = {kind.value: count for kind, count in (judgement.counts or {}).items()}
@@ -177,6 +178,10 @@ def draw_judgement(
         yield Text(f"  interpretation of {point}: {' or '.join(names)}")
     if judgement.cells and isinstance(oracle, Oracle):
         yield from _wrong_cells(oracle, judgement)
+    elif judgement.shapes and isinstance(oracle, Oracle) and isinstance(result.outcome, Returned):
+        document = case_run.case.specification.title
+        for line in draw_shapes(oracle, document, judgement.shapes, result.outcome.outputs):
+            yield Text("  ").append_text(line) if line.plain else line
     elif judgement.message:
         yield Text(f"  {' '.join(judgement.message.split())}")
 

@@ -15,6 +15,7 @@ from maxpool_check.judging.rewrites import rewrite_kinds
 from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.results.outcomes import Failed, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import Cause, Verdict
+from maxpool_check.results.shapes import WrongShape
 from maxpool_check.results.variants import OPTIMIZATION_OFF, Y_ALONE, Variant
 from maxpool_check.specifications.refused import Refused
 
@@ -75,10 +76,17 @@ def _alternative(oracle: GraphOracle, variant: Variant, outcome: Returned) -> Gr
         plain = Variant(names) if "Y" in names else Variant(Y_ALONE)
         of_maxpool = replace(outcome, outputs={**outputs, "Y": outputs[BEHIND]})
         judgement = verdicts.judge(oracle.plain, {plain: of_maxpool})[plain]
-        return replace(judgement, message=f"behind MaxPool: {judgement.message}")
+        # Its Y is another output of the graph.
+        shapes = {BEHIND if name == "Y" else name: shape for name, shape in judgement.shapes.items()}
+        return replace(judgement, message=f"behind MaxPool: {judgement.message}", shapes=shapes)
     wrong = list(oracle.wrong_outputs(outcome.outputs, variant.outputs))
     message = "; ".join(each.message for each in wrong)
-    return Judgement(Verdict.DIVERGES, tuple(sorted({each.kind for each in wrong})), message)
+    shapes = {
+        each.output: WrongShape(expected=oracle.output.shape, got=outputs[each.output].shape)
+        for each in wrong
+        if each.kind is DivergenceKind.SHAPE
+    }
+    return Judgement(Verdict.DIVERGES, tuple(sorted({each.kind for each in wrong})), message, shapes=shapes)
 
 
 def _with_rewrites(

@@ -9,6 +9,7 @@ from maxpool_check.judging.comparison import MOST_CELLS, WrongOutput, allowed_di
 from maxpool_check.judging.hypotheses import is_truncated_division
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
+from maxpool_check.judging.shapes import wrong_shapes
 from maxpool_check.reference.dtypes import identical, same
 from maxpool_check.results.outcomes import (
     Crashed,
@@ -21,6 +22,7 @@ from maxpool_check.results.outcomes import (
     TimedOut,
 )
 from maxpool_check.results.record import AllowedDifference, Cause, Cell, Verdict
+from maxpool_check.results.shapes import WrongShape
 from maxpool_check.results.variants import LEVELS, PAIRS, Variant
 from maxpool_check.specifications.refused import Refused
 
@@ -36,7 +38,8 @@ class Judgement:
     ``information`` names differences that the document allows. ``limit``: the refusal is one that runtimes declare or
     commonly have. ``interpretations`` gives, by point that the document leaves open, the interpretations that the outputs
     agree with; ``differences`` are cells in which conforming outputs differ from the reference's. ``causes`` are all
-    mistakes that explain the outputs, or one. ``traceback`` is that of an exception in the judge itself.
+    mistakes that explain the outputs, or one. ``shapes`` are those of outputs of the wrong shape. ``traceback`` is that of an
+    exception in the judge itself.
     """
 
     verdict: Verdict
@@ -49,6 +52,7 @@ class Judgement:
     interpretations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     differences: tuple[AllowedDifference, ...] = ()
     causes: tuple[Cause, ...] = ()
+    shapes: Mapping[str, WrongShape] = field(default_factory=dict)
     traceback: str = ""
 
     def __bool__(self) -> bool:
@@ -128,6 +132,7 @@ def _judge_outputs(oracle: Oracle | Refused, variant: Variant, outputs: Mapping[
     )
     if comparison.identical:
         return judgement
+    requested = {name: outputs[name] for name in variant.outputs if name in outputs}
     if comparison.wrong:
         evidence = wrong_cells(oracle, comparison.wrong, outputs)
         messages = [wrong.message for wrong in comparison.wrong if wrong.cells is None]
@@ -139,8 +144,8 @@ def _judge_outputs(oracle: Oracle | Refused, variant: Variant, outputs: Mapping[
             counts=_counts(comparison.wrong),
             cells=evidence,
             causes=comparison.causes,
+            shapes=wrong_shapes(oracle, requested, comparison.kinds),
         )
-    requested = {name: outputs[name] for name in variant.outputs}
     judgement = replace(judgement, differences=allowed_differences(oracle, requested))
     if oracle.has_undefined:
         count, size = int(oracle.pooled.undefined.sum()), oracle.pooled.undefined.size

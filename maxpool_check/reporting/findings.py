@@ -1,7 +1,7 @@
 """What every report of a run is made from: its faults, grouped by what is wrong rather than by case, and its numbers."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -81,10 +81,7 @@ class Finding:
     @property
     def severity(self) -> Severity:
         """The severity of the defect, or the one that the kinds tell."""
-        if self.defect is not None and self.defect.severity:
-            return Severity(self.defect.severity)
-        known = [DivergenceKind(kind) for kind in self.kinds if kind in _DESCRIPTIONS]
-        return severity_of(known, is_limit=self.limit) if known else Severity.WRONG_ON_FINITE
+        return severity(self.kinds, self.defect, is_limit=self.limit)
 
     @property
     def is_expected(self) -> bool:
@@ -220,6 +217,14 @@ def _merged(groups: Mapping[frozenset[str], list[Execution]]) -> dict[frozenset[
         )
         merged[best] += executions
     return merged
+
+
+def severity(kinds: Iterable[str], defect: KnownEntry | None, *, is_limit: bool) -> Severity:
+    """The severity of a known defect, if it has one, or the one that the kinds tell."""
+    if defect is not None and defect.severity:
+        return Severity(defect.severity)
+    described = [DivergenceKind(kind) for kind in kinds if kind in _DESCRIPTIONS]
+    return severity_of(described, is_limit=is_limit) if described else Severity.WRONG_ON_FINITE
 
 
 def explained(causes: Sequence[Cause], counts: Mapping[str, int] | None) -> list[str]:

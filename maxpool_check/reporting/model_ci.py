@@ -23,7 +23,10 @@ _PROFILE = "SONNX profile"
 
 
 class _Test(NamedTuple):
-    """A test of a node: in which suite, its result (``passed``, ``failure``, ``error`` or ``skipped``), and why."""
+    """A test of a node: in which suite, its result (``passed``, ``failure``, ``error`` or ``skipped``), and why.
+
+    ``seconds`` is the time of its executions.
+    """
 
     suite: str
     model: ModelAnalysis
@@ -32,6 +35,7 @@ class _Test(NamedTuple):
     rule: str
     message: str
     text: str
+    seconds: float = 0.0
 
 
 def _tests(report: ModelReport) -> Iterator[_Test]:
@@ -61,7 +65,7 @@ def _of_target(report: ModelReport, model: ModelAnalysis, node: NodeAnalysis, re
     text = "\n".join([*explained_result(result), *versions])
     message = node.untested or result.summary
     rule = next(iter(result.names), result.state.value)
-    return _Test(result.target, model, node, outcome, rule, message, text)
+    return _Test(result.target, model, node, outcome, rule, message, text, _seconds(result))
 
 
 def _of_upgrade(report: ModelReport, model: ModelAnalysis, name: str, node: NodeAnalysis) -> _Test:
@@ -71,8 +75,13 @@ def _of_upgrade(report: ModelReport, model: ModelAnalysis, name: str, node: Node
     if made is None:
         return _Test(suite, model, node, "skipped", "", node.untested or "nothing was compared", "")
     outcome = "failure" if made.decision is Decision.BLOCK else "passed"
-    text = "\n".join(explained_result(report.results[report.upgrade.head, name]))
-    return _Test(suite, model, node, outcome, made.decision.value, f"{made.decision.value} {made.reason}", text)
+    result = report.results[report.upgrade.head, name]
+    message, text = f"{made.decision.value} {made.reason}", "\n".join(explained_result(result))
+    return _Test(suite, model, node, outcome, made.decision.value, message, text, _seconds(result))
+
+
+def _seconds(result: NodeResult) -> float:
+    return sum(execution.seconds for execution in result.executions)
 
 
 def write_junit(report: ModelReport, file: TextIO) -> None:
@@ -86,12 +95,14 @@ def write_junit(report: ModelReport, file: TextIO) -> None:
     }
     problems = report.run.problems
     run = Counter(tests=1, error=len(problems)) if problems else Counter[str]()
-    file.write(start("testsuites", "maxpool-check", sum(counts.values(), run)))
+    seconds = {suite: sum(test.seconds for test in tests) for suite, tests in suites.items()}
+    file.write(start("testsuites", "maxpool-check", sum(counts.values(), run), sum(seconds.values())))
     for suite, tests in suites.items():
-        file.write(start("testsuite", suite, counts[suite]))
+        file.write(start("testsuite", suite, counts[suite], seconds[suite]))
         for test in tests:
             path = test.model.model.path
-            case = element("testcase", name=test.node.node.name, classname=str(path), file=str(path))
+            time = f"{test.seconds:.3f}"
+            case = element("testcase", name=test.node.node.name, classname=str(path), file=str(path), time=time)
             if test.result != "passed":
                 case.append(element(test.result, test.text or None, message=test.message, type=test.rule))
             file.write(ET.tostring(case, "unicode"))

@@ -1,22 +1,30 @@
-"""A run as SARIF 2.1.0: one run a target, one rule a kind, one result for each kind of an execution."""
+"""A run as SARIF 2.1.0: one run a target, one rule a defect or a kind, one result a case."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
+from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.kinds import DESCRIPTIONS
+from maxpool_check.reporting.case_results import CaseResult, case_results
 from maxpool_check.reporting.json import write_object
 from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.reporting.text import details
-from maxpool_check.results.record import Execution, TargetDescription, Verdict
+from maxpool_check.results.record import KnownEntry, TargetDescription, Verdict
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
+_DESCRIPTIONS = {kind.value: description for kind, description in DESCRIPTIONS.items()}
+_WARNINGS = frozenset({Severity.REFUSES_VALID, Severity.LIMIT, Severity.INCONSISTENCY})
+"""The severities of results that are not wrong."""
+
 
 def write(report: RunReport, file: TextIO) -> None:
-    """Write the log. Known defects are included, suppressed with their reasons."""
+    """Write the log. Known defects are included, suppressed with their reasons.
+
+    What fails the run comes first: GitHub shows the first 5000 results.
+    """
     file.write(f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [')
     for number, target in enumerate(report.record.header.targets):
         file.write(",\n" if number else "\n")
@@ -25,18 +33,18 @@ def write(report: RunReport, file: TextIO) -> None:
 
 
 def _run(report: RunReport, target: TargetDescription) -> dict[str, Any]:
-    record, reasons = report.record, report.reasons(target.name)
+    record = report.record
     problems = [*report.problems]
+    rules: dict[str, dict[str, Any]] = {}
     for execution in record.executions:
         if execution.target == target.name and execution.verdict == Verdict.ERROR:
             problems.append(f"{execution.case}: {execution.message}")
+    for case in _cases(report, target):
+        rules.setdefault(_rule_id(case), _rule(case))
     outdated = [entry for entry in report.outdated if entry.target == target.name]
-    rules = [
-        {"id": kind.value, "shortDescription": {"text": about.sentence}, "help": {"text": about.clause}}
-        for kind, about in DESCRIPTIONS.items()
-    ]
+    driver = {"name": "maxpool-check", "version": record.header.tool, "rules": list(rules.values())}
     return {
-        "tool": {"driver": {"name": "maxpool-check", "version": record.header.tool, "rules": rules}},
+        "tool": {"driver": driver},
         "automationDetails": {"id": f"maxpool-check/{target.name}/"},
         "invocations": [
             {
@@ -48,12 +56,7 @@ def _run(report: RunReport, target: TargetDescription) -> dict[str, Any]:
             }
         ],
         "columnKind": "unicodeCodePoints",
-        "results": (
-            _result(execution, kind, reasons)
-            for execution in record.executions
-            if execution.target == target.name and execution.status
-            for kind in execution.kinds
-        ),
+        "results": _results(report, target),
     }
 
 
@@ -61,24 +64,81 @@ def _notifications(texts: Iterable[str]) -> list[dict[str, Any]]:
     return [{"level": "error", "message": {"text": text}} for text in texts]
 
 
-def _result(execution: Execution, kind: str, reasons: Mapping[str, str]) -> dict[str, Any]:
-    path, _, line = execution.origin.rpartition(":")
-    digest = hashlib.sha256(f"{execution.target} {execution.case} {execution.variant} {kind}".encode())
-    lines = [f"{execution.case} ({execution.variant}): {execution.title}", *details(execution)]
+def _cases(report: RunReport, target: TargetDescription) -> Iterator[CaseResult]:
+    """The cases that a target does not execute as their document says."""
+    executions = (each for each in report.record.executions if each.target == target.name and each.status)
+    return case_results(executions, report.known)
+
+
+def _results(report: RunReport, target: TargetDescription) -> Iterator[dict[str, Any]]:
+    reasons = report.reasons(target.name)
+    for is_unexpected in (True, False):
+        for case in _cases(report, target):
+            if case.worst.unexpected is is_unexpected:
+                yield _result(case, reasons)
+
+
+def _rule_id(case: CaseResult) -> str:
+    """The id of the known defect that the worst execution shows, or its worst kind."""
+    return case.worst.known or case.worst_kind or case.worst.verdict.value
+
+
+def _rule(case: CaseResult) -> dict[str, Any]:
+    name = _rule_id(case)
+    if case.worst.known is not None:
+        return _defect_rule(name, case.entries.get(name))
+    if name not in _DESCRIPTIONS:
+        return {"id": name}
+    about = _DESCRIPTIONS[name]
+    return {"id": name, "shortDescription": {"text": about.sentence}, "help": {"text": about.clause}}
+
+
+def _defect_rule(name: str, entry: KnownEntry | None) -> dict[str, Any]:
+    """The rule of a known defect: its title, mechanism and issue; a record whose run did not end has its id alone."""
+    if entry is None:
+        return {"id": name}
+    mechanism = " ".join(entry.reason.split())
+    rule: dict[str, Any] = {"id": name, "shortDescription": {"text": entry.title or mechanism or name}}
+    if mechanism:
+        rule |= {"fullDescription": {"text": mechanism}, "help": {"text": mechanism}}
+    if entry.issue and urlsplit(entry.issue).scheme in ("http", "https"):
+        rule["helpUri"] = quote(entry.issue, safe=":/?#[]@!$&'()*+,;=%")
+    return rule
+
+
+def _result(case: CaseResult, reasons: Mapping[str, str]) -> dict[str, Any]:
+    worst, rule = case.worst, _rule_id(case)
+    path, _, line = worst.origin.rpartition(":")
+    digest = hashlib.sha256(f"{worst.target} {worst.case} {rule}".encode())
     uri = Path(path).as_uri() if Path(path).is_absolute() else quote(Path(path).as_posix())
     location: dict[str, Any] = {"artifactLocation": {"uri": uri}}
     if int(line):
         # A model has no lines.
         location["region"] = {"startLine": int(line)}
+    name = {"name": worst.case.rpartition(":")[2], "fullyQualifiedName": worst.case}
     result: dict[str, Any] = {
-        "ruleId": kind,
-        "level": {"expected": "note", "inconsistent": "warning", "special": "note"}.get(execution.status, "error"),
-        "message": {"text": "\n".join(lines)},
-        "locations": [{"physicalLocation": location}],
+        "ruleId": rule,
+        "level": _level(case),
+        "message": {"text": "\n".join([f"{worst.case}: {worst.title}", *case.lines])},
+        "locations": [{"physicalLocation": location, "logicalLocations": [name]}],
         "partialFingerprints": {"maxpoolCheck/v1": digest.hexdigest()},
-        "properties": {"verdict": execution.verdict, "variant": execution.variant, "case": execution.case},
+        "properties": {
+            "case": worst.case,
+            "spec": worst.spec,
+            "verdict": worst.verdict,
+            "severity": case.severity,
+            "variants": {execution.variant: execution.verdict for execution in case.executions},
+            "kinds": case.kinds,
+            "clauses": case.clauses,
+        },
     }
-    if execution.status == "expected":
-        reason = f"{execution.known}: {reasons.get(execution.known or '', '')}"
+    if all(execution.status == "expected" for execution in case.executions):
+        reason = "; ".join(f"{defect}: {reasons.get(defect, '')}" for defect in case.defects)
         result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": reason}]
     return result
+
+
+def _level(case: CaseResult) -> str:
+    if case.worst.status in ("expected", "special"):
+        return "note"
+    return "warning" if case.severity in _WARNINGS else "error"

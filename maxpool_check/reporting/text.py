@@ -17,6 +17,7 @@ from maxpool_check.reporting.interpretations import interpretations, profiles
 from maxpool_check.reporting.next_steps import execute_again, next_step
 from maxpool_check.reporting.reasons import Reason, not_judged, refusals
 from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.reporting.shapes import axis_lines
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
 from maxpool_check.results.record import Execution, Record, Verdict
 from maxpool_check.words import plural
@@ -171,6 +172,7 @@ def details(execution: Execution) -> list[str]:
         lines.append(f"{where}  {window_text(cell.window)}: expected {cell.expected}, got {cell.got}  ({cell.kind})")
     if not execution.cells:
         lines.append(" ".join(execution.message.split()))
+    lines += axis_lines(execution.shapes, execution.spec)
     lines += explained(execution.causes, execution.counts)
     total = sum(execution.counts.values())
     if total > len(execution.cells):

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from maxpool_check.reference.numbering import Layout
+from maxpool_check.results.shapes import WrongShape
 
 SCHEMA = "maxpool-check/record/1"
 
@@ -209,12 +210,11 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     ``known`` is the entry that expects its kinds; ``status`` is ``expected``, ``new`` or ``changed`` for a fault,
     ``expected`` or ``inconsistent`` for an inconsistency, otherwise empty. In a user's model, ``known`` only names a defect,
     and a fault on special values alone is ``special``. ``opset`` is the operator set of the model; ``translation`` lists how a case of another document became one.
-    ``layout`` is that of X and of all coordinates. ``interpretations`` gives, for each open point of the document, the
-    interpretations that the outputs agree with, or ``mixed``. ``causes`` are all mistakes that explain the outputs. ``digests``
-    holds the SHA-256 of each output, ``counts`` the number of wrong cells of each kind. ``differences`` are the first cells
-    in which conforming outputs differ from the reference. ``size`` is the number of cells of X. ``traceback`` is that of an
-    exception in the tool itself, if the run records tracebacks. ``seconds``, to the millisecond, is the time that the target
-    had the requests of the execution; of one that was repeated after a crash, that of the first.
+    ``layout`` is that of X and all coordinates. ``interpretations`` are those of open points that the outputs agree with, or
+    ``mixed``. ``causes`` are mistakes that explain the outputs. ``digests`` are SHA-256 of the outputs, ``counts`` numbers of
+    wrong cells by kind. ``differences`` are the first cells where conforming outputs differ from the reference, ``shapes``
+    those of outputs of the wrong shape. ``size`` is the number of cells of X. ``traceback`` is that of an internal error, if
+    recorded. ``seconds``, to the millisecond, is how long the target had the requests, the first time if a crash repeats them.
     """
 
     target: str
@@ -240,6 +240,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     counts: dict[str, int] = {}
     cells: tuple[Cell, ...] = ()
     differences: tuple[AllowedDifference, ...] = ()
+    shapes: dict[str, WrongShape] = {}
     size: int = 0
     input: Input | None = None
     clauses: tuple[str, ...] = ()

@@ -195,6 +195,8 @@ def _check(line: Line) -> None:
             _check_depth(line.input.attributes)
             _check_values(line.input)
             _check_values(line.input.pooled)
+        if not 0 <= line.seconds < math.inf:
+            raise ValueError("the seconds are no time")
         if not all(_fits(cell, line) for cell in line.cells):
             raise ValueError("one of the cells is not a cell of an output")
 

@@ -193,6 +193,7 @@ def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Executio
         counts={kind.value: count for kind, count in (judgement.counts or {}).items()},
         cells=judgement.cells,
         differences=judgement.differences,
+        shapes=dict(judgement.shapes),
         size=case.X.size,
         input=_input(case) if is_explained else None,
         clauses=case.covers,

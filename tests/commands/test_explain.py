@@ -1,6 +1,9 @@
 """``explain``: kinds, and cases drawn."""
 
+import pytest
+
 from maxpool_check.judging.kinds import DivergenceKind
+from tests.conftest import ROOT, on_a_terminal
 
 NEG_INF = "cases/edge/neg-inf.yaml:"
 
@@ -78,3 +81,89 @@ def test_colour_where_it_is_wanted(cli, small, kernel_target):
     arguments = ["explain", f"{small / 'small.yaml'}:neg-inf", "-t", kernel_target("keeps_the_seed")]
     assert "\x1b[" in cli(*arguments, "--color", "always").out
     assert "\x1b[" not in cli(*arguments).out
+
+
+MUTANTS = ROOT / "tests/mutants"
+
+
+def test_both_shapes_are_drawn_with_the_axis_that_differs_and_its_formula(cli):
+    done = cli("explain", "cases/edge/ceil-mode.yaml:off", "-t", f"python:{MUTANTS}/sizes.py:ceils_always")
+    assert done.code == 0
+    assert (
+        """
+  Shape of Y and Indices:
+    by the document  [1, 1, 2]
+    from the target  [1, 1, 3]
+                            ^
+  axis D1: floor((5 + 0 + 0 - 1*(2 - 1) - 1)/2 + 1) = 2 by ONNX MaxPool-22; the target has 3, as ceil gives
+
+  X float32[1, 1, 5]
+     1.0   5.0   2.0   4.0   3.0
+  Y by the document float32[1, 1, 2]
+     5.0   4.0
+  Y from the target float32[1, 1, 3]
+     5.0   4.0   3.0
+"""
+        in done.out
+    )
+
+
+def test_a_mistake_in_other_numbers_than_the_rounding_has_its_own_formula(cli):
+    done = cli("explain", "cases/edge/ceil-mode.yaml:dilation", "-t", f"python:{MUTANTS}/dilations.py:ignored")
+    assert (
+        """
+  axis D1: ceil((7 + 0 + 0 - 3*(2 - 1) - 1)/2 + 1) = 3 by ONNX MaxPool-22;
+           the target has 4, as ceil((7 + 0 + 0 - 1*(2 - 1) - 1)/2 + 1) gives (dilation-ignored)
+"""
+        in done.out
+    )
+
+
+def test_several_axes_are_marked_below_the_shapes(cli):
+    target = f"python:{MUTANTS}/axes.py:strides_exchanged"
+    done = cli("explain", "cases/edge/ceil-mode.yaml:dropped-on-one-axis", "-t", target)
+    assert (
+        """
+    by the document  [1, 1, 1, 2]
+    from the target  [1, 1, 2, 1]
+                            ^  ^
+"""
+        in done.out
+    )
+    assert "  Y by the document float32[1, 1, 1, 2]\n     5.0   6.0\n" in done.out
+    assert "  Y from the target float32[1, 1, 2, 1]\n     5.0\n     8.0\n" in done.out
+
+
+def test_shapes_of_different_ranks_and_large_tensors_are_not_drawn_cell_by_cell(cli, tmp_path):
+    (tmp_path / "kernel.py").write_text("def flat(X, attributes):\n    return X.reshape(-1), X.reshape(-1)\n")
+    (tmp_path / "large.yaml").write_text(
+        "cases:\n  - id: large\n    input: {dtype: float32, shape: [1, 1, 12, 12], arange: {}}\n"
+        "    attributes: {kernel_shape: [2, 2]}\n"
+    )
+    done = cli("explain", f"{tmp_path / 'large.yaml'}:large", "-t", f"python:{tmp_path / 'kernel.py'}:flat")
+    assert done.code == 0
+    assert "    by the document  [1, 1, 11, 11]\n    from the target  [144]\n\n" in done.out
+    assert "X float32[1, 1, 12, 12] is too large to draw" in done.out
+    assert "Y from the target float32[144] is too large to draw" in done.out
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_a_terminal_gets_lines_folded_between_words_but_whole_commands(columns, kernel_target):
+    target = kernel_target("keeps_the_seed")
+    lines = on_a_terminal(
+        columns, "explain", "cases/edge/neg-inf.yaml:first-plane-float64", "-t", target, "--color=never"
+    )
+    assert lines[-1] == f"Next: maxpool-check repro cases/edge/neg-inf.yaml:first-plane-float64 -t {target} -o repro"
+    assert max(map(len, lines[:-1])) <= columns
+    assert "indices-sentinel: Index is negative or the start value of the scan" in " ".join(" ".join(lines).split())
+    assert "    0 =[-inf] [-inf] 4.0" in lines
+
+
+def test_the_list_of_kinds_stays_in_two_columns_on_a_terminal_that_has_room(cli):
+    lines = on_a_terminal(80, "explain", "--color=never")
+    assert max(map(len, lines)) <= 80
+    number = lines.index("  y-saturated-infinity            Y is the largest finite value of the dtype")
+    assert lines[number + 1] == f"{'':34}instead of infinity."
+    # A script reads one line for each kind.
+    whole = cli("explain", COLUMNS="80").out.splitlines()
+    assert "  y-saturated-infinity            Y is the largest finite value of the dtype instead of infinity." in whole

@@ -371,3 +371,17 @@ def test_a_new_inconsistency_is_reviewed_and_blocks_if_it_is_named(cli, kernel_t
     assert done.code == 0
     assert "REVIEW 1 newly-inconsistent, 1 conforming-but-different of 4 executions" in done.out
     assert cli(*arguments, "--fail-on", "newly-inconsistent").code == 1
+
+
+def test_a_wrong_shape_is_shown_with_the_axis_and_the_formulas(cli):
+    done = cli(
+        "run", "cases/edge/ceil-mode.yaml", "-k", "off", "-t", f"python:{ROOT}/tests/mutants/sizes.py:ceils_always"
+    )
+    assert done.code == 1
+    assert (
+        """
+    Y has the shape [1, 1, 3], expected [1, 1, 2]; Indices has the shape [1, 1, 3], expected [1, 1, 2]
+    axis D1: floor((5 + 0 + 0 - 1*(2 - 1) - 1)/2 + 1) = 2 by onnx-22; the target has 3, as ceil gives
+"""
+        in done.out
+    )

@@ -153,3 +153,12 @@ def test_a_record_may_be_compressed_and_is_read_as_far_as_it_goes(tmp_path):
     path.write_bytes(whole[:100] + b"nonsense" + whole[108:])
     with pytest.raises(BadRecord):
         read(path)
+
+
+@pytest.mark.parametrize("seconds", [-1, 1e999])
+def test_seconds_that_are_no_time_are_no_record(path, seconds):
+    header, execution, *rest = path.read_text().splitlines()
+    broken = json.dumps({**json.loads(execution), "seconds": seconds}).replace("Infinity", "1e999")
+    path.write_text("\n".join([header, broken, *rest]) + "\n")
+    with pytest.raises(BadRecord, match=":2: not a line of a record"):
+        read(path)
