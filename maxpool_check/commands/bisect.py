@@ -16,6 +16,7 @@ from maxpool_check.corpus.defect_editing import KnownRange, narrow
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.reporting import bisection, bisection_ci
 from maxpool_check.reporting.bisection import BisectionReport
+from maxpool_check.reporting.html import bisection as bisection_html
 from maxpool_check.results.record import NOT_EXECUTED, Execution, ExitCode, Verdict
 from maxpool_check.results.variants import Variant
 from maxpool_check.targets.environments import NoReleases, released
@@ -24,6 +25,7 @@ from maxpool_check.targets.name import TargetName
 FORMATS: options.Formats[BisectionReport] = {
     "text": bisection.write_text,
     "markdown": bisection.write_markdown,
+    "html": bisection_html.write,
     "json": bisection.write_json,
     "junit": bisection_ci.write_junit,
     "github": bisection.write_markdown,

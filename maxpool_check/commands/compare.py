@@ -14,6 +14,7 @@ from maxpool_check.comparing.summary import UNOBSERVABLE
 from maxpool_check.comparing.transitions import Change, Incomparable, paired
 from maxpool_check.reporting import changes_ci, changes_json, changes_markdown, changes_text
 from maxpool_check.reporting.changes import ComparisonReport
+from maxpool_check.reporting.html import changes as changes_html
 from maxpool_check.results.record import ExitCode
 from maxpool_check.specifications.specification import nearest
 
@@ -22,6 +23,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 FORMATS: options.Formats[ComparisonReport] = {
     "text": changes_text.write,
     "markdown": changes_markdown.write,
+    "html": changes_html.write,
     "json": changes_json.write,
     "junit": changes_ci.write_junit,
     "github": changes_markdown.write_github,

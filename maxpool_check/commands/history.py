@@ -9,12 +9,14 @@ from maxpool_check.commands import case_files, executing, options
 from maxpool_check.commands.bisect import check_unversioned, releases
 from maxpool_check.reporting import history_ci, history_json, history_markdown, history_text
 from maxpool_check.reporting.history import HistoryReport, Release
+from maxpool_check.reporting.html import history as history_html
 from maxpool_check.results.storage import Recorder
 from maxpool_check.targets.name import TargetName
 
 FORMATS: options.Formats[HistoryReport] = {
     "text": history_text.write,
     "markdown": history_markdown.write,
+    "html": history_html.write,
     "json": history_json.write,
     "junit": history_ci.write_junit,
     "github": history_markdown.write_github,

@@ -13,7 +13,7 @@ from maxpool_check.commands.compare import FORMATS as COMPARISON_FORMATS
 from maxpool_check.commands.report import FORMATS
 from maxpool_check.comparing.gate import compare_targets
 from maxpool_check.reporting.changes import ComparisonReport
-from maxpool_check.reporting.html.views import MOST_NAMES
+from maxpool_check.reporting.html.names import MOST_NAMES
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import Execution, Verdict
 from maxpool_check.results.storage import Recorder, read

@@ -74,3 +74,19 @@ class BarChart:
 
     def _high(self, value: int) -> float:
         return _HIGH * value / (max(self.totals) or 1)
+
+
+_SERIES = {
+    "wrong": ("diverges", "unstable"),
+    "crashed": ("crashes", "times-out"),
+    "refused": ("refuses",),
+    "inconsistent": ("inconsistent",),
+}
+
+
+def by_verdict(labels: Sequence[str], verdicts: Sequence[Mapping[str, int]]) -> BarChart:
+    """The executions that do not conform, by release: ``verdicts`` has their numbers by verdict for each label."""
+    series = {
+        word: [sum(numbers.get(name, 0) for name in names) for numbers in verdicts] for word, names in _SERIES.items()
+    }
+    return BarChart(labels, {word: values for word, values in series.items() if any(values)})

@@ -2,8 +2,8 @@
 
 import shlex
 import textwrap
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -11,14 +11,13 @@ from functools import cached_property
 from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reporting.findings import Finding, explained, sentence
+from maxpool_check.reporting.html.issues import issue_lines
+from maxpool_check.reporting.html.names import Names
 from maxpool_check.reporting.html.page import slug
+from maxpool_check.reporting.shapes import axis_lines
 from maxpool_check.reporting.tensors import coordinates, planes, window_text
-from maxpool_check.reporting.windows import LEGEND, Drawing, drawings
-from maxpool_check.results.record import Cell, Execution, Record, TargetDescription
-from maxpool_check.words import plural
-
-MOST_NAMES = 5000
-"""So many cases of a kind at most are listed by name; more are counted by file."""
+from maxpool_check.reporting.windows import Drawing, drawings
+from maxpool_check.results.record import Execution, Record, TargetDescription
 
 MOST_ROWS = 1000
 """The most cases of a finding that a page lists; the number of all is always there."""
@@ -36,30 +35,6 @@ class Listing(Enum):
     FULL = 1
     BRIEF = 2
     NAMES = 3
-
-
-class Names:
-    """Cases by file: their names as long as they are few, otherwise their numbers alone."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._numbers: Counter[str] = Counter()
-        self._names: dict[str, list[str]] = defaultdict(list)
-
-    def add(self, case: str) -> None:
-        """Add a case."""
-        file, _, name = case.rpartition(":")
-        self.count += 1
-        self._numbers[file] += 1
-        if self.count <= MOST_NAMES:
-            self._names[file].append(name)
-        else:
-            self._names.clear()
-
-    @property
-    def files(self) -> list[tuple[str, int, list[str]]]:
-        """Each file with the number and the names of its cases; no names if there are too many."""
-        return [(file, number, self._names.get(file, [])) for file, number in sorted(self._numbers.items())]
 
 
 @dataclass(frozen=True)
@@ -100,6 +75,11 @@ class Example:
     def sentences(self) -> list[str]:
         """The mistakes that explain the outputs, as sentences."""
         return [f"{each}." for each in explained(self.execution.causes, self.execution.counts)]
+
+    @property
+    def shapes(self) -> list[str]:
+        """The axes of outputs whose sizes are wrong, each with the formulas of both sizes."""
+        return axis_lines(self.execution.shapes, self.execution.spec)
 
     @property
     def total(self) -> int:
@@ -235,7 +215,7 @@ class FindingView:
     @property
     def issue(self) -> str:
         """A text for an issue, as plain Markdown: what is wrong, the example, expected and actual, versions, how to repeat."""
-        return "\n".join(_issue(self))
+        return "\n".join(issue_lines(self))
 
 
 def filters(views: Sequence[FindingView]) -> dict[str, list[str]]:
@@ -270,50 +250,3 @@ def settings(execution: Execution) -> str:
         return ""
     attributes = ", ".join(f"{name}={value}" for name, value in data.attributes.items()) or "no attributes"
     return f"X {data.dtype} {coordinates(data.shape)}; {attributes}"
-
-
-def cell_sentence(cell: Cell) -> str:
-    """A wrong cell in a sentence, with the values in its window."""
-    values = f", which holds {' '.join(cell.values)}" if cell.values else ""
-    named = f" = X{coordinates(cell.got_cell)}" if cell.got_cell is not None else ""
-    return (
-        f"{cell.output}{coordinates(cell.at)}: the window is {window_text(cell.window)}{values}; "
-        f"expected {cell.expected}, got {cell.got}{named}"
-    )
-
-
-def _issue(view: FindingView) -> Iterable[str]:
-    finding, target, example = view.finding, view.target, view.finding.smallest
-    yield f"# MaxPool: {finding.title}"
-    yield ""
-    yield f"- runtime: {target.distribution} {target.version}, {target.provider}, Python {target.python}"
-    yield f"- system: {view.record.header.system}, {view.record.header.cpu}"
-    yield f"- document: {example.spec}{f', operator set {example.opset}' if example.opset is not None else ''}"
-    yield f"- severity: {finding.severity.value}"
-    yield f"- versions that show it: {view.versions}"
-    yield ""
-    yield from view.mechanism
-    yield ""
-    yield f"Example: {example.title} ({example.case})"
-    yield ""
-    yield "```text"
-    yield settings(example)
-    if example.input is not None:
-        yield from example.input.graph
-    drawn = drawings(example)[:1]
-    if any(each.planes for each in drawn):
-        yield LEGEND
-        yield from drawn[0].lines
-    else:
-        yield from view.input_lines
-    yield from map(cell_sentence, example.cells)
-    if not example.cells:
-        yield example.message.strip()
-    yield "```"
-    yield ""
-    for kind, clause in view.clauses:
-        yield f"- {kind}: {sentence(kind)} {clause}".rstrip()
-    yield ""
-    yield f"Seen in {plural(len(finding.executions), 'execution')} of {plural(len(finding.cases), 'case')}. To repeat it:"
-    yield ""
-    yield from (f"    {command}" for _, command in view.commands)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from maxpool_check.reporting.html.charts import BarChart
+from maxpool_check.reporting.html.charts import BarChart, by_verdict
 from maxpool_check.reporting.matrix import FAULTS
 from maxpool_check.reporting.site.collected import Run
 
@@ -19,19 +19,7 @@ class History:
     @property
     def chart(self) -> BarChart:
         """The executions that do not conform, by release."""
-        numbers = self.verdicts.values()
-        return BarChart(
-            list(self.verdicts),
-            {
-                word: [sum(each.get(verdict, 0) for verdict in verdicts) for each in numbers]
-                for word, verdicts in (
-                    ("wrong", ("diverges", "unstable")),
-                    ("crashed", ("crashes", "times-out")),
-                    ("refused", ("refuses",)),
-                    ("inconsistent", ("inconsistent",)),
-                )
-            },
-        )
+        return by_verdict(list(self.verdicts), list(self.verdicts.values()))
 
 
 def chart_of(runs: Sequence[Run]) -> BarChart | None:

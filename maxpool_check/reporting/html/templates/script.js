@@ -48,10 +48,11 @@
     let shownFindings = 0;
     for (const finding of findings) {
       const data = finding.dataset;
-      const fits = (!wanted.target || data.target === wanted.target)
-        && (!wanted.severity || data.severity === wanted.severity)
-        && (!wanted.kind || data.kinds.split(" ").includes(wanted.kind))
-        && (!text || finding.textContent.toLowerCase().includes(text));
+      const fits = Object.entries(wanted).every(([name, value]) =>
+        ["case", "document", "dtype", "clause"].includes(name)
+        || (name === "text" && finding.textContent.toLowerCase().includes(text))
+        || (name === "kind" && data.kinds.split(" ").includes(value))
+        || data[name] === value);
       let rows = 0;
       for (const row of all("table.rows tbody tr", finding)) {
         row.hidden = !(fits && rowMatches(row, wanted));
@@ -73,8 +74,8 @@
     }
     const filtered = Object.keys(wanted).length > 0;
     document.getElementById("count").textContent = filtered
-      ? `${shown} of ${total} cases in ${shownFindings} of ${findings.length} findings.${passing}`
-      : `${total} cases in ${findings.length} findings.`;
+      ? `${shown} of ${total} cases in ${shownFindings} of ${findings.length} ${form.dataset.noun}.${passing}`
+      : `${total} cases in ${findings.length} ${form.dataset.noun}.`;
   }
 
   // The ids of the cases that a paragraph lists behind the name of their file.
