@@ -14,7 +14,15 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
 from maxpool_check.commands.report import FORMATS
+from maxpool_check.comparing.bisection import Boundary, Observation
+from maxpool_check.comparing.gate import compare_targets
+from maxpool_check.reporting.bisection import BisectionReport
+from maxpool_check.reporting.changes import ComparisonReport
+from maxpool_check.reporting.history import HistoryReport, Release
+from maxpool_check.reporting.html import bisection as page_of_bisection
+from maxpool_check.reporting.html import changes, history
 from maxpool_check.reporting.run_report import RunReport
+from maxpool_check.reporting.site.writing import write_site
 from maxpool_check.results.storage import read
 from tests.conftest import ROOT
 from tests.test_inert import HOSTILE
@@ -104,35 +112,80 @@ def _hostile(value):
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """The pages by name."""
+    """The pages by name; those of a site are written from the golden record and the hostile one."""
     folder, golden = tmp_path_factory.mktemp("pages"), read(GOLDEN)
     hostile = replace(
         golden, header=_hostile(golden.header), executions=tuple(map(_hostile, golden.executions)),
         footer=msgspec.structs.replace(golden.footer, known=tuple(map(_hostile, golden.footer.known))),
     )  # fmt: skip
     records = {"run": golden, "corpus": read(WHOLE), "hostile": hostile}
-    return {name: html(record, folder / f"{name}.html") for name, record in records.items()}
+    paths = {name: html(record, folder / f"{name}.html") for name, record in records.items()}
+    old, new = (target.name for target in golden.header.targets)
+    comparison = compare_targets(golden, golden, (old, new))
+    releases = [Release(f"1.{number}.0", record_of_one(golden, name)) for number, name in enumerate((old, new), 1)]
+    execution = next(each for each in golden.executions if each.cells)
+    bisection = BisectionReport(
+        execution.case, "", execution.origin, HOSTILE, old, "indices", None, ["1.0.0", "2.0.0"],
+        {0: Observation("a", execution), 1: Observation("b", next(iter(golden.executions)))}, [Boundary(0, 1)], {"3.0.0": HOSTILE},
+    )  # fmt: skip
+    reports = {
+        "compare": (changes, ComparisonReport("compare", [comparison])),
+        "history": (history, HistoryReport("onnxruntime", [*releases, Release("1.3.0", None, HOSTILE)])),
+        "bisect": (page_of_bisection, bisection),
+    }
+    for name, (module, report) in reports.items():
+        paths[name] = folder / f"{name}.html"
+        with paths[name].open("w", encoding="utf-8") as file:
+            module.write(report, file)
+    known = read(ROOT / "reports/jax-0.10.2.jsonl.gz")
+    known = replace(known, executions=tuple(each for each in known.executions if each.known))
+    write_site([("golden", golden), ("hostile", hostile), ("known", known)], [], folder / "site")
+    for name in ("index", "search", "runs/golden", "kinds/index", "clauses/index", "cases/index"):
+        paths[f"site-{name.replace('/', '-')}"] = folder / f"site/{name}.html"
+    for part in ("cases", "kinds", "runtimes", "defects", "clauses"):
+        paths[f"site-{part}"] = next(
+            path for path in sorted((folder / "site" / part).rglob("*.html")) if path.stem != "index"
+        )
+    return paths
 
 
-ALL = ("run", "corpus", "hostile")
+def record_of_one(record, target):
+    """The record of one of its targets."""
+    [description] = [each for each in record.header.targets if each.name == target]
+    executions = tuple(each for each in record.executions if each.target == target)
+    return replace(record, header=msgspec.structs.replace(record.header, targets=(description,)), executions=executions)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+ALL = (
+    "run", "corpus", "hostile", "compare", "history", "bisect", "site-index", "site-search", "site-runs-golden",
+    "site-kinds-index", "site-cases", "site-kinds", "site-runtimes", "site-defects", "site-clauses",
+)  # fmt: skip
+
+
+DARK = ("corpus", "compare", "history", "site-index")
+"""Pages that are checked in dark colours; the style sheet is one."""
+
+
 @pytest.mark.parametrize("name", ALL)
-def test_a_page_asks_for_nothing_and_does_not_scroll_sideways(pages, visit, name, width):
-    visited = visit(width)
+def test_a_page_asks_for_nothing_and_does_not_scroll_sideways(pages, visit, name):
+    visited = visit()
     page = visited.open(pages[name])
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert visited.requests[0] == pages[name].as_uri()
-    assert len([url for url in visited.requests if url.startswith("file:")]) == 1
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    files = [url for url in visited.requests if url.startswith("file:")]
+    assert files[0] == pages[name].as_uri()
+    if not name.startswith("site-"):
+        assert len(files) == 1
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize(
+    ("name", "scheme"), [*((name, "light") for name in ALL if name != "corpus"), *((name, "dark") for name in DARK)]
+)
 def test_axe_finds_nothing(pages, visit, name, scheme):
     page = visit(color_scheme=scheme).open(pages[name])
-    found = Axe().run(page, options={"resultTypes": ["violations"]})
+    found = Axe().run(page, options={"resultTypes": ["violations"], "preload": False})
     assert found.violations_count == 0, found.generate_report()
 
 
@@ -261,6 +314,35 @@ def test_print(pages, visit):
     assert not page.locator("nav").is_visible()
     assert shown(page).count() > 2
     assert page.pdf().startswith(b"%PDF-")
+
+
+def test_the_search_of_a_site_finds_its_pages(pages, visit):
+    page = visit().open(pages["site-index"])
+    page.get_by_role("searchbox", name="Search").fill("neg-inf")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search.html?q=neg-inf")
+    assert page.locator("#results a").count()
+    assert all("neg-inf" in each.text_content() for each in page.locator("#results li").all())
+    page.locator("#results a[href^='cases/']").first.click()
+    page.wait_for_url("**/cases/**")
+    page.get_by_role("link", name="JSON").wait_for()
+
+
+def test_a_filter_of_changes(pages, visit):
+    page = visit().open(pages["compare"])
+    every = shown(page).count()
+    [change] = {each.get_attribute("data-change") for each in shown(page).all()[:1]}
+    page.get_by_role("combobox", name="change").select_option(change)
+    assert page.evaluate("location.hash") == f"#change={change}"
+    assert 0 < shown(page).count() <= every
+    assert {each.get_attribute("data-change") for each in shown(page).all()} == {change}
+
+
+@pytest.mark.parametrize("name", ["compare", "history", "bisect", "site-runs-golden"])
+def test_hostile_text_stays_text_on_any_page(pages, visit, name):
+    page = visit().open(pages[name])
+    assert page.locator("img, iframe, object").count() == 0
+    assert "\x1b" not in page.content()
 
 
 def test_hostile_text_stays_text(pages, visit):

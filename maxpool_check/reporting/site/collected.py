@@ -182,9 +182,9 @@ class Collected:
                 topic.cases[execution.case] = None
                 if execution.known is not None:
                     topic.defects.add(execution.known)
-            for clause in execution.clauses if execution.verdict in COMPARED else ():
+            for clause in execution.clauses:
                 topic = self.clauses.setdefault(clause, Topic(clause))
-                topic.numbers[run]["compared"] += 1
+                topic.numbers[run]["compared"] += execution.verdict in COMPARED
                 topic.numbers[run]["conforming"] += execution.verdict is Verdict.CONFORMS
                 topic.cases[execution.case] = None
 

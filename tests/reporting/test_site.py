@@ -1,0 +1,159 @@
+"""The static site: every link leads somewhere, every result of a record is on its page, and nothing else is overwritten."""
+
+import json
+import re
+from collections import defaultdict
+from html import unescape
+from urllib.parse import unquote
+
+import pytest
+
+from maxpool_check.judging.kinds import DESCRIPTIONS
+from maxpool_check.results.storage import read
+from tests.conftest import ROOT
+
+GOLDEN = ROOT / "tests/data/golden/record.jsonl"
+RECORDS = sorted([*ROOT.glob("reports/*.jsonl.gz"), *ROOT.glob("reports/contexts/*.jsonl.gz")])
+HISTORY = ROOT / "reports/onnxruntime-history.json"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site of the committed records, as ``make site`` writes it."""
+    from tests.conftest import command
+
+    folder = tmp_path_factory.mktemp("site") / "site"
+    done = command("site", *RECORDS, "--history", HISTORY, "-o", folder)
+    assert done.code == 0, done.err
+    return folder
+
+
+def test_every_link_leads_to_a_page(site):
+    pages = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
+    found = 0
+    for name in sorted(each for each in pages if each.endswith(".html")):
+        for address in set(re.findall(r'(?:href|src)="([^"#]+)', (site / name).read_text())):
+            if address.startswith("data:"):
+                continue
+            target = (site / name).parent / unquote(unescape(address))
+            assert target.resolve().relative_to(site.resolve()).as_posix() in pages, (name, address)
+            found += 1
+    assert found > len(pages)
+
+
+def test_it_has_less_than_20_megabytes(site):
+    assert sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) < 20_000_000
+
+
+def test_there_is_a_page_for_each_defect_kind_clause_runtime_run_and_case(site):
+    records = [read(path) for path in RECORDS]
+    runtimes = {target.distribution for record in records for target in record.header.targets}
+    defects = {each.known for record in records for each in record.executions if each.known}
+    assert {path.stem for path in site.glob("runtimes/*.html")} == runtimes
+    assert {path.stem for path in site.glob("kinds/*.html")} - {"index"} == {kind.value for kind in DESCRIPTIONS}
+    assert {path.stem for path in site.glob("runs/*.html")} == {path.name.removesuffix(".jsonl.gz") for path in RECORDS}
+    assert defects <= {path.stem for path in site.glob("defects/*.html")}
+    cases = {each.case for record in records for each in record.executions}
+    assert len([path for path in site.glob("cases/**/*.html") if path != site / "cases/index.html"]) == len(cases)
+    assert (site / "cases/edge/neg-inf/one-cell.html").is_file()
+    clauses = {clause for record in records for each in record.executions for clause in each.clauses}
+    assert {path.stem for path in site.glob("clauses/*.html")} - {"index"} == clauses
+
+
+def test_the_json_of_cases_has_every_result_of_the_records(site):
+    found = defaultdict(dict)
+    for path in site.glob("cases/**/*.json"):
+        if path == site / "cases/index.json":
+            continue
+        data = json.loads(path.read_text())
+        for name, case in data["cases"].items():
+            for run, result in zip(data["runs"], case["results"], strict=True):
+                found[run["page"], f"{data['file']}:{name}"] = result
+    checked = 0
+    for path in RECORDS[:3]:
+        page = f"runs/{path.name.removesuffix('.jsonl.gz')}.html"
+        for execution in read(path).executions:
+            result = found[page, execution.case]
+            words = result if isinstance(result, str) else result[execution.variant]
+            expected = [execution.verdict.value, *([execution.known] if execution.known else execution.kinds)]
+            assert words.split() == expected, (page, execution.case)
+            checked += 1
+    assert checked > 1000
+
+
+def test_the_matrix_tells_not_run_refused_and_not_expressible_apart(site):
+    data = json.loads((site / "index.json").read_text())
+    texts = {(run["page"], document): cell["text"] for run in data["runs"] for document, cell in run["matrix"].items()}
+    assert texts["runs/onnxslim-0.1.98.html", "xmos-maxpool2d"] == "not run"
+    assert texts["runs/xmos-1.4.2.html", "openvino-1"] == "not expressible"
+    assert any(text.endswith(" refused") for text in texts.values())
+    assert "not run" in (site / "index.html").read_text()
+
+
+def test_a_badge_is_what_shields_reads(site):
+    for path in site.glob("badges/*.json"):
+        badge = json.loads(path.read_text())
+        assert badge["schemaVersion"] == 1
+        assert badge["label"].startswith("MaxPool on ")
+        assert badge["message"]
+        assert badge["color"] in ("brightgreen", "red", "orange", "lightgrey")
+
+
+def test_a_site_is_replaced_and_nothing_else_is(cli, tmp_path):
+    folder = tmp_path / "site"
+    assert cli("site", GOLDEN, "-o", folder).code == 0
+    before = {path.relative_to(folder) for path in folder.rglob("*")}
+    (folder / "cases/of-an-older-record.html").write_text("old")
+    assert cli("site", GOLDEN, "-o", folder).code == 0
+    assert {path.relative_to(folder) for path in folder.rglob("*")} == before
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "index.json").write_text('{"schema": "something else"}')
+    done = cli("site", GOLDEN, "-o", other)
+    assert done.code == 2
+    assert "is no site of maxpool-check" in done.err
+    assert [path.name for path in other.iterdir()] == ["index.json"]
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["copy/record.jsonl"], "two records are called 'record'"),
+        (["--history", "record.jsonl"], "is no JSON report of a history"),
+        (["--history", "missing.json"], "is no JSON report of a history"),
+        (["missing.jsonl"], "missing.jsonl"),
+    ],
+)
+def test_what_cannot_be_used_is_named(cli, tmp_path, arguments, message):
+    for path in (tmp_path / "record.jsonl", tmp_path / "copy/record.jsonl"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(GOLDEN.read_bytes())
+    done = cli("site", "record.jsonl", *arguments, "-o", "site", cwd=tmp_path)
+    assert done.code == 2
+    assert message in " ".join(done.err.split())
+    assert not (tmp_path / "site").exists()
+
+
+def test_names_of_cases_stay_inside_of_the_site(cli, tmp_path):
+    lines = [json.loads(line) for line in GOLDEN.read_text().splitlines()]
+    names = [
+        "../../outside:x",
+        "/absolute:x",
+        "a/../b:..",
+        f"{'long' * 100}:x",
+        "Ünïcode/\u202e:<b>",
+        ":empty",
+        "no-file",
+    ]
+    executions = [line for line in lines if line.get("type") == "execution"]
+    for name, line in zip(names, executions, strict=False):
+        line["case"] = name
+    (tmp_path / "record.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    folder = tmp_path / "folder/site"
+    done = cli("site", tmp_path / "record.jsonl", "-o", folder)
+    assert done.code == 0, done.err
+    assert {path.name for path in tmp_path.iterdir()} == {"record.jsonl", "folder"}
+    assert [path.name for path in (tmp_path / "folder").iterdir()] == ["site"]
+    titles = {re.search("<title>(.*)</title>", path.read_text())[1] for path in folder.glob("cases/**/*.html")}
+    assert {"../../outside:x", "/absolute:x", "a/../b:.."} <= titles
