@@ -7,6 +7,7 @@ line measures the same with a process for each kernel: ``kill_matrix.measure``.
 from __future__ import annotations
 
 import copy
+import json
 import sys
 import warnings
 from collections import Counter
@@ -30,7 +31,7 @@ from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.target import TargetProfile
 from maxpool_check.targets.worker.python_adapter import PythonFunction
 from tests.conftest import shipped
-from tests.mutants.kill_matrix import CORRECT, FOLDER, Kernel, kernels
+from tests.mutants.kill_matrix import CORRECT, DEATHS, FOLDER, POLICIES, Kernel, kernels
 
 Task = tuple[Case, Oracle | Refused, list[requests.VariantPlan]]
 """A case, what its outputs are judged by, and its requests."""
@@ -43,6 +44,9 @@ _LARGE = 2**17
 
 HUGE = 2**23
 """Cases with so many cells take most of the time, and few kernels need them."""
+
+KILLERS = Path(__file__).parents[1] / "data/killers.json"
+"""Two cases that killed each kernel when the file was written: they are tried first. ``python -m tests.mutants.in_process`` writes it."""
 
 
 def faults(kernel: Kernel, chosen: Iterable[Task] | None = None) -> Iterator[Fault]:
@@ -61,7 +65,15 @@ def faults(kernel: Kernel, chosen: Iterable[Task] | None = None) -> Iterator[Fau
 
 def any_kills(kernel: Kernel, count: int) -> list[str]:
     """Some cases that kill a kernel, no more than ``count``."""
-    return first_kills(kernel, count, mixed())
+    hints = set(killers().get(str(kernel), []))
+    return first_kills(kernel, count, sorted(mixed(), key=lambda task: task[0].id not in hints))
+
+
+@lru_cache(1)
+def killers() -> dict[str, list[str]]:
+    """The cases that are tried first, by kernel; without them it takes longer to find those that kill it."""
+    found: dict[str, list[str]] = json.loads(KILLERS.read_text()) if KILLERS.exists() else {}
+    return found
 
 
 @lru_cache(1)
@@ -123,3 +135,10 @@ def outcome(adapter: PythonFunction, request: Request) -> Outcome:
     if reply["type"] == "unable":
         return NotExecuted(reply["message"])
     return Returned({name: np.asarray(value) for name, value in reply["outputs"].items()})
+
+
+if __name__ == "__main__":
+    found = {
+        str(kernel): any_kills(kernel, 2) for kernel in kernels() if kernel.module not in (CORRECT, POLICIES, DEATHS)
+    }
+    KILLERS.write_text(json.dumps(found, indent=1) + "\n")
