@@ -24,6 +24,8 @@ from maxpool_check.targets.name import parse
 
 ROOT = Path(__file__).parents[1]
 CASES = ROOT / "cases"
+HAND_WRITTEN = tuple(path for path in sorted(CASES.iterdir()) if path.name not in ("generated", "defects"))
+"""The corpus without what is generated, which is most of it."""
 KERNELS = ROOT / "tests/kernels.py"
 MISBEHAVING_WORKERS = ROOT / "tests/misbehaving_workers.py"
 

@@ -14,7 +14,7 @@ from maxpool_check.reference import definition
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import SPECIFICATIONS
-from tests.conftest import CASES, shipped
+from tests.conftest import CASES, HAND_WRITTEN, shipped
 from tests.reference.test_equivalence import assert_same
 from tests.report_matrix import REPORTS, record_at
 
@@ -131,11 +131,14 @@ def test_the_installed_release_is_as_expected(cli):
 
 
 @pytest.mark.network
-def test_1_23_2_is_as_expected_and_shows_the_defects_that_sonnx_prints(cli):
+@pytest.mark.parametrize(
+    "paths", [HAND_WRITTEN, pytest.param((CASES,), marks=pytest.mark.long)], ids=["hand-written", "whole"]
+)
+def test_1_23_2_is_as_expected_and_shows_the_defects_that_sonnx_prints(cli, paths):
     # Nobody who adds a case needs to know what an old release does with it.
     recorded = {execution.case: execution.case_sha256 for execution in record_at(OLD_RECORD).executions}
     new = {case.id for case in CORPUS.cases if recorded.get(case.id) != case.sha256}
-    executed = executions(cli("run", CASES, "-t", OLD, "--format", "json"), new)
+    executed = executions(cli("run", *paths, "-t", OLD, "--format", "json"), new)
     assert wrong_cells(executed["sonnx/float:float-example-3", "indices"]) == [
         ("Y", [0, 0, 0, 0], "-inf", "-1.7976931348623157e+308", "y-lowest-for-neg-inf"),
         ("Indices", [0, 0, 0, 0], "0", "-4", "indices-sentinel"),

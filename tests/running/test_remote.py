@@ -110,7 +110,10 @@ def test_a_scheduler_that_is_not_there(process, small, kernel_target):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-    done = process("run", small, "-t", kernel_target("right"), "--dask", address)
+    # Dask waits for longer by default.
+    done = process(
+        "run", small, "-t", kernel_target("right"), "--dask", address, DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT="2s"
+    )
     assert done.code == 3
     assert f"the dask scheduler {address} cannot be reached" in done.err
     assert "Traceback" not in done.err
