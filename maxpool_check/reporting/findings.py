@@ -154,7 +154,11 @@ def findings(record: Record) -> list[Finding]:
         for (name, status), alike in expected.items():
             entry = defects.get((target, name)) or _unnamed(name, target)
             kinds = frozenset(kind for execution in alike for kind in execution.kinds)
-            result.append(Finding(target, tuple(sorted(kinds)), status, _in_order(alike, kinds, entry.example), entry))
+            # What shows all kinds of a defect at once is the odd one among its executions.
+            typical = Counter(frozenset(execution.kinds) for execution in alike).most_common(1)[0][0]
+            result.append(
+                Finding(target, tuple(sorted(kinds)), status, _in_order(alike, typical, entry.example), entry)
+            )
     targets = list(faults)
     return sorted(
         result,
@@ -168,12 +172,22 @@ def findings(record: Record) -> list[Finding]:
 def _in_order(
     executions: Sequence[Execution], kinds: frozenset[str], example: str | None = None
 ) -> tuple[Execution, ...]:
-    """The example of a defect first, then what shows most of the kinds, then by size."""
+    """The example of a defect first, then what shows most of the kinds and nothing else, cases by hand first, then by size."""
 
     def missing(execution: Execution) -> int:
         return len(kinds - {*execution.kinds, *execution.counts, *(cause.kind for cause in execution.causes)})
 
-    return tuple(sorted(executions, key=lambda each: (each.case != example, missing(each), by_size(each))))
+    def order(execution: Execution) -> tuple[object, ...]:
+        more = len({*execution.kinds} - kinds)
+        return (
+            execution.case != example,
+            missing(execution),
+            more,
+            execution.case.startswith("generated/"),
+            by_size(execution),
+        )
+
+    return tuple(sorted(executions, key=order))
 
 
 def _unnamed(name: str, target: str) -> KnownEntry:

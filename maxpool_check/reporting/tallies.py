@@ -88,9 +88,8 @@ def by_severity(findings: Iterable[Finding]) -> dict[Severity, Tally]:
 
 
 def in_words(groups: dict[ResultGroup, Tally], adjective: str = "") -> str:
-    """``318 known divergences in 12 defects, 557 known refusals in 3``."""
-    parts: list[str] = []
-    for group, tally in groups.items():
-        defects = str(tally.defects) if parts else plural(tally.defects, "defect")
-        parts.append(f"{group.counted(tally.executions, adjective)} in {defects}")
-    return ", ".join(parts)
+    """``318 known divergences in 12 defects, 557 known refusals in 3 defects``."""
+    return ", ".join(
+        f"{group.counted(tally.executions, adjective)} in {plural(tally.defects, 'defect')}"
+        for group, tally in groups.items()
+    )

@@ -159,7 +159,8 @@ class _Window:
         """The cells that the target's index names; without one, those of the plane that have the value it returned."""
         named = [self._core(cell.got_cell) for cell in self.cells if cell.got_cell is not None]
         got = next((cell.got for cell in self.cells if cell.output == "Y" and cell.got != cell.expected), None)
-        if named or got is None:
+        # A NaN is not identified by its value.
+        if named or got is None or got.lstrip("-").startswith("nan"):
             return named
         plane = [each for each in self._every_cell() if self._value(each) == got]
         return plane if len(plane) <= _MOST_OF_TARGET else []

@@ -204,7 +204,7 @@ def test_a_filter_goes_into_the_address_and_comes_from_it(pages, visit):
     again = visit().open(pages["corpus"], "#severity=wrong-on-special")
     assert [each.get_attribute("data-name") for each in shown(again).all()] == chosen
     assert again.get_by_role("combobox", name="severity").input_value() == "wrong-on-special"
-    again.get_by_role("button", name="Clear").click()
+    again.locator("#filtered").get_by_role("button", name="Clear").click()
     again.wait_for_function("!location.hash")
     assert shown(again).count() == every
 
@@ -214,7 +214,34 @@ def test_filters_hold_together(pages, visit):
     rows = page.locator("table.rows tbody tr:not([hidden])")
     assert {row.locator("td").nth(3).text_content() for row in rows.all()} == {"float64"}
     assert all("y-lowest-for-neg-inf" in each.get_attribute("data-kinds").split() for each in shown(page).all())
-    assert f"{rows.count()} of " in page.locator("#count").text_content()
+    cases = {row.locator("a").first.text_content() for row in rows.all()}
+    assert f": {len(cases)} of " in page.locator("#count").text_content()
+
+
+def test_links_add_to_the_filters_and_keep_them(pages, visit):
+    page = visit().open(pages["corpus"], "#dtype=float64")
+    page.locator("table.summary a", has_text="wrong-on-special").click()
+    assert page.evaluate("location.hash") == "#dtype=float64&severity=wrong-on-special"
+    link = page.locator("table.overview tr:visible a").first
+    link.click()
+    assert page.evaluate("location.hash").startswith("#severity=wrong-on-special&dtype=float64&at=finding-")
+    chosen = focused(page)
+    again = visit().open(pages["corpus"], page.evaluate("location.hash"))
+    assert focused(again) == chosen
+    # A finding whose example the filters exclude says so.
+    for finding in shown(again).all():
+        is_float64 = " float64 " in finding.locator(".settings").text_content()
+        assert finding.locator(".example-note").is_visible() == (not is_float64)
+
+
+def test_what_is_filtered_is_said_wherever_the_page_is_scrolled_to_and_in_print(pages, visit):
+    page = visit().open(pages["corpus"], "#document=sonnx")
+    page.locator("article.finding:visible").last.scroll_into_view_if_needed()
+    notice = page.locator("#filtered")
+    assert "Filtered by document sonnx: " in notice.text_content()
+    assert notice.evaluate("(each) => each.getBoundingClientRect().top") < 100
+    page.emulate_media(media="print")
+    assert notice.is_visible()
 
 
 def test_a_value_that_the_page_does_not_have_shows_nothing(pages, visit):
@@ -230,7 +257,7 @@ def test_text_is_searched(pages, visit):
     assert all("-3.4028235e" in each.text_content().lower() for each in shown(page).all())
     page.get_by_role("searchbox", name="text").fill("nothing says this")
     assert shown(page).count() == 0
-    assert page.locator("#count").text_content().startswith("0 of ")
+    assert ": 0 of " in page.locator("#count").text_content()
 
 
 @pytest.mark.parametrize("status", ["diverges", "conforms"])
@@ -242,6 +269,8 @@ def test_the_address_of_a_case_shows_it(pages, visit, status):
     page = visit().open(pages["corpus"], f"#case={case}")
     current = page.locator(".current:visible")
     assert any(case.rpartition(":")[2] in each.text_content() for each in current.all())
+    top = current.last.evaluate("(each) => each.getBoundingClientRect().top")
+    assert 0 <= top < 900
     if status == "conforms":
         assert f"{case} is listed under: " in page.locator("#count").text_content()
 
@@ -261,6 +290,8 @@ def test_keys_go_to_the_next_and_the_previous_finding(pages, visit):
     assert focused(page) == "text"
     page.keyboard.type("n")
     assert focused(page) == "text"
+    page.keyboard.press("Escape")
+    assert focused(page) == "BODY"
 
 
 def test_tab_reaches_whatever_can_be_used(pages, visit):
@@ -313,6 +344,9 @@ def test_print(pages, visit):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not page.locator("nav").is_visible()
     assert shown(page).count() > 2
+    # What is folded on the screen is on paper.
+    assert page.locator("details.conforming table").first.is_visible()
+    assert page.locator("details.cases table").first.is_visible()
     assert page.pdf().startswith(b"%PDF-")
 
 

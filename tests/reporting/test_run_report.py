@@ -81,7 +81,7 @@ def test_limits_are_counted_apart_from_other_refusals():
     assert report.severities == {Severity.REFUSES_VALID: Tally(1, 1, 1, 1), Severity.LIMIT: Tally(1, 1, 2, 1)}
     assert report.result == (
         "UNEXPECTED",
-        "3 unexpected results in 1 case: 1 refusal in 1 defect, 2 limits in 1; 0 of 3 compared executions conform",
+        "3 unexpected results in 1 case: 1 refusal in 1 defect, 2 limits in 1 defect; 0 of 3 compared executions conform",
     )  # fmt: skip
 
 

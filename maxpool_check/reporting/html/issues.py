@@ -27,13 +27,15 @@ def cell_sentence(cell: Cell) -> str:
 def issue_lines(view: "FindingView") -> Iterable[str]:
     """The lines of the text: what is wrong, where, the example, the clauses, and how to repeat it."""
     finding, target, example = view.finding, view.target, view.finding.smallest
-    yield f"# MaxPool: {finding.title}"
+    yield f"# {finding.title}" if "MaxPool" in finding.title else f"# MaxPool: {finding.title}"
     yield ""
     yield f"- runtime: {target.distribution} {target.version}, {target.provider}, Python {target.python}"
     yield f"- system: {view.record.header.system}, {view.record.header.cpu}"
-    yield f"- document: {example.spec}{f', operator set {example.opset}' if example.opset is not None else ''}"
+    yield f"- document: {example.spec}{f'; operator set of the model: {example.opset}' if example.opset is not None else ''}"
     yield f"- severity: {finding.severity.value}"
     yield f"- versions that show it: {view.versions}"
+    if view.upstream:
+        yield f"- upstream: {view.upstream}"
     yield ""
     yield from view.mechanism
     yield ""
@@ -41,8 +43,10 @@ def issue_lines(view: "FindingView") -> Iterable[str]:
     yield ""
     yield "```text"
     yield view.settings
-    if example.input is not None:
-        yield from example.input.graph
+    if view.graph_input_lines:
+        yield from ["X:", *view.graph_input_lines]
+    if example.input is not None and example.input.graph:
+        yield f"graph: X -> {' -> '.join(example.input.graph)}; MaxPool's input:"
     drawn = drawings(example)[:1]
     if any(each.planes for each in drawn):
         yield LEGEND
@@ -55,7 +59,7 @@ def issue_lines(view: "FindingView") -> Iterable[str]:
     yield from axis_lines(example.shapes, example.spec)
     yield "```"
     yield ""
-    for kind, clause in view.clauses:
+    for kind, clause in view.judged:
         yield f"- {kind}: {sentence(kind)} {clause}".rstrip()
     yield ""
     yield f"Seen in {plural(len(finding.executions), 'execution')} of {plural(len(finding.cases), 'case')}. To repeat it:"

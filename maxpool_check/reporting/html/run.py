@@ -8,13 +8,25 @@ from functools import cached_property
 from itertools import groupby
 from typing import TextIO
 
+from maxpool_check.judging.defects import Severity
 from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.html.names import Names
 from maxpool_check.reporting.html.page import write_page
 from maxpool_check.reporting.html.views import FindingView, Listing, filters
 from maxpool_check.reporting.interpretations import Interpretation, interpretations, profiles
 from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.results.record import COMPARED, Execution, Verdict
+from maxpool_check.results.record import COMPARED, Execution, ExitCode, Verdict
+
+SEVERITY_WORDS = {
+    Severity.WRONG_ON_FINITE: "Values, indices or shapes are wrong for ordinary finite input.",
+    Severity.WRONG_ON_SPECIAL: "They are wrong for infinities, NaN, zeros of both signs, or the lowest value of the dtype alone.",
+    Severity.CRASH: "The process dies, or does not end.",
+    Severity.ACCEPTS_INVALID: "A graph is executed that the document excludes.",
+    Severity.REFUSES_VALID: "A graph is refused that the document allows, and for which there are kernels.",
+    Severity.LIMIT: "A graph is refused that the document allows, since the runtime says that it does not implement it.",
+    Severity.INCONSISTENCY: "The document allows each result, but they differ from variant to variant.",
+}
+"""What the severities mean, in the order of reports."""
 
 _BRIEF = 300
 """Findings of more cases than these list them without titles and messages."""
@@ -27,6 +39,7 @@ class Unjudged:
     target: str
     verdict: Verdict
     reason: str
+    executions: int
     names: Names
 
 
@@ -62,6 +75,7 @@ class RunPage:
         self._targets = {target.name: target for target in self.record.header.targets}
         self._documents: dict[tuple[str, str], _Document] = defaultdict(_Document)
         self._unjudged: dict[tuple[str, Verdict, str], Names] = defaultdict(Names)
+        self._executions: Counter[tuple[str, Verdict, str]] = Counter()
         self.errors: list[Execution] = []
         # The variants of a case follow each other.
         for _, executions in groupby(self.record.executions, lambda each: (each.target, each.case)):
@@ -81,8 +95,9 @@ class RunPage:
             document.names.add(first.case)
         self.errors += [each for each in executions if each.verdict is Verdict.ERROR]
         unjudged = [each for each in executions if each.verdict not in COMPARED and each.verdict is not Verdict.ERROR]
-        for verdict, reason in dict.fromkeys((each.verdict, " ".join(each.message.split())) for each in unjudged):
+        for (verdict, reason), number in Counter((each.verdict, _reason(each)) for each in unjudged).items():
             self._unjudged[first.target, verdict, reason].add(first.case)
+            self._executions[first.target, verdict, reason] += number
 
     @property
     def title(self) -> str:
@@ -126,7 +141,8 @@ class RunPage:
         """What was not compared with a document, by verdict and reason, the most frequent first."""
         rows: dict[Verdict, list[Unjudged]] = defaultdict(list)
         for (target, verdict, reason), names in self._unjudged.items():
-            rows[verdict].append(Unjudged(target, verdict, reason, names))
+            executions = self._executions[target, verdict, reason]
+            rows[verdict].append(Unjudged(target, verdict, reason, executions, names))
         return {
             verdict: sorted(rows[verdict], key=lambda each: -each.names.count) for verdict in Verdict if verdict in rows
         }
@@ -142,7 +158,7 @@ class RunPage:
                 [(clause, of["compared"], of["conforming"]) for clause, of in sorted(document.clauses.items())],
                 document.names,
             )
-            for key, document in self._documents.items()
+            for key, document in sorted(self._documents.items(), key=lambda item: self._order(*item[0]))
             if document.counts
         ]
 
@@ -157,6 +173,45 @@ class RunPage:
         return profiles(self.record)
 
     @property
+    def outcome(self) -> str:
+        """Whether the run passed, with its exit code, in a sentence."""
+        code = self.report.exit_code
+        words = {
+            ExitCode.AS_EXPECTED: "The run passed: nothing is wrong that the list of known defects does not have",
+            ExitCode.UNEXPECTED: "The run failed: something is wrong that the list of known defects does not have, or has otherwise",
+            ExitCode.NOTHING_COMPARED: "The run failed: nothing was compared",
+        }
+        return f"{words.get(ExitCode(code), 'The run could not complete')} (exit code {int(code)})."
+
+    @property
+    def severity_words(self) -> list[tuple[str, str]]:
+        """The severities that occur, each with what it means."""
+        return [(severity.value, SEVERITY_WORDS[severity]) for severity in self.report.severities]
+
+    @property
+    def by_document(self) -> list[tuple[str, str, int, int, list[int]]]:
+        """For each target and document: the compared executions, those that conform, and those of each severity that occurs."""
+        numbers: Counter[tuple[str, str, Severity]] = Counter()
+        for finding in self.report.findings:
+            for execution in finding.executions:
+                numbers[finding.target, execution.spec, finding.severity] += 1
+        return [
+            (
+                target, spec, document.counts["compared"], document.counts["conforming"],
+                [numbers[target, spec, severity] for severity in self.report.severities],
+            )
+            for (target, spec), document in sorted(self._documents.items(), key=lambda item: self._order(*item[0]))
+            if document.counts
+        ]  # fmt: skip
+
+    def _order(self, target: str, spec: str) -> tuple[int, int]:
+        """The place of a target and a document in the header."""
+        targets, specs = list(self._targets), self.documents
+        return targets.index(target) if target in targets else len(targets), specs.index(
+            spec
+        ) if spec in specs else len(specs)
+
+    @property
     def command(self) -> str:
         """The command line of the run; empty if the record does not have it."""
         return shlex.join(self.record.header.command)
@@ -165,6 +220,13 @@ class RunPage:
     def filters(self) -> dict[str, list[str]]:
         """The values of each filter that occur; empty if there is nothing to filter."""
         return filters(self.views)
+
+
+def _reason(execution: Execution) -> str:
+    """Why an execution has no verdict on its outputs, on one line."""
+    message = " ".join(execution.message.split())
+    is_refused = execution.verdict is Verdict.UNDEFINED and not execution.digests
+    return f"refused, which the document leaves open as well: {message}" if is_refused else message
 
 
 def write(report: RunReport, file: TextIO) -> None:

@@ -1,8 +1,9 @@
 """What the pages show of a finding: its example, drawn; all its cases; how to repeat it; a text for an issue."""
 
+import re
 import shlex
 import textwrap
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -123,16 +124,36 @@ class FindingView:
         return [*map(sentence, self.finding.kinds), *([self.finding.explanation] if self.finding.explanation else [])]
 
     @property
-    def clauses(self) -> list[tuple[str, str]]:
-        """The kinds with the clause of the document that each is judged by."""
+    def judged(self) -> list[tuple[str, str]]:
+        """The kinds of the example with the rule that each is judged by."""
         about = {kind.value: description.clause for kind, description in DESCRIPTIONS.items()}
-        return [(kind, about.get(kind, "")) for kind in self.finding.kinds]
+        kinds = dict.fromkeys([*self.finding.smallest.kinds, *self.finding.smallest.counts])
+        return [(kind, about.get(kind, "")) for kind in kinds]
+
+    @property
+    def clauses(self) -> list[tuple[str, int]]:
+        """The clauses that the cases are about, with the number of cases, the most frequent first."""
+        by_case = {execution.case: execution.clauses for execution in self.finding.executions}
+        return Counter(clause for clauses in by_case.values() for clause in clauses).most_common()
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of its executions and of their wrong cells."""
+        executions = self.finding.executions
+        return list(dict.fromkeys([*self.finding.kinds, *(kind for each in executions for kind in each.counts)]))
 
     @property
     def versions(self) -> str:
         """The versions that show it, in words; the tested one if no more is known."""
         known = self.finding.defect.versions if self.finding.defect is not None else ""
-        return known or f"{self.target.version}, which was tested here; others are not known"
+        tested = f"{self.target.version}, which was tested here"
+        return f"{known}, by runs of other releases; {tested}" if known else f"{tested}; others are not known"
+
+    @property
+    def upstream(self) -> str:
+        """The address of its issue upstream; empty if there is none, or it is no address of a page."""
+        issue = self.finding.defect.issue if self.finding.defect is not None else None
+        return issue if issue is not None and re.fullmatch(r"https://[\w./?#&=%~+-]+", issue) else ""
 
     @cached_property
     def examples(self) -> list[Example]:
@@ -148,6 +169,14 @@ class FindingView:
     def settings(self) -> str:
         """The dtype and shape of X and the attributes of the example, on one line."""
         return settings(self.finding.smallest)
+
+    @property
+    def graph_input_lines(self) -> list[str]:
+        """X of a graph of several nodes as text, if it is small and another tensor enters MaxPool."""
+        data = self.finding.smallest.input
+        if data is None or data.entering is None or not data.values or len(data.values) > _MOST_CELLS:
+            return []
+        return planes(data.values, data.shape, [], self.finding.smallest.layout)
 
     @property
     def input_lines(self) -> list[str]:
@@ -203,13 +232,13 @@ class FindingView:
             node = f"{path}:{example.case.partition('/')[0].partition(':')[2]}"
             return [
                 ("test the model again", shlex.join(["maxpool-check", "model", path, "-t", self.finding.target])),
-                ("write a script that needs nothing of this tool", shlex.join(["maxpool-check", "repro", node, "-t", self.finding.target, "-o", "repro"])),
+                ("write a script that runs without maxpool-check", shlex.join(["maxpool-check", "repro", node, "-t", self.finding.target, "-o", "repro"])),
             ]  # fmt: skip
         place, target = f"{path}:{example.case.rpartition(':')[2]}", self.finding.target
         return [
             ("run the example", shlex.join(["maxpool-check", "run", path, "-k", example.case, "-t", target])),
             ("draw its windows", shlex.join(["maxpool-check", "explain", place, "-t", target])),
-            ("write a script that needs nothing of this tool", shlex.join(["maxpool-check", "repro", place, "-t", target, "-o", "repro"])),
+            ("write a script that runs without maxpool-check", shlex.join(["maxpool-check", "repro", place, "-t", target, "-o", "repro"])),
         ]  # fmt: skip
 
     @property
@@ -230,7 +259,7 @@ def filters(views: Sequence[FindingView]) -> dict[str, list[str]]:
         "severity": [severity.value for severity in Severity if severity in occurring],
         "document": sorted({row.spec for row in rows}),
         "dtype": sorted({row.dtype for row in rows if row.dtype}),
-        "kind": sorted({kind for view in views for kind in view.finding.kinds}),
+        "kind": sorted({kind for view in views for kind in view.kinds}),
         "clause": sorted({clause for row in rows for clause in row.clauses.split()}),
     }
 
@@ -248,5 +277,6 @@ def settings(execution: Execution) -> str:
     data = execution.input
     if data is None:
         return ""
-    attributes = ", ".join(f"{name}={value}" for name, value in data.attributes.items()) or "no attributes"
+    pairs = (f"{name}={value}" if value != "" else f"{name}='' (empty)" for name, value in data.attributes.items())
+    attributes = ", ".join(pairs) or "no attributes"
     return f"X {data.dtype} {coordinates(data.shape)}; {attributes}"

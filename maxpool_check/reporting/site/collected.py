@@ -10,7 +10,7 @@ from packaging.version import InvalidVersion, Version
 
 from maxpool_check.reporting.findings import Finding
 from maxpool_check.reporting.html.run import RunPage
-from maxpool_check.reporting.html.views import FindingView, evidence, settings
+from maxpool_check.reporting.html.views import FindingView, settings
 from maxpool_check.reporting.matrix import counts
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import COMPARED, Execution, ExitCode, KnownEntry, Record, TargetDescription, Verdict
@@ -215,7 +215,11 @@ def _rest(target: TargetDescription) -> str:
 def _outcome(execution: Execution) -> Outcome:
     """What a case page says of an execution; the page of the run has the messages of refusals."""
     text = (
-        evidence(execution) if execution.cells else execution.message if execution.verdict is Verdict.DIVERGES else ""
+        str(execution.cells[0])
+        if execution.cells
+        else execution.message
+        if execution.verdict is Verdict.DIVERGES
+        else ""
     )
     return Outcome(execution.verdict.value, execution.kinds, execution.known, text)
 

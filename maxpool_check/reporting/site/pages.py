@@ -178,34 +178,38 @@ def _case(case: CaseEntry) -> Page:
 
 
 def case_files(collected: Collected) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The JSON of the cases of each file: its address and its data. ``results`` are in the order of ``runs``; None: not run.
+    """The JSON of the cases of each file: its address and its data.
 
-    A result is the outcome in words, or those of its variants where they differ.
+    ``results`` are in the order of ``runs``: a place in ``outcomes``, or one for each variant where they differ; None: not run.
     """
     files: dict[str, list[CaseEntry]] = defaultdict(list)
     for case in collected.cases.values():
         files[case.id.rpartition(":")[0]].append(case)
     for file, cases in files.items():
         runs = [run for run in collected.runs if any(result.run is run for case in cases for result in case.results)]
+        outcomes: dict[str, int] = {}
         yield case_file_address(file), {
             "file": file,
             "runs": [{"target": run.target.name, "page": address("runs", run.name)} for run in runs],
             "cases": {
                 case.id.rpartition(":")[2]: {
                     "title": case.title, "document": case.spec, "clauses": case.clauses, "origin": case.origin,
-                    "sha256": case.digests, "results": [_results(case, run) for run in runs],
+                    "sha256": case.digests, "results": [_results(case, run, outcomes) for run in runs],
                 }
                 for case in cases
             },
+            "outcomes": list(outcomes),
         }  # fmt: skip
 
 
-def _results(case: CaseEntry, run: Run) -> str | dict[str, str] | None:
+def _results(case: CaseEntry, run: Run, outcomes: dict[str, int]) -> int | dict[str, int] | None:
     result = next((each for each in case.results if each.run is run), None)
     if result is None:
         return None
-    words = {variant: _words(outcome) for variant, outcome in result.outcomes.items()}
-    return next(iter(words.values())) if len(set(words.values())) == 1 else words
+    places = {
+        variant: outcomes.setdefault(_words(outcome), len(outcomes)) for variant, outcome in result.outcomes.items()
+    }
+    return next(iter(places.values())) if len(set(places.values())) == 1 else places
 
 
 def _words(outcome: Outcome) -> str:

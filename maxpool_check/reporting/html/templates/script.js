@@ -4,84 +4,87 @@
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const form = document.getElementById("filters");
   const findings = all(".finding");
-  const total = all("table.rows tbody tr").length + all("details.cases .names").flatMap(ids).length;
   let current = -1;
 
   for (const button of all(".copy")) {
+    const text = button.parentElement.querySelector("pre");
     button.hidden = false;
-    button.addEventListener("click", () => copy(button));
+    button.addEventListener("click", async () => {
+      try { await navigator.clipboard.writeText(text.textContent); } catch { return getSelection().selectAllChildren(text); }
+      button.textContent = "Copied";
+      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    });
+  }
+  if (!form) return;
+
+  const rowCase = (row) => row.cells[0].firstElementChild.textContent;
+  // The ids of the cases that a paragraph lists behind the name of their file.
+  const ids = (paragraph) => {
+    const file = paragraph.querySelector("b").textContent;
+    return paragraph.textContent.slice(file.length + 2).trim().split(", ").map((name) => `${file}:${name}`);
+  };
+  const cases = new Set([...all("table.rows tbody tr").map(rowCase), ...all("details.cases .names").flatMap(ids)]);
+  const searched = new Map(findings.map((finding) => [finding, [...finding.children]
+    .filter((each) => !each.matches(".issue, .rules, .command")).map((each) => each.textContent).join(" ").toLowerCase()]));
+  const state = () => Object.fromEntries([...new FormData(form)].filter(([, value]) => value));
+  // A case is named in full, or by a part of its name.
+  const caseMatches = (name, wanted) =>
+    !wanted.case || (cases.has(wanted.case) ? name === wanted.case : name.includes(wanted.case));
+  const rowMatches = (row, wanted) => caseMatches(rowCase(row), wanted)
+    && (!wanted.document || row.cells[2].textContent === wanted.document)
+    && (!wanted.dtype || row.cells[3].textContent === wanted.dtype)
+    && (!wanted.clause || (row.dataset.clauses || "").split(" ").includes(wanted.clause));
+
+  function fits(finding, wanted) {
+    const data = finding.dataset;
+    return Object.entries(wanted).every(([name, value]) =>
+      ["case", "document", "dtype", "clause"].includes(name)
+      || (name === "text" && searched.get(finding).includes(value.toLowerCase()))
+      || (name === "kind" && data.kinds.split(" ").includes(value))
+      || data[name] === value);
   }
 
-  async function copy(button) {
-    const text = button.parentElement.querySelector("pre").textContent;
-    try {
-      await navigator.clipboard.writeText(text);
-    } catch {
-      const area = document.createElement("textarea");
-      area.value = text;
-      document.body.append(area);
-      area.select();
-      document.execCommand("copy");
-      area.remove();
+  // The cases of a finding that the filters leave.
+  function filtered(finding, wanted) {
+    const fitting = fits(finding, wanted);
+    const names = all("details.cases .names", finding).flatMap(ids).filter((name) => fitting && caseMatches(name, wanted));
+    for (const row of all("table.rows tbody tr", finding)) {
+      row.hidden = !(fitting && rowMatches(row, wanted));
+      row.classList.toggle("current", Boolean(wanted.case) && !row.hidden);
+      if (!row.hidden) names.push(rowCase(row));
     }
-    button.textContent = "Copied";
-    setTimeout(() => { button.textContent = "Copy"; }, 1500);
-  }
-
-  function state() {
-    return Object.fromEntries([...new FormData(form)].filter(([, value]) => value));
-  }
-
-  function rowMatches(row, wanted) {
-    const cells = row.cells;
-    return (!wanted.case || cells[0].firstElementChild.textContent === wanted.case)
-      && (!wanted.document || cells[2].textContent === wanted.document)
-      && (!wanted.dtype || cells[3].textContent === wanted.dtype)
-      && (!wanted.clause || (row.dataset.clauses || "").split(" ").includes(wanted.clause));
+    return fitting ? names : null;
   }
 
   function apply() {
     const wanted = state();
-    const text = (wanted.text || "").toLowerCase();
-    const perRow = wanted.case || wanted.document || wanted.dtype || wanted.clause;
-    let shown = 0;
-    let shownFindings = 0;
+    const perCase = wanted.case || wanted.document || wanted.dtype || wanted.clause;
+    const shown = new Set();
     for (const finding of findings) {
-      const data = finding.dataset;
-      const fits = Object.entries(wanted).every(([name, value]) =>
-        ["case", "document", "dtype", "clause"].includes(name)
-        || (name === "text" && finding.textContent.toLowerCase().includes(text))
-        || (name === "kind" && data.kinds.split(" ").includes(value))
-        || data[name] === value);
-      let rows = 0;
-      for (const row of all("table.rows tbody tr", finding)) {
-        row.hidden = !(fits && rowMatches(row, wanted));
-        row.classList.toggle("current", Boolean(wanted.case) && !row.hidden);
-        rows += !row.hidden;
-      }
-      const names = all("details.cases .names", finding).flatMap(ids);
-      rows += names.filter((name) => fits && (!wanted.case || name === wanted.case)).length;
-      finding.hidden = !fits || (Boolean(perRow) && rows === 0);
-      const list = finding.querySelector("details.cases");
-      if (perRow && !finding.hidden) list.open = true;
-      shown += finding.hidden ? 0 : rows;
-      shownFindings += !finding.hidden;
+      const names = filtered(finding, wanted);
+      finding.hidden = !names || (Boolean(perCase) && !names.length);
+      if (finding.hidden) continue;
+      names.forEach((name) => shown.add(name));
+      if (perCase) finding.querySelector("details.cases").open = true;
+      const note = finding.querySelector(".example-note");
+      if (note) note.hidden = !perCase || names.includes(finding.dataset.example);
     }
-    const passing = wanted.case ? markPassing(wanted.case) : "";
     for (const link of all("table.overview tbody a")) {
-      const finding = document.getElementById(decodeURIComponent(link.hash.slice(1)));
-      link.closest("tr").hidden = Boolean(finding && finding.hidden);
+      link.closest("tr").hidden = Boolean(document.getElementById(decodeURIComponent(link.hash.slice(1)))?.hidden);
     }
-    const filtered = Object.keys(wanted).length > 0;
-    document.getElementById("count").textContent = filtered
-      ? `${shown} of ${total} cases in ${shownFindings} of ${findings.length} ${form.dataset.noun}.${passing}`
-      : `${total} cases in ${findings.length} ${form.dataset.noun}.`;
+    tell(wanted, shown.size, findings.filter((each) => !each.hidden).length, wanted.case ? markPassing(wanted.case) : "");
   }
 
-  // The ids of the cases that a paragraph lists behind the name of their file.
-  function ids(paragraph) {
-    const file = paragraph.querySelector("b").textContent;
-    return paragraph.textContent.slice(file.length + 2).trim().split(", ").map((name) => `${file}:${name}`);
+  function tell(wanted, count, number, passing) {
+    const filters = Object.entries(wanted).map(([name, value]) => `${name} ${value}`).join(", ");
+    const text = filters
+      ? `Filtered by ${filters}: ${count} of ${cases.size} cases in ${number} of ${findings.length} ${form.dataset.noun}.${passing}`
+        + (number || passing ? "" : " Nothing on this page matches.")
+      : `${cases.size} cases in ${findings.length} ${form.dataset.noun}.`;
+    const notice = document.getElementById("filtered");
+    document.getElementById("count").textContent = text;
+    notice.querySelector("span").textContent = text;
+    notice.hidden = !filters;
   }
 
   function markPassing(name) {
@@ -109,8 +112,16 @@
       if (field.value !== value) { field.add(new Option(value)); field.value = value; }
     }
     apply();
-    const first = findings.find((finding) => !finding.hidden);
-    if (first && [...given.keys()].length) focus(first);
+    const finding = document.getElementById(given.get("at")) || findings.find((each) => !each.hidden);
+    if (finding && !finding.hidden) focus(finding);
+    if (given.get("case")) document.querySelector("tr.current:not([hidden])")?.scrollIntoView({ block: "center" });
+  }
+
+  function toAddress(more = {}) {
+    const filters = state();
+    const hash = more.at && !Object.keys(filters).length ? more.at : new URLSearchParams({ ...filters, ...more }).toString();
+    history.replaceState(null, "", hash ? `#${hash}` : `${location.pathname}${location.search}`);
+    apply();
   }
 
   function focus(finding) {
@@ -120,31 +131,42 @@
     finding.scrollIntoView({ block: "start" });
   }
 
+  function go(finding) {
+    toAddress({ at: finding.id });
+    focus(finding);
+  }
+
   function move(step) {
     for (let next = current + step; next >= 0 && next < findings.length; next += step) {
-      if (!findings[next].hidden) return focus(findings[next]);
+      if (!findings[next].hidden) return go(findings[next]);
     }
   }
 
-  function toAddress() {
-    const words = new URLSearchParams(state()).toString();
-    history.replaceState(null, "", words ? `#${words}` : `${location.pathname}${location.search}`);
-    apply();
+  // Links to filters add to those that are set, and links to findings keep them.
+  function follow(event) {
+    const link = event.target.closest("a[href^='#']");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const words = link.hash.slice(1);
+    const finding = findings.find((each) => each.id === decodeURIComponent(words));
+    if (!finding && !words.includes("=")) return;
+    event.preventDefault();
+    if (finding) go(finding);
+    else location.hash = new URLSearchParams({ ...state(), ...Object.fromEntries(new URLSearchParams(words)) }).toString();
   }
 
-  if (form) {
-    form.hidden = false;
-    form.addEventListener("input", toAddress);
-    form.addEventListener("submit", (event) => event.preventDefault());
-    form.addEventListener("reset", () => setTimeout(toAddress));
-    window.addEventListener("hashchange", fromAddress);
-    document.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
-      if (event.key === "n") move(1);
-      else if (event.key === "p") move(-1);
-      else if (event.key === "/") { event.preventDefault(); form.elements.text.focus(); }
-    });
-    apply();
-    fromAddress();
-  }
+  form.hidden = false;
+  form.addEventListener("input", () => toAddress());
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("reset", () => setTimeout(() => toAddress()));
+  window.addEventListener("hashchange", fromAddress);
+  document.addEventListener("click", follow);
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") event.target.blur();
+    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+    if (event.key === "n") move(1);
+    else if (event.key === "p") move(-1);
+    else if (event.key === "/") { event.preventDefault(); form.elements.text.focus(); }
+  });
+  apply();
+  fromAddress();
 })();

@@ -5,7 +5,6 @@
   const field = document.getElementById("query");
   const query = new URLSearchParams(location.search).get("q") || "";
   field.value = query;
-
   function find() {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
     const found = words.length
@@ -24,7 +23,6 @@
       ? `${found.length} found${found.length > most ? `; the first ${most}` : ""}.`
       : "";
   }
-
   field.addEventListener("input", find);
   find();
 })();
