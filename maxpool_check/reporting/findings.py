@@ -61,7 +61,7 @@ class Finding:
         shown = {*example.kinds, *example.counts, *(cause.kind for cause in example.causes)}
         return tuple(kind for kind in self.kinds if kind in shown)
 
-    @property
+    @cached_property
     def is_refusal(self) -> bool:
         """Whether it is nothing but refusals of graphs that the document allows."""
         return all(execution.verdict is Verdict.REFUSES for execution in self.executions)
@@ -78,7 +78,7 @@ class Finding:
             return self.defect.title
         return " ".join(sentence(kind) for kind in self.kinds).rstrip(".")
 
-    @property
+    @cached_property
     def severity(self) -> Severity:
         """The severity of the defect, or the one that the kinds tell."""
         return severity(self.kinds, self.defect, is_limit=self.limit)
@@ -103,7 +103,7 @@ class Finding:
         """Whether the document allows all outputs, which differ from variant to variant."""
         return self.smallest.verdict is Verdict.INCONSISTENT
 
-    @property
+    @cached_property
     def limit(self) -> bool:
         """Whether all executions are refusals that the runtime declares as its limits."""
         return all(execution.limit for execution in self.executions)
