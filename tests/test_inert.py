@@ -8,6 +8,8 @@ import subprocess
 import sys
 import unicodedata
 import xml.etree.ElementTree as ET
+from collections import Counter
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -104,6 +106,28 @@ def check_markdown(text, where):
             assert len(re.findall(r"(?<!\\)\|", row)) == len(re.findall(r"(?<!\\)\|", following)), (where, following)
 
 
+class Tags(HTMLParser):
+    """The tags of a page, each with its attributes."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+
+def check_html(text, where):
+    """A page has no scripts, images, handlers or addresses of others."""
+    tags = Tags(text).tags
+    assert Counter(tag for tag, _ in tags)["script"] == 1, where
+    assert not {"img", "iframe", "object", "embed", "base"} & {tag for tag, _ in tags}, where
+    for _, attributes in tags:
+        assert not [name for name in attributes if name.startswith("on") or name == "style"], (where, attributes)
+        assert re.match("#|data:,$|https://", attributes.get("href", "#")), (where, attributes)
+
+
 def check_report(form, text, where):
     if form in ("markdown", "github"):
         check_markdown(text, where)
@@ -112,6 +136,8 @@ def check_report(form, text, where):
         json.loads(text)
     if form == "junit":
         ET.fromstring(text)
+    if form == "html":
+        check_html(text, where)
     check(text, where)
 
 

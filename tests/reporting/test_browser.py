@@ -24,7 +24,9 @@ from maxpool_check.reporting.html import changes, history
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.site.writing import write_site
 from maxpool_check.results.storage import read
-from tests.conftest import ROOT
+from tests.conftest import KERNELS, ROOT, command
+from tests.models import zoo
+from tests.models.writing import saved
 from tests.test_inert import HOSTILE
 
 GOLDEN = ROOT / "tests/data/golden/record.jsonl"
@@ -137,10 +139,15 @@ def pages(tmp_path_factory):
         paths[name] = folder / f"{name}.html"
         with paths[name].open("w", encoding="utf-8") as file:
             module.write(report, file)
+    paths["model"] = folder / "model.html"
+    kernels = [f"python:{KERNELS}:{name}" for name in ("right", "pads_with_zero")]
+    made = saved(zoo.plain(), folder, "model.onnx")
+    done = command("model", made, "--base", kernels[0], "--head", kernels[1], "--report", f"html={paths['model']}")
+    assert done.code == 1, done.err
     known = read(ROOT / "reports/jax-0.10.2.jsonl.gz")
     known = replace(known, executions=tuple(each for each in known.executions if each.known))
     write_site([("golden", golden), ("hostile", hostile), ("known", known)], [], folder / "site")
-    for name in ("index", "search", "runs/golden", "kinds/index", "clauses/index", "cases/index"):
+    for name in ("index", "search", "runs/golden", "runs/hostile", "kinds/index", "clauses/index", "cases/index"):
         paths[f"site-{name.replace('/', '-')}"] = folder / f"site/{name}.html"
     for part in ("cases", "kinds", "runtimes", "defects", "clauses"):
         paths[f"site-{part}"] = next(
@@ -157,7 +164,7 @@ def record_of_one(record, target):
 
 
 ALL = (
-    "run", "corpus", "hostile", "compare", "history", "bisect", "site-index", "site-search", "site-runs-golden",
+    "run", "corpus", "hostile", "model", "compare", "history", "bisect", "site-index", "site-search", "site-runs-golden",
     "site-kinds-index", "site-cases", "site-kinds", "site-runtimes", "site-defects", "site-clauses",
 )  # fmt: skip
 
@@ -362,6 +369,19 @@ def test_the_search_of_a_site_finds_its_pages(pages, visit):
     page.get_by_role("link", name="JSON").wait_for()
 
 
+def test_the_page_of_a_model_decides_on_each_node_and_draws_what_is_wrong(pages, visit):
+    page = visit().open(pages["model"])
+    assert page.locator(".verdict").text_content().startswith("BLOCK ")
+    row = page.locator("#nodes tbody tr").first
+    assert [each.text_content() for each in row.locator(".badge").all()] == [
+        "conforms",
+        "WRONG y-pad-value-leak",
+        "BLOCK",
+    ]
+    assert page.locator("#wrong svg.plane").count()
+    assert shown(page).first.locator(".badges").text_content().startswith("wrong-on-finite WRONG")
+
+
 def test_a_filter_of_changes(pages, visit):
     page = visit().open(pages["compare"])
     every = shown(page).count()
@@ -372,11 +392,14 @@ def test_a_filter_of_changes(pages, visit):
     assert {each.get_attribute("data-change") for each in shown(page).all()} == {change}
 
 
-@pytest.mark.parametrize("name", ["compare", "history", "bisect", "site-runs-golden"])
+@pytest.mark.parametrize("name", ["history", "bisect", "site-index", "site-runs-hostile", "site-cases-index"])
 def test_hostile_text_stays_text_on_any_page(pages, visit, name):
     page = visit().open(pages[name])
     assert page.locator("img, iframe, object").count() == 0
+    assert page.locator("script").count() <= 1
+    assert "<script>alert(1)</script>" in page.locator("body").text_content()
     assert "\x1b" not in page.content()
+    assert "\u202e" not in page.content()
 
 
 def test_hostile_text_stays_text(pages, visit):
