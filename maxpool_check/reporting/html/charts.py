@@ -79,7 +79,7 @@ class BarChart:
 _SERIES = {
     "wrong": ("diverges", "unstable"),
     "crashed": ("crashes", "times-out"),
-    "refused": ("refuses",),
+    "refused or not implemented": ("refuses",),
     "inconsistent": ("inconsistent",),
 }
 

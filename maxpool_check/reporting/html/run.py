@@ -16,6 +16,7 @@ from maxpool_check.reporting.html.views import FindingView, Listing, filters
 from maxpool_check.reporting.interpretations import Interpretation, interpretations, profiles
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import COMPARED, Execution, ExitCode, Verdict
+from maxpool_check.words import plural
 
 SEVERITY_WORDS = {
     Severity.WRONG_ON_FINITE: "Values, indices or shapes are wrong for ordinary finite input.",
@@ -175,13 +176,25 @@ class RunPage:
     @property
     def outcome(self) -> str:
         """Whether the run passed, with its exit code, in a sentence."""
-        code = self.report.exit_code
+        code, wrong = self.report.exit_code, self.report.compared - self.report.conforming
         words = {
-            ExitCode.AS_EXPECTED: "The run passed: nothing is wrong that the list of known defects does not have",
+            ExitCode.AS_EXPECTED: "The run passed"
+            + (": all that does not conform is in the list of known defects" if wrong else ""),
             ExitCode.UNEXPECTED: "The run failed: something is wrong that the list of known defects does not have, or has otherwise",
             ExitCode.NOTHING_COMPARED: "The run failed: nothing was compared",
         }
-        return f"{words.get(ExitCode(code), 'The run could not complete')} (exit code {int(code)})."
+        result = f"{words.get(ExitCode(code), 'The run could not complete')} (exit code {int(code)})."
+        verb = "does" if wrong == 1 else "do"
+        return f"{result} {plural(wrong, 'compared execution')} {verb} not conform." if wrong else result
+
+    @property
+    def not_compared(self) -> list[tuple[Verdict, str]]:
+        """The verdicts that occur and compare nothing, in words."""
+        words = {
+            Verdict.UNDEFINED: "are undefined", Verdict.NOT_EXPRESSIBLE: "not expressible", Verdict.NOT_CLAIMED: "not claimed",
+            Verdict.ERROR: "failed",
+        }  # fmt: skip
+        return [(verdict, text) for verdict, text in words.items() if self.report.totals[verdict]]
 
     @property
     def severity_words(self) -> list[tuple[str, str]]:

@@ -23,11 +23,15 @@ class History:
 
 
 def chart_of(runs: Sequence[Run]) -> BarChart | None:
-    """The executions that do not conform, by release, of those runs that executed the same cases; None of fewer than two."""
+    """The executions that do not conform, by release, of those runs that executed the same cases.
+
+    None of fewer than two releases, and where a release was run in several ways.
+    """
     digests = Counter(run.record.header.cases_sha256 for run in runs)
-    digest, count = digests.most_common(1)[0]
-    if count < 2:
-        return None
+    digest, _ = digests.most_common(1)[0]
     alike = [run for run in runs if run.record.header.cases_sha256 == digest]
+    labels = [run.target.version for run in alike]
+    if len(labels) < 2 or len(set(labels)) < len(labels):
+        return None
     series = {word: [run.total[word] for run in alike] for word in FAULTS.values()}
-    return BarChart([run.target.version for run in alike], {word: each for word, each in series.items() if any(each)})
+    return BarChart(labels, {word: each for word, each in series.items() if any(each)})

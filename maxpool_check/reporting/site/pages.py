@@ -144,7 +144,7 @@ def _defect(collected: Collected, defect: DefectEntry) -> Page:
         if run in shown:
             table.append((run, f"shown by {len(shown[run].cases)} of {plural(executed[run], 'case')}", "bad"))
         elif failing[run]:
-            text = f"{failing[run]} of {plural(executed[run], 'case')} fail, which the run did not name as this defect"
+            text = f"{failing[run]} of {plural(executed[run], 'case')} fail there; the run was not given the known defects, or names another one"
             table.append((run, text, "warn"))
         elif executed[run]:
             table.append((run, f"not seen in {plural(executed[run], 'case')}", "good"))
@@ -221,21 +221,21 @@ def _lists(collected: Collected) -> Iterator[Page]:
     described = {kind.value: description.sentence for kind, description in DESCRIPTIONS.items()}
     yield _list("kinds", "Kinds of divergence", [
         (name, address("kinds", name), text, _executions(collected.kinds.get(name))) for name, text in described.items()
-    ], "executions")  # fmt: skip
+    ], "meaning", "executions")  # fmt: skip
     yield _list("clauses", "Clauses", [
-        (name, address("clauses", name), f"{len(topic.cases)} cases", sum(each["compared"] for each in topic.numbers.values()))
+        (name, address("clauses", name), plural(len(topic.cases), "case"), sum(each["compared"] for each in topic.numbers.values()))
         for name, topic in sorted(collected.clauses.items())
-    ], "executions")  # fmt: skip
+    ], "cases", "executions")  # fmt: skip
     yield _list("cases", "Cases", [
         (case.id, case_address(case.id), case.spec, len(case.results)) for case in collected.cases.values()
-    ], "runs")  # fmt: skip
+    ], "document", "runs")  # fmt: skip
 
 
 def _executions(topic: Topic | None) -> int:
     return sum(each["executions"] for each in topic.numbers.values()) if topic is not None else 0
 
 
-def _list(folder: str, title: str, rows: Sequence[tuple[str, str, str, int]], number: str) -> Page:
+def _list(folder: str, title: str, rows: Sequence[tuple[str, str, str, int]], about: str, number: str) -> Page:
     data = {"title": title, "pages": {name: page for name, page, _, _ in rows}}
-    values = {"rows": rows, "number": number, "heading": title}
+    values = {"rows": rows, "number": number, "heading": title, "about": about}
     return Page(f"{folder}/index.html", title, "list", "site_list.html", values, data)

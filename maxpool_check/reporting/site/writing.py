@@ -80,9 +80,7 @@ def _write(collected: Collected, histories: Sequence[History], folder: Path) -> 
         _write_json(folder / place, data)
     for run in collected.runs:
         _write_run(collected, run, folder)
-        index.append(
-            [f"{run.target.distribution} {run.target.version}", "run", address("runs", run.name), run.target.name]
-        )
+        index.append([run.title, "run", address("runs", run.name), run.target.name])
     script = f"const SEARCH_INDEX = {json.dumps([entry for entry in index if entry[1] not in ('index', 'list')])};\n"
     (folder / "search-index.js").write_text(script, encoding="utf-8")
     search = Page("search.html", "Search", "search", "site_search.html", {}, {})
@@ -135,7 +133,7 @@ def badge(run: Run) -> dict[str, object]:
     """The badge of a run in the form that shields.io reads from an endpoint."""
     cell = matrix_cell(run.total)
     color = {"good": "brightgreen", "bad": "red", "warn": "orange"}.get(cell.look, "lightgrey")
-    label = f"MaxPool on {run.target.distribution} {run.target.version}"
+    label = f"MaxPool on {run.title}"
     return {"schemaVersion": 1, "label": label, "message": cell.text, "color": color}
 
 

@@ -66,6 +66,7 @@
       if (finding.hidden) continue;
       names.forEach((name) => shown.add(name));
       if (perCase) finding.querySelector("details.cases").open = true;
+      finding.querySelector(".filtered-count").textContent = perCase ? `; of these ${new Set(names).size} shown` : "";
       const note = finding.querySelector(".example-note");
       if (note) note.hidden = !perCase || names.includes(finding.dataset.example);
     }
@@ -112,8 +113,8 @@
       if (field.value !== value) { field.add(new Option(value)); field.value = value; }
     }
     apply();
-    const finding = document.getElementById(given.get("at")) || findings.find((each) => !each.hidden);
-    if (finding && !finding.hidden) focus(finding);
+    const place = document.getElementById(given.get("at")) || findings.find((each) => !each.hidden);
+    arrive(place);
     if (given.get("case")) document.querySelector("tr.current:not([hidden])")?.scrollIntoView({ block: "center" });
   }
 
@@ -124,16 +125,16 @@
     apply();
   }
 
-  function focus(finding) {
-    for (const each of findings) each.classList.toggle("current", each === finding);
-    current = findings.indexOf(finding);
-    finding.focus({ preventScroll: true });
-    finding.scrollIntoView({ block: "start" });
+  function arrive(place) {
+    for (const each of findings) each.classList.toggle("current", each === place);
+    current = findings.includes(place) ? findings.indexOf(place) : current;
+    place?.focus({ preventScroll: true });
+    place?.scrollIntoView({ block: "start" });
   }
 
-  function go(finding) {
-    toAddress({ at: finding.id });
-    focus(finding);
+  function go(place) {
+    toAddress({ at: place.id });
+    arrive(place);
   }
 
   function move(step) {
@@ -142,15 +143,15 @@
     }
   }
 
-  // Links to filters add to those that are set, and links to findings keep them.
+  // Links to filters add to those that are set, and links to places keep them.
   function follow(event) {
     const link = event.target.closest("a[href^='#']");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     const words = link.hash.slice(1);
-    const finding = findings.find((each) => each.id === decodeURIComponent(words));
-    if (!finding && !words.includes("=")) return;
+    const place = document.getElementById(decodeURIComponent(words));
+    if (!place && !words.includes("=")) return;
     event.preventDefault();
-    if (finding) go(finding);
+    if (place) go(place);
     else location.hash = new URLSearchParams({ ...state(), ...Object.fromEntries(new URLSearchParams(words)) }).toString();
   }
 

@@ -3,8 +3,7 @@
 (() => {
   const most = 200;
   const field = document.getElementById("query");
-  const query = new URLSearchParams(location.search).get("q") || "";
-  field.value = query;
+  field.value = new URLSearchParams(location.search).get("q") || "";
   function find() {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
     const found = words.length
