@@ -24,8 +24,8 @@ from maxpool_check.targets.name import parse
 
 ROOT = Path(__file__).parents[1]
 CASES = ROOT / "cases"
-HAND_WRITTEN = tuple(path for path in sorted(CASES.iterdir()) if path.name not in ("generated", "defects"))
-"""The corpus without what is generated, which is most of it."""
+EDGES = tuple(CASES / name for name in ("documents", "edge", "onnx", "refusals", "sonnx"))
+"""Cases by hand, of MaxPool alone: the part of the corpus that old releases and right kernels are always run on."""
 KERNELS = ROOT / "tests/kernels.py"
 MISBEHAVING_WORKERS = ROOT / "tests/misbehaving_workers.py"
 

@@ -14,7 +14,7 @@ from maxpool_check.reference import definition
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import SPECIFICATIONS
-from tests.conftest import CASES, HAND_WRITTEN, shipped
+from tests.conftest import CASES, EDGES, shipped
 from tests.reference.test_equivalence import assert_same
 from tests.report_matrix import REPORTS, record_at
 
@@ -131,9 +131,7 @@ def test_the_installed_release_is_as_expected(cli):
 
 
 @pytest.mark.network
-@pytest.mark.parametrize(
-    "paths", [HAND_WRITTEN, pytest.param((CASES,), marks=pytest.mark.long)], ids=["hand-written", "whole"]
-)
+@pytest.mark.parametrize("paths", [EDGES, pytest.param((CASES,), marks=pytest.mark.long)], ids=["edges", "whole"])
 def test_1_23_2_is_as_expected_and_shows_the_defects_that_sonnx_prints(cli, paths):
     # Nobody who adds a case needs to know what an old release does with it.
     recorded = {execution.case: execution.case_sha256 for execution in record_at(OLD_RECORD).executions}

@@ -54,9 +54,8 @@ def _nan(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
 def _tie(oracle: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> tuple[str, ...]:
     if numbers is None or oracle.pooling.policies.tie is not Tie.ANY:
         return ()
-    values = np.sort(oracle.core, axis=None)
-    if not (values[1:] == values[:-1]).any():
-        # No value occurs twice in X, so that no window holds several equal maxima.
+    if not oracle.has_equal_cells:
+        # No window holds several equal maxima.
         return ()
     first, columns = oracle.choices[0], oracle.column_first
     numbering, shape = oracle.pooling.numbering, oracle.core.shape

@@ -25,7 +25,7 @@ import maxpool_check
 _CALLS_AHEAD = 2
 """Calls submitted ahead for each process, so that none is idle."""
 
-_CONNECT_SECONDS = 10
+CONNECT_SECONDS = 10
 """The time limit of the connection to a scheduler."""
 
 _STOP_SECONDS = 5
@@ -110,7 +110,7 @@ def _cluster_pool(scheduler: str) -> Iterator[Pool]:
     if not scheduler.rpartition(":")[2].isdigit():
         raise PoolLost(f"'{scheduler}' is not the address of a dask scheduler, such as tcp://HOST:8786")
     try:
-        client = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
+        client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise PoolLost(f"the dask scheduler {scheduler} cannot be reached: {error}") from error
     run = uuid.uuid4().hex

@@ -87,7 +87,8 @@ def test_one_wrong_cell_of_any_output_is_noticed(cases, name):
     variant = INDICES_ONLY if case.outputs == ("Indices",) else WITH_INDICES
     outputs = outputs_of(case, optimized=False)
     for output, tensor in outputs.items():
-        for cell in range(tensor.size):
+        # All of a few cells, and some of many.
+        for cell in range(0, tensor.size, max(1, tensor.size // 12)):
             wrong = tensor.copy()
             wrong.reshape(-1)[cell] += np.array(1, tensor.dtype)
             judgement = judge(case.oracle(), {variant: Returned({**outputs, output: wrong})})[variant]

@@ -40,9 +40,7 @@ Fault = tuple[str, str]
 """The id of a case and the name of a variant."""
 
 
-_LARGE = 2**17
-
-HUGE = 2**23
+LARGE = 2**17
 """Cases with so many cells take most of the time, and few kernels need them."""
 
 KILLERS = Path(__file__).parents[1] / "data/killers.json"
@@ -83,7 +81,7 @@ def mixed() -> list[Task]:
     places = []
     for task in tasks():
         file = task[0].id.partition(":")[0]
-        places.append((task[0].X.size >= _LARGE, seen[file], len(places)))
+        places.append((task[0].X.size >= LARGE, seen[file], len(places)))
         seen[file] += 1
     return [tasks()[number] for *_, number in sorted(places)]
 

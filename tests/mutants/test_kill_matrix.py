@@ -6,7 +6,7 @@ import pytest
 
 from maxpool_check.corpus.collection import collect
 from tests.conftest import CASES
-from tests.mutants.in_process import HUGE, any_kills, excused, faults, first_kills, tasks
+from tests.mutants.in_process import LARGE, any_kills, excused, faults, first_kills, tasks
 from tests.mutants.kill_matrix import CORRECT, DEATHS, POLICIES, Kernel, Matrix, kernels, measure, render
 
 KERNELS = kernels()
@@ -30,14 +30,14 @@ def test_two_cases_kill_every_kernel_that_ends_its_process():
 
 @pytest.mark.parametrize("kernel", of_module(CORRECT), ids=str)
 def test_no_case_kills_a_correct_kernel(kernel):
-    chosen = [task for task in tasks() if task[0].X.size < HUGE]
+    chosen = [task for task in tasks() if task[0].X.size < LARGE]
     assert [fault for fault in faults(kernel, chosen) if fault not in excused()] == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kernel", of_module(CORRECT), ids=str)
-def test_no_huge_case_kills_a_correct_kernel(kernel):
-    chosen = [task for task in tasks() if task[0].X.size >= HUGE]
+def test_no_large_case_kills_a_correct_kernel(kernel):
+    chosen = [task for task in tasks() if task[0].X.size >= LARGE]
     assert len(chosen) >= 4
     assert [fault for fault in faults(kernel, chosen) if fault not in excused()] == []
 

@@ -32,7 +32,11 @@ def conforms(oracle, variant, outputs):
     return verdict in (Verdict.CONFORMS, Verdict.UNDEFINED)
 
 
-@pytest.mark.parametrize("case", SMALL, ids=lambda case: case.id)
+@pytest.mark.parametrize(
+    "case",
+    [case if number % 3 == 0 else pytest.param(case, marks=pytest.mark.long) for number, case in enumerate(SMALL)],
+    ids=lambda case: case.id,
+)
 def test_of_all_values_of_the_input_those_that_the_judge_takes(case):
     oracle, variant = Oracle(case.X, case.resolved), Y_ONLY
     (right,) = accepted(oracle, variant, Layout.CHANNELS_FIRST)

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from maxpool_check.results.record import Execution
+from maxpool_check.running import pool
 from maxpool_check.running.executors import CHUNK
 from tests.conftest import all_end, children, eventually, misbehaving, untimed
 from tests.conftest import run_record as record
@@ -106,14 +107,12 @@ def test_a_cluster_keeps_no_target_after_the_run(small, kernel_target, cluster):
     assert eventually(lambda: not children(*pids))
 
 
-def test_a_scheduler_that_is_not_there(process, small, kernel_target):
+def test_a_scheduler_that_is_not_there(cli, small, kernel_target, monkeypatch):
+    monkeypatch.setattr(pool, "CONNECT_SECONDS", 1)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-    # Dask waits for longer by default.
-    done = process(
-        "run", small, "-t", kernel_target("right"), "--dask", address, DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT="2s"
-    )
+    done = cli("run", small, "-t", kernel_target("right"), "--dask", address)
     assert done.code == 3
     assert f"the dask scheduler {address} cannot be reached" in done.err
     assert "Traceback" not in done.err

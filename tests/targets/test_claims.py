@@ -8,7 +8,7 @@ import pytest
 
 import maxpool_check
 from maxpool_check.results.storage import read
-from tests.conftest import CASES, HAND_WRITTEN, ROOT, environment
+from tests.conftest import CASES, EDGES, ROOT, environment
 
 MUTANTS = ROOT / "tests/mutants"
 DROPS_NAN = f"python:{MUTANTS / 'correct.py'}:gathered"
@@ -119,9 +119,7 @@ def propagating(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("paths", "least"),
-    [(HAND_WRITTEN, 500), pytest.param((CASES,), 1500, marks=pytest.mark.long)],
-    ids=["hand-written", "whole"],
+    ("paths", "least"), [(EDGES, 400), pytest.param((CASES,), 1500, marks=pytest.mark.long)], ids=["edges", "whole"]
 )
 def test_a_right_kernel_of_onnx_22_is_green_on_the_corpus(cli, propagating, paths, least):
     done = cli("run", *paths, "-t", DROPS_NAN, "-t", propagating, "--no-known", "--format", "json")
