@@ -427,7 +427,9 @@ def test_an_interrupted_test_leaves_a_record(tmp_path, kernel_target):
     assert command("report", record).code == 3
 
 
-@pytest.mark.parametrize("columns", [40, 60, 80, 100, 120, 130, 200])
+@pytest.mark.parametrize(
+    "columns", [40, 80, 120, *(pytest.param(columns, marks=pytest.mark.long) for columns in (60, 100, 130, 200))]
+)
 def test_nothing_of_the_nodes_is_cut_off_at_any_width(columns, cli, model, kernel_target):
     base, head, path = kernel_target("right"), kernel_target("pads_with_zero"), model(zoo.plain())
     for arguments in (("-t", head), ("-t", base, "-t", head), ("--base", base, "--head", head)):

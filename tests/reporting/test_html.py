@@ -15,7 +15,7 @@ from maxpool_check.results.storage import Recorder, read
 from tests.conftest import ROOT, shipped
 
 GOLDEN = ROOT / "tests/data/golden/record.jsonl"
-RECORDS = sorted([*ROOT.glob("reports/*.jsonl.gz"), *ROOT.glob("reports/contexts/*.jsonl.gz")])
+RECORDS = sorted(ROOT.glob("reports/*.jsonl.gz"))
 
 
 def page_of(record):

@@ -61,9 +61,9 @@ def peak(path, count, form):
 @pytest.mark.parametrize("form", FORMATS)
 def test_ten_times_the_executions_take_no_more_memory_where_they_conform(tmp_path, monkeypatch, form):
     # A page lists the names of conforming cases as long as they are few.
-    monkeypatch.setattr(names, "MOST_NAMES", 400)
+    monkeypatch.setattr(names, "MOST_NAMES", 200)
     peak(tmp_path / "record.jsonl", 10, form)
-    size = 500
+    size = 250
     few, longest = peak(tmp_path / "record.jsonl", size, form)
     many, longest_of_many = peak(tmp_path / "record.jsonl", 10 * size, form)
     assert many < 1.3 * few
