@@ -51,7 +51,7 @@ def test_a_wrong_kernel_gets_its_name(name):
     module, function = name.split(":")
     with mock.patch.object(sys, "path", list(sys.path)):
         adapter = PythonFunction({"function": [str(FOLDER / f"{module}.py"), function]})
-    sample = [task for number, task in enumerate(tasks()) if number % 8 == 0]
+    sample = [task for number, task in enumerate(tasks()) if number % 4 == 0]
     observations, wrong = Observations(), []
     for number, (case, oracle, plans) in enumerate(sample):
         results = {
