@@ -95,6 +95,7 @@ def test_the_nodes_of_a_model_are_items(check, kernel_target, tmp_path):
     assert "not an ONNX model" in check(f"--maxpool-check={kernel_target('right')}", tmp_path / "broken.onnx").stdout
 
 
+@pytest.mark.long
 def test_options_of_models(check, kernel_target, tmp_path):
     path, target = saved(zoo.dynamic(), tmp_path), f"--maxpool-check={kernel_target('keeps_the_seed')}"
     assert check(target, path, "--maxpool-check-shape=batch=2").returncode == 0

@@ -193,6 +193,7 @@ def appended(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 def test_appended_cases_need_no_new_report(cli, appended):
     cases = collect([appended]).cases
     added = [case for case in cases if case.id.endswith("-appended") or "-appended-" in case.id]

@@ -42,6 +42,7 @@ def test_the_same_seed_finds_the_same(cli, kernel_target, tmp_path):
     assert found(tmp_path / "a") == found(tmp_path / "b")
 
 
+@pytest.mark.long
 def test_what_was_found_before_is_not_new(cli, kernel_target, tmp_path):
     arguments = (tmp_path / "found", "-t", kernel_target("keeps_the_seed"))
     assert fuzz(cli, *arguments, cases=100).code == 1
@@ -135,6 +136,7 @@ def test_wrong_options(arguments, words, cli, tmp_path):
     assert not (tmp_path / "found").exists()
 
 
+@pytest.mark.long
 @pytest.mark.network
 def test_the_defects_of_a_release_from_scratch(cli, tmp_path):
     done = cli("fuzz", "-t", "onnxruntime==1.23.2", "--no-known", "--max-cases", "200", "-o", tmp_path / "found")

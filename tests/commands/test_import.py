@@ -15,6 +15,7 @@ def last(text):
     return text.splitlines()[-1]
 
 
+@pytest.mark.long
 def test_the_node_tests_of_onnx(cli, tmp_path):
     done = cli("import", "onnx-backend", "-o", tmp_path / "a")
     assert (done.code, done.err) == (0, "")
