@@ -117,6 +117,12 @@ def test_a_badge_is_what_shields_reads(site):
         assert badge["color"] in ("brightgreen", "red", "orange", "lightgrey")
 
 
+def test_every_target_of_a_record_has_a_badge(cli, tmp_path):
+    assert cli("site", GOLDEN, "-o", tmp_path / "site").code == 0
+    labels = {json.loads(path.read_text())["label"] for path in tmp_path.glob("site/badges/*.json")}
+    assert labels == {f"MaxPool on {target.distribution} {target.version}" for target in read(GOLDEN).header.targets}
+
+
 def test_a_site_is_replaced_and_nothing_else_is(cli, tmp_path):
     folder = tmp_path / "site"
     assert cli("site", GOLDEN, "-o", folder).code == 0

@@ -31,6 +31,11 @@ class Run:
         return self.report.record
 
     @property
+    def badge(self) -> str:
+        """The name of its badge: that of the record, with the target if the record has several."""
+        return self.name if len(self.record.header.targets) == 1 else f"{self.name}-{self.target.name}"
+
+    @property
     def runtime(self) -> str:
         """The runtime: the distribution that it is installed from."""
         return self.target.distribution

@@ -14,6 +14,9 @@ from maxpool_check.reporting.site.collected import CaseEntry, Collected, DefectE
 from maxpool_check.reporting.site.history import History, chart_of
 from maxpool_check.words import plural
 
+SCHEMA = "maxpool-check/site/1"
+"""The schema of ``index.json``, by which a folder is known as a site."""
+
 _LOOKS = {"conform": "good", "wrong": "bad", "crashed": "bad", "refused": "warn", "inconsistent": "warn"}
 """The classes of words in the style sheet; others are dim."""
 
@@ -83,7 +86,7 @@ def _index(collected: Collected, charts: Mapping[str, BarChart | None]) -> Page:
         key=lambda each: (ranks.index(Severity(each.entry.severity)) if each.entry.severity else 0, each.entry.id),
     )
     data = {
-        "schema": "maxpool-check/site/1",
+        "schema": SCHEMA,
         "documents": collected.documents,
         "runs": [
             {

@@ -12,11 +12,9 @@ from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.site.addresses import address, case_address, part
 from maxpool_check.reporting.site.collected import Collected, Run
 from maxpool_check.reporting.site.history import History
-from maxpool_check.reporting.site.pages import Page, case_files, matrix_cell, pages
+from maxpool_check.reporting.site.pages import SCHEMA, Page, case_files, matrix_cell, pages
 from maxpool_check.results.record import Record
 from maxpool_check.words import plural
-
-SCHEMA = "maxpool-check/site/1"
 
 _FILTERS: Filters = {
     "part": part,
@@ -126,7 +124,7 @@ def _write_run(collected: Collected, run: Run, folder: Path) -> None:
         values = {"page": collected.pages[run.name], "report": report, "header": run.record.header, "site": "../"}
         write_page("run.html", file, values, _FILTERS)
     _write_json(path.with_suffix(".json"), _data(report))
-    _write_json(folder / "badges" / f"{part(run.name)}.json", badge(run))
+    _write_json(folder / "badges" / f"{part(run.badge)}.json", badge(run))
 
 
 def badge(run: Run) -> dict[str, object]:
