@@ -9,7 +9,7 @@ import click
 from maxpool_check.commands import options
 from maxpool_check.files import read_regular
 from maxpool_check.reporting.site.history import History
-from maxpool_check.reporting.site.writing import NotASite, write_site
+from maxpool_check.reporting.site.writing import NotASite, check_folder, write_site
 from maxpool_check.results.record import ExitCode
 from maxpool_check.words import plural
 
@@ -26,11 +26,12 @@ _MOST_BYTES = 50 * 2**20
 def command(records: tuple[Path, ...], output: Path, histories: tuple[Path, ...]) -> int:
     """Write a static site from records: every runtime, document, defect, kind, clause and case on a page of its own."""
     names = _names(records)
-    stored = [(names[path], options.read_record(path)) for path in records]
     try:
-        count = write_site(stored, [_history(path) for path in histories], output)
+        check_folder(output, [*records, *histories])
     except NotASite as error:
         raise click.UsageError(str(error)) from error
+    stored = [(names[path], options.read_record(path)) for path in records]
+    count = write_site(stored, [_history(path) for path in histories], output)
     options.echo(f"{output}: {plural(count, 'page')} of {plural(len(stored), 'record')}")
     return ExitCode.AS_EXPECTED
 

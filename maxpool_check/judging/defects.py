@@ -18,25 +18,33 @@ class Severity(str, Enum):
     """How bad a defect is, the worst first."""
 
     WRONG_ON_FINITE = "wrong-on-finite"
-    """Values, indices or shapes are wrong for ordinary finite input."""
     WRONG_ON_SPECIAL = "wrong-on-special"
-    """They are wrong for infinities, NaN, zeros of both signs, or the smallest value of the dtype alone."""
     CRASH = "crash"
-    """The process dies, or does not end."""
     ACCEPTS_INVALID = "accepts-invalid"
-    """A graph is executed that the document excludes."""
     REFUSES_VALID = "refuses-valid"
-    """A graph is refused for which there are kernels; or the optimized graph cannot be loaded."""
     LIMIT = "limit"
-    """The runtime declares that it does not implement it."""
     INCONSISTENCY = "inconsistency"
-    """The document allows each result, but they differ from variant to variant."""
+
+    @property
+    def meaning(self) -> str:
+        """What it says of results, in a sentence."""
+        return _MEANINGS[self]
 
     @property
     def rank(self) -> int:
         """Its place in the order of reports, 0 for the worst."""
         return list(Severity).index(self)
 
+
+_MEANINGS = {
+    Severity.WRONG_ON_FINITE: "Values, indices or shapes are wrong for ordinary finite input.",
+    Severity.WRONG_ON_SPECIAL: "They are wrong for infinities, NaN, zeros of both signs, or the lowest value of the dtype alone.",
+    Severity.CRASH: "The process dies, or does not end.",
+    Severity.ACCEPTS_INVALID: "A graph is executed that the document excludes.",
+    Severity.REFUSES_VALID: "A graph is refused for which there are kernels; or the optimized graph cannot be loaded.",
+    Severity.LIMIT: "A graph is refused that the document allows: the runtime declares that it does not implement it.",
+    Severity.INCONSISTENCY: "The document allows each result, but they differ from variant to variant.",
+}
 
 _SPECIAL = frozenset(
     {

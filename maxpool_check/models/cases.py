@@ -32,7 +32,7 @@ ALONE, GRAPH, IN_PLACE = "alone", "graph", "in-place"
 
 
 @dataclass(frozen=True)
-class Values:
+class ValueSort:
     """A sort of values; ``words`` says what they are, ``short`` says it in a table."""
 
     name: str
@@ -42,19 +42,19 @@ class Values:
 
 
 VALUES = (
-    Values("distinct", FINITE, "different values of both signs"),
-    Values("negative", FINITE, "negative values"),
-    Values("ties", FINITE, "few values, with ties"),
+    ValueSort("distinct", FINITE, "different values of both signs"),
+    ValueSort("negative", FINITE, "negative values"),
+    ValueSort("ties", FINITE, "few values, with ties"),
     # Of integers, the lowest is a value like any other: the 0 of a quantized Relu.
-    Values("minimum", FINITE, "the lowest value of the type", "the lowest value"),
-    Values("lowest", SPECIAL, "the lowest value of the type", "the lowest value"),
-    Values("neg-inf", SPECIAL, "-inf", "-inf"),
-    Values("nan", SPECIAL, "NaN among ordinary values", "NaN"),
-    Values("extremes", SPECIAL, "infinities, zeros of both signs, subnormal and extreme values", "extremes"),
+    ValueSort("minimum", FINITE, "the lowest value of the type", "the lowest value"),
+    ValueSort("lowest", SPECIAL, "the lowest value of the type", "the lowest value"),
+    ValueSort("neg-inf", SPECIAL, "-inf", "-inf"),
+    ValueSort("nan", SPECIAL, "NaN among ordinary values", "NaN"),
+    ValueSort("extremes", SPECIAL, "infinities, zeros of both signs, subnormal and extreme values", "extremes"),
 )
 """The values that each MaxPool is tested with."""
 
-FLOWING = Values("flows", FLOWS, "values that flow in the model")
+FLOWING = ValueSort("flows", FLOWS, "values that flow in the model")
 """The values that a model computes from its inputs."""
 
 
@@ -149,7 +149,7 @@ class CaseMaker:
         case = self.case(IN_PLACE, FLOWING, X, chain.context if chain is not None else self._alone())
         return ModelCase(case) if case.is_exact and not isinstance(case.resolved, Refused) else None
 
-    def case(self, how: str, values: Values, X: np.ndarray, context: Context | None) -> Case:
+    def case(self, how: str, values: ValueSort, X: np.ndarray, context: Context | None) -> Case:
         """A case of the node."""
         where = {ALONE: "alone", GRAPH: "with the nodes around it", IN_PLACE: "in the model"}[how]
         has_indices = self.node.indices is not None and not (context is not None and context.uses_indices)
@@ -217,7 +217,7 @@ class CaseMaker:
         return [list(layout.arranged((0, *cell))) for cell in sorted(spread | {(0, *cell) for cell in cells})]
 
 
-def values_of(case: str) -> Values:
+def values_of(case: str) -> ValueSort:
     """The values of a case of a model, by its id."""
     name = case.rpartition("/")[2]
     return next((values for values in VALUES if values.name == name), FLOWING)

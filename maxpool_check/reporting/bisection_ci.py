@@ -7,7 +7,7 @@ from typing import Any, TextIO
 import maxpool_check
 from maxpool_check.comparing.bisection import Observation
 from maxpool_check.reporting.bisection import BisectionReport
-from maxpool_check.reporting.ci import Log, Suite, result, write_logs, write_suites
+from maxpool_check.reporting.ci import JUnitSuite, Log, result, write_logs, write_suites
 from maxpool_check.reporting.junit import element
 from maxpool_check.reporting.text import details
 
@@ -27,7 +27,7 @@ def write_junit(report: BisectionReport, file: TextIO) -> None:
         **({"kind": report.kind} if report.kind is not None else {}),
         "result": "; ".join(report.results),
     }
-    suite = Suite(f"{report.target}: {report.case}", properties, list(_tests(report)))
+    suite = JUnitSuite(f"{report.target}: {report.case}", properties, list(_tests(report)))
     write_suites(file, [suite], report.errors)
 
 

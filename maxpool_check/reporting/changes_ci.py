@@ -22,7 +22,7 @@ from maxpool_check.reporting.changes import (
     titles,
     transition_cause,
 )
-from maxpool_check.reporting.ci import Log, Suite, case_test, result, write_logs, write_suites
+from maxpool_check.reporting.ci import JUnitSuite, Log, case_test, result, write_logs, write_suites
 from maxpool_check.reporting.github import MOST_ANNOTATIONS
 from maxpool_check.reporting.junit import element
 from maxpool_check.words import plural
@@ -33,7 +33,7 @@ _ONE_SIDED = frozenset({Change.MISSING, Change.ADDED, Change.NOT_COMPARED})
 def write_junit(report: ComparisonReport, file: TextIO) -> None:
     """Write JUnit: a suite for each comparison, a test for each case. What blocks fails; other changes are its output."""
     suites = [
-        Suite(_name(comparison), _properties(report, comparison), _Tests(comparison))
+        JUnitSuite(_name(comparison), _properties(report, comparison), _Tests(comparison))
         for comparison in report.comparisons
     ]
     write_suites(file, suites, report.errors)

@@ -15,7 +15,7 @@ from maxpool_check.reporting.sarif import SCHEMA
 
 
 @dataclass(frozen=True)
-class Suite:
+class JUnitSuite:
     """A suite of JUnit. ``tests`` can be iterated twice: the counts come before the tests."""
 
     name: str
@@ -31,7 +31,7 @@ class Suite:
         return counts
 
 
-def write_suites(file: TextIO, suites: Sequence[Suite], problems: Sequence[str]) -> None:
+def write_suites(file: TextIO, suites: Sequence[JUnitSuite], problems: Sequence[str]) -> None:
     """Write JUnit: each suite test by test, and one more with an error for each problem of the command itself."""
     run = Counter(tests=1, error=len(problems)) if problems else Counter[str]()
     counts = [suite.counts for suite in suites]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 import maxpool_check
-from maxpool_check.reporting.ci import Log, Suite, result, write_logs, write_suites
+from maxpool_check.reporting.ci import JUnitSuite, Log, result, write_logs, write_suites
 from maxpool_check.reporting.findings import sentence
 from maxpool_check.reporting.history import HistoryReport, Occurrence, Release
 from maxpool_check.reporting.junit import element
@@ -19,7 +19,7 @@ def write_junit(report: HistoryReport, file: TextIO) -> None:
     A test fails on the release that shows what the release before did not, and is skipped where it was so before.
     """
     suites = [
-        Suite(_name(report, release), _properties(release), _tests(report, release)) for release in report.releases
+        JUnitSuite(_name(report, release), _properties(release), _tests(report, release)) for release in report.releases
     ]
     write_suites(file, suites, report.errors)
 

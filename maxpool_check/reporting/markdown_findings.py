@@ -18,7 +18,7 @@ from maxpool_check.reporting.markup import (
     table,
     wrapped,
 )
-from maxpool_check.reporting.reasons import Reason
+from maxpool_check.reporting.reasons import ReasonGroup
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.text import details
 from maxpool_check.words import plural
@@ -143,7 +143,7 @@ def anchor(report: RunReport, finding: Finding) -> str:
     return "".join(char if char.isalnum() or char in ".-" else "-" for char in "-".join(parts))
 
 
-def reasons_table(report: RunReport, reasons: Sequence[Reason]) -> list[str]:
+def reasons_table(report: RunReport, reasons: Sequence[ReasonGroup]) -> list[str]:
     """A table of reasons, each with its executions and cases; the rare ones are counted together."""
     shown = list(reasons if report.cases or len(reasons) <= MOST_REASONS + 1 else reasons[:MOST_REASONS])
     rows = [
@@ -157,6 +157,6 @@ def reasons_table(report: RunReport, reasons: Sequence[Reason]) -> list[str]:
     return [table(["reason", "executions", "cases", "example"], rows, right=[1, 2])] if rows else []
 
 
-def _reason(reason: Reason) -> str:
+def _reason(reason: ReasonGroup) -> str:
     names = [escaped(reason.label), code(reason.defect) if reason.defect else ""]
     return ": ".join([*filter(None, names), escaped(reason.text)])

@@ -13,7 +13,7 @@ _WIDTH = 120  # Messages that begin alike are one reason.
 
 
 @dataclass(frozen=True)
-class Reason:
+class ReasonGroup:
     """A reason with its executions. ``label`` is ``limit`` or ``refusal`` of a refusal, ``defect`` the id of a known one."""
 
     label: str
@@ -27,7 +27,7 @@ class Reason:
         return len({execution.case for execution in self.executions})
 
 
-def refusals(findings: Iterable[Finding]) -> list[Reason]:
+def refusals(findings: Iterable[Finding]) -> list[ReasonGroup]:
     """What was refused, the most frequent reason first: a known defect, or what the runtime says."""
     groups: dict[tuple[str, str, str], list[Execution]] = defaultdict(list)
     for finding in findings:
@@ -39,7 +39,7 @@ def refusals(findings: Iterable[Finding]) -> list[Reason]:
     return _ordered(groups)
 
 
-def not_judged(record: Record, target: str) -> Mapping[Verdict, list[Reason]]:
+def not_judged(record: Record, target: str) -> Mapping[Verdict, list[ReasonGroup]]:
     """What a target was not given and what was not judged, the most frequent reason first; all verdicts on it are keys."""
     groups: dict[Verdict, dict[tuple[str, str, str], list[Execution]]] = {
         verdict: defaultdict(list) for verdict in (Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED, Verdict.UNDEFINED)
@@ -50,8 +50,8 @@ def not_judged(record: Record, target: str) -> Mapping[Verdict, list[Reason]]:
     return {verdict: _ordered(by_reason) for verdict, by_reason in groups.items()}
 
 
-def _ordered(groups: Mapping[tuple[str, str, str], Sequence[Execution]]) -> list[Reason]:
+def _ordered(groups: Mapping[tuple[str, str, str], Sequence[Execution]]) -> list[ReasonGroup]:
     return sorted(
-        (Reason(*key, executions) for key, executions in groups.items()),
+        (ReasonGroup(*key, executions) for key, executions in groups.items()),
         key=lambda each: (-len(each.executions), each.text),
     )

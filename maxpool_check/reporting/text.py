@@ -15,7 +15,7 @@ from maxpool_check import inert
 from maxpool_check.reporting.findings import Finding, explained, sentence
 from maxpool_check.reporting.interpretations import interpretations, profiles
 from maxpool_check.reporting.next_steps import execute_again, next_step
-from maxpool_check.reporting.reasons import Reason, not_judged, refusals
+from maxpool_check.reporting.reasons import ReasonGroup, not_judged, refusals
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.shapes import axis_lines
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
@@ -223,7 +223,7 @@ def _defects(console: Console, findings: list[Finding], heading: str) -> None:
     console.print(Padding(table, (0, 0, 1, 2), expand=False))
 
 
-def _reasons(console: Console, reasons: Sequence[Reason], heading: str, report: RunReport) -> None:
+def _reasons(console: Console, reasons: Sequence[ReasonGroup], heading: str, report: RunReport) -> None:
     """A line for each frequent reason: a refusal or limit, the defect, the reason, number of executions."""
     if not reasons:
         return

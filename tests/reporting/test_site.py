@@ -137,7 +137,31 @@ def test_a_site_is_replaced_and_nothing_else_is(cli, tmp_path):
     assert done.code == 2
     assert "is no site of maxpool-check" in done.err
     assert [path.name for path in other.iterdir()] == ["index.json"]
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
+    assert cli("site", GOLDEN, "-o", folder / "style.css").code == 2
+
+
+def test_what_is_not_the_sites_stays_in_its_folder(cli, tmp_path):
+    # As a checkout of the branch that is published.
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/HEAD").write_text("ref")
+    for _ in range(2):
+        assert cli("site", GOLDEN, "-o", ".", cwd=tmp_path).code == 0
+        (tmp_path / "CNAME").write_text("example.org")
+    assert (tmp_path / ".git/HEAD").read_text() == "ref"
+    assert (tmp_path / "CNAME").read_text() == "example.org"
+    assert (tmp_path / "index.html").is_file()
+
+
+def test_a_record_among_the_pages_that_are_replaced_is_refused_and_stays(cli, tmp_path):
+    folder = tmp_path / "site"
+    assert cli("site", GOLDEN, "-o", folder).code == 0
+    record = folder / "runs/record.jsonl"
+    record.write_bytes(GOLDEN.read_bytes())
+    done = cli("site", record, "-o", folder)
+    assert done.code == 2
+    assert "lies in the pages of" in " ".join(done.err.split())
+    assert record.read_bytes() == GOLDEN.read_bytes()
 
 
 @pytest.mark.parametrize(

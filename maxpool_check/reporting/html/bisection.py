@@ -6,7 +6,7 @@ from typing import TextIO
 from maxpool_check.comparing.bisection import Boundary
 from maxpool_check.reporting.bisection import BisectionReport
 from maxpool_check.reporting.html.page import write_page
-from maxpool_check.reporting.html.views import Example, settings
+from maxpool_check.reporting.html.views import ExecutionView, settings
 
 
 class BisectionPage:
@@ -15,10 +15,10 @@ class BisectionPage:
     def __init__(self, report: BisectionReport) -> None:
         self.report = report
 
-    def sides(self, boundary: Boundary) -> list[tuple[str, str, Example]]:
+    def sides(self, boundary: Boundary) -> list[tuple[str, str, ExecutionView]]:
         """Both releases of a change with their results."""
         return [
-            (label, self.report.versions[position], Example([self.report.tested[position].execution]))
+            (label, self.report.versions[position], ExecutionView([self.report.tested[position].execution]))
             for label, position in (("last", boundary.last), ("first", boundary.first))
         ]
 

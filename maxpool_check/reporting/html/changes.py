@@ -10,7 +10,7 @@ from maxpool_check.comparing.summary import TransitionGroup
 from maxpool_check.reporting.changes import IMPROVEMENTS, MEANINGS, ComparisonReport, details, group_cause, titles
 from maxpool_check.reporting.html.names import Names
 from maxpool_check.reporting.html.page import slug, write_page
-from maxpool_check.reporting.html.views import Example, settings
+from maxpool_check.reporting.html.views import ExecutionView, settings
 from maxpool_check.results.record import Execution
 
 
@@ -55,11 +55,11 @@ class GroupView:
         return next((text for side in sides if side is not None and (text := settings(side))), "")
 
     @property
-    def sides(self) -> list[tuple[str, str, Example | None]]:
+    def sides(self) -> list[tuple[str, str, ExecutionView | None]]:
         """Both results of the smallest case; None where it was not executed."""
         smallest, comparison = self.group.smallest, self.comparison
         pairs = (("old", comparison.old.name, smallest.old), ("new", comparison.new.name, smallest.new))
-        return [(label, name, Example([side]) if side is not None else None) for label, name, side in pairs]
+        return [(label, name, ExecutionView([side]) if side is not None else None) for label, name, side in pairs]
 
     @property
     def lines(self) -> list[str]:

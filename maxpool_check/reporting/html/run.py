@@ -18,17 +18,6 @@ from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import COMPARED, Execution, ExitCode, Verdict
 from maxpool_check.words import plural
 
-SEVERITY_WORDS = {
-    Severity.WRONG_ON_FINITE: "Values, indices or shapes are wrong for ordinary finite input.",
-    Severity.WRONG_ON_SPECIAL: "They are wrong for infinities, NaN, zeros of both signs, or the lowest value of the dtype alone.",
-    Severity.CRASH: "The process dies, or does not end.",
-    Severity.ACCEPTS_INVALID: "A graph is executed that the document excludes.",
-    Severity.REFUSES_VALID: "A graph is refused that the document allows, and for which there are kernels.",
-    Severity.LIMIT: "A graph is refused that the document allows, since the runtime says that it does not implement it.",
-    Severity.INCONSISTENCY: "The document allows each result, but they differ from variant to variant.",
-}
-"""What the severities mean, in the order of reports."""
-
 _BRIEF = 300
 """Findings of more cases than these list them without titles and messages."""
 
@@ -199,7 +188,7 @@ class RunPage:
     @property
     def severity_words(self) -> list[tuple[str, str]]:
         """The severities that occur, each with what it means."""
-        return [(severity.value, SEVERITY_WORDS[severity]) for severity in self.report.severities]
+        return [(severity.value, severity.meaning) for severity in self.report.severities]
 
     @property
     def by_document(self) -> list[tuple[str, str, int, int, list[int]]]:

@@ -52,7 +52,7 @@ class CaseRow:
 
 
 @dataclass(frozen=True)
-class Example:
+class ExecutionView:
     """An execution of the example of a finding, or several that show the same cells."""
 
     executions: Sequence[Execution]
@@ -156,14 +156,14 @@ class FindingView:
         return issue if issue is not None and re.fullmatch(r"https://[\w./?#&=%~+-]+", issue) else ""
 
     @cached_property
-    def examples(self) -> list[Example]:
+    def examples(self) -> list[ExecutionView]:
         """The executions of the example, those that show the same cells together."""
         by_cells: dict[tuple[object, ...], list[Execution]] = defaultdict(list)
         for execution in self.finding.executions:
             if execution.case == self.finding.smallest.case:
                 shown = (execution.verdict, execution.kinds, execution.cells, execution.cells or execution.message)
                 by_cells[shown].append(execution)
-        return [Example(executions) for executions in by_cells.values()]
+        return [ExecutionView(executions) for executions in by_cells.values()]
 
     @property
     def settings(self) -> str:

@@ -67,7 +67,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False)
-class CaseResult:
+class CaseOutcomes:
     """A case on a target: the digest of the case as it was executed, and the outcome of each variant."""
 
     run: Run
@@ -93,7 +93,7 @@ class CaseEntry:
     clauses: Sequence[str]
     origin: str
     settings: str = ""
-    results: list[CaseResult] = field(default_factory=list)
+    results: list[CaseOutcomes] = field(default_factory=list)
 
     @property
     def digests(self) -> list[str]:
@@ -179,7 +179,9 @@ class Collected:
         entry = self.cases.setdefault(first.case, CaseEntry(first.case, "", "", (), ""))
         entry.title, entry.spec, entry.clauses, entry.origin = first.title, first.spec, first.clauses, first.origin
         entry.settings = next((settings(each) for each in executions if each.input is not None), entry.settings)
-        entry.results.append(CaseResult(run, first.case_sha256, {each.variant: _outcome(each) for each in executions}))
+        entry.results.append(
+            CaseOutcomes(run, first.case_sha256, {each.variant: _outcome(each) for each in executions})
+        )
         for execution in executions:
             for kind in execution.kinds:
                 topic = self.kinds.setdefault(kind, Topic(kind))

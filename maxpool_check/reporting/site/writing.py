@@ -26,38 +26,55 @@ _FILTERS: Filters = {
 }
 
 
+_ENTRIES = (
+    "badges", "cases", "clauses", "defects", "index.html", "index.json", "kinds", "runs", "runtimes", "search-index.js",
+    "search.html", "search.js", "style.css",
+)  # fmt: skip
+"""The files and folders at the top of a site; whatever else lies beside them is not the site's."""
+
+
 class NotASite(Exception):
-    """The folder holds something else than a site; the message says what to do."""
+    """A folder that a site cannot be written to without a loss; the message says why and what to do."""
+
+
+def check_folder(folder: Path, inputs: Iterable[Path]) -> None:
+    """Raise :class:`NotASite` for a folder that holds something else than a site, or in whose pages an input lies.
+
+    Names that begin with a dot, such as that of a repository, may be there already.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise NotASite(f"{folder} is no folder; name another one")
+    for path in inputs:
+        if any(path.resolve().is_relative_to((folder / name).resolve()) for name in _ENTRIES):
+            raise NotASite(f"{path} lies in the pages of {folder}, which are replaced; move it, or name a new folder")
+    if folder.exists() and any(not path.name.startswith(".") for path in folder.iterdir()):
+        try:
+            is_site = json.loads((folder / "index.json").read_bytes())["schema"] == SCHEMA
+        except (OSError, ValueError, KeyError, TypeError):
+            is_site = False
+        if not is_site:
+            raise NotASite(f"{folder} is not empty and is no site of maxpool-check; name a new folder")
 
 
 def write_site(records: Iterable[tuple[str, Record]], histories: Sequence[History], folder: Path) -> int:
-    """Write the site of records by name to a folder, and return the number of its pages.
+    """Write the site of records by name to a folder that was checked, and return the number of its pages.
 
-    A site that is there is replaced when the new one is complete. Raises :class:`NotASite` for a folder that holds anything
-    else, and ``OSError``.
+    The pages of a site that is there are replaced when the new ones are complete; other files of the folder stay. Raises
+    ``OSError``.
     """
-    _check(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
-        new = Path(temporary, "site")
-        new.mkdir()
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".maxpool-check-", dir=folder) as temporary:
+        new = Path(temporary)
         count = _write(Collected(records), histories, new)
-        if folder.exists():
-            _check(folder)
-            shutil.rmtree(folder)
-        new.rename(folder)
+        for name in _ENTRIES:
+            old = folder / name
+            if old.is_dir() and not old.is_symlink():
+                shutil.rmtree(old)
+            else:
+                old.unlink(missing_ok=True)
+        for path in new.iterdir():
+            path.rename(folder / path.name)
     return count
-
-
-def _check(folder: Path) -> None:
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
-    try:
-        is_site = json.loads((folder / "index.json").read_bytes())["schema"] == SCHEMA
-    except (OSError, ValueError, KeyError, TypeError):
-        is_site = False
-    if not is_site:
-        raise NotASite(f"{folder} is not empty and is no site of maxpool-check; name a new folder")
 
 
 def _write(collected: Collected, histories: Sequence[History], folder: Path) -> int:
