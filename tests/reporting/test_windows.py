@@ -68,6 +68,12 @@ def test_an_index_names_the_cell_of_the_target(executions):
     assert marks(drawing) == {("X[0, 1, :, :]", "1", "1"): (True, False), ("X[0, 0, :, :]", "1", "1"): (False, True)}
 
 
+def test_the_taps_lie_in_the_plane_of_the_window_alone(executions):
+    drawing = drawings(executions["counts_in_the_plane", "second-plane"])[0]
+    taps = {plane.heading: sum(cell.is_tap for row in plane.cells for cell in row) for plane in drawing.planes}
+    assert taps == {"X[0, 1, :, :]": 4, "X[0, 0, :, :]": 0}
+
+
 def test_a_cell_far_from_the_window_is_drawn_with_its_own_surroundings(executions):
     execution = executions["counts_in_the_plane", "far"]
     assert [(cell.output, cell.at, cell.got_cell) for cell in execution.cells][-1] == ("Indices", (0, 1, 1), (0, 0, 29))
