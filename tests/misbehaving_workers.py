@@ -49,6 +49,20 @@ def send_always(reply):
         print(reply if isinstance(reply, str) else json.dumps({"id": number, **reply}), flush=True)
 
 
+def says_its_name():
+    """Has a name and a version, and cannot express anything: it misbehaves in no way."""
+    ready(distribution="acme", version="2.1")
+    for line in sys.stdin:
+        send(id=json.loads(line)["id"], type="unable", message="no")
+
+
+def says_nothing():
+    """Says nothing about itself, and cannot express anything."""
+    ready()
+    for line in sys.stdin:
+        send(id=json.loads(line)["id"], type="unable", message="no")
+
+
 def another_protocol():
     """Has version 2 of the protocol."""
     send(type="ready", protocol=2)

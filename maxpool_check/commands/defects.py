@@ -185,7 +185,7 @@ def _run(
 
 def _print(status: TargetStatus) -> None:
     target = status.target
-    options.echo(f"{target.name} ({target.version})")
+    options.echo(f"{target.name} ({target.version or 'no version'})")
     for each in sorted(status.defects, key=lambda each: (each.defect.severity.rank, each.defect.id)):
         if each.shown or each.problem or not each.expected:
             count = plural(each.shown, "execution") if each.shown else "not shown"
@@ -193,7 +193,7 @@ def _print(status: TargetStatus) -> None:
         if each.problem:
             options.echo(f"    {each.problem}")
         elif not each.expected:
-            options.echo(f"    not expected of {target.version}")
+            options.echo(f"    not expected of {target.version or target.name}")
     if status.unexpected:
         options.echo(f"  {plural(len(status.unexpected), 'execution')} that no defect expects:")
     groups = Counter((", ".join(each.kinds), each.variant) for each in status.unexpected)

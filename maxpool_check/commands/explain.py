@@ -167,7 +167,7 @@ def _result(session: TargetSession, case: Case, variants: frozenset[Variant]) ->
     """What is wrong with the outputs of a target, as lines, and whether an execution failed."""
     target = session.profile.description
     case_run = run_case(session, case, variants)
-    lines: list[object] = ["", f"{target.name}: {target.distribution} {target.version}, {target.provider}"]
+    lines: list[object] = ["", f"{target.name}: {target.about}"]
     for variant in case_run.judgements:
         lines += ["", *drawing.draw_judgement(case_run, variant)]
     if case_run.diverging:

@@ -88,17 +88,16 @@ class _Report:
         target = self._descriptions[discovery.target]
         kinds = ", ".join(kind.value for kind in discovery.kinds)
         about = (
-            f"Found by maxpool-check {__version__} fuzz {origin}, on {discovery.target} ({target.distribution} "
-            f"{target.version}, {target.provider}, Python {target.python}, numpy {target.numpy}): {kinds}, in the variant "
-            f"{discovery.variant.name}."
+            f"Found by maxpool-check {__version__} fuzz {origin}, on {discovery.target} "
+            f"({target.software(numpy=True)}): {kinds}, in the variant {discovery.variant.name}."
         )
-        runtime = f"{target.distribution}-{target.version}"
+        runtime = f"{target.distribution}-{target.version}".rstrip("-")
         stem = re.sub(r"[^A-Za-z0-9.+_-]+", "-", f"{discovery.name}-{runtime}")[:180]
         self._folder.mkdir(parents=True, exist_ok=True)
         path, other = self._folder / f"{stem}.yaml", 2
         while path.exists():
             path, other = self._folder / f"{stem}-{other}.yaml", other + 1
-        title = f"{kinds} on {target.distribution} {target.version}"
+        title = f"{kinds} on {target.release or target.name}"
         case = replace(discovery.case, id=f"{path.stem}:{discovery.name}", title=title)
         partial = path.with_suffix(".partial")
         with named(partial):

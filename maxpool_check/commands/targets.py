@@ -103,6 +103,7 @@ def _target(name: TargetName, check: bool) -> dict[str, Any]:
         with TargetSession(Target(name)) as session:
             profile = session.profile
             about = {"starts": True, **msgspec.structs.asdict(profile.description)}
+            about["software"] = profile.description.software(numpy=True)
             about |= {"dtypes": profile.dtypes, "spatial": profile.spatial}
             if check:
                 claimed = profile.description.specs
@@ -148,10 +149,10 @@ def _print_target(target: dict[str, Any]) -> None:
     if not target["starts"]:
         options.echo(f"{name}  does not start\n  {target['message']}")
         return
-    python = f"Python {target['python']}, numpy {target['numpy']}"
-    options.echo(f"{name}  {target['distribution']} {target['version']}, {python}")
-    others = f" of {', '.join(target['providers'])}" if target["providers"] else ""
-    options.echo(f"  provider {target['provider']}{others}")
+    options.echo(f"{name}  {target['software']}")
+    if target["provider"]:
+        others = f" of {', '.join(target['providers'])}" if target["providers"] else ""
+        options.echo(f"  provider {target['provider']}{others}")
     language = _LANGUAGES.get(target["speaks"], f"{target['speaks']}'s own attributes")
     if target["newest_opset"] is not None:
         language = f"ONNX models of operator sets 1 to {target['newest_opset']}"

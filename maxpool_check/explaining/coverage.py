@@ -136,7 +136,7 @@ def write_text(report: CoverageReport, file: TextIO) -> None:
         file.write(f"NOTHING COMPARED no case of {names or 'any document'} was executed\n")
         return
     target = report.target
-    about = f"{target.name}  {target.distribution} {target.version}, {target.provider}"
+    about = f"{target.name}  {target.about}"
     file.write(inert.line(about) + "\n")
     for line in _lines(report):
         indent = "  " if line.startswith("  ") else ""

@@ -16,8 +16,8 @@ KERNELS = ("python:", "command:")
 TRANSFORM = "transform:"
 """How the names of targets begin whose models a tool rewrites."""
 
-DEFAULT_PROVIDERS = ("CPUExecutionProvider", "CPU")
-"""The providers of a selector without one: ONNX Runtime's on the CPU, and the name for runtimes without providers."""
+DEFAULT_PROVIDERS = ("CPUExecutionProvider", "CPU", "")
+"""The providers of a selector without one: ONNX Runtime's on the CPU, the name for runtimes without providers, and none."""
 
 _LONGEST = 1000
 

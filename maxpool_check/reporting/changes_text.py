@@ -33,8 +33,7 @@ def write(report: ComparisonReport, file: TextIO) -> None:
 
 def _comparison(console: Console, comparison: TargetComparison, verbose: bool) -> None:
     for label, target in (("old", comparison.old), ("new", comparison.new)):
-        about = f"{target.distribution} {target.version}, {target.provider}, Python {target.python}"
-        console.print(f"{label}  [bold]{styled(target.name)}[/]  {styled(about)}", soft_wrap=True)
+        console.print(f"{label}  [bold]{styled(target.name)}[/]  {styled(target.software())}", soft_wrap=True)
     console.print()
     changed = comparison.groups
     for number, group in enumerate(changed):

@@ -184,9 +184,8 @@ def _target_settings(target: TargetDescription) -> str:
 
 
 def software(target: TargetDescription) -> str:
-    """The distribution, version, provider, Python and numpy of a target, in Markdown."""
-    python = f"Python {target.python}, numpy {target.numpy}"
-    return escaped(f"{target.distribution} {target.version}, {target.provider}, {python}")
+    """The distribution, version, provider, Python and numpy of a target, as far as it has them, in Markdown."""
+    return escaped(target.software(numpy=True))
 
 
 def _outdated(report: RunReport, target: str) -> list[str]:

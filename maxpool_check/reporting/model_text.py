@@ -29,8 +29,7 @@ def write(report: ModelReport, file: TextIO) -> None:
     """Write the whole report."""
     with terminal(file, report.width, report.color) as console:
         for target in report.record.header.targets:
-            about = f"{target.distribution} {target.version}, {target.provider}, Python {target.python}"
-            console.print(f"[bold]{styled(target.name)}[/]  {styled(about)}", soft_wrap=True)
+            console.print(f"[bold]{styled(target.name)}[/]  {styled(target.software())}", soft_wrap=True)
         for model in report.models:
             _model(console, report, model)
         _findings(console, report)

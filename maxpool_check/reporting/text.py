@@ -98,10 +98,8 @@ def _tested(console: Console, report: RunReport) -> None:
     """What was tested, and the numbers by verdict and by severity."""
     header = report.record.header
     for target in header.targets:
-        about = [f"{target.distribution} {target.version}", target.provider, f"Python {target.python}"]
-        if target.newest_opset is not None:
-            about.append(f"operator sets to {target.newest_opset}")
-        console.print(f"[bold]{styled(target.name)}[/]  {styled(', '.join(about))}", soft_wrap=True)
+        opsets = f", operator sets to {target.newest_opset}" if target.newest_opset is not None else ""
+        console.print(f"[bold]{styled(target.name)}[/]  {styled(target.software() + opsets)}", soft_wrap=True)
     for specs, policies in profiles(report.record):
         listed = ", ".join(f"{point} {interpretation}" for point, interpretation in policies.items())
         console.print(f"[dim]{styled(' '.join(specs))}: {styled(listed or 'nothing left open')}[/]", soft_wrap=True)

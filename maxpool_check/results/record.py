@@ -91,6 +91,8 @@ class ExitCode(IntEnum):
 class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
     """A target of a run.
 
+    ``distribution``, ``version`` and ``provider`` are those of a runtime; a kernel has what its program says, otherwise the
+    first word of its name and twice nothing. ``python`` and ``numpy`` are ``-`` where there is none.
     ``newest_opset`` is the newest operator set that it loads, None if it gets no ONNX models. ``speaks`` is the language
     of its requests. ``indices``: whether it numbers the cells of the ``whole`` tensor or of each ``plane``; None if it
     returns no Indices. ``specs`` are the documents that a kernel claims; None: all. ``graphs`` is the newest operator set in
@@ -110,6 +112,28 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
     indices: str | None = "whole"
     specs: tuple[str, ...] | None = None
     graphs: int | None = None
+
+    @property
+    def release(self) -> str:
+        """The distribution and version; empty for a kernel that names neither."""
+        if not self.name.startswith(f"{self.distribution}:"):
+            return f"{self.distribution} {self.version}".rstrip()
+        # Records of older versions have the version 0 of such a kernel.
+        return self.version if self.version != "0" else ""
+
+    @property
+    def about(self) -> str:
+        """The release and provider, as far as it has them; never empty."""
+        return ", ".join(filter(None, (self.release, self.provider))) or self._python or "no version named"
+
+    def software(self, *, numpy: bool = False) -> str:
+        """What it is, and its Python if it has one; with the version of numpy if ``numpy``."""
+        library = f"numpy {self.numpy}" if numpy and self.numpy != "-" else ""
+        return ", ".join(dict.fromkeys(filter(None, (self.about, self._python, library))))
+
+    @property
+    def _python(self) -> str:
+        return f"Python {self.python}" if self.python != "-" else ""
 
 
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):

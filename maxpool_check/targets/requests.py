@@ -84,10 +84,11 @@ def _converted(part: PlannedRequest, outcome: Outcome, target: TargetProfile) ->
     """The outcome with its outputs as the case has them; a failure, if another provider than the target's ran the node."""
     if not isinstance(outcome, Returned):
         return outcome
-    # A kernel of the user need not say what runs it.
-    is_other = outcome.provider is not None or target.name.is_released
-    if part.opset is not None and is_other and outcome.provider != target.description.provider:
-        return Failed(f"wrong provider: {outcome.provider} ran the node, not {target.description.provider}")
+    # A kernel of the user need not say what runs it, neither once nor of each request.
+    provider = target.description.provider
+    is_said = target.name.is_released or (provider and outcome.provider is not None)
+    if part.opset is not None and is_said and outcome.provider != provider:
+        return Failed(f"wrong provider: {outcome.provider} ran the node, not {provider}")
     by_plane = target.description.indices == "plane"
     outputs = {name: part.translation.output(name, value, by_plane=by_plane) for name, value in outcome.outputs.items()}
     return replace(outcome, outputs=outputs)

@@ -122,8 +122,8 @@ class Target:
             description = TargetDescription(
                 name=str(self.name),
                 distribution=text_of(message.get("distribution", self.name.runtime)),
-                version=text_of(message.get("version", "0")),
-                provider=text_of(message.get("provider") or "CPUExecutionProvider"),
+                version=text_of(message.get("version", "")),
+                provider=text_of(message.get("provider") or ""),
                 providers=tuple(map(text_of, message.get("providers", ()))),
                 session_options=_flat(message.get("session_options", {})),
                 python=text_of(message.get("python", "-")),

@@ -29,7 +29,7 @@ def issue_lines(view: "FindingView") -> Iterable[str]:
     finding, target, example = view.finding, view.target, view.finding.smallest
     yield f"# {finding.title}" if "MaxPool" in finding.title else f"# MaxPool: {finding.title}"
     yield ""
-    yield f"- runtime: {target.distribution} {target.version}, {target.provider}, Python {target.python}"
+    yield f"- runtime: {target.software()}"
     yield f"- system: {view.record.header.system}, {view.record.header.cpu}"
     yield f"- document: {example.spec}{f'; operator set of the model: {example.opset}' if example.opset is not None else ''}"
     yield f"- severity: {finding.severity.value}"

@@ -146,7 +146,7 @@ class FindingView:
     def versions(self) -> str:
         """The versions that show it, in words; the tested one if no more is known."""
         known = self.finding.defect.versions if self.finding.defect is not None else ""
-        tested = f"{self.target.version}, which was tested here"
+        tested = f"{self.target.version or 'this one'}, which was tested here"
         return f"{known}, by runs of other releases; {tested}" if known else f"{tested}; others are not known"
 
     @property

@@ -211,7 +211,7 @@ class Collected:
 
 
 def _release(target: TargetDescription) -> str:
-    return f"{target.distribution} {target.version}"
+    return target.release or target.name
 
 
 def _rest(target: TargetDescription) -> str:

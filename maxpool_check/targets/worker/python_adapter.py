@@ -30,8 +30,8 @@ class PythonFunction:
         self.takes_spec = _takes_spec(self.function)
         self.description = {
             "distribution": "python",
-            "version": "0",
-            "provider": "CPUExecutionProvider",
+            "version": "",
+            "provider": "",
             "providers": [],
             "takes_spec": self.takes_spec,
         }
