@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from maxpool_check.corpus.case import Case, Refusal, disagreements
 from maxpool_check.corpus.collection import Corpus, collect
+from maxpool_check.corpus.shipped import is_shipped
 from maxpool_check.judging.graph_verdicts import judge as judge_outcomes
 from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reference.pooling import Pooled
@@ -82,9 +83,10 @@ def _refusal(expect: object) -> Refusal:
 
 
 def read_cases(*paths: str | PathLike[str]) -> list[Case]:
-    """The cases of case files, or of folders of them.
+    """The cases of case files, or of folders of them; ``"corpus"`` is the one that comes with the tool, ``"corpus:onnx"`` a part.
 
-    Raises :class:`CorpusError` with all mistakes in the files, ``FileNotFoundError`` for a path that does not exist.
+    Raises :class:`CorpusError` with all mistakes in the files,
+    ``FileNotFoundError`` for a path that does not exist.
     """
     if not paths:
         raise TypeError("read_cases takes the path of a case file or of a folder, or several")
@@ -97,7 +99,7 @@ def _read(paths: Iterable[object]) -> Corpus:
         if not isinstance(path, (str, PathLike)):
             raise TypeError(f"{_shown(path)} is no path; paths are separate arguments, each a text or a pathlib.Path")
         files.append(Path(path))
-        if not files[-1].exists():
+        if not is_shipped(files[-1]) and not files[-1].exists():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     return collect(files)
 

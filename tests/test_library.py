@@ -169,6 +169,7 @@ def test_cases_of_one_name_are_refused(case):
 
 def test_reading_cases():
     assert maxpool_check.read_cases(CASES / "sonnx/float.yaml")
+    assert maxpool_check.read_cases("corpus:sonnx/float")
     with pytest.raises(TypeError, match="read_cases takes the path"):
         maxpool_check.read_cases()
     with pytest.raises(TypeError, match="paths are separate arguments"):

@@ -14,18 +14,35 @@ from maxpool_check.corpus import collection
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import FORMATS, Corpus
 from maxpool_check.corpus.problems import CorpusError, Problem
+from maxpool_check.corpus.shipped import NAME as CORPUS
+from maxpool_check.corpus.shipped import is_shipped, located, named
 from maxpool_check.corpus.tensors import MOST_CELLS
 from maxpool_check.specifications.specification import nearest
 
+
+def _path(text: str) -> Path:
+    located(Path(text))
+    return Path(text)
+
+
+PATH = options.Parsed("PATH", _path)
+"""A file, a folder, or a name of the corpus that comes with the tool or of a part of it."""
+
 folder = click.option(
-    "-p", "--path", type=options.FILE, default="cases", metavar="PATH",
-    help="Where to look for the case.  [default: cases]",
+    "-p", "--path", type=PATH, default=collection.default_path, metavar="PATH",
+    help="Where to look for the case.  [default: cases, or the corpus that comes with the tool]",
 )  # fmt: skip
 max_cells = click.option(
     "--max-cells", type=options.COUNT, default=MOST_CELLS, metavar="N",
     help=f"The largest X or Y a case may have.  [default: {MOST_CELLS}]",
 )  # fmt: skip
-_paths = click.argument("paths", nargs=-1, required=True, type=options.FILE, metavar="PATH...")
+
+
+def _or_corpus(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    return paths or (Path(CORPUS),)
+
+
+_paths = click.argument("paths", nargs=-1, type=PATH, metavar="[PATH]...", callback=_or_corpus)
 _selection = click.option(
     "-k",
     "selected",
@@ -97,16 +114,17 @@ def find(name: str, folder: Path, cells: int, *, takes_models: bool = True) -> C
     """
     file, _, short = name.rpartition(":")
     is_file = Path(file).suffix in (*collection.SUFFIXES, *FORMATS)
-    path = Path(file) if is_file else folder
+    path = PATH.convert(file, None, None) if is_file else folder
     if model_cases.is_model(path):
         return model_cases.named(model_cases.analysed(path, takes_models=takes_models), short)
     # The other files need not be read, if this one has the case.
-    alone = folder / f"{file}.yaml"
+    alone = located(folder) / f"{file}.yaml"
     if not is_file and alone.is_file():
-        own = [case for case in CaseFiles([alone], cells).read().cases if case.id == name]
+        files = CaseFiles([named(alone) if is_shipped(folder) else alone], cells)
+        own = [case for case in files.read().cases if case.id == name]
         if own:
             return own[0]
-    if not path.exists():
+    if not located(path).exists():
         raise click.UsageError(f"'{path}' not found; pass the case files with -p PATH, or the case as FILE.yaml:ID")
     cases = CaseFiles([path], cells).read().cases
     if is_file:

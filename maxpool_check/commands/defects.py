@@ -11,11 +11,11 @@ import click
 from maxpool_check import inert
 from maxpool_check.commands import case_files, executing, options
 from maxpool_check.comparing.defect_status import TargetStatus, completeness, statuses
-from maxpool_check.corpus.collection import Corpus, defect_files, root_of
+from maxpool_check.corpus.collection import Corpus, default_path, defect_files, root_of
 from maxpool_check.corpus.conditions import with_cases
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions, write_versions
-from maxpool_check.corpus.shipped import catalogue_root
+from maxpool_check.corpus.shipped import is_shipped
 from maxpool_check.explaining import defects as catalogue
 from maxpool_check.judging.defects import Defect
 from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS
@@ -26,8 +26,9 @@ from maxpool_check.targets.name import TargetName
 from maxpool_check.words import plural
 
 _folder = click.option(
-    "-p", "--path", type=options.FILE, default="cases", metavar="PATH", help="The corpus.  [default: cases]"
-)
+    "-p", "--path", type=case_files.PATH, default=default_path, metavar="PATH",
+    help="The corpus.  [default: cases, or the corpus that comes with the tool]",
+)  # fmt: skip
 
 
 class _Commands(click.Group):
@@ -53,15 +54,11 @@ def command() -> None:
 @click.option("--live", is_flag=True, help="Only those of the newest release that was reviewed.")
 @options.form()
 @options.color
-@click.option(
-    "-p", "--path", type=options.FILE, metavar="PATH",
-    help="The corpus.  [default: cases, or the defects that come with the tool]",
-)  # fmt: skip
-def show(subject: str | None, live: bool, form: str, color: str, path: Path | None) -> int:
+@_folder
+def show(subject: str | None, live: bool, form: str, color: str, path: Path) -> int:
     """List the defects of all runtimes or of RUNTIME, or show the defect with that ID."""
-    root = catalogue_root() if path is None else path
-    defects = _read(root)
-    versions = _versions(root)
+    defects = _read(path)
+    versions = _versions(path)
     chosen = _chosen(defects, subject)
     if live:
         chosen = [defect for defect in chosen if versions.is_live(defect)]
@@ -70,8 +67,7 @@ def show(subject: str | None, live: bool, form: str, color: str, path: Path | No
         entries = [catalogue.data(defect, versions) for defect in chosen]
         options.echo(inert.dumps({"schema": "maxpool-check/defects/1", "defects": entries}, indent=1))
     elif subject is not None and [defect.id for defect in chosen] == [subject]:
-        has_cases = path is not None or root_of(Path("cases")) == root
-        options.echo(catalogue.page(chosen[0], versions, min(options.width(), 100), has_cases=has_cases), nl=False)
+        options.echo(catalogue.page(chosen[0], versions, min(options.width(), 100)), nl=False)
     else:
         colored = options.Output(color=color).colored
         catalogue.write_list(chosen, versions, options.width(), sys.stdout, color=colored)
@@ -98,6 +94,10 @@ def check(
 
     Exits with 0 if each target shows what is expected of its version and nothing else, with 1 if not.
     """
+    if write and is_shipped(path):
+        raise click.UsageError(
+            "--write changes the corpus; make one of your own with 'maxpool-check corpus copy DIR', and pass it with -p DIR"
+        )
     if bool(targets) == bool(record_files):
         raise click.UsageError("name a target with -t, or a record with --record")
     corpus = executing.read_valid(case_files.CaseFiles([path]))

@@ -14,6 +14,7 @@ from maxpool_check.corpus.conditions import with_cases
 from maxpool_check.corpus.defect_editing import add as add_defects
 from maxpool_check.corpus.defect_file import read_defects, unmatched
 from maxpool_check.corpus.problems import CorpusError
+from maxpool_check.corpus.shipped import is_shipped
 from maxpool_check.results.record import Execution, ExitCode
 from maxpool_check.words import plural
 
@@ -113,7 +114,7 @@ def _cases(executions: Iterable[Execution]) -> dict[str, Case]:
     """The cases of a record by id, as far as their files are still there."""
     files = sorted({Path(execution.origin.rpartition(":")[0]) for execution in executions})
     try:
-        return {case.id: case for case in collect([file for file in files if file.is_file()]).cases}
+        return {case.id: case for case in collect([file for file in files if is_shipped(file) or file.is_file()]).cases}
     except CorpusError:
         return {}
 
@@ -121,6 +122,8 @@ def _cases(executions: Iterable[Execution]) -> dict[str, Case]:
 def _default_file(origin: str) -> Path:
     """The file of known defects of the corpus that a case comes from."""
     path = Path(origin.rpartition(":")[0])
+    if is_shipped(path):
+        raise click.UsageError("the record's cases come with the tool; pass the file to write with --known")
     if not path.is_file():
         raise click.UsageError(f"the record's cases are not here ({path}); pass the file to write with --known")
     return root_of(path) / KNOWN_NAME

@@ -23,6 +23,7 @@ COMMANDS = {
     "run": "Run cases on targets, judge the results, write reports.",
     "lint": "Check case files and defects against the reference.",
     "list": "List the cases, one line each.",
+    "corpus": "List or copy the corpus that comes with the tool.",
     "generate": "Write cases that cover the possible combinations of properties.",
     "coverage": "Count what the cases really execute on a target.",
     "reference": "Show the result of the reference for one case.",

@@ -2,8 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -11,6 +11,8 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.case_file import read_cases
 from maxpool_check.corpus.importers import Suite, onnx_testdata, read_files, testgenonnx
 from maxpool_check.corpus.problems import CorpusError, Problem
+from maxpool_check.corpus.shipped import NAME as CORPUS
+from maxpool_check.corpus.shipped import is_shipped, located, named
 from maxpool_check.corpus.tensors import MOST_CELLS, excess_together
 from maxpool_check.files import is_utf_8
 
@@ -47,37 +49,28 @@ class Corpus:
 
 
 def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS) -> Corpus:
-    """Read every case file of the paths (files or folders). Raises :class:`CorpusError` with all their problems.
+    """Read every case file of the paths (files, folders, or names of the corpus that comes with the tool).
 
-    In a folder without case files, tests of other suites are read; a path may also name such a test.
+    In a folder without case files, tests of other suites are read; a path may also name such a test. Cases of the corpus that
+    comes with the tool have its names as their origin. Raises :class:`CorpusError` with all problems of the files.
     """
     problems: list[Problem] = []
     files: dict[Path, tuple[Path, Path]] = {}
     roots: dict[Path, Path] = {}
-    for path in paths:
-        if not path.exists():
-            problems.append(Problem(str(path), 1, 1, "no such file or folder"))
+    shipped: set[str] = set()
+    for name in paths:
+        path = _existing(name, problems)
+        if path is None:
             continue
         root = root_of(path)
         roots.setdefault(root.resolve(), root)
-        if path.is_file() and is_defect_file(path):
-            problems.append(Problem(str(path), 1, 1, "contains defects, not cases"))
-            continue
-        files_of_path = _files(path)
-        if not files_of_path:
-            message = (
-                f"no case file ({', '.join(SUFFIXES)}), and no model.onnx or .json of another suite in this folder"
-            )
-            problems.append(Problem(str(path), 1, 1, message))
-        for file in files_of_path:
-            if not is_utf_8(str(file)):
-                problems.append(Problem(str(file), 1, 1, "the name of the file is not UTF-8"))
-            elif path.is_dir() and not file.resolve().is_relative_to(root.resolve()):
-                problems.append(Problem(str(file), 1, 1, f"the link leads out of the corpus ({root})"))
-            else:
-                files.setdefault(file.resolve(), (file, root))
+        for file in _readable(path, root, problems):
+            if file.resolve() not in files:
+                files[file.resolve()] = (file, root)
+                if is_shipped(name):
+                    shipped.add(str(file))
     suites = _suites(files.values(), most_cells, problems)
-    cases = tuple(case for suite in suites for case in suite.cases)
+    cases = tuple(_named(case) if case.origin.path in shipped else case for suite in suites for case in suite.cases)
     left_out = tuple(problem for suite in suites for problem in suite.left_out)
     problems += [problem for suite in suites for problem in suite.broken]
     problems += duplicates(cases)
@@ -85,6 +78,37 @@ def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS) -> Corpus:
         raise CorpusError([*problems, *(() if cases else left_out)])
     everything = {file.resolve() for root in roots.values() for file in _files(root)}
     return Corpus(cases, tuple(roots.values()), everything <= files.keys(), left_out, tuple(files))
+
+
+def _existing(name: Path, problems: list[Problem]) -> Path | None:
+    """Where a path leads; None if it leads nowhere, which is a problem."""
+    try:
+        path = located(name)
+    except ValueError as error:
+        problems.append(Problem(str(name), 1, 1, str(error)))
+        return None
+    if not path.exists():
+        problems.append(Problem(str(path), 1, 1, "no such file or folder"))
+        return None
+    return path
+
+
+def _readable(path: Path, root: Path, problems: list[Problem]) -> Iterator[Path]:
+    """The files of cases, or of other suites, of a path; the others are problems."""
+    if path.is_file() and is_defect_file(path):
+        problems.append(Problem(str(path), 1, 1, "contains defects, not cases"))
+        return
+    files = _files(path)
+    if not files:
+        message = f"no case file ({', '.join(SUFFIXES)}), and no model.onnx or .json of another suite in this folder"
+        problems.append(Problem(str(path), 1, 1, message))
+    for file in files:
+        if not is_utf_8(str(file)):
+            problems.append(Problem(str(file), 1, 1, "the name of the file is not UTF-8"))
+        elif path.is_dir() and not file.resolve().is_relative_to(root.resolve()):
+            problems.append(Problem(str(file), 1, 1, f"the link leads out of the corpus ({root})"))
+        else:
+            yield file
 
 
 def _suites(files: Iterable[tuple[Path, Path]], most_cells: int, problems: list[Problem]) -> list[Suite]:
@@ -97,6 +121,11 @@ def _suites(files: Iterable[tuple[Path, Path]], most_cells: int, problems: list[
             problems.append(Problem(str(file), 1, 1, excess))
             break
     return suites
+
+
+def _named(case: Case) -> Case:
+    """A case of the corpus that comes with the tool, with the name of its file there as its origin."""
+    return replace(case, origin=replace(case.origin, path=str(named(Path(case.origin.path)))))
 
 
 def defect_files(root: Path) -> list[Path]:
@@ -117,6 +146,7 @@ def is_defect_file(path: Path) -> bool:
 
 def root_of(path: Path) -> Path:
     """The folder that ids are relative to: the nearest one upwards with files of defects, else the folder itself."""
+    path = located(path)
     folder = path if path.is_dir() else path.parent
     whole = Path(os.path.abspath(folder))  # noqa: PTH100 (resolves ".." but not links)
     for candidate in (whole, *whole.parents):
@@ -124,6 +154,12 @@ def root_of(path: Path) -> Path:
             # Relative or absolute as the user wrote it, for messages.
             return candidate if folder.is_absolute() else Path(os.path.relpath(candidate))
     return folder
+
+
+def default_path() -> Path:
+    """Where cases and defects are looked for where the user names no path: ``cases``, or the corpus that comes with the tool."""
+    own = Path("cases")
+    return own if own.is_dir() else Path(CORPUS)
 
 
 def select(cases: Iterable[Case], expressions: Sequence[str]) -> tuple[Case, ...]:

@@ -1,19 +1,49 @@
-"""The files of defects that come with the tool."""
+"""The corpus that comes with the tool, and its names: ``corpus``, ``corpus:onnx``, ``corpus:contexts/pad``."""
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from maxpool_check.corpus.collection import defect_files, root_of
+from maxpool_check.specifications.specification import nearest
+
+NAME = "corpus"
+"""The name of the whole corpus where a path is expected; unless there is a file or folder of that name."""
+
+PREFIX = f"{NAME}:"
+"""What a name of a part of it begins with: a folder or a file, whose suffix may be left out."""
+
+SUFFIX = ".yaml"
 
 _PACKAGE = Path(__file__).parents[1]
 
 
-def catalogue_root() -> Path:
-    """The folder whose ``defects`` are meant where the user names none: ``cases``, or the one that comes with the tool."""
-    root = root_of(Path("cases"))
-    return root if defect_files(root) else shipped_root()
-
-
 def shipped_root() -> Path:
-    """The folder that holds ``defects``: in an installed package beside its modules, in a checkout ``cases``."""
+    """The folder of the corpus: in an installed package beside its modules, in a checkout ``cases``."""
     installed = _PACKAGE / "corpus_data"
     return installed if installed.is_dir() else _PACKAGE.parent / "cases"
+
+
+def is_shipped(path: Path) -> bool:
+    """Whether a path is a name of the corpus or of a part of it."""
+    text = str(path)
+    return text.startswith(PREFIX) or (text == NAME and not path.exists())
+
+
+def located(path: Path) -> Path:
+    """Where a path leads: itself, or what it names in the corpus.
+
+    Raises ``ValueError`` with the nearest name if the corpus has no such part.
+    """
+    if not is_shipped(path):
+        return path
+    root, name = shipped_root(), str(path).removeprefix(NAME).removeprefix(":").strip("/")
+    if ".." not in PurePosixPath(name).parts:
+        for candidate in (root / name, root / f"{name}{SUFFIX}"):
+            if candidate.exists():
+                return candidate
+    parts = [each.relative_to(root).with_suffix("").as_posix() for each in sorted(root.rglob("*"))]
+    hint = nearest(name, parts) or f"; it has {', '.join(sorted({part.partition('/')[0] for part in parts}))}"
+    raise ValueError(f"the corpus has no '{name}'{hint}")
+
+
+def named(path: Path) -> Path:
+    """The name of a file of the corpus, such as ``corpus:edge/ties.yaml``: the same on every machine."""
+    return Path(f"{PREFIX}{path.relative_to(shipped_root()).as_posix()}")

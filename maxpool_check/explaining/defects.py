@@ -67,8 +67,8 @@ def _span(defect: Defect, versions: DefectVersions) -> tuple[str, str]:
     return shown, versions.until(defect) or ""
 
 
-def page(defect: Defect, versions: DefectVersions, width: int, *, has_cases: bool = True) -> str:
-    """One defect: what happens and why, where it shows, and, where its cases are at hand, how to see it."""
+def page(defect: Defect, versions: DefectVersions, width: int) -> str:
+    """One defect: what happens and why, where it shows, and how to see it."""
     fields = {
         "runtime": defect.runtime,
         "severity": defect.severity.value,
@@ -88,7 +88,7 @@ def page(defect: Defect, versions: DefectVersions, width: int, *, has_cases: boo
     lines += ["", "Expected"]
     for expected in defect.expected:
         lines += textwrap.wrap(_expected(expected), width, initial_indent="  ", subsequent_indent="    ")
-    if defect.example and has_cases:
+    if defect.example:
         target = shlex.quote(_target(defect, versions))
         lines += ["", f"maxpool-check explain {defect.example} -t {target}"]
         lines += [f"maxpool-check repro {defect.id} -t {target} -o DIR"]
