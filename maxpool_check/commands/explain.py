@@ -44,6 +44,7 @@ _COLUMNS = re.compile(r"( *)(?:(\S+) {2,})?")
 @click.option("--at", metavar="CELL", help="Draw the window of this cell of Y, e.g. 0,0,1,2.")
 @options.variants
 @options.timeout
+@options.transcript
 @options.form(["text", "markdown"], "How to print all kinds.")
 @case_files.max_cells
 @options.color
@@ -78,14 +79,16 @@ def command(
     case = case_files.find(subject, path, max_cells, takes_models=takes_models)
     code = ExitCode.AS_EXPECTED
     lines: list[object] = [*_heading(case)]
-    for target in options.claiming(targets, specs):
-        try:
-            with TargetSession(Target(target, timeout)) as session:
-                result, failed = _result(session, case, variants)
-        except CannotStart as error:
-            raise options.Incomplete(str(error)) from error
-        lines += result
-        code = ExitCode.INCOMPLETE if failed else code
+    output.check_writable([Path(case.origin.path), *options.kernels(targets)])
+    with output.transcribing() as transcript:
+        for target in options.claiming(targets, specs):
+            try:
+                with TargetSession(Target(target, timeout, transcript=transcript)) as session:
+                    result, failed = _result(session, case, variants)
+            except CannotStart as error:
+                raise options.Incomplete(str(error)) from error
+            lines += result
+            code = ExitCode.INCOMPLETE if failed else code
     if at is not None or not targets:
         lines += [*([""] if targets else []), *_reference(case, at)]
     _print(lines, output)

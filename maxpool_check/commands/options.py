@@ -1,11 +1,12 @@
 """Options that several commands share, and the dataclasses that a command gets them in."""
 
+import contextlib
 import dataclasses
 import functools
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
@@ -22,6 +23,7 @@ from maxpool_check.specifications import documents, specification
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.name import BadTarget, TargetName, parse
 from maxpool_check.targets.name import claiming as claiming_targets
+from maxpool_check.targets.transcript import Transcript
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _Report = TypeVar("_Report")
@@ -113,6 +115,10 @@ specs = click.option(
     "Repeatable.",
 )  # fmt: skip
 record = click.option("-o", "--output", type=FILE, metavar="RECORD.jsonl", help="Write the record here.")
+transcript = click.option(
+    "--transcript", type=FILE, metavar="FILE",
+    help="Write every line that targets read and write here, as JSON lines with their times.",
+)  # fmt: skip
 quiet = click.option("-q", "--quiet", is_flag=True, help="Print no progress.")
 color = click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto",
@@ -227,6 +233,7 @@ class Output:
     quiet: bool = False
     verbose: int = 0
     color: str = "never"
+    transcript: Path | None = None
 
     @property
     def colored(self) -> bool:
@@ -237,8 +244,9 @@ class Output:
 
     @property
     def files(self) -> list[tuple[str, Path]]:
-        """The reports and the record, each with what it is."""
-        return [*self.reports, *([("record", self.output)] if self.output else [])]
+        """The reports, the record and the transcript, each with what it is."""
+        others = {"record": self.output, "transcript": self.transcript}
+        return [*self.reports, *((name, path) for name, path in others.items() if path is not None)]
 
     @property
     def takes_stdout(self) -> bool:
@@ -261,6 +269,17 @@ class Output:
                     path.unlink()
             except OSError as error:
                 raise click.UsageError(f"cannot write to {path}: {error.strerror}") from error
+
+    @contextlib.contextmanager
+    def transcribing(self) -> Iterator[Transcript | None]:
+        """The transcript to write, if one is wanted. Raises ``OSError`` at the end if a line could not be written."""
+        if self.transcript is None:
+            yield None
+            return
+        with open_text(self.transcript) as file:
+            transcript = Transcript(file, self.transcript)
+            yield transcript
+            transcript.check()
 
     def publish(self, formats: Formats[_Report], report: _Report, plain: _Report, *, silent: bool = False) -> None:
         """Print a report and write it to files; ``plain`` is the report for files, ``silent`` prints only JSON."""

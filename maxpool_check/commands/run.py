@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 
 import click
 
@@ -30,6 +31,7 @@ from maxpool_check.targets.name import TargetName
 @options.known_files
 @options.no_known
 @options.record
+@options.transcript
 @options.reports(FORMATS)
 @options.form()
 @click.option("-x", "--exit-first", is_flag=True, help="Stop at the first unexpected verdict.")
@@ -56,8 +58,10 @@ def command(
     options.check_exclusive(jobs, dask)
     targets = options.claiming(targets, specs)
     limit = memory * 2**20 if memory else None
+    if output.transcript is not None and (jobs > 1 or dask is not None):
+        raise click.UsageError("--transcript is of one conversation with each target; use it without -j and --dask")
     executor = None
-    if jobs == 1 and dask is None and all(target.version is None for target in targets):
+    if jobs == 1 and dask is None and output.transcript is None and all(target.version is None for target in targets):
         # Installed targets start while the cases are read.
         executor = LocalExecutor(ExecutionConfig(targets, timeout, limit, variants))
         click.get_current_context().call_on_close(executor.close)
@@ -69,7 +73,8 @@ def command(
         corpus, cases, targets, entries, known_files, timeout, limit, jobs, exit_first, strict, variants, dask,
         output.verbose > 1, executing.versions_of(corpus, entries),
     )  # fmt: skip
-    with Recorder(output.output) as recorder:
+    with output.transcribing() as transcript, Recorder(output.output) as recorder:
+        plan = replace(plan, transcript=transcript)
         try:
             with executing.progress_bar("cases", len(cases), quiet=output.quiet) as progress:
                 run(plan, recorder.write, progress, executor)

@@ -19,6 +19,7 @@ from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
+from maxpool_check.targets.transcript import Transcript
 
 DEATHS_IN_A_ROW = 20
 """A target is given up after so many crashes, time-outs and failures in a row."""
@@ -33,12 +34,16 @@ CHUNK = 25
 
 @dataclass(frozen=True)
 class ExecutionConfig:
-    """The targets and variants of a run. ``seconds`` limits one execution, ``memory`` a worker, in bytes."""
+    """The targets and variants of a run. ``seconds`` limits one execution, ``memory`` a worker, in bytes.
+
+    ``transcript`` gets the conversations with workers, of this process alone.
+    """
 
     targets: tuple[TargetName, ...]
     seconds: float = 10.0
     memory: int | None = None
     variants: Collection[Variant] = DEFAULT_VARIANTS
+    transcript: Transcript | None = None
 
 
 @dataclass(frozen=True)
@@ -138,7 +143,8 @@ class LocalExecutor:
 
     def _start(self, name: TargetName, future: Future[TargetSession]) -> None:
         try:
-            session = TargetSession(Target(name, self._config.seconds, self._config.memory))
+            config = self._config
+            session = TargetSession(Target(name, config.seconds, config.memory, config.transcript))
             self._sessions.append(session)
             if self._closed:
                 session.end()

@@ -43,6 +43,7 @@ from maxpool_check.running.executors import CaseResults, ExecutionConfig, Failur
 from maxpool_check.running.pool import PoolLost, pool_of
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.targets.name import TargetName
+from maxpool_check.targets.transcript import Transcript
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class RunPlan:
     processes on this machine; ``dask`` is the address of a scheduler whose workers are used instead. ``exit_first`` ends
     the run at the first unexpected verdict; ``strict`` counts differences that a document allows as unexpected.
     ``tracebacks``: those of exceptions in the tool itself are recorded. ``versions`` says which versions show a known defect,
-    by its id.
+    by its id. ``transcript`` gets the conversations with the targets, which then run in this process.
     """
 
     corpus: Corpus
@@ -70,6 +71,7 @@ class RunPlan:
     dask: str | None = None
     tracebacks: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
+    transcript: Transcript | None = None
 
 
 def run(
@@ -86,7 +88,7 @@ def run(
     """
     # Without cases no target is started.
     targets = tuple(plan.targets) if plan.cases else ()
-    config = ExecutionConfig(targets, plan.seconds, plan.memory, frozenset(plan.variants))
+    config = ExecutionConfig(targets, plan.seconds, plan.memory, frozenset(plan.variants), plan.transcript)
     with contextlib.ExitStack() as stack:
         running: LocalExecutor | RemoteExecutor
         if (executor is None or not plan.cases) and (plan.dask is not None or plan.jobs > 1):

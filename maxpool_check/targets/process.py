@@ -11,12 +11,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from maxpool_check.results.outcomes import Crashed, Failed, Outcome, TimedOut
+from maxpool_check.targets.mistakes import SEE, quoted
 from maxpool_check.targets.protocol import line_of, outcome_of, parsed, text_of
 from maxpool_check.targets.worker.__main__ import PROTOCOL
 
@@ -74,6 +75,11 @@ def without_stack_frames(text: str) -> str:
     return _CRATES.sub("", "\n".join(lines)).strip()
 
 
+def _about(line: bytes) -> str:
+    """The line that breaks the protocol, and where to read what is right."""
+    return f"; its line: {quoted(line)}; {SEE}"
+
+
 class Worker:
     """One process that executes requests for one runtime. It ends at the first death; start another.
 
@@ -81,14 +87,15 @@ class Worker:
     """
 
     def __init__(
-        self, program: Sequence[str], options: Mapping[str, Any], *, isolated: bool, memory: int | None = None
-    ) -> None:
+        self, program: Sequence[str], options: Mapping[str, Any], *, isolated: bool, memory: int | None = None,
+        heard: Callable[[str, bytes], None] = lambda *_: None,
+    ) -> None:  # fmt: skip
         """Start a program that speaks the protocol; requests may be written before it is ready.
 
         ``isolated``: it does not see the Python settings of the user. ``memory`` limits what it may allocate, in bytes.
-        Raises :class:`CannotStart`.
+        ``heard`` gets each line that it reads (``in``) and writes (``out``), from two threads. Raises :class:`CannotStart`.
         """
-        self._program = program[0]
+        self._program, self._heard = program[0], heard
         environment = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "1"}
         if isolated:
             environment = {name: environment[name] for name in environment.keys() - {"PYTHONPATH", "PYTHONHOME"}}
@@ -152,19 +159,27 @@ class Worker:
             raise CannotStart("it was not ready in time") from None
         except ValueError as error:
             self.end()
-            raise CannotStart(f"{self._program} does not speak the worker's protocol: {error}") from error
+            raise CannotStart(
+                f"{self._program} does not speak the worker's protocol: {text_of(error)}{_about(line)}"
+            ) from error
         if message.get("type") == "ready" and message.get("protocol") == PROTOCOL:
             return message
         self.end()
         if message.get("type") == "ready":
             version = text_of(message.get("protocol"))
-            raise CannotStart(f"it speaks version {version} of the protocol, not version {PROTOCOL}")
-        raise CannotStart(text_of(message["message"]) if "message" in message else f"the worker wrote {line[:200]!r}")
+            raise CannotStart(f"it speaks version {version} of the protocol, not version {PROTOCOL}{_about(line)}")
+        if message.get("type") == "failed" and "message" in message:
+            raise CannotStart(text_of(message["message"]))
+        raise CannotStart(
+            f"{self._program} does not speak the worker's protocol: the first line of stdout must be "
+            f'{{"type": "ready", "protocol": {PROTOCOL}}}, or of the type failed with a message{_about(line)}'
+        )
 
     def write(self, line: bytes, seconds: float) -> None:
         """Send a request. It does not block if this line and those without an outcome fit into a pipe."""
         stream = self._process.stdin
         assert stream is not None
+        self._heard("in", line)
         # Only what does not fit into the pipe can block, and only a worker that hangs makes it block for long.
         limit = threading.Timer(seconds, self._expire) if len(line) > PIPE_BYTES else None
         if limit is not None:
@@ -185,6 +200,7 @@ class Worker:
         Raises :class:`CannotStart` if the program never became ready.
         """
         _ = self.description
+        line = b""
         try:
             # After the pipe is closed, there is only what was written before.
             line = self._next_line(_EXIT_SECONDS if self._closed_pipe else seconds)
@@ -199,7 +215,7 @@ class Worker:
         except Exception as error:
             # Whatever a program writes, it does not end the run.
             self.end()
-            return Failed(f"the worker broke the protocol: {text_of(error)}")
+            return Failed(f"the worker broke the protocol: {text_of(error)}{_about(line)}")
         self.executed += 1
         return outcome
 
@@ -233,8 +249,10 @@ class Worker:
         stream = self._process.stdout
         assert stream is not None
         with contextlib.suppress(OSError, ValueError):
-            while (line := line_of(stream)) and self._put(line):
-                pass
+            while line := line_of(stream):
+                self._heard("out", line)
+                if not self._put(line):
+                    break
         self._put(b"")
         stream.close()
 

@@ -1,4 +1,4 @@
-"""The messages to and from a worker, as JSON objects: CONTRIBUTING describes the protocol."""
+"""The messages to and from a worker, as JSON objects: ``docs/kernel.md`` describes the protocol."""
 
 import base64
 import json
@@ -10,6 +10,7 @@ from typing import IO, Any
 import numpy as np
 
 from maxpool_check.results.outcomes import Failed, NotExecuted, Outcome, RefusedByTarget, Returned
+from maxpool_check.targets.mistakes import in_message
 from maxpool_check.targets.worker.messages import decode, encode
 
 MOST_BYTES = 2**30
@@ -62,12 +63,19 @@ class Request:
 def outcome_of(message: Mapping[str, Any], number: int) -> Outcome:
     """The outcome that a message reports of the request with this ``id``.
 
-    Any exception means that the message breaks the protocol.
+    Raises ``ValueError`` for a message that breaks the protocol, with the key that is wrong and what is allowed.
     """
-    identity = message.get("id")
+    try:
+        return _outcome(message, number)
+    except Exception as error:
+        # Only now, because every outcome of a run comes this way.
+        raise ValueError(in_message(message, number) or f"{type(error).__name__}: {error}") from error
+
+
+def _outcome(message: Mapping[str, Any], number: int) -> Outcome:
     # To Python, true equals 1.
-    if isinstance(identity, bool) or identity != number:
-        raise ValueError(f"the message for request {number} has the id {identity!r}")
+    if isinstance(message["id"], bool) or message["id"] != number:
+        raise ValueError("another id")
     if message["type"] == "result":
         outputs = {name: np.asarray(decode(tensor)) for name, tensor in message["outputs"].items()}
         return Returned(outputs, message.get("provider"))
@@ -75,7 +83,9 @@ def outcome_of(message: Mapping[str, Any], number: int) -> Outcome:
         return RefusedByTarget(text_of(message["status"]), text_of(message["message"]))
     if message["type"] == "unable":
         return NotExecuted(text_of(message["message"]))
-    return Failed(text_of(message["message"]))
+    if message["type"] == "failed":
+        return Failed(text_of(message["message"]))
+    raise ValueError("another type")
 
 
 def text_of(message: object) -> str:
@@ -115,6 +125,7 @@ def parsed(line: bytes) -> dict[str, Any]:
     """A line as a JSON object. Raises ``ValueError``."""
     if len(line) > MOST_BYTES:
         raise ValueError(f"a line of more than {MOST_BYTES} bytes")
+    expected = "expected a JSON object on each line of stdout; whatever else the program prints belongs on stderr"
     try:
         message = json.loads(line, parse_constant=_not_json, parse_float=_finite)
         if b"\\ud" in line or b"\\uD" in line:
@@ -122,6 +133,8 @@ def parsed(line: bytes) -> dict[str, Any]:
             message = _shown(message)
     except RecursionError as error:
         raise ValueError("a line is nested too deeply") from error
+    except ValueError as error:
+        raise ValueError(f"a line is not JSON ({error}); {expected}") from error
     if not isinstance(message, dict):
-        raise ValueError(f"a line is not a JSON object: {line[:80]!r}")
+        raise ValueError(f"a line is not a JSON object; {expected}")
     return message

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ from maxpool_check.results.outcomes import RefusedByTarget, Returned
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.specifications import DEFAULT, documents, specification
 from maxpool_check.targets import environments, onnx_model
+from maxpool_check.targets.mistakes import SEE, in_ready
 from maxpool_check.targets.name import RUNTIMES, TargetName
 from maxpool_check.targets.process import START_SECONDS, CannotStart, Worker, adapter
 from maxpool_check.targets.protocol import text_of
+from maxpool_check.targets.transcript import Transcript
 from maxpool_check.targets.translation import LANGUAGES
 
 
@@ -46,11 +49,13 @@ class Target:
     ``seconds`` is the time limit of one execution, ``memory`` limits what a worker may allocate, in bytes.
     """
 
-    def __init__(self, name: TargetName, seconds: float = 10.0, memory: int | None = None) -> None:
+    def __init__(
+        self, name: TargetName, seconds: float = 10.0, memory: int | None = None, transcript: Transcript | None = None
+    ) -> None:
         """Prepare the environment, which may be installed now. Raises :class:`CannotStart`."""
         self.name = name
         self.seconds = seconds
-        self._memory = memory
+        self._memory, self._transcript = memory, transcript
         self._python = name.options.get("python", sys.executable)
         self._tools_python = name.tool.options.get("python", sys.executable) if name.tool is not None else None
         try:
@@ -89,9 +94,14 @@ class Target:
                     "adapter": runtime.adapter,
                 }
         try:
-            return Worker(program, options, isolated=isolated, memory=self._memory)
+            return Worker(program, options, isolated=isolated, memory=self._memory, **self._heard())
         except CannotStart as error:
             raise self.cannot_start(error) from error
+
+    def _heard(self) -> dict[str, Any]:
+        """Who hears what the next worker reads and writes."""
+        transcript = self._transcript
+        return {} if transcript is None else {"heard": partial(transcript.add, str(self.name), transcript.process())}
 
     def cannot_start(self, error: CannotStart) -> CannotStart:
         """The error of a worker that could not be started, with the target's name and what may help."""
@@ -110,39 +120,34 @@ class Target:
             message = worker.description
         except CannotStart as error:
             raise self.cannot_start(error) from error
-        wants, indices = text_of(message.get("wants", "attributes")), message.get("indices", "whole")
-        if wants not in ("model", "attributes", *LANGUAGES):
-            raise CannotStart(f"{self.name} wants '{wants}'; known are model, attributes, {', '.join(LANGUAGES)}")
-        if indices not in ("whole", "plane", None):
-            raise CannotStart(
-                f"{self.name} counts Indices by '{text_of(indices)}'; known are 'whole', 'plane' and null"
-            )
         try:
-            newest_opset = self._newest_opset(worker) if wants == "model" else None
-            description = TargetDescription(
-                name=str(self.name),
-                distribution=text_of(message.get("distribution", self.name.runtime)),
-                version=text_of(message.get("version", "")),
-                provider=text_of(message.get("provider") or ""),
-                providers=tuple(map(text_of, message.get("providers", ()))),
-                session_options=_flat(message.get("session_options", {})),
-                python=text_of(message.get("python", "-")),
-                numpy=text_of(message.get("numpy", "-")),
-                newest_opset=newest_opset,
-                # A kernel of the user may take a model of MaxPool alone.
-                graphs=int(message["graphs"])
-                if "graphs" in message
-                else newest_opset
-                if self.name.is_released
-                else None,
-                speaks="onnx" if wants == "model" else wants,
-                indices=indices,
-                specs=None if self.name.is_released else self._specs(wants, message.get("specs")),
-            )
-            dtypes, spatial = _list_of(message.get("dtypes"), text_of), _list_of(message.get("spatial"), int)
-            settings = _list_of(message.get("settings"), text_of) or ()
-        except (TypeError, ValueError) as error:
-            raise CannotStart(f"{self.name} describes itself in a way that cannot be read: {error}") from error
+            mistakes = [f"'{key}': {text}" for key, text in in_ready(message)]
+        except ValueError as error:
+            mistakes = [str(error)]
+        if mistakes:
+            text = "; ".join(map(text_of, mistakes))
+            raise CannotStart(f"{self.name} describes itself in a way that cannot be used: {text}; {SEE}")
+        wants = message.get("wants", "attributes")
+        newest_opset = self._newest_opset(worker) if wants == "model" else None
+        # A kernel of the user may take a model of MaxPool alone.
+        graphs = message.get("graphs", newest_opset if self.name.is_released else None)
+        description = TargetDescription(
+            name=str(self.name),
+            distribution=text_of(message.get("distribution", self.name.runtime)),
+            version=text_of(message.get("version", "")),
+            provider=text_of(message.get("provider") or ""),
+            providers=tuple(map(text_of, message.get("providers", ()))),
+            session_options=message.get("session_options", {}),
+            python=text_of(message.get("python", "-")),
+            numpy=text_of(message.get("numpy", "-")),
+            newest_opset=newest_opset,
+            graphs=None if graphs is None else int(graphs),
+            speaks="onnx" if wants == "model" else wants,
+            indices=message.get("indices", "whole"),
+            specs=None if self.name.is_released else self._specs(wants, message.get("specs")),
+        )
+        dtypes, spatial = _list_of(message.get("dtypes"), str), _list_of(message.get("spatial"), int)
+        settings = _list_of(message.get("settings"), str) or ()
         return TargetProfile(
             self.name, description, dtypes, spatial, settings, takes_spec=bool(message.get("takes_spec"))
         )
@@ -152,8 +157,6 @@ class Target:
         if declared is None:
             document = LANGUAGES[wants].document if wants in LANGUAGES else None
             declared = [document.name if document is not None else DEFAULT]
-        if not isinstance(declared, list) or not all(isinstance(name, str) for name in declared):
-            raise TypeError(f"specs is {declared!r}; it takes a list of names of documents")
         return tuple(dict.fromkeys(each for name in (*declared, *self.name.specs) for each in documents(name)))
 
     def _newest_opset(self, worker: Worker) -> int:
@@ -168,19 +171,6 @@ class Target:
             if not isinstance(outcome, RefusedByTarget):
                 raise CannotStart(f"{self.name} cannot execute the smallest MaxPool: {outcome}")
         raise CannotStart(f"{self.name} executes no MaxPool in any operator set; its last message was: {outcome}")
-
-
-def _flat(options: Any, deepest: int = 8) -> dict[str, Any]:
-    """A map as it is. Raises ``ValueError`` for anything else, and where it is nested deeper than reports can show."""
-    if not isinstance(options, dict):
-        raise ValueError("session_options is not a map")
-    level: list[Any] = [options]
-    for _ in range(deepest):
-        maps = [value.values() if isinstance(value, dict) else value for value in level]
-        level = [value for values in maps for value in values if isinstance(value, (dict, list))]
-    if level:
-        raise ValueError(f"session_options is nested more than {deepest} deep")
-    return options
 
 
 def _list_of(values: Any, kind: Callable[[Any], Any]) -> tuple[Any, ...] | None:

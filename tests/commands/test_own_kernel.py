@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from tests.conftest import misbehaving
+from maxpool_check.results.storage import read
+from tests.conftest import KERNELS, misbehaving, untimed
 
 
 @pytest.fixture
@@ -51,3 +52,43 @@ def test_a_record_of_an_older_version_is_read_and_shown_without_the_version_0(cl
     done = cli("report", record)
     assert "python 0" not in done.out
     assert f"{kernel_target('right')}  CPUExecutionProvider, Python" in done.out
+
+
+def test_a_transcript_has_every_line_and_changes_no_execution(cli, small, kernel_target, record, tmp_path):
+    transcript, other = tmp_path / "talk.jsonl", tmp_path / "other.jsonl"
+    target, command = kernel_target("right"), ("run", small, "-k", "small:padded", "-t", kernel_target("right"))
+    done = cli(*command, "-o", record, "--transcript", transcript)
+    assert done.code == 0
+    assert f"transcript: {transcript}" in done.err
+    lines = [json.loads(line) for line in transcript.read_text().splitlines()]
+    assert {line["target"] for line in lines} == {target}
+    seen = [(line["direction"], json.loads(line["line"])) for line in lines]
+    assert seen[0] == ("in", {"protocol": 1, "options": seen[0][1]["options"]})
+    assert [message["type"] for direction, message in seen if direction == "out"] == ["ready", "result", "result"]
+    requests = [message for direction, message in seen if direction == "in"][1:]
+    assert [message["outputs"] for message in requests] == [["Y", "Indices"], ["Y"]]
+    assert [line["seconds"] for line in lines] == sorted(line["seconds"] for line in lines)
+    cli(*command, "-o", other)
+    assert untimed(read(record).executions) == untimed(read(other).executions)
+
+
+def test_a_transcript_shows_garbage_and_the_process_that_follows_a_death(cli, small, tmp_path):
+    path = tmp_path / "talk.jsonl"
+    cli("run", small, "-k", "small:ordinary", "-t", misbehaving("no_json"), "--transcript", path)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert ("out", "nonsense") in {(line["direction"], line["line"]) for line in lines}
+    assert {line["process"] for line in lines} == {1, 2}
+
+
+def test_a_transcript_overwrites_no_input_and_needs_one_process(cli, small, kernel_target, tmp_path):
+    case, before = small / "small.yaml", (small / "small.yaml").read_text()
+    for path in (case, KERNELS):
+        done = cli("run", small, "-t", kernel_target("right"), "--transcript", path)
+        assert (done.code, "must not be overwritten" in done.err) == (2, True)
+    assert case.read_text() == before
+    done = cli("run", small, "-t", kernel_target("right"), "-j", "2", "--transcript", tmp_path / "talk.jsonl")
+    assert done.code == 2
+    assert "without -j and --dask" in done.err
+    done = cli("explain", f"{case}:padded", "-t", kernel_target("right"), "--transcript", tmp_path / "talk.jsonl")
+    assert done.code == 0, done.err
+    assert '"direction": "out"' in (tmp_path / "talk.jsonl").read_text()

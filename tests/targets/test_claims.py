@@ -185,7 +185,11 @@ def test_a_function_is_told_a_document_that_it_claims(cli, corpus, kernel):
 
 
 @pytest.mark.parametrize(
-    ("before", "words"), [('SPECS = ["onyx-22"]', "unknown specification 'onyx-22'"), ("SPECS = 22", "specs is [22]")]
+    ("before", "words"),
+    [
+        ('SPECS = ["onyx-22"]', "unknown specification 'onyx-22'"),
+        ("SPECS = 22", "'specs[0]': expected text, found the number 22"),
+    ],
 )
 def test_a_claim_that_cannot_be_read_is_an_error_of_the_target(cli, corpus, kernel, before, words):
     done = cli("run", corpus, "-t", kernel(before=before))

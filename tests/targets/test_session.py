@@ -217,7 +217,7 @@ def test_a_message_without_a_request_is_no_outcome_of_the_next_request(session):
     assert execute(talking, request()) == [NotExecuted("no")]
     (outcome,) = execute(talking, request())
     assert isinstance(outcome, Failed)
-    assert "the message for request 2 has the id 1" in outcome.why
+    assert "'id' is 1; expected 2, the id of the request" in outcome.why
     # A new process begins anew.
     assert execute(talking, request()) == [NotExecuted("no")]
 

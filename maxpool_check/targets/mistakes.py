@@ -1,0 +1,157 @@
+"""Mistakes in the messages of a program that speaks the protocol, in words: the key, its value, and what is allowed.
+
+``docs/kernel.md`` describes the protocol to those who write such a program.
+"""
+
+import base64
+import binascii
+import math
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from maxpool_check import inert
+from maxpool_check.corpus.problems import Structure, describe
+from maxpool_check.results.variants import VARIATIONS
+from maxpool_check.specifications import documents
+from maxpool_check.targets.translation import LANGUAGES
+from maxpool_check.targets.worker.messages import DTYPES, ORIGINAL, decode
+
+SEE = "'maxpool-check docs kernel' describes the protocol"
+"""Where a user finds what is right."""
+
+MOST_QUOTED = 200
+"""The most characters of a line that are quoted."""
+
+_TEXT, _TEXTS = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
+_SETTINGS = [*(variation.name for variation in VARIATIONS if variation.is_setting), ORIGINAL]
+
+_READY = {
+    "type": "object",
+    "required": ["type", "protocol"],
+    "properties": {
+        "type": {"enum": ["ready"]},
+        "protocol": {"enum": [1]},
+        "wants": {"enum": ["attributes", "model", *(name for name in LANGUAGES if name != "onnx")]},
+        "indices": {"enum": ["whole", "plane", None]},
+        "specs": _TEXTS,
+        "dtypes": {"type": "array", "items": {"enum": list(DTYPES)}},
+        "spatial": {"type": "array", "items": {"type": "integer", "minimum": 0}},
+        "graphs": {"type": "integer", "minimum": 1},
+        "settings": {"type": "array", "items": {"enum": _SETTINGS}},
+        "distribution": {"type": ["string", "number"]},
+        "version": {"type": ["string", "number"]},
+        "provider": {"type": ["string", "null"]},
+        "providers": _TEXTS,
+        "session_options": {"type": "object"},
+        "python": _TEXT,
+        "numpy": _TEXT,
+        "takes_spec": {"type": "boolean"},
+    },
+}
+_TENSOR = {
+    "type": "object",
+    "required": ["dtype", "shape", "data"],
+    "properties": {
+        "dtype": {"enum": list(DTYPES)},
+        "shape": {"type": "array", "items": {"type": "integer", "minimum": 0}},
+        "data": _TEXT,
+    },
+}
+_KEYS: Mapping[str, tuple[str, ...]] = {
+    "result": ("outputs",), "refusal": ("status", "message"), "unable": ("message",), "failed": ("message",),
+}  # fmt: skip
+_MESSAGES = {
+    kind: Structure(
+        {
+            "type": "object",
+            "required": ["id", "type", *keys],
+            "properties": {"outputs": {"type": "object", "additionalProperties": _TENSOR}},
+        }
+    )
+    for kind, keys in _KEYS.items()
+}
+_STRUCTURE = Structure(_READY)
+
+
+def quoted(line: bytes) -> str:
+    """The beginning of a line of a program, inert, and its length where that is not all."""
+    text = inert.line(line[: 4 * MOST_QUOTED].decode(errors="backslashreplace"))
+    if len(line) <= 4 * MOST_QUOTED and len(text) <= MOST_QUOTED:
+        return text or "an empty line"
+    return f"{text[:MOST_QUOTED]}... ({len(line)} bytes)"
+
+
+def in_ready(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The mistakes in a ``ready`` line: each key, and what is wrong with its value."""
+    for path, key, text in _STRUCTURE.mistakes(message):
+        yield (_path(path, key) or "ready"), text
+    specs = message.get("specs")
+    for name in specs if isinstance(specs, list) else ():
+        try:
+            documents(name) if isinstance(name, str) else None
+        except ValueError as error:
+            yield "specs", str(error)
+    try:
+        _check_depth(message.get("session_options"))
+    except ValueError as error:
+        yield "session_options", str(error)
+
+
+def unknown_in_ready(message: Mapping[str, Any]) -> dict[str, str]:
+    """The keys of a ``ready`` line that the protocol does not have, which are ignored, each with the nearest that it has."""
+    known: Mapping[str, Any] = _READY["properties"]  # type: ignore[assignment]
+    return {key: "".join(get_close_matches(key, known, 1)) for key in message if key not in known}
+
+
+def in_message(message: Mapping[str, Any], number: int) -> str:
+    """What is wrong with a message about the request of this ``id``; empty if its structure is right."""
+    if "id" not in message:
+        return f"'id' is missing; expected {number}, the id of the request"
+    identity = message["id"]
+    # To Python, true equals 1.
+    if isinstance(identity, bool) or identity != number:
+        return f"'id' is {inert.dumps(identity)}; expected {number}, the id of the request"
+    kind = message.get("type")
+    if not isinstance(kind, str) or kind not in _MESSAGES:
+        found = f"is {inert.dumps(kind)[:MOST_QUOTED]}" if "type" in message else "is missing"
+        return f"'type' {found}; expected result, refusal, unable or failed"
+    for path, key, text in _MESSAGES[kind].mistakes(message):
+        return f"'{_path(path, key)}': {text}" if path or key else text
+    outputs = message.get("outputs", {}).items() if kind == "result" else ()
+    return next((f"'outputs.{name}': {text}" for name, tensor in outputs if (text := in_tensor(tensor))), "")
+
+
+def in_tensor(tensor: Mapping[str, Any]) -> str:
+    """What is wrong with a tensor whose structure is right; empty if nothing is."""
+    try:
+        data = base64.b64decode(tensor["data"], validate=True)
+    except (binascii.Error, ValueError) as error:
+        return f"'data' is not base64 ({error}): {describe(tensor['data'])}"
+    size = 2 if tensor["dtype"] == "bfloat16" else np.dtype(tensor["dtype"]).itemsize
+    expected = math.prod(tensor["shape"]) * size
+    if len(data) != expected:
+        return f"'data' has {len(data)} bytes; {tensor['dtype']} of the shape {tensor['shape']} has {expected}"
+    try:
+        decode(dict(tensor))
+    except (ValueError, TypeError, OverflowError) as error:
+        return str(error)
+    return ""
+
+
+def _path(path: Any, key: str | None) -> str:
+    words = [*path, *([key] if key is not None else [])]
+    return "".join(f"[{word}]" if isinstance(word, int) else f".{word}" for word in words).lstrip(".")
+
+
+def _check_depth(options: Any, deepest: int = 8) -> None:
+    """Raise ``ValueError`` for a map that is nested deeper than reports can show."""
+    level: list[Any] = [options]
+    for _ in range(deepest):
+        maps = [value.values() if isinstance(value, dict) else value for value in level if value]
+        level = [value for values in maps for value in values if isinstance(value, (dict, list))]
+        if not level:
+            return
+    raise ValueError(f"session_options is nested more than {deepest} deep")
