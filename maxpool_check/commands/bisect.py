@@ -19,8 +19,8 @@ from maxpool_check.reporting.bisection import BisectionReport
 from maxpool_check.reporting.html import bisection as bisection_html
 from maxpool_check.results.record import NOT_EXECUTED, Execution, ExitCode, Verdict
 from maxpool_check.results.variants import Variant
-from maxpool_check.targets.environments import NoReleases, released
 from maxpool_check.targets.name import TargetName
+from maxpool_check.targets.releases import NoReleases, released
 
 FORMATS: options.Formats[BisectionReport] = {
     "text": bisection.write_text,

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from maxpool_check.commands import case_files, executing, options
+from maxpool_check.commands.offline import offline
 from maxpool_check.explaining.coverage import FORMATS, CoverageReport, context_coverage, coverage_of, executed_bins
 from maxpool_check.results.record import Record, TargetDescription
 from maxpool_check.specifications import SPECIFICATIONS
@@ -18,6 +19,7 @@ from maxpool_check.words import plural
     "-t", "--target", type=options.TARGET, metavar="TARGET",
     help="Runtime to test, or the target of the record to count.  [default: onnxruntime, as installed]",
 )  # fmt: skip
+@offline
 @click.option(
     "--record", "path", type=options.FILE, metavar="RECORD.jsonl",
     help="Count the executions of this record; execute nothing.",

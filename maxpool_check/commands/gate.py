@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from maxpool_check.commands import case_files, compare, executing, options
+from maxpool_check.commands.offline import offline
 from maxpool_check.comparing.gate import compare_targets
 from maxpool_check.comparing.transitions import Change, Incomparable
 from maxpool_check.results.record import ExitCode
@@ -22,6 +23,7 @@ _BASE = options.Parsed(
     "--base", required=True, type=_BASE, metavar=_BASE.name, help="The runtime in use: a target, or a record of it."
 )  # fmt: skip
 @click.option("--head", required=True, type=options.TARGET, metavar="TARGET", help="The runtime to upgrade to.")
+@offline
 @options.specs
 @options.jobs
 @options.timeout

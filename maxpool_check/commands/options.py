@@ -14,6 +14,7 @@ from typing import Any, TextIO, TypeVar
 import click
 
 from maxpool_check import inert
+from maxpool_check.commands.offline import offline
 from maxpool_check.files import STDOUT, conflict, open_text
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.record import ExitCode, Record
@@ -129,16 +130,18 @@ color = click.option(
 def targets(*default: str) -> Callable[[_Command], _Command]:
     """``-t``, repeatable."""
     ending = f"  [default: {default[0]}, as installed]" if default else ""
-    return click.option(
+    named = click.option(
         "-t", "--target", "targets", multiple=True, type=TARGET, default=default, callback=_unique, metavar="TARGET",
         help=f"Runtime to test, e.g. onnxruntime==1.23.2. Repeatable.{ending}",
     )  # fmt: skip
+    return lambda command: named(offline(command))
 
 
 def target(about: str = "The runtime.") -> Callable[[_Command], _Command]:
     """``-t``, once."""
     about += "  [default: onnxruntime]"
-    return click.option("-t", "--target", type=TARGET, default="onnxruntime", metavar="TARGET", help=about)
+    named = click.option("-t", "--target", type=TARGET, default="onnxruntime", metavar="TARGET", help=about)
+    return lambda command: named(offline(command))
 
 
 def kind(about: str) -> Callable[[_Command], _Command]:

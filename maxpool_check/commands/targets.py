@@ -1,5 +1,6 @@
 """``maxpool-check targets``."""
 
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -8,6 +9,7 @@ import msgspec
 
 from maxpool_check import inert
 from maxpool_check.commands import options
+from maxpool_check.commands.offline import offline
 from maxpool_check.corpus.space import smallest
 from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.results.variants import Y_ONLY
@@ -39,19 +41,25 @@ _OUTPUTS = {
 @click.command("targets")
 @click.argument("names", nargs=-1, type=options.TARGET, metavar="[NAME...]")
 @click.option("--check", is_flag=True, help="Start each target and run one case on it.")
+@click.option(
+    "--prepare", is_flag=True, help="Make the environments of the named targets, to be used offline, instead."
+)
 @click.option("--cache", is_flag=True, help="List the isolated environments in the cache, with their sizes, instead.")
 @click.option("--clear", is_flag=True, help="With --cache: remove them. They are made again when a run needs them.")
+@offline
 @options.specs
 @options.form()
 def command(
-    names: tuple[TargetName, ...], check: bool, cache: bool, clear: bool, specs: tuple[str, ...], form: str
-) -> int:
+    names: tuple[TargetName, ...], check: bool, prepare: bool, cache: bool, clear: bool, specs: tuple[str, ...], form: str
+) -> int:  # fmt: skip
     """Show the known runtimes, and what the installed or named ones accept.
 
     Exits with 3 if a named target, or with --check any installed one, cannot be started or fails the case.
     """
-    if (cache and (names or check)) or (clear and not cache):
+    if (cache and (names or check or prepare)) or (clear and not cache):
         raise click.UsageError("--cache stands alone, or with --clear; --clear stands with --cache")
+    if prepare:
+        return _prepare(names, check, form)
     if cache:
         return _cache(clear, form)
     installed = {name: _installed(runtime.distribution) for name, runtime in RUNTIMES.items()}
@@ -95,6 +103,27 @@ def _cache(clear: bool, form: str) -> int:
     total = f"{plural(len(kept), 'environment')}, {sum(kept.values()) / 1e6:.1f} MB" if kept else "no environments"
     options.echo(f"{total} in {environments.cache()}")
     return ExitCode.AS_EXPECTED
+
+
+def _prepare(names: Sequence[TargetName], check: bool, form: str) -> int:
+    """Make the environments of targets, those that do not exist, and print their folders."""
+    if not any(name.version or (name.tool and name.tool.version) for name in names) or check:
+        raise click.UsageError("--prepare takes targets with a version, such as onnxruntime==1.31.1, and no --check")
+    entries: list[dict[str, Any]] = []
+    for name in names:
+        try:
+            folders = Target(name).folders
+        except CannotStart as error:
+            entries.append({"name": str(name), "environments": [], "message": str(error)})
+            options.echo(f"error: {error}", err=True)
+            continue
+        entries.append({"name": str(name), "environments": [str(folder) for folder in folders]})
+        if form == "text":
+            options.echo("\n  ".join([str(name), *(map(str, folders) if folders else ["runs as it is installed"])]))
+    if form == "json":
+        document = {"schema": "maxpool-check/prepared/1", "path": str(environments.cache()), "targets": entries}
+        options.echo(inert.dumps(document, indent=1))
+    return ExitCode.INCOMPLETE if any("message" in entry for entry in entries) else ExitCode.AS_EXPECTED
 
 
 def _target(name: TargetName, check: bool) -> dict[str, Any]:

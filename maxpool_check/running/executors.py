@@ -15,6 +15,7 @@ from maxpool_check.results.record import DEATHS, Execution, TargetDescription, V
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.case_run import StartedCase, executions, finish_case, start_case
 from maxpool_check.running.pool import Pool, PoolLost, resource
+from maxpool_check.targets.environments import WheelSource, wheel_source
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.session import TargetSession
@@ -37,6 +38,7 @@ class ExecutionConfig:
     """The targets and variants of a run. ``seconds`` limits one execution, ``memory`` a worker, in bytes.
 
     ``transcript`` gets the conversations with workers, of this process alone.
+    ``source`` is that of this process, for the processes of a cluster, too.
     """
 
     targets: tuple[TargetName, ...]
@@ -44,6 +46,7 @@ class ExecutionConfig:
     memory: int | None = None
     variants: Collection[Variant] = DEFAULT_VARIANTS
     transcript: Transcript | None = None
+    source: WheelSource = field(default_factory=wheel_source)
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,7 @@ class LocalExecutor:
     def _start(self, name: TargetName, future: Future[TargetSession]) -> None:
         try:
             config = self._config
-            session = TargetSession(Target(name, config.seconds, config.memory, config.transcript))
+            session = TargetSession(Target(name, config.seconds, config.memory, config.transcript, config.source))
             self._sessions.append(session)
             if self._closed:
                 session.end()

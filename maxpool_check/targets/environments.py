@@ -1,4 +1,4 @@
-"""The releases of runtimes, and isolated environments: one for each, created once and kept in the user's cache.
+"""Isolated environments: one for each release of a runtime, created once and kept in the user's cache.
 
 Some dependencies are imported on first use: most runs test what is installed.
 """
@@ -8,6 +8,7 @@ import hashlib
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,10 +16,11 @@ import tempfile
 import textwrap
 import threading
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import uv
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 _FINDING_UV = threading.Lock()
 """Held while uv is located: ``sysconfig``, which locates it, is not safe for threads before Python 3.13."""
@@ -26,6 +28,50 @@ _FINDING_UV = threading.Lock()
 
 class CannotMake(RuntimeError):
     """An environment that cannot be created; the message says how to fix it."""
+
+
+class NotMade(CannotMake):
+    """An environment that does not exist, and may not be created; ``requirements`` are what it would hold."""
+
+    def __init__(self, requirements: Sequence[str]) -> None:
+        python = f"Python {sys.version_info[0]}.{sys.version_info[1]}"
+        super().__init__(f"offline, and {cache()} has no environment with {' and '.join(requirements)} for {python}")
+        self.requirements = tuple(requirements)
+
+
+class NoSuchRelease(CannotMake):
+    """A release that the package index, or the folder of wheels, does not have."""
+
+
+@dataclass(frozen=True)
+class WheelSource:
+    """Where the wheels of new environments come from: the package index and ``folder``, ``offline`` the folder alone."""
+
+    offline: bool = False
+    folder: Path | None = None
+
+    @property
+    def makes_nothing(self) -> bool:
+        """Whether there is no place to take wheels from, so that only the environments of the cache can be used."""
+        return self.offline and self.folder is None
+
+    @property
+    def limits(self) -> list[str]:
+        """The arguments that keep uv from the network."""
+        return ["--offline", "--no-python-downloads"] if self.offline else []
+
+    @property
+    def arguments(self) -> list[str]:
+        """The arguments that tell uv where wheels are."""
+        folder = ["--find-links", str(self.folder)] if self.folder is not None else []
+        return [*folder, *(["--no-index"] if self.offline else [])]
+
+
+def wheel_source() -> WheelSource:
+    """The source that ``MAXPOOL_CHECK_OFFLINE`` and ``MAXPOOL_CHECK_FIND_LINKS`` name."""
+    offline = os.environ.get("MAXPOOL_CHECK_OFFLINE", "").lower() not in ("", "0", "false", "no", "off", "n", "f")
+    folder = os.environ.get("MAXPOOL_CHECK_FIND_LINKS")
+    return WheelSource(offline, Path(folder).absolute() if folder else None)
 
 
 def cache() -> Path:
@@ -37,13 +83,16 @@ def cache() -> Path:
     return folder.absolute() / "environments"
 
 
-def interpreter(distribution: str, version: str, besides: Sequence[str] = ()) -> Path:
+def interpreter(
+    distribution: str, version: str, besides: Sequence[str] = (), source: WheelSource | None = None
+) -> Path:
     """The Python of an environment that holds this release and numpy; creates the environment if it does not exist.
 
-    ``besides`` are other distributions that it holds, without versions. Raises :class:`CannotMake`.
+    ``besides`` are other distributions that it holds, without versions. ``source`` is by default that of the environment
+    variables. Raises :class:`CannotMake`.
     """
     requirements = [f"{distribution}=={version}", *companions(distribution, version), *besides]
-    return _made("+".join([f"{distribution}-{version}", *besides]), requirements)
+    return _made("+".join([f"{distribution}-{version}", *besides]), requirements, source or wheel_source())
 
 
 def holding(requirements: Sequence[str]) -> Path:
@@ -52,19 +101,20 @@ def holding(requirements: Sequence[str]) -> Path:
     Raises :class:`CannotMake`.
     """
     digest = hashlib.sha256("\n".join(sorted(requirements)).encode()).hexdigest()
-    return _made(f"requirements-{digest[:16]}", requirements)
+    return _made(f"requirements-{digest[:16]}", requirements, wheel_source())
 
 
-def _made(title: str, requirements: Sequence[str]) -> Path:
+def _made(title: str, requirements: Sequence[str], source: WheelSource) -> Path:
     """The Python of the environment of the cache with this title. Concurrent calls for the same one wait for one another."""
     from filelock import FileLock
 
-    python = f"{platform.python_implementation().lower()}{sys.version_info[0]}.{sys.version_info[1]}"
-    name = f"{title}-{python}-{platform.machine()}"
+    name = f"{title}-{_platform()}"
     final = cache() / name
     if _python(final).exists():
         # Complete, as it was renamed: no lock, which a cache that cannot be written has no place for.
         return _python(final)
+    if source.makes_nothing:
+        raise NotMade(requirements)
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
         # An installation that was killed has left its folder.
@@ -75,11 +125,28 @@ def _made(title: str, requirements: Sequence[str]) -> Path:
                 shutil.rmtree(final, ignore_errors=True)
                 # Renamed when complete, so that an interrupted run leaves nothing incomplete.
                 with tempfile.TemporaryDirectory(prefix=f"{name}.", dir=final.parent) as partial:
-                    _fill(Path(partial, "environment"), sys.executable, requirements)
+                    _fill(Path(partial, "environment"), sys.executable, requirements, source)
                     Path(partial, "environment").rename(final)
     except OSError as error:
         raise CannotMake(f"cannot write to {cache()}: {error}; set MAXPOOL_CHECK_CACHE to a writable folder") from error
     return _python(final)
+
+
+def _platform() -> str:
+    """The Python and the machine that the environments of this process are for."""
+    python = f"{platform.python_implementation().lower()}{sys.version_info[0]}.{sys.version_info[1]}"
+    return f"{python}-{platform.machine()}"
+
+
+def made_releases(distribution: str) -> list[Version]:
+    """The releases that have an environment in the cache, ascending."""
+    versions = []
+    for folder in cache().glob(f"{distribution}-*-{_platform()}"):
+        with contextlib.suppress(InvalidVersion):
+            # Others have more in them, or are those of a distribution whose name is longer.
+            version = Version(folder.name.removeprefix(f"{distribution}-").removesuffix(f"-{_platform()}"))
+            versions += [version] if os.path.lexists(_python(folder)) else []
+    return sorted(versions)
 
 
 def kept() -> dict[Path, int]:
@@ -113,23 +180,25 @@ def _python(folder: Path) -> Path:
     return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
-def _fill(folder: Path, python: str, requirements: Sequence[str]) -> None:
-    process = run_uv("venv", "--python", python, str(folder))
+def _fill(folder: Path, python: str, requirements: Sequence[str], source: WheelSource) -> None:
+    process = run_uv("venv", *source.limits, "--python", python, str(folder))
     if process.returncode == 0:
-        process = run_uv("pip", "install", "--only-binary", ":all:", "--python", str(_python(folder)), *requirements)
+        arguments = ["--only-binary", ":all:", "--python", str(_python(folder)), *source.arguments]
+        process = run_uv("pip", "install", *source.limits, *arguments, *requirements)
     if process.returncode == 0:
         return
     minors = sorted({int(minor) for minor in re.findall(r"`cp3(\d+)`", process.stderr)} - {sys.version_info[1]})
     if python == sys.executable and "matching Python ABI tag" in process.stderr and minors:
         # The release has wheels for other versions of Python only: take the newest of them.
         shutil.rmtree(folder, ignore_errors=True)
-        _fill(folder, f"3.{minors[-1]}", requirements)
+        _fill(folder, f"3.{minors[-1]}", requirements, source)
         return
     version = platform.python_version() if python == sys.executable else python
-    raise CannotMake(
-        f"cannot create an environment with {' and '.join(requirements)} for Python {version}:\n"
-        f"{explain(process.stderr, requirements[0].partition('==')[0])}"
-    )
+    wanted = f"{' and '.join(requirements)} for Python {version}"
+    if f"there is no version of {requirements[0]} " in process.stderr:
+        where = f"{source.folder} has" if source.offline else "there is"
+        raise NoSuchRelease(f"{where} no release {requirements[0].partition('==')[2]} for Python {version}")
+    raise CannotMake(f"cannot create an environment with {wanted}:\n{explain(process.stderr, requirements, source)}")
 
 
 _PLUGINS = {"onnxruntime-ep-webgpu": ("0", "0.4.0"), "onnxruntime-qnn": ("2", "2.7.0")}
@@ -154,14 +223,19 @@ def companions(distribution: str, version: str) -> list[str]:
     return ["numpy<2"] if distribution.startswith("onnxruntime") and release < Version("1.19") else ["numpy"]
 
 
-def explain(message: str, distribution: str) -> str:
-    """An error message of uv about a distribution, indented, and what to do about it."""
-    missing = f"The index has no such release; its page on {distribution} lists those there are."
+def download(requirements: Sequence[str], folder: str) -> str:
+    """A command that fills a folder with the wheels of requirements and of what they depend on."""
+    return shlex.join(["pip", "download", "--only-binary", ":all:", "-d", folder, *requirements])
+
+
+def explain(message: str, requirements: Sequence[str], source: WheelSource) -> str:
+    """An error message of uv about requirements, indented, and what to do about it."""
+    distribution = requirements[0].partition("==")[0]
     unreachable = "The package index or Python download cannot be reached. Environments created before work without it."
     advice_by_part = {
+        "provided package locations": f"Fill the folder of wheels with: {download(requirements, str(source.folder))}",
         "network was disabled": "uv runs offline (UV_OFFLINE). Environments created before work without a package index.",
-        "there is no version": missing,
-        "not found in the package registry": missing,
+        "not found in the package registry": f"The package index has no {distribution}.",
         "Failed to fetch": unreachable,
         "error sending request": unreachable,
         "ABI tag": "The release has no wheel for this Python; use ?python=PATH with an interpreter that has it installed.",
@@ -194,34 +268,3 @@ def run_uv(*arguments: str, stdin: str | None = None) -> subprocess.CompletedPro
         env=environment,
         check=False,
     )
-
-
-class NoReleases(RuntimeError):
-    """The package index cannot be reached, or has no release for this Python."""
-
-
-def released(distribution: str, *, pre: bool = False) -> list[Version]:
-    """The versions that have a wheel for this Python, ascending; with pre-releases if ``pre``.
-
-    They come from the index that environments are installed from. Raises :class:`NoReleases`.
-    """
-    versions: list[Version] = []
-    requirement = distribution
-    # uv has no command that lists versions: resolve the newest, then the newest before it, down to the first.
-    while True:
-        try:
-            process = run_uv(
-                *("pip", "compile", "--python", sys.executable, "--only-binary", ":all:", "--no-deps"),
-                *("--no-header", "--no-annotate", "--prerelease", "allow" if pre else "disallow", "-"),
-                stdin=requirement,
-            )
-        except (CannotMake, OSError) as error:
-            raise NoReleases(f"cannot list the releases of {distribution}: {error}") from error
-        if process.returncode == 0:
-            version = process.stdout.strip().rpartition("==")[2]
-            versions.append(Version(version))
-            requirement = f"{distribution}<={version},!={version}"
-        elif versions and "No solution found" in process.stderr and "network was disabled" not in process.stderr:
-            return versions[::-1]
-        else:
-            raise NoReleases(f"cannot list the releases of {distribution}:\n{explain(process.stderr, distribution)}")

@@ -1,5 +1,6 @@
 """A runtime to test: how its worker is started, and what it says of itself."""
 
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,10 +12,12 @@ from maxpool_check.results.outcomes import RefusedByTarget, Returned
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.specifications import DEFAULT, documents, specification
 from maxpool_check.targets import environments, onnx_model
+from maxpool_check.targets.environments import CannotMake, NoSuchRelease, NotMade, WheelSource
 from maxpool_check.targets.mistakes import SEE, in_ready
 from maxpool_check.targets.name import RUNTIMES, TargetName
 from maxpool_check.targets.process import START_SECONDS, CannotStart, Worker, adapter
 from maxpool_check.targets.protocol import text_of
+from maxpool_check.targets.releases import around
 from maxpool_check.targets.transcript import Transcript
 from maxpool_check.targets.translation import LANGUAGES
 
@@ -50,23 +53,55 @@ class Target:
     """
 
     def __init__(
-        self, name: TargetName, seconds: float = 10.0, memory: int | None = None, transcript: Transcript | None = None
-    ) -> None:
-        """Prepare the environment, which may be installed now. Raises :class:`CannotStart`."""
+        self, name: TargetName, seconds: float = 10.0, memory: int | None = None, transcript: Transcript | None = None,
+        source: WheelSource | None = None,
+    ) -> None:  # fmt: skip
+        """Prepare the environment, which may be installed now. Raises :class:`CannotStart`.
+
+        ``source`` is by default that of the environment variables.
+        """
         self.name = name
         self.seconds = seconds
         self._memory, self._transcript = memory, transcript
         self._python = name.options.get("python", sys.executable)
         self._tools_python = name.tool.options.get("python", sys.executable) if name.tool is not None else None
+        if name.version is not None:
+            self._python = self._made(RUNTIMES[name.runtime].distribution, name.version, (), source)
+        if name.tool is not None and name.tool.version is not None:
+            # Its other options are those of functions that need what the release does not declare.
+            besides = ("onnx", "sympy") if "tool" in name.tool.options else ()
+            self._tools_python = self._made(name.distribution, name.tool.version, besides, source)
+
+    @property
+    def folders(self) -> list[Path]:
+        """The folders of the isolated environments that it uses: of the runtime, and of the tool."""
+        tool = self.name.tool
+        made = [self._python] if self.name.version is not None else []
+        made += [str(self._tools_python)] if tool is not None and tool.version is not None else []
+        return [Path(python).parents[1] for python in made]
+
+    def _made(self, distribution: str, version: str, besides: Sequence[str], source: WheelSource | None) -> str:
+        """The Python of an environment. Raises :class:`CannotStart`."""
         try:
-            if name.version is not None:
-                self._python = str(environments.interpreter(RUNTIMES[name.runtime].distribution, name.version))
-            if name.tool is not None and name.tool.version is not None:
-                # Its other options are those of functions that need what the release does not declare.
-                besides = ("onnx", "sympy") if "tool" in name.tool.options else ()
-                self._tools_python = str(environments.interpreter(name.distribution, name.tool.version, besides))
-        except environments.CannotMake as error:
-            raise CannotStart(f"{name} cannot be started: {error}") from error
+            return str(environments.interpreter(distribution, version, besides, source))
+        except CannotMake as error:
+            others, advice = "", ""
+            if isinstance(error, (NoSuchRelease, NotMade)):
+                others = around(distribution, version)
+            if isinstance(error, NotMade):
+                advice = (
+                    "Make it beforehand, where there is a package index:\n"
+                    f"    maxpool-check targets --prepare {shlex.quote(str(self.name))}\n"
+                    "or download the wheels there, and name their folder with --find-links:\n"
+                    f"    {environments.download(error.requirements, 'wheels')}"
+                )
+            kind = "Environments" if advice else "Releases"
+            lines = [
+                f"{self.name} cannot be started: {error}",
+                others and f"{kind} of {distribution}: {others}",
+                advice,
+            ]
+            raise CannotStart("\n".join(filter(None, lines))) from error
 
     def worker(self) -> Worker:
         """A new process, which need not be ready yet. Raises :class:`CannotStart`."""
@@ -106,11 +141,8 @@ class Target:
     def cannot_start(self, error: CannotStart) -> CannotStart:
         """The error of a worker that could not be started, with the target's name and what may help."""
         hint = ""
-        tool = self.name.tool
-        made = [self._python] if self.name.version is not None else []
-        made += [str(self._tools_python)] if tool is not None and tool.version is not None else []
-        if made:
-            folders = " and ".join(str(Path(python).parents[1]) for python in made)
+        if self.folders:
+            folders = " and ".join(map(str, self.folders))
             hint = f"\nIf its environment is damaged, remove {folders}; it is made again."
         return CannotStart(f"{self.name} cannot be started: {error}{hint}")
 

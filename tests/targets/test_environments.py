@@ -90,7 +90,7 @@ def test_an_old_release_gets_the_numpy_it_was_built_for(empty_cache):
 
 @network
 def test_a_version_that_was_never_released(empty_cache):
-    with pytest.raises(CannotMake, match=r"(?s)onnxruntime==9\.9\.9.*has no such release") as error:
+    with pytest.raises(CannotMake, match=r"no release 9\.9\.9 for Python") as error:
         interpreter("onnxruntime", "9.9.9")
     assert "Traceback" not in str(error.value)
     # The next attempt starts from nothing.

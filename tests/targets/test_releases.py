@@ -5,7 +5,7 @@ import zipfile
 import pytest
 from packaging.version import Version
 
-from maxpool_check.targets.environments import NoReleases, released
+from maxpool_check.targets.releases import NoReleases, released
 
 VERSIONS = ("1.9.0", "1.9.1", "1.10.0rc1", "1.10.0", "1.10.0.1")
 
@@ -44,7 +44,7 @@ def test_pre_releases_are_listed_on_request(index, monkeypatch):
 
 def test_a_distribution_that_the_index_does_not_have(index, monkeypatch):
     monkeypatch.setenv("UV_DEFAULT_INDEX", index)
-    with pytest.raises(NoReleases, match=r"(?s)cannot list the releases of other:.*The index has no such release"):
+    with pytest.raises(NoReleases, match=r"(?s)cannot list the releases of other:.*The package index has no other"):
         released("other")
 
 

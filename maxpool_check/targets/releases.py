@@ -1,0 +1,65 @@
+"""The releases of a distribution: those that the package index, a folder of wheels or the cache has."""
+
+import bisect
+import sys
+
+from packaging.version import InvalidVersion, Version
+
+from maxpool_check.targets import environments
+from maxpool_check.targets.environments import CannotMake
+
+_NEAREST = 3
+"""How many releases a message names on each side of another one."""
+
+
+class NoReleases(RuntimeError):
+    """The package index cannot be reached, or has no release for this Python."""
+
+
+def released(distribution: str, *, pre: bool = False) -> list[Version]:
+    """The versions that have a wheel for this Python, ascending; with pre-releases if ``pre``.
+
+    They come from where environments are installed from, or are those of the cache if nothing can be installed. Raises
+    :class:`NoReleases`.
+    """
+    source = environments.wheel_source()
+    if source.makes_nothing:
+        made = [version for version in environments.made_releases(distribution) if pre or not version.is_prerelease]
+        if made:
+            return made
+        raise NoReleases(f"offline, and {environments.cache()} has no environment of {distribution}")
+    versions: list[Version] = []
+    requirement = distribution
+    # uv has no command that lists versions: resolve the newest, then the newest before it, down to the first.
+    while True:
+        try:
+            process = environments.run_uv(
+                *("pip", "compile", "--python", sys.executable, "--only-binary", ":all:", "--no-deps"),
+                *("--no-header", "--no-annotate", "--prerelease", "allow" if pre else "disallow", "-"),
+                *source.limits, *source.arguments,
+                stdin=requirement,
+            )  # fmt: skip
+        except (CannotMake, OSError) as error:
+            raise NoReleases(f"cannot list the releases of {distribution}: {error}") from error
+        if process.returncode == 0:
+            version = process.stdout.strip().rpartition("==")[2]
+            versions.append(Version(version))
+            requirement = f"{distribution}<={version},!={version}"
+        elif versions and "No solution found" in process.stderr and "network was disabled" not in process.stderr:
+            return versions[::-1]
+        else:
+            reason = environments.explain(process.stderr, [distribution], source)
+            raise NoReleases(f"cannot list the releases of {distribution}:\n{reason}")
+
+
+def around(distribution: str, version: str) -> str:
+    """The oldest release, those next to a version, and the newest; empty if they cannot be listed."""
+    try:
+        versions = released(distribution)
+        place = bisect.bisect(versions, Version(version))
+    except (NoReleases, InvalidVersion):
+        return ""
+    first, last = max(0, place - _NEAREST), min(place + _NEAREST, len(versions))
+    texts = [", ".join(map(str, part)) for part in (versions[: min(1, first)], versions[first:last])]
+    texts += [str(versions[-1])] if last < len(versions) else []
+    return " ... ".join(filter(None, texts))
