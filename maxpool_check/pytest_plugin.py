@@ -17,6 +17,7 @@ from maxpool_check import inert
 
 # Nothing else at the top: pytest imports this for every run, also for those without case files.
 if TYPE_CHECKING:
+    from maxpool_check.configuration.settings import Setting
     from maxpool_check.corpus.case import Case
     from maxpool_check.judging.defects import Defect
     from maxpool_check.targets.name import TargetName
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 _TARGETS: "pytest.StashKey[dict[str, TargetName]]" = pytest.StashKey()
 _SHAPES: pytest.StashKey[dict[str, tuple[int, ...]]] = pytest.StashKey()
 _SESSIONS: "pytest.StashKey[dict[str, TargetSession]]" = pytest.StashKey()
+
+_SECONDS = 10.0
+"""The time limit of one execution where nothing says another."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,9 +51,37 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--maxpool-check-strict", action="store_true",
         help="Fail nodes of a model that are wrong on special values alone, too.",
     )  # fmt: skip
-    group.addoption(
-        "--maxpool-check-timeout", type=float, default=10.0, metavar="SECONDS", help="The time limit of one execution."
-    )
+    group.addoption("--maxpool-check-timeout", type=float, metavar="SECONDS", help="The time limit of one execution.")
+
+
+def _configure_options(config: pytest.Config) -> None:
+    """Take the options that are not on the command line from the configuration, as ``run`` does."""
+    import os
+
+    from maxpool_check.configuration.file import BadConfiguration
+    from maxpool_check.configuration.settings import configuration
+
+    try:
+        settings = configuration(os.environ, folder=config.invocation_params.dir).of("run")
+    except BadConfiguration as error:
+        raise pytest.UsageError(str(error)) from error
+    options = config.option
+    for name, parameter in (("maxpool_check_spec", "specs"), ("maxpool_check_strict", "strict")):
+        if not getattr(options, name) and parameter in settings:
+            setattr(options, name, settings[parameter].value)
+    if options.maxpool_check_timeout is None:
+        options.maxpool_check_timeout = _seconds(settings["timeout"]) if "timeout" in settings else _SECONDS
+
+
+def _seconds(setting: "Setting") -> float:
+    """The time limit that a configuration sets."""
+    try:
+        seconds = float(str(setting.value))
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise pytest.UsageError(f"{setting.where} must be a number above 0")
+    return seconds
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,6 +89,7 @@ def pytest_configure(config: pytest.Config) -> None:
     names = config.getoption("--maxpool-check")
     if not names:
         return
+    _configure_options(config)
     from maxpool_check.targets.name import claiming, parse
 
     try:

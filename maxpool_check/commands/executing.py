@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from maxpool_check.commands import case_files
+from maxpool_check.commands.configured import command_line
 from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.case import Case, contradictions
 from maxpool_check.corpus.collection import Corpus
@@ -76,7 +77,7 @@ def record_cases(
     with progress_bar("cases", len(cases), quiet=quiet) as progress:
         plan = RunPlan(
             corpus, cases, targets, known, seconds=timeout, jobs=jobs, variants=variants,
-            versions=versions_of(corpus, known),
+            versions=versions_of(corpus, known), command=command_line(),
         )  # fmt: skip
         run(plan, recorder.write, progress)
     assert recorder.record is not None

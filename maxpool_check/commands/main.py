@@ -11,6 +11,7 @@ import itertools
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from typing import TextIO
 
 import click
@@ -43,6 +44,8 @@ COMMANDS = {
     "history": "Show the kinds of divergence of many releases.",
     "import": "Write the tests of other suites as case files.",
     "schema": "Print the JSON Schema of a file format.",
+    "config": "Show what holds for options, and where it comes from.",
+    "completion": "Print the script that completes commands in a shell.",
 }
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -80,12 +83,23 @@ class _Commands(click.Group):
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--config", metavar="FILE", help="Read this configuration, not the nearest maxpool-check.toml or pyproject.toml."
+)
+@click.option("--no-config", is_flag=True, help="Read no configuration, neither a file nor MAXPOOL_CHECK_ variables.")
 @click.version_option(maxpool_check.__version__, "-V", "--version", message="%(prog)s %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context, config: str | None, no_config: bool) -> None:
     """Check whether a runtime computes MaxPool as specified.
 
     Runs the cases of a corpus on runtimes, compares every result with the reference bit by bit, and reports divergences.
     """
+    if config is not None and no_config:
+        raise click.UsageError("--config and --no-config contradict each other")
+    if not no_config:
+        from maxpool_check.commands.configured import Defaults
+
+        ctx.default_map = Defaults(config, ctx.obj)  # type: ignore[assignment]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -101,7 +115,7 @@ def main(arguments: list[str] | None = None) -> None:
     if closed:
         print(f"error: {' and '.join(closed)} is closed", file=sys.stderr or sys.stdout)
         sys.exit(2)
-    if words and words[0] in COMMANDS:
+    if _command(words) in COMMANDS:
         # These end a command as Ctrl-C does, with its worker processes; nohup has SIGHUP ignored. Windows has only SIGTERM.
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             if signal.getsignal(number) is not signal.SIG_IGN:
@@ -132,8 +146,10 @@ def _run(words: list[str]) -> int:
             if any("\ud800" <= character <= "\udfff" for character in word):
                 raise click.UsageError(f"the argument '{word}' is not UTF-8")
         # Every command takes -vv, for a traceback; only some have a -v of their own.
-        taken = words if words[:1] and words[0] in _VERBOSE else [word for word in words if word != "-vv"]
-        code = cli.main(taken, prog_name="maxpool-check", standalone_mode=False, terminal_width=_help_width())
+        taken = words if _command(words) in _VERBOSE else [word for word in words if word != "-vv"]
+        code = cli.main(
+            taken, prog_name="maxpool-check", standalone_mode=False, terminal_width=_help_width(), obj=tuple(words)
+        )
         sys.stdout.flush()
         return int(code or 0)
     except SystemExit as done:
@@ -145,13 +161,36 @@ def _run(words: list[str]) -> int:
         raise
     except click.exceptions.Exit as done:
         return done.exit_code
-    except click.ClickException as error:
+    except click.ClickException as raised:
+        error = _placed(raised)
         shown = io.StringIO()
         error.show(shown)
         click.echo(inert.block(shown.getvalue()), err=True, nl=False)
         return _explained(words, error.exit_code, getattr(error, "errors", [{"message": error.format_message()}]))
     except (click.Abort, KeyboardInterrupt, Exception) as error:
         return _failed(words, error)
+
+
+def command_at(words: Sequence[str]) -> int:
+    """Where the name of the command stands, behind the options of all commands; the number of words if nowhere."""
+    takes_value = False
+    for number, word in enumerate(words):
+        if not takes_value and not word.startswith("-"):
+            return number
+        takes_value = word == "--config" and not takes_value
+    return len(words)
+
+
+def _command(words: Sequence[str]) -> str:
+    """The name of the command."""
+    return next(iter(words[command_at(words) :]), "")
+
+
+def _placed(error: click.ClickException) -> click.ClickException:
+    """The error with the place in the configuration that the wrong value comes from, if it does."""
+    configured = sys.modules.get("maxpool_check.commands.configured")
+    place = configured.place(error) if configured else ""
+    return configured.Misconfigured(f"{place}: {error.message}") if configured and place else error
 
 
 def _failed(words: list[str], error: BaseException) -> int:
@@ -193,11 +232,11 @@ def _explained(arguments: list[str], exit_code: int, errors: list[dict[str, obje
     """Print the errors as the one document of --format json, where the command has not printed it."""
     if ("--format", "json") not in itertools.pairwise(arguments) and "--format=json" not in arguments:
         return exit_code
-    if arguments[0] == "run":
+    if (command := _command(arguments)) == "run":
         from maxpool_check.reporting import json as run_json
 
         click.echo(run_json.failure(exit_code, errors))
     else:
-        document = {"schema": f"maxpool-check/{arguments[0]}/1", "exit_code": exit_code, "errors": errors}
+        document = {"schema": f"maxpool-check/{command}/1", "exit_code": exit_code, "errors": errors}
         click.echo(inert.dumps(document))
     return exit_code

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from maxpool_check.commands import case_files, executing, model_cases, options
+from maxpool_check.commands.configured import command_line
 from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.collection import defect_files
 from maxpool_check.corpus.defect_file import read_all_defects
@@ -119,7 +120,7 @@ def command(
     output.check_writable([*models, *known_files, *([inputs] if inputs is not None else []), *options.kernels(targets)])
     plan = ModelPlan(
         analyses, targets, defects, versions, accepted, known_files, timeout, memory * 2**20 if memory else None, strict,
-        chosen.base is not None,
+        chosen.base is not None, command_line(),
     )  # fmt: skip
     test = ModelTest()
     with Recorder(output.output) as recorder:

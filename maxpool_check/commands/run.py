@@ -7,6 +7,7 @@ from dataclasses import replace
 import click
 
 from maxpool_check.commands import case_files, executing, options
+from maxpool_check.commands.configured import command_line
 from maxpool_check.commands.report import FORMATS
 from maxpool_check.reporting import json
 from maxpool_check.reporting.github import workflow_commands
@@ -71,7 +72,7 @@ def command(
     cases = files.select(corpus)
     plan = RunPlan(
         corpus, cases, targets, entries, known_files, timeout, limit, jobs, exit_first, strict, variants, dask,
-        output.verbose > 1, executing.versions_of(corpus, entries),
+        output.verbose > 1, executing.versions_of(corpus, entries), command_line(),
     )  # fmt: skip
     with output.transcribing() as transcript, Recorder(output.output) as recorder:
         plan = replace(plan, transcript=transcript)

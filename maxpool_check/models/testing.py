@@ -48,6 +48,7 @@ class ModelPlan:
     ``accepted`` are the defects that the user accepts, from ``accepted_files``; ``defects`` those that name what is found,
     and ``versions`` which versions show them. ``seconds`` limits one execution, ``memory`` a worker, in bytes. ``strict``: what
     is wrong on special values alone is unexpected, too. ``compares_outputs``: the models' own outputs are kept.
+    ``command`` are the words of the command line to record.
     """
 
     models: Sequence[ModelAnalysis]
@@ -60,6 +61,7 @@ class ModelPlan:
     memory: int | None = None
     strict: bool = False
     compares_outputs: bool = False
+    command: Sequence[str] = ()
 
 
 @dataclass
@@ -95,7 +97,7 @@ def run_models(
         found.targets = executor.descriptions
         cases = [case.case for each in plan.models for node in each.nodes for case in node.cases]
         lines = _Lines(plan, found, write)
-        lines.begin(header(cases, found.targets, plan.accepted_files))
+        lines.begin(header(cases, found.targets, plan.accepted_files, plan.command))
         for analysis in plan.models:
             cases += _in_models(analysis, executor.sessions, plan, found, lines)
         corpus = Corpus(tuple(cases), (), False)

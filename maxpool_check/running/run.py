@@ -54,7 +54,11 @@ class RunPlan:
     processes on this machine; ``dask`` is the address of a scheduler whose workers are used instead. ``exit_first`` ends
     the run at the first unexpected verdict; ``strict`` counts differences that a document allows as unexpected.
     ``tracebacks``: those of exceptions in the tool itself are recorded. ``versions`` says which versions show a known defect,
+<<<<<<< HEAD
     by its id. ``transcript`` gets the conversations with the targets, which then run in this process.
+=======
+    by its id. ``command`` are the words of the command line to record; those of the process if there are none.
+>>>>>>> 0c693a6 (Read options from a configuration file and the environment, and show what holds)
     """
 
     corpus: Corpus
@@ -71,7 +75,11 @@ class RunPlan:
     dask: str | None = None
     tracebacks: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
+<<<<<<< HEAD
     transcript: Transcript | None = None
+=======
+    command: Sequence[str] = ()
+>>>>>>> 0c693a6 (Read options from a configuration file and the environment, and show what holds)
 
 
 def run(
@@ -97,7 +105,7 @@ def run(
             running = executor if executor is not None and plan.cases else LocalExecutor(config)
             stack.callback(running.close)
         descriptions = running.descriptions
-        write(header(plan.cases, descriptions, plan.known_files))
+        write(header(plan.cases, descriptions, plan.known_files, plan.command))
         decisions = Decisions(plan, descriptions)
         summary, errors, ended_early = RunSummary(), list(running.errors), False
         observations: dict[str, Observations] = defaultdict(Observations)
@@ -258,7 +266,12 @@ def completeness(cases: Sequence[Case], selected: Sequence[Case], is_whole: bool
     return is_complete
 
 
-def header(cases: Sequence[Case], targets: Sequence[TargetDescription], known_files: Sequence[Path]) -> RunHeader:
+def header(
+    cases: Sequence[Case],
+    targets: Sequence[TargetDescription],
+    known_files: Sequence[Path],
+    command: Sequence[str] = (),
+) -> RunHeader:
     """The first line of a record: everything that an output or a verdict can depend on."""
     digest = hashlib.sha256()
     for case in cases:
@@ -277,7 +290,7 @@ def header(cases: Sequence[Case], targets: Sequence[TargetDescription], known_fi
         cases=len(cases),
         cases_sha256=digest.hexdigest(),
         known_sha256=hashlib.sha256(b"".join(map(Path.read_bytes, known_files))).hexdigest() if known_files else None,
-        command=(Path(sys.argv[0]).name, *sys.argv[1:]),
+        command=tuple(command) or (Path(sys.argv[0]).name, *sys.argv[1:]),
     )
 
 

@@ -1,0 +1,99 @@
+"""The keys of a configuration, in one table: the JSON Schema, ``config`` and the defaults of options come from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from maxpool_check.configuration.values import File, Many, Number, Reports, Target, Text, Truth, ValueType
+
+PREFIX = "MAXPOOL_CHECK_"
+"""How the names of environment variables begin."""
+
+CONFIG_VARIABLE, CACHE_VARIABLE = f"{PREFIX}CONFIG", f"{PREFIX}CACHE"
+"""The variables that are no keys: the file of the configuration, and the folder of the cache."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key.
+
+    ``parameters`` are the names of the parameter that it sets, by command. A key that is not ``shared`` may only stand in
+    the section of a command. A value has no effect beside an option that is ``excluded_by`` name.
+    """
+
+    name: str
+    value: ValueType
+    about: str
+    parameters: Mapping[str, str]
+    shared: bool = True
+    excluded_by: tuple[str, ...] = ()
+
+    def variable(self, section: str = "") -> str:
+        """The environment variable: of all commands, or of the command with this section."""
+        return PREFIX + "_".join(filter(None, (section, self.name))).upper().replace("-", "_")
+
+    @property
+    def sections(self) -> list[str]:
+        """The sections that it may stand in: its commands, but for the commands of commands."""
+        return [command for command in self.parameters if " " not in command]
+
+
+def _sets(parameter: str, *commands: str) -> dict[str, str]:
+    return dict.fromkeys(commands, parameter)
+
+
+_READ_PATHS = ("run", "lint", "list", "gate", "bisect", "history", "coverage", "documents", "known check")
+_READ_ONE = ("explain", "reference", "repro", "defects check")
+_FORMATS = ("text", "markdown", "html", "json", "junit", "github", "sarif")
+
+KEYS = (
+    Key("paths", Many(File(), "cases"), "Case files and folders of them. Commands with -p take the path if it is the only one.",
+        {**_sets("paths", *_READ_PATHS), **_sets("path", *_READ_ONE)}),
+    Key("targets", Many(Target(), "onnxruntime==1.31.1"), "Runtimes to test.",
+        _sets("targets", "run", "fuzz", "model", "defects check"), excluded_by=("base", "head", "record_files")),
+    Key("target", Target(), "The runtime.", _sets("target", "bisect", "history", "repro"), shared=False),
+    Key("base", Target(), "The runtime in use, or its record.", _sets("base", "gate", "model"), shared=False,
+        excluded_by=("targets",)),
+    Key("head", Target(), "The runtime to upgrade to.", _sets("head", "gate", "model"), shared=False,
+        excluded_by=("targets",)),
+    Key("spec", Many(Text(), "onnx"), "Documents, or families of them.", _sets("specs", "run", "gate", "explain", "repro")),
+    Key("variants", Many(Text(), "default", ","), "How to execute each case.", _sets("variants", "run", "explain")),
+    Key("known", Many(File(), "known.yaml"), "Files of known defects, or for models of defects that you accept.",
+        _sets("known_files", "run", "fuzz", "model"), excluded_by=("no_known",)),
+    Key("no-known", Truth(), "Whether to expect no divergence.", _sets("no_known", "run", "fuzz"),
+        excluded_by=("known_files",)),
+    Key("fail-on", Many(Text(), "regressed", ","), "The changes that block.", _sets("blocking", "gate", "compare"),
+        shared=False),
+    Key("strict", Truth(), "Whether to fail on more, as --strict does.", _sets("strict", "run", "model")),
+    Key("jobs", Number(), "Processes to run in.",
+        _sets("jobs", "run", "gate", "fuzz", "generate", "history", "coverage", "defects check"), excluded_by=("dask",)),
+    Key("dask", Text(), "The address of the scheduler of a dask cluster.", _sets("dask", "run", "fuzz", "generate"),
+        excluded_by=("jobs",)),
+    Key("timeout", Number(whole=False), "The time limit of one execution, in seconds.",
+        _sets("timeout", "run", "gate", "bisect", "explain", "repro", "fuzz", "coverage", "history", "model", "defects check")),
+    Key("memory", Number(), "What a target may allocate, in MB.", _sets("memory", "run", "model")),
+    Key("max-cells", Number(), "The largest X or Y a case may have.",
+        _sets("max_cells", *_READ_PATHS, "explain", "reference", "repro")),
+    Key("output", File(), "The file of the record.", _sets("output", "run", "gate", "model"), shared=False,
+        excluded_by=("case_file",)),
+    Key("reports", Reports(_FORMATS), "Reports to write: their paths by format.",
+        _sets("reports", "run", "gate", "compare", "history", "bisect", "model"), shared=False, excluded_by=("case_file",)),
+    Key("color", Text(("auto", "always", "never")), "Whether to colour the output.",
+        _sets("color", "run", "gate", "compare", "explain", "model", "report", "defects show")),
+)  # fmt: skip
+"""Every key. A new one is a line here."""
+
+COMMANDS = tuple(dict.fromkeys(command for key in KEYS for command in key.parameters))
+"""The commands that have keys; ``known check`` is one of a command."""
+
+SECTIONS = tuple(command for command in COMMANDS if " " not in command)
+"""The sections that a configuration may have."""
+
+
+def keys_of(command: str) -> dict[str, Key]:
+    """The keys of a command, by the parameter that each sets."""
+    return {key.parameters[command]: key for key in KEYS if command in key.parameters}
+
+
+def keys_in(section: str) -> dict[str, Key]:
+    """The keys that may stand in a section, by name; '' is the top."""
+    return {key.name: key for key in KEYS if (section in key.sections if section else key.shared)}

@@ -1,0 +1,233 @@
+"""What a configuration sets, where it is looked for, and what is said about mistakes in it."""
+
+import json
+import re
+import subprocess
+import sys
+
+import jsonschema
+import pytest
+
+from maxpool_check.configuration.keys import COMMANDS, CONFIG_VARIABLE, KEYS, SECTIONS, keys_of
+from maxpool_check.configuration.schema import configuration_schema
+from maxpool_check.results.storage import read
+from tests.conftest import ROOT, SMALL, command
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project with a corpus, and a folder below it."""
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases/small.yaml").write_text(SMALL)
+    (tmp_path / "below").mkdir()
+    (tmp_path / "kernel.py").write_text("def nothing(X, **attributes):\n    raise ValueError('no kernel')\n")
+    return tmp_path
+
+
+def configure(project, text, name="maxpool-check.toml"):
+    (project / name).write_text(text)
+
+
+def recorded(folder, *arguments, **variables):
+    """The words of the command line that a record has of a run."""
+    done = command("run", *arguments, "-q", "-o", folder / "record.jsonl", cwd=folder, **variables)
+    assert done.code in (0, 1), done.err
+    return read(folder / "record.jsonl").header.command
+
+
+def test_a_run_needs_no_arguments_with_a_configuration(project):
+    configure(project, '[tool.maxpool-check]\npaths = ["cases"]\nvariants = ["y-only"]\n', "pyproject.toml")
+    done = command("run", "-o", "record.jsonl", "--format", "json", cwd=project)
+    assert done.code == 1, done.err
+    record = read(project / "record.jsonl")
+    assert {each.variant for each in record.executions} == {"y-only"}
+    assert list(record.header.command) == [
+        "maxpool-check", "--no-config", "run", "-o", "record.jsonl", "--format", "json", "--variants", "y-only", "cases",
+    ]  # fmt: skip
+
+
+def test_the_command_line_of_a_record_repeats_the_run_without_the_configuration(project):
+    configure(project, 'paths = ["cases"]\n[run]\nvariants = ["y-only"]\ntargets = ["python:kernel.py:nothing"]\n')
+    words = recorded(project / "below", MAXPOOL_CHECK_TIMEOUT="7")
+    assert words[words.index("--timeout") + 1] == "7"
+    assert words[words.index("--target") + 1] == "python:../kernel.py:nothing"
+    first = read(project / "below/record.jsonl")
+    (project / "maxpool-check.toml").unlink()
+    command(*words[1:], cwd=project / "below")
+    second = read(project / "below/record.jsonl")
+    assert [(each.case, each.variant, each.verdict) for each in second.executions] == [
+        (each.case, each.variant, each.verdict) for each in first.executions
+    ]
+    assert second.header.cases_sha256 == first.header.cases_sha256
+
+
+def test_without_a_configuration_a_record_has_the_command_line_as_it_was_typed(project):
+    words = recorded(project, "cases")
+    assert list(words) == ["maxpool-check", "run", "cases", "-q", "-o", str(project / "record.jsonl")]
+
+
+def sources(folder, *arguments, **variables):
+    done = command("config", "--format", "json", *arguments, cwd=folder, **variables)
+    assert done.code == 0, done.err
+    return {row["key"]: (row["value"], row["source"]) for row in done.json["keys"]}
+
+
+def test_the_section_the_environment_and_the_command_line_win_in_this_order(project):
+    configure(project, "timeout = 1\njobs = 2\n\n[run]\ntimeout = 2\n")
+    run = sources(project, "--command", "run")
+    assert run["timeout"] == ("2", "maxpool-check.toml:5: [run] timeout")
+    assert run["jobs"] == ("2", "maxpool-check.toml:2: jobs")
+    assert run["strict"] == (False, "default")
+    assert sources(project, "--command", "bisect")["timeout"] == ("1", "maxpool-check.toml:1: timeout")
+    variables = {"MAXPOOL_CHECK_TIMEOUT": "3"}
+    assert sources(project, "--command", "run", **variables)["timeout"] == ("3", "MAXPOOL_CHECK_TIMEOUT")
+    variables["MAXPOOL_CHECK_RUN_TIMEOUT"] = "4"
+    assert sources(project, "--command", "run", **variables)["timeout"] == ("4", "MAXPOOL_CHECK_RUN_TIMEOUT")
+    assert sources(project, "--command", "bisect", **variables)["timeout"] == ("3", "MAXPOOL_CHECK_TIMEOUT")
+    words = recorded(project, "cases", "--timeout", "5", **variables)
+    assert [words[number + 1] for number, word in enumerate(words) if word == "--timeout"] == ["5"]
+
+
+def test_config_shows_every_key_and_those_of_one_command(project):
+    configure(project, '[gate]\nbase = "onnxruntime==1.24.4"\n')
+    every = sources(project, MAXPOOL_CHECK_CACHE="/nowhere")
+    assert every["gate.base"] == ("onnxruntime==1.24.4", "maxpool-check.toml:2: [gate] base")
+    assert every["cache"] == ("/nowhere", "MAXPOOL_CHECK_CACHE")
+    assert {key.name for key in KEYS if key.shared} <= every.keys()
+    for name in COMMANDS:
+        assert sources(project, "--command", name).keys() == {key.name for key in keys_of(name).values()}
+    text = command("config", cwd=project).out
+    assert text.startswith("file: maxpool-check.toml\n")
+    assert re.search(r"^timeout +10; model: 60 +default$", text, re.MULTILINE)
+
+
+def test_the_nearest_configuration_holds_and_a_project_of_others_is_passed_by(project):
+    configure(project, "timeout = 1\n")
+    (project / "below/pyproject.toml").write_text('[project]\ndependencies = ["maxpool-check"]\n')
+    below = sources(project / "below")
+    assert below["timeout"] == ("1", f"{project}/maxpool-check.toml:1: timeout")
+    (project / "below/maxpool-check.toml").write_text("timeout = 2\n")
+    assert sources(project / "below")["timeout"][0] == "2"
+    assert sources(project / "below", MAXPOOL_CHECK_CONFIG="../maxpool-check.toml")["timeout"][0] == "1"
+    assert command("--no-config", "config", cwd=project, MAXPOOL_CHECK_TIMEOUT="9").out.count("default\n") > 9
+    named = command("--config", "../maxpool-check.toml", "config", cwd=project / "below")
+    assert "maxpool-check.toml:1: timeout" in named.out
+    both = command("--config", "x", "--no-config", "config", cwd=project)
+    assert (both.code, "contradict" in both.err) == (2, True)
+
+
+def test_two_configurations_in_one_folder_are_refused(project):
+    configure(project, "timeout = 1\n")
+    configure(project, "[tool.maxpool-check]\ntimeout = 2\n", "pyproject.toml")
+    done = command("run", "cases", cwd=project)
+    assert (done.code, "keep one of them" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('targetz = ["x"]\n', ":1: targetz is an unknown key (did you mean 'targets'?)"),
+        ("# x\n\n[run]\ntimeouts = 3\n", ":4: [run] timeouts is an unknown key (did you mean 'timeout'?)"),
+        ("[rum]\na = 1\n", ":1: rum is an unknown key (did you mean 'run'?)"),
+        ('base = "x"\n', ":1: base does not belong to the top, but into [gate], [model]"),
+        ('[run]\nbase = "x"\n', ":2: [run] base does not belong into [run], but into [gate], [model]"),
+        ("timeout = true\n", ":1: timeout must be a number above 0"),
+        ("timeout = nan\n", ":1: timeout must be a number above 0"),
+        ("jobs = 1.5\n", ":1: jobs must be a whole number above 0"),
+        ('strict = "yes"\n', ":1: strict must be true or false"),
+        ('targets = "onnxruntime"\n', ':1: targets must be a list, such as ["onnxruntime==1.31.1"]'),
+        ('paths = ["cases", 3]\n', ":1: paths element 2 must be a path"),
+        ('[run.reports]\nmarkdow = "x"\n', ":1: [run] reports has the unknown format 'markdow'"),
+        ("run = 3\n", ":1: run is the section of a command: [run]"),
+        ('targets = ["onnxruntim"]\n', ":1: targets: unknown runtime 'onnxruntim' (did you mean 'onnxruntime'?)"),
+        ('variants = ["al"]\n', ":1: variants: "),
+        ("a = [1\n", ": no TOML: "),
+        ("a = \n", ":1:5: no TOML: "),
+        ("timeout = " + "9" * 5000 + "\n", ": no TOML: "),
+    ],
+)
+def test_a_mistake_is_an_error_with_its_place(project, text, message):
+    configure(project, text)
+    done = command("run", "cases", cwd=project)
+    assert done.code == 2
+    assert done.err.startswith(f"Error: maxpool-check.toml{message}"), done.err
+
+
+def test_a_bad_variable_is_an_error_and_an_unknown_one_is_named_by_config(project):
+    for variables, message in (
+        ({"MAXPOOL_CHECK_STRICT": "maybe"}, "MAXPOOL_CHECK_STRICT must be true or false, got 'maybe'"),
+        ({"MAXPOOL_CHECK_JOBS": "0"}, "MAXPOOL_CHECK_JOBS: 0 is not in the range"),
+        ({"MAXPOOL_CHECK_RUN_TARGETS": "'"}, "MAXPOOL_CHECK_RUN_TARGETS is not a list of words"),
+    ):
+        done = command("run", "cases", cwd=project, **variables)
+        assert (done.code, message in done.err) == (2, True), done.err
+    done = command("config", cwd=project, MAXPOOL_CHECK_TIMOUT="3")
+    assert done.err == "MAXPOOL_CHECK_TIMOUT is no variable of maxpool-check (did you mean 'MAXPOOL_CHECK_TIMEOUT'?)\n"
+
+
+def test_help_and_schema_need_no_valid_configuration(project):
+    configure(project, "a = [1\n")
+    assert command("run", "--help", cwd=project).code == 0
+    assert command("schema", "config", cwd=project).json == configuration_schema()
+
+
+def test_an_option_that_excludes_another_wins_over_the_configuration(project):
+    configure(project, 'known = ["nosuch.yaml"]\ndask = "tcp://127.0.0.1:1"\n[run]\njobs = 1\ntimeout = 9\n')
+    # The section's jobs exclude the dask of all commands, --no-known the known files.
+    assert command("run", "cases", "--no-known", "-q", cwd=project).err == ""
+    assert "nosuch.yaml" in command("run", "cases", cwd=project).err
+
+
+def test_hostile_text_of_a_configuration_is_inert(project):
+    configure(project, '"\\u001b[31m" = 1\n')
+    assert "\x1b" not in command("run", "cases", cwd=project).err
+    configure(project, '[gate]\nbase = "\\u001b[31m"\n')
+    (project / "cases/\x1b.yaml").write_text("")
+    configure(project, 'paths = ["cases/\\u001b.yaml"]\n')
+    assert "\x1b" not in command("config", cwd=project).out
+
+
+def test_the_schema_takes_what_the_tool_takes():
+    schema = configuration_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    valid = {
+        "paths": ["cases"], "timeout": 1.5, "strict": True, "color": "auto",
+        "run": {"reports": {"html": "x"}, "jobs": 2}, "gate": {"base": "onnxruntime", "fail-on": ["regressed"]},
+    }  # fmt: skip
+    jsonschema.validate(valid, schema)
+    for wrong in (
+        {"path": []},
+        {"jobs": 0},
+        {"run": {"base": "x"}},
+        {"color": "blue"},
+        {"run": {"reports": {"x": "y"}}},
+    ):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, schema)
+
+
+def test_every_key_names_parameters_that_there_are_and_no_two_share_a_variable():
+    for name in COMMANDS:
+        assert command("config", "--command", name).code == 0
+    variables = [key.variable() for key in KEYS if key.shared]
+    variables += [key.variable(section) for key in KEYS for section in key.sections]
+    assert len({CONFIG_VARIABLE, "MAXPOOL_CHECK_CACHE", *variables}) == len(variables) + 2
+    assert not {key.name for key in KEYS if key.shared} & set(SECTIONS)
+
+
+def test_pytest_takes_its_options_from_the_configuration(project):
+    configure(project, "timeout = -1\n")
+    words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--maxpool-check=onnxruntime", "cases"]
+    done = subprocess.run(words, cwd=project, capture_output=True, text=True, check=False)
+    assert "maxpool-check.toml:1: timeout must be a number above 0" in done.stderr
+
+
+def test_no_file_is_read_where_none_is_needed():
+    code = (
+        "import sys; from maxpool_check.commands.main import main\n"
+        "try: main(['--help'])\nexcept SystemExit: print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"import json; {code}"], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert not {"tomllib", "numpy", "maxpool_check.configuration"} & set(json.loads(done.stderr))
