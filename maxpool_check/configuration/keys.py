@@ -43,6 +43,9 @@ def _sets(parameter: str, *commands: str) -> dict[str, str]:
 
 _READ_PATHS = ("run", "lint", "list", "gate", "bisect", "history", "coverage", "documents", "known check")
 _READ_ONE = ("explain", "reference", "repro", "defects check")
+_MAKE_ENVIRONMENTS = (
+    "run", "gate", "model", "fuzz", "coverage", "explain", "repro", "bisect", "history", "targets", "defects check",
+)  # fmt: skip
 _FORMATS = ("text", "markdown", "html", "json", "junit", "github", "sarif")
 
 KEYS = (
@@ -71,6 +74,8 @@ KEYS = (
     Key("timeout", Number(whole=False), "The time limit of one execution, in seconds.",
         _sets("timeout", "run", "gate", "bisect", "explain", "repro", "fuzz", "coverage", "history", "model", "defects check")),
     Key("memory", Number(), "What a target may allocate, in MB.", _sets("memory", "run", "model")),
+    Key("offline", Truth(), "Whether to reach no package index.", _sets("offline", *_MAKE_ENVIRONMENTS)),
+    Key("find-links", File(), "A folder of wheels for new environments.", _sets("find_links", *_MAKE_ENVIRONMENTS)),
     Key("max-cells", Number(), "The largest X or Y a case may have.",
         _sets("max_cells", *_READ_PATHS, "explain", "reference", "repro")),
     Key("output", File(), "The file of the record.", _sets("output", "run", "gate", "model"), shared=False,

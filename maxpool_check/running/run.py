@@ -54,11 +54,8 @@ class RunPlan:
     processes on this machine; ``dask`` is the address of a scheduler whose workers are used instead. ``exit_first`` ends
     the run at the first unexpected verdict; ``strict`` counts differences that a document allows as unexpected.
     ``tracebacks``: those of exceptions in the tool itself are recorded. ``versions`` says which versions show a known defect,
-<<<<<<< HEAD
-    by its id. ``transcript`` gets the conversations with the targets, which then run in this process.
-=======
-    by its id. ``command`` are the words of the command line to record; those of the process if there are none.
->>>>>>> 0c693a6 (Read options from a configuration file and the environment, and show what holds)
+    by its id. ``transcript`` gets the conversations with the targets, which then run in this process. ``command`` are the
+    words of the command line to record; those of the process if there are none.
     """
 
     corpus: Corpus
@@ -75,11 +72,8 @@ class RunPlan:
     dask: str | None = None
     tracebacks: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
-<<<<<<< HEAD
     transcript: Transcript | None = None
-=======
     command: Sequence[str] = ()
->>>>>>> 0c693a6 (Read options from a configuration file and the environment, and show what holds)
 
 
 def run(
