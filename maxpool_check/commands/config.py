@@ -124,7 +124,9 @@ def _default(name: str, parameter: str) -> Any:
         if each.name == parameter:
             value = each.to_info_dict()["default"]
             value = value() if callable(value) else value
-            return [str(part) for part in value] if isinstance(value, (list, tuple)) else value
+            if isinstance(value, (list, tuple)):
+                return [str(part) for part in value]
+            return value if value is None or isinstance(value, (bool, int, float)) else str(value)
     raise KeyError(f"{name} has no parameter {parameter}")
 
 

@@ -45,7 +45,6 @@ COMMANDS = {
     "import": "Write the tests of other suites as case files.",
     "schema": "Print the JSON Schema of a file format.",
     "config": "Show what holds for options, and where it comes from.",
-    "completion": "Print the script that completes commands in a shell.",
 }
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -86,7 +85,7 @@ class _Commands(click.Group):
 @click.option(
     "--config", metavar="FILE", help="Read this configuration, not the nearest maxpool-check.toml or pyproject.toml."
 )
-@click.option("--no-config", is_flag=True, help="Read no configuration, neither a file nor MAXPOOL_CHECK_ variables.")
+@click.option("--no-config", is_flag=True, help="Read no configuration: no file, and no options from variables.")
 @click.version_option(maxpool_check.__version__, "-V", "--version", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, config: str | None, no_config: bool) -> None:

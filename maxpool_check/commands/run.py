@@ -72,7 +72,7 @@ def command(
     cases = files.select(corpus)
     plan = RunPlan(
         corpus, cases, targets, entries, known_files, timeout, limit, jobs, exit_first, strict, variants, dask,
-        output.verbose > 1, executing.versions_of(corpus, entries), command_line(),
+        output.verbose > 1, executing.versions_of(corpus, entries), command=command_line(),
     )  # fmt: skip
     with output.transcribing() as transcript, Recorder(output.output) as recorder:
         plan = replace(plan, transcript=transcript)

@@ -33,8 +33,8 @@ class Key:
 
     @property
     def sections(self) -> list[str]:
-        """The sections that it may stand in: its commands, but for the commands of commands."""
-        return [command for command in self.parameters if " " not in command]
+        """The sections that it may stand in."""
+        return [command for command in self.parameters if command in SECTIONS]
 
 
 def _sets(parameter: str, *commands: str) -> dict[str, str]:
@@ -90,8 +90,8 @@ KEYS = (
 COMMANDS = tuple(dict.fromkeys(command for key in KEYS for command in key.parameters))
 """The commands that have keys; ``known check`` is one of a command."""
 
-SECTIONS = tuple(command for command in COMMANDS if " " not in command)
-"""The sections that a configuration may have."""
+SECTIONS = tuple(command for command in COMMANDS if " " not in command and command not in {key.name for key in KEYS})
+"""The sections that a configuration may have: the commands, but for commands of commands, and ``targets``, which is a key."""
 
 
 def keys_of(command: str) -> dict[str, Key]:
