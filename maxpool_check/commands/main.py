@@ -34,6 +34,7 @@ COMMANDS = {
     "documents": "Compare the documents with each other, with their errata.",
     "model": "Test the MaxPool nodes of your own model on targets.",
     "targets": "Show the known runtimes and what each accepts.",
+    "protocol": "Check a program that speaks the protocol, and print examples.",
     "report": "Render records.",
     "site": "Write a static site from records.",
     "compare": "Compare two records: what is fixed, regressed, or otherwise changed.",

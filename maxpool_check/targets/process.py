@@ -148,9 +148,9 @@ class Worker:
     def description(self) -> dict[str, Any]:
         """The program's description of itself; waits until it is ready. Raises :class:`CannotStart`."""
         try:
-            line = self._next_line(START_SECONDS)
+            line = self.next_line(START_SECONDS)
             if not line:
-                death = self._death()
+                death = self.death()
                 why = f"{death.how}\n{death.stderr}" if isinstance(death, Crashed) else death.why
                 raise CannotStart(f"the worker died while starting: {why}".rstrip())
             message = parsed(line)
@@ -203,13 +203,13 @@ class Worker:
         line = b""
         try:
             # After the pipe is closed, there is only what was written before.
-            line = self._next_line(_EXIT_SECONDS if self._closed_pipe else seconds)
+            line = self.next_line(_EXIT_SECONDS if self._closed_pipe else seconds)
             if not line:
-                return TimedOut(seconds) if self._expired else self._death()
+                return TimedOut(seconds) if self._expired else self.death()
             outcome = outcome_of(parsed(line), number)
         except TimeoutError:
             if self._closed_pipe:
-                return self._death()
+                return self.death()
             self.end()
             return TimedOut(seconds)
         except Exception as error:
@@ -218,6 +218,13 @@ class Worker:
             return Failed(f"the worker broke the protocol: {text_of(error)}{_about(line)}")
         self.executed += 1
         return outcome
+
+    def end_input(self) -> None:
+        """Close its stdin: a program that speaks the protocol ends."""
+        with contextlib.suppress(OSError):
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+        self._closed_pipe = "stdin"
 
     def end(self) -> None:
         """Kill the process and all that it has started. From any thread."""
@@ -275,7 +282,7 @@ class Worker:
             del self._stderr[_STDERR_KEPT:-_STDERR_KEPT]
         stream.close()
 
-    def _next_line(self, seconds: float) -> bytes:
+    def next_line(self, seconds: float) -> bytes:
         """The next line, b"" at the end. Raises ``TimeoutError``."""
         left = seconds
         while True:
@@ -295,7 +302,7 @@ class Worker:
             if left <= 0:
                 raise TimeoutError
 
-    def _death(self) -> Crashed | Failed:
+    def death(self) -> Crashed | Failed:
         """How the process ended."""
         try:
             status = self._process.wait(_EXIT_SECONDS)

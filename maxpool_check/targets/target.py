@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -152,6 +152,13 @@ class Target:
             message = worker.description
         except CannotStart as error:
             raise self.cannot_start(error) from error
+        return self.described(message, lambda: self._newest_opset(worker))
+
+    def described(self, message: Mapping[str, Any], newest: Callable[[], int]) -> TargetProfile:
+        """The profile of the target, by its ``ready`` line; ``newest`` finds its newest operator set, if it takes models.
+
+        Raises :class:`CannotStart`.
+        """
         try:
             mistakes = [f"'{key}': {text}" for key, text in in_ready(message)]
         except ValueError as error:
@@ -160,7 +167,7 @@ class Target:
             text = "; ".join(map(text_of, mistakes))
             raise CannotStart(f"{self.name} describes itself in a way that cannot be used: {text}; {SEE}")
         wants = message.get("wants", "attributes")
-        newest_opset = self._newest_opset(worker) if wants == "model" else None
+        newest_opset = newest() if wants == "model" else None
         # A kernel of the user may take a model of MaxPool alone.
         graphs = message.get("graphs", newest_opset if self.name.is_released else None)
         description = TargetDescription(

@@ -178,7 +178,7 @@ def test_kernels_that_are_wrong_in_one_way(kernel, case, words, cli, small, kern
     assert shrunk.X.size <= whole.X.size
 
 
-PROGRAM = Path(__file__).parents[1] / "data/kernels/maxpool.py"
+PROGRAM = Path(__file__).parents[2] / "maxpool_check/docs/examples/maxpool.py"
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
 from tests.conftest import MISBEHAVING_WORKERS, ROOT, eventually, living, misbehaving, run_record
 
-KERNELS = ROOT / "tests/data/kernels"
-PYTHON = f"command:{sys.executable} {KERNELS / 'maxpool.py'}"
+EXAMPLES = ROOT / "maxpool_check/docs/examples"
+PYTHON = f"command:{sys.executable} {EXAMPLES / 'maxpool.py'}"
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def c_kernel(tmp_path_factory):
     compiler = shutil.which("cc")
     assert compiler, "the C example needs a C compiler"
     flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"]
-    subprocess.run([compiler, *flags, "-o", program, KERNELS / "maxpool.c"], check=True)
+    subprocess.run([compiler, *flags, "-o", program, EXAMPLES / "maxpool.c"], check=True)
     return f"command:{program}"
 
 

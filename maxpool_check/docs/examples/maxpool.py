@@ -72,7 +72,12 @@ def respond(request):
 def main():
     """Shake hands, then serve requests."""
     json.loads(sys.stdin.readline())
-    print(json.dumps({"type": "ready", "protocol": 1, "distribution": "example", "version": "1.0"}), flush=True)
+    print(
+        json.dumps(
+            {"type": "ready", "protocol": 1, "distribution": "example", "version": "1.0", "dtypes": list(FORMATS)}
+        ),
+        flush=True,
+    )
     for line in sys.stdin:
         request = json.loads(line)
         try:

@@ -1,0 +1,109 @@
+"""``protocol``: a program is talked through the protocol, and examples are printed."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import misbehaving
+
+READ = """\
+import json, sys
+def send(message):
+    print(json.dumps(message), flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.fixture(scope="module")
+def c_program(tmp_path_factory):
+    from tests.conftest import command
+
+    folder = tmp_path_factory.mktemp("c")
+    (folder / "maxpool.c").write_text(command("protocol", "example", "--language", "c").out)
+    subprocess.run([shutil.which("cc"), "-o", folder / "maxpool", folder / "maxpool.c"], check=True)
+    return f"command:{folder / 'maxpool'}"
+
+
+@pytest.fixture
+def check(cli, tmp_path):
+    """Check the Python program with this text, or the example with a part of it replaced."""
+
+    def check(text="", old="", new=""):
+        path = tmp_path / "program.py"
+        example = cli("protocol", "example", "--language", "python").out
+        assert old in example
+        path.write_text(READ + text if text else example.replace(old, new))
+        done = cli("protocol", "check", f"command:{sys.executable} {path}", "--timeout", "2", "--format", "json")
+        return done.code, {step["name"]: step for step in done.json["steps"] if step["state"] != "ok"}
+
+    return check
+
+
+def test_the_examples_pass(cli, c_program, check):
+    done = cli("protocol", "check", c_program)
+    assert done.code == 0, done.out
+    assert "float32 over 2 spatial axes, Y and Indices" in done.out
+    assert check() == (0, {})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "step", "state", "words"),
+    [
+        ('"version": "1.0"', '"version": "1.0", "dtype": ["int8"]', "ready: 'dtype'", "wrong", "'dtypes' meant"),
+        ('"dtypes": list(FORMATS)', '"dtypes": ["float"]', "ready: 'dtypes'", "wrong", "expected one of float16"),
+        ('"version": "1.0"', '"version": "1.0", "specs": ["onyx-22"]', "ready: 'specs'", "wrong", "did you mean 'onnx-22'"),
+        ('"dtypes": list(FORMATS)', '"dtypes": ["float32", "float16"]', "float16 over 2 spatial axes, Y", "missing", "no outputs"),
+        ('f"<{len(numbers)}', 'f">{len(numbers)}', "float32 over 2 spatial axes, values (indices)", "wrong", "little-endian"),
+        ('("int64", "q"', '("int32", "i"', "float32 over 2 spatial axes, Y and Indices", "wrong", "expected int64[1, 1, 2, 3]"),
+        ('for name in request["outputs"]:', 'for name in ["Y"]:', "float32 over 2 spatial axes, Y and Indices", "missing", '"indices": null'),
+        ('{"id": request["id"], **message}', '{"id": 1, **message}', "two requests written ahead", "wrong", "expected"),
+        ('min([*kernel, *strides, *dilations]) < 1', "(strides := [1] * rank) is None", "a request to refuse, with strides of 0", "wrong", "excludes the graph"),
+        ("request = json.loads(line)", "request = json.loads(line); assert 'more' not in request", "an unknown key in a request",
+         "wrong", "ignore keys"),
+        ('**message}), flush=True)', '**message}) + "\\nbye", flush=True)', "float32 over 2 spatial axes, Y", "wrong", "bye"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_named_with_its_line_and_how_to_fix_it(check, old, new, step, state, words):
+    code, steps = check(old=old, new=new)
+    assert code == 1
+    assert steps[step]["state"] == state
+    assert words in json.dumps(steps[step]).replace('\\"', '"')
+    assert steps[step]["fix"]
+
+
+@pytest.mark.parametrize(
+    ("text", "step", "words"),
+    [
+        ("import time; time.sleep(60)", "ready line", "no line within 2 s"),
+        ("sys.exit('no library')", "ready line", "no library"),
+        ("print('hello', flush=True)", "ready line", "hello"),
+        ('send({"type": "ready", "protocol": 2})', "ready line", "found the number 2"),
+    ],
+)
+def test_a_program_that_does_not_begin_as_it_must(check, text, step, words):
+    code, steps = check(text)
+    assert code == 1
+    assert words in json.dumps(steps[step])
+
+
+def test_a_program_that_does_not_end(check):
+    code, steps = check(
+        old="    for line in sys.stdin:", new="    import time\n    for line in [*sys.stdin, time.sleep(60)]:"
+    )
+    assert code == 1
+    code, steps = check(old='if __name__ == "__main__":\n    main()', new="import time\nmain()\ntime.sleep(60)")
+    assert code == 1
+    assert set(steps) == {"ends when stdin ends"}
+
+
+def test_what_is_no_program_or_cannot_be_run(cli, tmp_path):
+    assert cli("protocol", "check", "onnxruntime").code == 2
+    done = cli("protocol", "check", f"command:{tmp_path / 'none'}")
+    assert done.code == 3
+    assert "cannot be run: No such file" in done.err
+    done = cli("protocol", "check", misbehaving("dies"), "--timeout", "2")
+    assert done.code == 1
+    assert "exited with status 9" in done.out
