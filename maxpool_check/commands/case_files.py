@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus import collection
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import FORMATS, Corpus
+from maxpool_check.corpus.lock import BadLock, CorpusLock, differences, read_lock
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.shipped import NAME as CORPUS
 from maxpool_check.corpus.shipped import is_shipped, located, named
@@ -51,6 +53,11 @@ _selection = click.option(
     help="Only these cases: a glob on the id, or tag:NAME. Repeatable: those that match any.",
 )
 
+corpus_lock = click.option(
+    "--corpus-lock", "lock", type=options.FILE, metavar="FILE",
+    help="Refuse another corpus than the one of this lock; see 'corpus lock'.",
+)  # fmt: skip
+
 
 @contextlib.contextmanager
 def mistakes(consequence: str = "nothing was run") -> Iterator[None]:
@@ -68,9 +75,11 @@ class CaseFiles:
     paths: Sequence[Path]
     max_cells: int = MOST_CELLS
     selected: Sequence[str] = ()
+    lock: Path | None = None
 
     def read(self) -> Corpus:
-        """Read the files. Raises :class:`Mistakes`."""
+        """Read the files. Raises :class:`Mistakes`, also for another corpus than that of the lock."""
+        expected = _lock(self.lock) if self.lock is not None else None
         # Cases live to the end: the time of garbage collections among them grows with their number, for each case.
         gc.disable()
         try:
@@ -81,6 +90,10 @@ class CaseFiles:
             gc.enable()
         for problem in corpus.left_out:
             left_out(problem)
+        if expected is not None and (found := differences(expected, corpus)):
+            whole = f"the corpus '{corpus.name}' is not the one of {self.lock}"
+            again = f"to lock this one: {shlex.join(['maxpool-check', 'corpus', 'lock', *map(str, self.paths), '-o', str(self.lock)])}"
+            raise Mistakes([f"{whole}: {difference}" for difference in found], f"nothing was run; {again}")
         return corpus
 
     def select(self, corpus: Corpus) -> tuple[Case, ...]:
@@ -90,6 +103,15 @@ class CaseFiles:
             patterns = " or ".join(f"'{expression}'" for expression in self.selected)
             options.echo(f"none of the {len(corpus.cases)} cases is selected by {patterns}", err=True)
         return cases
+
+
+def _lock(path: Path) -> CorpusLock:
+    try:
+        return read_lock(path)
+    except BadLock as error:
+        raise click.UsageError(str(error)) from error
+    except OSError as error:
+        raise click.UsageError(f"cannot read the lock {path}: {error.strerror}") from error
 
 
 def every(command: Callable[..., int]) -> Callable[..., int]:

@@ -9,14 +9,16 @@ import click
 import maxpool_check
 from maxpool_check import inert
 from maxpool_check.commands import case_files, options
+from maxpool_check.corpus.lock import lock_of
 from maxpool_check.corpus.shipped import NAME, PREFIX, shipped_root
+from maxpool_check.files import STDOUT, open_text
 from maxpool_check.results.record import ExitCode
 from maxpool_check.words import plural
 
 
 @click.group("corpus")
 def command() -> None:
-    """List or copy the corpus that comes with the tool.
+    """List or copy the corpus that comes with the tool; lock a corpus.
 
     Wherever a PATH of case files is expected, 'corpus' is all of it, and 'corpus:onnx' or 'corpus:contexts/pad' a part. A
     file or folder of your own that is called 'corpus' comes first; 'corpus:' is always the one that comes with the tool.
@@ -67,4 +69,30 @@ def copy(folder: Path) -> int:
         raise click.UsageError(f"'{folder}' is not empty; name a new folder")
     shutil.copytree(shipped_root(), folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     options.echo(f"{plural(sum(1 for file in folder.rglob('*') if file.is_file()), 'file')} copied to {folder}")
+    return ExitCode.AS_EXPECTED
+
+
+@command.command("lock")
+@click.option(
+    "-o", "--output", type=options.FILE, required=True, metavar="FILE", help="Write the lock here; - is stdout."
+)
+@case_files.every
+def lock(files: case_files.CaseFiles, output: Path) -> int:
+    """Write a lock of the corpus of PATH...: the digest of each case, and of the files of defects.
+
+    PATH is by default the corpus that comes with the tool. With --corpus-lock FILE, run, gate and history refuse another
+    corpus before anything is run.
+
+    \b
+    Examples:
+      maxpool-check corpus lock -o corpus-lock.json
+      maxpool-check corpus lock cases -o corpus-lock.json
+    """
+    corpus = files.read()
+    options.Output(reports=[("lock", output)]).check_writable([*corpus.files, *corpus.known_files])
+    with open_text(output) as file:
+        file.write(lock_of(corpus, maxpool_check.__version__).json())
+    if output != STDOUT:
+        defects = plural(len(corpus.known_files), "file of defects", "files of defects")
+        options.echo(f"{plural(len(corpus.cases), 'case')} and {defects} of {corpus.name} locked in {output}")
     return ExitCode.AS_EXPECTED

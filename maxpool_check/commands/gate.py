@@ -32,6 +32,7 @@ _BASE = options.Parsed(
 @options.quiet
 @compare.outputs
 @options.bundled(output=options.Output)
+@case_files.corpus_lock
 @case_files.selected
 def command(
     files: case_files.CaseFiles, base: TargetName | Path, head: TargetName, specs: tuple[str, ...], jobs: int,

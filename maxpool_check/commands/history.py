@@ -38,6 +38,7 @@ FORMATS: options.Formats[HistoryReport] = {
 @options.reports(FORMATS)
 @options.quiet
 @options.bundled(output=options.Output)
+@case_files.corpus_lock
 @case_files.selected
 def command(
     files: case_files.CaseFiles, target: TargetName, versions: str, pre: bool, jobs: int, timeout: float,

@@ -45,6 +45,7 @@ from maxpool_check.targets.name import TargetName
 @options.verbose("Show known defects in full")
 @options.color
 @options.bundled(output=options.Output, known=executing.KnownOptions)
+@case_files.corpus_lock
 @case_files.selected
 def command(
     files: case_files.CaseFiles, targets: tuple[TargetName, ...], specs: tuple[str, ...],

@@ -1,10 +1,12 @@
 """Finds and reads case files and tests of other suites, and selects cases."""
 
+import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 
 from maxpool_check.corpus.case import Case
@@ -34,6 +36,7 @@ class Corpus:
 
     ``roots`` are the folders that ids are relative to. ``whole`` is true if every case file of the roots was read.
     ``left_out`` are tests of other suites that cannot be cases, each with the reason. ``files`` are those that were read.
+    ``name`` is how the user names it; ``shipped`` is true if it is the corpus that comes with the tool, or a part of it.
     """
 
     cases: tuple[Case, ...]
@@ -41,6 +44,13 @@ class Corpus:
     whole: bool
     left_out: tuple[Problem, ...] = ()
     files: tuple[Path, ...] = ()
+    name: str = ""
+    shipped: bool = False
+
+    @cached_property
+    def sha256(self) -> str:
+        """The digest of all cases."""
+        return digest_of(self.cases)
 
     @property
     def known_files(self) -> list[Path]:
@@ -77,7 +87,18 @@ def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS) -> Corpus:
     if problems or not cases:
         raise CorpusError([*problems, *(() if cases else left_out)])
     everything = {file.resolve() for root in roots.values() for file in _files(root)}
-    return Corpus(cases, tuple(roots.values()), everything <= files.keys(), left_out, tuple(files))
+    return Corpus(
+        cases, tuple(roots.values()), everything <= files.keys(), left_out, tuple(files), " ".join(map(str, paths)),
+        all(map(is_shipped, paths)),
+    )  # fmt: skip
+
+
+def digest_of(cases: Iterable[Case]) -> str:
+    """The SHA-256 of cases and their ids."""
+    digest = hashlib.sha256()
+    for case in cases:
+        digest.update(f"{case.id} {case.sha256}\n".encode())
+    return digest.hexdigest()
 
 
 def _existing(name: Path, problems: list[Problem]) -> Path | None:

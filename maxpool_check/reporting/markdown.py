@@ -4,7 +4,7 @@ Without the lists of all cases it is at most :data:`MOST_BYTES` for each target:
 rows of a table.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from maxpool_check.reporting.findings import Finding
@@ -14,7 +14,8 @@ from maxpool_check.reporting.markdown_lists import behaviour, clauses, documents
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, folded, joined, opened, short, table, wrapped
 from maxpool_check.reporting.reasons import refusals
 from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.results.record import Record, TargetDescription, Verdict
+from maxpool_check.results.record import Record, RunHeader, TargetDescription, Verdict
+from maxpool_check.words import plural
 
 MOST_BYTES = 40_000
 """The size of a report for each target, unless everything is asked for."""
@@ -166,6 +167,7 @@ def _setting(record: Record) -> str:
     settings = [
         escaped(f"maxpool-check {header.tool} on Python {header.python}, with {libraries}"),
         escaped(f"{header.system}, {header.cpu}; started {header.started}"),
+        *corpus_line(header),
         f"cases: SHA-256 {code(header.cases_sha256)}",
         f"known defects: {f'SHA-256 {code(header.known_sha256)}' if header.known_sha256 else 'none used'}",
     ]
@@ -175,6 +177,12 @@ def _setting(record: Record) -> str:
         "The interpretations by which results were judged; some points are decided by the document, others are left open:",
         table(["document", *[code(point) for point in points]], rows),
     )
+
+
+def corpus_line(header: RunHeader) -> Iterator[str]:
+    """What a record says of its corpus, in Markdown."""
+    if (corpus := header.corpus) is not None:
+        yield f"corpus: {code(str(corpus))}, {plural(corpus.cases, 'case')}, SHA-256 {code(corpus.sha256)}"
 
 
 def _target_settings(target: TargetDescription) -> str:

@@ -136,10 +136,27 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
         return f"Python {self.python}" if self.python != "-" else ""
 
 
+class CorpusDescription(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole corpus that the cases of a run were selected from: as the user named it, and the SHA-256 of all its cases.
+
+    ``version`` is that of the tool if it is the corpus that comes with it, else None.
+    """
+
+    name: str
+    version: str | None
+    cases: int
+    sha256: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}" if self.version is not None else self.name
+
+
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
     """The first line: versions, machine, targets, policies and digests of the inputs of a run.
 
-    ``command`` are the words of the command line, the program's name first; empty in records of older versions. ``profile`` holds the policies of each document in use, by its name. The digests are SHA-256, of all cases and of the
+    ``command`` are the words of the command line, the program's name first; empty in records of older versions, which have no
+    ``corpus`` either. Runs of a model have none.
+    ``profile`` holds the policies of each document in use, by its name. The digests are SHA-256, of all cases and of the
     files of known defects (None without such files).
     """
 
@@ -156,6 +173,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
     cases_sha256: str
     known_sha256: str | None
     command: tuple[str, ...] = ()
+    corpus: CorpusDescription | None = None
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

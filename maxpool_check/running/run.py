@@ -17,7 +17,7 @@ import msgspec
 
 import maxpool_check
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import Corpus
+from maxpool_check.corpus.collection import Corpus, digest_of
 from maxpool_check.corpus.conditions import resolved
 from maxpool_check.judging.defects import Defect, ExpectedDivergence, is_glob
 from maxpool_check.judging.kinds import DivergenceKind
@@ -28,6 +28,7 @@ from maxpool_check.results.record import (
     COMPARED,
     FAULTS,
     REPORTED,
+    CorpusDescription,
     Execution,
     KnownEntry,
     KnownStatus,
@@ -99,7 +100,7 @@ def run(
             running = executor if executor is not None and plan.cases else LocalExecutor(config)
             stack.callback(running.close)
         descriptions = running.descriptions
-        write(header(plan.cases, descriptions, plan.known_files, plan.command))
+        write(header(plan.cases, descriptions, plan.known_files, plan.command, plan.corpus))
         decisions = Decisions(plan, descriptions)
         summary, errors, ended_early = RunSummary(), list(running.errors), False
         observations: dict[str, Observations] = defaultdict(Observations)
@@ -265,11 +266,9 @@ def header(
     targets: Sequence[TargetDescription],
     known_files: Sequence[Path],
     command: Sequence[str] = (),
+    corpus: Corpus | None = None,
 ) -> RunHeader:
     """The first line of a record: everything that an output or a verdict can depend on."""
-    digest = hashlib.sha256()
-    for case in cases:
-        digest.update(f"{case.id} {case.sha256}\n".encode())
     used = {case.spec for case in cases}
     return RunHeader(
         tool=maxpool_check.__version__,
@@ -282,9 +281,17 @@ def header(
         targets=tuple(targets),
         profile={name: document.policies.names() for name, document in SPECIFICATIONS.items() if name in used},
         cases=len(cases),
-        cases_sha256=digest.hexdigest(),
+        cases_sha256=digest_of(cases),
         known_sha256=hashlib.sha256(b"".join(map(Path.read_bytes, known_files))).hexdigest() if known_files else None,
         command=tuple(command) or (Path(sys.argv[0]).name, *sys.argv[1:]),
+        corpus=CorpusDescription(
+            name=corpus.name,
+            version=maxpool_check.__version__ if corpus.shipped else None,
+            cases=len(corpus.cases),
+            sha256=corpus.sha256,
+        )
+        if corpus is not None and corpus.name
+        else None,
     )
 
 

@@ -1,0 +1,93 @@
+"""Locks: files that name every case of a corpus with its digest, so that a run can refuse another corpus."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from maxpool_check.corpus.collection import Corpus
+from maxpool_check.files import read_regular
+from maxpool_check.words import plural
+
+SCHEMA = "maxpool-check/corpus-lock/1"
+
+_MOST_BYTES = 2**27
+_FEW = 3
+"""How many cases a message names."""
+
+
+class BadLock(ValueError):
+    """A file that is no lock."""
+
+
+class CorpusLock(msgspec.Struct, frozen=True, kw_only=True):
+    """The cases of a corpus by id, and its files of defects, each with its SHA-256; ``sha256`` is that of all cases.
+
+    ``version`` is that of the tool whose corpus it is; None for another corpus.
+    """
+
+    schema: str
+    name: str
+    version: str | None
+    sha256: str
+    defects: dict[str, str]
+    cases: dict[str, str]
+
+    def json(self) -> str:
+        """The content of the file; the same for the same corpus."""
+        return msgspec.json.format(msgspec.json.encode(self, order="sorted"), indent=1).decode() + "\n"
+
+
+def lock_of(corpus: Corpus, version: str) -> CorpusLock:
+    """The lock of a corpus as it was read by this version of the tool."""
+    return CorpusLock(
+        schema=SCHEMA,
+        name=corpus.name,
+        version=version if corpus.shipped else None,
+        sha256=corpus.sha256,
+        defects=_defects(corpus),
+        cases={case.id: case.sha256 for case in corpus.cases},
+    )
+
+
+def read_lock(path: Path) -> CorpusLock:
+    """Read a lock. Raises :class:`BadLock`, and ``OSError`` for a file that cannot be read."""
+    try:
+        lock = msgspec.json.decode(read_regular(path, _MOST_BYTES), type=CorpusLock)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise BadLock(f"{path} is no lock of a corpus: {error}; 'maxpool-check corpus lock' writes one") from error
+    if lock.schema != SCHEMA:
+        raise BadLock(f"{path} has the schema '{lock.schema}'; known is {SCHEMA}")
+    return lock
+
+
+def differences(lock: CorpusLock, corpus: Corpus) -> list[str]:
+    """How a corpus differs from a lock, in words; empty if it is the same."""
+    cases = {case.id: case.sha256 for case in corpus.cases}
+    return [*_differences(lock.cases, cases, "case"), *_differences(lock.defects, _defects(corpus), "file of defects")]
+
+
+def _differences(old: Mapping[str, str], new: Mapping[str, str], noun: str) -> Iterator[str]:
+    nouns = f"{noun}s" if noun == "case" else "files of defects"
+    named = {
+        "missing": [name for name in old if name not in new],
+        "added": [name for name in new if name not in old],
+        "changed": [name for name, digest in new.items() if old.get(name, digest) != digest],
+    }
+    for how, names in named.items():
+        if names:
+            more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+            yield f"{plural(len(names), noun, nouns)} {how}: {', '.join(names[:_FEW])}{more}"
+
+
+def _defects(corpus: Corpus) -> dict[str, str]:
+    """The digests of the files of defects, by their paths in the corpus."""
+    several = len(corpus.roots) > 1
+    digests = {}
+    for root in corpus.roots:
+        for file in corpus.known_files:
+            if file.is_relative_to(root):
+                name = file.relative_to(root).as_posix()
+                digests[f"{root.name}/{name}" if several else name] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return digests
