@@ -46,6 +46,7 @@ COMMANDS = {
     "import": "Write the tests of other suites as case files.",
     "schema": "Print the JSON Schema of a file format.",
     "config": "Show what holds for options, and where it comes from.",
+    "docs": "Show the documentation, a page for each task.",
 }
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)

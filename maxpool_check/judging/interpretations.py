@@ -1,6 +1,6 @@
 """Which interpretations of the points that a document leaves open agree with some outputs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -11,6 +11,14 @@ from maxpool_check.reference.policies import Nan, Tie, ZeroSign
 
 FIRST_STICKS = "first-sticks"
 """An interpretation of NaN that no document proposes: NaN wins if it is the first cell of the window, else is ignored."""
+
+OBSERVABLE = {
+    "nan": (Nan.IGNORED.value, Nan.AS_NEG_INF.value, Nan.PROPAGATES.value, FIRST_STICKS),
+    "tie": ("first", "last", "column-first"),
+    "zero_sign": ("first", "last", "positive", "negative"),
+    "nan_bits": ("kept", "changed"),
+}
+"""The interpretations that outputs can agree with, by open point; the documentation explains each. Otherwise ``MIXED``."""
 
 
 def interpretations_of(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> dict[str, tuple[str, ...]]:
@@ -30,9 +38,9 @@ def interpretations_of(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> dic
     return {point: names for point, names in names_by_point.items() if names}
 
 
-def _agreeing(interpretations: Mapping[str, np.ndarray], Y: np.ndarray, where: np.ndarray) -> tuple[str, ...]:
-    names = tuple(name for name, values in interpretations.items() if same(values[where], Y[where]).all())
-    return names or (MIXED,)
+def _agreeing(point: str, interpretations: Sequence[np.ndarray], Y: np.ndarray, where: np.ndarray) -> tuple[str, ...]:
+    by_name = dict(zip(OBSERVABLE[point], interpretations, strict=True))
+    return tuple(name for name, values in by_name.items() if same(values[where], Y[where]).all()) or (MIXED,)
 
 
 def _nan(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
@@ -42,13 +50,8 @@ def _nan(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
     first_cells = oracle.core
     for dimension, axis in enumerate(oracle.pooling.geometry, 2):
         first_cells = first_cells.take(axis.taps()[0], dimension)
-    interpretations = {
-        Nan.IGNORED.value: ignored,
-        Nan.AS_NEG_INF.value: as_neg_inf,
-        Nan.PROPAGATES.value: propagates,
-        FIRST_STICKS: np.where(np.isnan(first_cells), first_cells, ignored),
-    }
-    return _agreeing(interpretations, Y, oracle.holds_nan & ~oracle.pooled.empty)
+    interpretations = (ignored, as_neg_inf, propagates, np.where(np.isnan(first_cells), first_cells, ignored))
+    return _agreeing("nan", interpretations, Y, oracle.holds_nan & ~oracle.pooled.empty)
 
 
 def _tie(oracle: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> tuple[str, ...]:
@@ -70,7 +73,7 @@ def _tie(oracle: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> tuple[str
         tied &= oracle.match_indices(numbers, Y).right
     if not tied.any():
         return ()
-    rules = {"first": first[tied], "last": oracle.last[tied], "column-first": columns[tied]}
+    rules = dict(zip(OBSERVABLE["tie"], (first[tied], oracle.last[tied], columns[tied]), strict=True))
     names = tuple(name for name, cells in rules.items() if (numbering.number(cells, shape) == numbers[tied]).all())
     return names or (MIXED,)
 
@@ -87,8 +90,7 @@ def _zero_sign(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
         return ()
     zero = np.zeros_like(Y)
     last = oracle.core.reshape(-1)[oracle.last]
-    interpretations = {"first": oracle.pooled.Y, "last": last, "positive": zero, "negative": -zero}
-    return _agreeing(interpretations, Y, both)
+    return _agreeing("zero_sign", (oracle.pooled.Y, last, zero, -zero), Y, both)
 
 
 def _nan_bits(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
@@ -105,4 +107,5 @@ def _nan_bits(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
         kept |= nan & (Y_bits == pattern) & oracle.holds(X_bits == pattern)
     if not nan.any():
         return ()
-    return ("kept",) if kept[nan].all() else (MIXED,) if kept.any() else ("changed",)
+    all_kept, none_kept = OBSERVABLE["nan_bits"]
+    return (all_kept,) if kept[nan].all() else (MIXED,) if kept.any() else (none_kept,)

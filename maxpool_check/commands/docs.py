@@ -1,0 +1,68 @@
+"""``maxpool-check docs``."""
+
+import re
+import sys
+
+import click
+
+from maxpool_check.commands import options
+from maxpool_check.docs import Topic, topics
+from maxpool_check.results.record import ExitCode
+from maxpool_check.specifications.specification import nearest
+
+_WIDEST = 100
+"""The most columns of a page: longer lines are hard to read."""
+
+_REPOSITORY = re.compile(r"\A(?:\.\./)+")
+
+
+def _topic(text: str) -> Topic:
+    if text not in topics():
+        raise ValueError(f"no topic '{text}'{nearest(text, topics())}; there are: {', '.join(topics())}")
+    return topics()[text]
+
+
+@click.command("docs")
+@click.argument("topic", required=False, type=options.Parsed("TOPIC", _topic))
+@options.color
+def command(topic: Topic | None, color: str) -> int:
+    """Show a page of the documentation, or list the pages.
+
+    A page is shown for reading on a terminal, and as Markdown in a pipe.
+
+    \b
+    Examples:
+      maxpool-check docs
+      maxpool-check docs gate
+    """
+    if topic is None:
+        width = max(map(len, topics()))
+        for each in topics().values():
+            options.echo(f"{each.name:{width}}  {each.summary}")
+    elif sys.stdout.isatty() or color == "always":
+        _render(topic, options.Output(color=color).colored)
+    else:
+        options.echo(topic.text, nl=False)
+    return ExitCode.AS_EXPECTED
+
+
+def _render(topic: Topic, colored: bool) -> None:
+    """Print a page for reading."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    page = Markdown(topic.text, hyperlinks=False)
+    for token in page.parsed:
+        for child in token.children or ():
+            if child.type == "link_open":
+                child.attrSet("href", _place(str(child.attrGet("href"))))
+    width = min(options.width(), _WIDEST)
+    Console(force_terminal=colored, no_color=not colored, width=width, highlight=False).print(page)
+
+
+def _place(address: str) -> str:
+    """What leads a reader at a terminal to where a link leads."""
+    name, _, _ = address.partition("#")
+    if name.removesuffix(".md") in topics():
+        return f"maxpool-check docs {name.removesuffix('.md')}"
+    return _REPOSITORY.sub("", address)

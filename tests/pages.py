@@ -1,0 +1,138 @@
+"""The pages of the documentation as tests read them: their blocks of code in order, and how to run each as a reader does.
+
+What is written in a page, in HTML comments in front of a block:
+
+- ``<!-- given: NAME... -->``: the reader has these files (``GIVEN``).
+- ``<!-- not run: REASON -->``: no machine can run the block that follows.
+- ``<!-- long: REASON -->``: only the long tests run it.
+
+A block ```LANGUAGE FILE is a file that the reader saves. ``sh`` holds commands, ``console`` one command with its output. All blocks
+of a page are run in one folder, in order.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+from tests.conftest import ROOT, SMALL, Finished, command, environment
+from tests.models import zoo
+
+README = ROOT / "README.md"
+PAGES = {path.name: path for path in (README, *sorted((ROOT / "maxpool_check/docs").glob("*.md")))}
+
+_BLOCK = re.compile(
+    r"(?P<comments>(?:^<!--(?:(?!-->)[^`])*-->\n)*)^```(?P<language>\w+)(?: (?P<file>\S+))?\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+_COMMENT = re.compile(r"<!-- (?P<name>given|not run|long): (?P<value>[^>]+) -->")
+_SHELL = re.compile(r"[|<>&;$*`]")
+_JUDGING = {
+    "run", "gate", "compare", "model", "fuzz", "explain", "defects", "known", "history", "bisect", "judge", "protocol", "repro",
+}  # fmt: skip
+"""The commands that exit with 1 for what they find."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code of a page, and what is said of it: ``given`` files, why it is ``not_run``, why it is ``long``."""
+
+    page: str
+    language: str
+    file: str | None
+    text: str
+    given: tuple[str, ...] = ()
+    not_run: str = ""
+    long: str = ""
+
+    @property
+    def commands(self):
+        """The command lines of a block of commands, those that are continued in one."""
+        if self.language == "console":
+            return [self.text.partition("\n")[0].removeprefix("$ ")]
+        lines = self.text.replace("\\\n", "").splitlines()
+        return [line for line in lines if shlex.split(line, comments=True)]
+
+    @property
+    def output(self):
+        """The output that a block shows of its command."""
+        return self.text.partition("\n")[2]
+
+
+def blocks(name):
+    """The blocks of a page, in order."""
+    found = []
+    for match in _BLOCK.finditer(PAGES[name].read_text()):
+        said = {each["name"]: each["value"] for each in _COMMENT.finditer(match["comments"])}
+        found.append(
+            Block(
+                name,
+                match["language"],
+                match["file"],
+                match["text"],
+                tuple(said.get("given", "").split()),
+                said.get("not run", ""),
+                said.get("long", ""),
+            )
+        )
+    return found
+
+
+def _case_files(folder):
+    (folder / "cases").mkdir()
+    (folder / "cases/small.yaml").write_text(SMALL)
+
+
+def _inputs(folder):
+    shape = [each.dim_value or 1 for each in zoo.resnet_v2().graph.input[0].type.tensor_type.shape.dim]
+    values = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    np.savez(folder / "inputs.npz", **{zoo.resnet_v2().graph.input[0].name: values})
+
+
+def _node_test(folder):
+    # As a folder of onnx's own tests lies on a disk.
+    import shutil
+
+    source = Path(onnx.__file__).parent / "backend/test/data/node/test_maxpool_2d_default"
+    shutil.copytree(source, folder / "imported-models/test_maxpool_2d_default")
+
+
+GIVEN = {
+    "cases/": _case_files,
+    "my.onnx": lambda folder: onnx.save(zoo.resnet_v2(), folder / "my.onnx"),
+    "resnet50v2.onnx": lambda folder: onnx.save(zoo.resnet_v2(), folder / "resnet50v2.onnx"),
+    "inputs.npz": _inputs,
+    "imported-models/": _node_test,
+}
+"""What pages say that their readers have."""
+
+
+def execute(line, folder):
+    """Run a command line of a page: in this process where it is a plain call of maxpool-check, otherwise with a shell."""
+    words = shlex.split(line, comments=True)
+    if words[0] == "maxpool-check" and not _SHELL.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", line.partition(" #")[0])):
+        return command(*words[1:], cwd=folder)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", line],
+        capture_output=True, text=True, cwd=folder, env=environment(PATH=path), timeout=300, check=False,
+    )  # fmt: skip
+    return Finished(done.returncode, done.stdout, done.stderr)
+
+
+def allowed_codes(line):
+    """The exit codes that a command of a page may have: 1 only where it says what was found."""
+    words = shlex.split(line, comments=True)
+    judges = words[0] == "pytest" or (words[0] == "maxpool-check" and words[1:2] and words[1] in _JUDGING)
+    return (0, 1) if judges else (0,)
+
+
+def without_versions(text):
+    """The output without what depends on the machine: the version of Python."""
+    return re.sub(r"Python \d+\.\d+\.\d+", "Python X", text)

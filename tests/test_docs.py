@@ -1,0 +1,203 @@
+"""The documentation: every command of README and pages runs, quoted output is what is printed, links lead somewhere.
+
+After a change that is meant: ``python -m tests.test_docs`` writes the quoted output and the list of kinds again.
+"""
+
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+from maxpool_check.comparing.gate import Decision
+from maxpool_check.comparing.transitions import Change
+from maxpool_check.corpus.case import contradictions
+from maxpool_check.corpus.collection import collect
+from maxpool_check.docs import ORDER, anchor, topics
+from maxpool_check.judging.defects import Severity
+from maxpool_check.judging.interpretations import OBSERVABLE
+from maxpool_check.judging.kind_groups import MIXED, KindGroup
+from maxpool_check.judging.kinds import DESCRIPTIONS
+from maxpool_check.reference.policies import INTERPRETATIONS
+from maxpool_check.results.record import KnownStatus, Verdict
+from maxpool_check.results.variants import VARIATIONS
+from maxpool_check.specifications.refused import Reason
+from tests.conftest import ROOT, on_a_terminal
+from tests.pages import GIVEN, PAGES, allowed_codes, blocks, execute, without_versions
+
+KINDS = re.compile(r"(<!-- kinds -->\n).*(<!-- /kinds -->)", re.DOTALL)
+
+NOT_RUN = {"README.md": ["make run", "make test", "pip install ."]}
+"""The commands that no test runs; their pages say why."""
+
+
+def follow(name, folder, *, long):
+    """Do what a page says, and return what its commands that show their output print."""
+    printed = []
+    for block in blocks(name):
+        for given in block.given:
+            if not (folder / given).exists():
+                GIVEN[given](folder)
+        if block.file is not None:
+            (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / block.file).write_text(block.text)
+        elif block.not_run or (block.long and not long):
+            continue
+        elif block.language == "python":
+            exec(compile(block.text, f"{name}: python", "exec"), {})
+        elif block.language in ("sh", "console"):
+            for line in block.commands:
+                done = execute(line, folder)
+                assert done.code in allowed_codes(line), (
+                    f"{name}: {line}\n{done.code}\n{done.out[-2000:]}{done.err[-2000:]}"
+                )
+            if block.language == "console":
+                printed.append((block, done.out))
+    return printed
+
+
+def check(name, folder, *, long=False):
+    for block, out in follow(name, folder, long=long):
+        assert without_versions(out) == without_versions(block.output), block.commands[0]
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("name", PAGES)
+def test_every_command_of_a_page_runs_and_prints_what_the_page_shows(name, tmp_path):
+    check(name, tmp_path)
+
+
+@pytest.mark.network
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name in PAGES if any(block.long for block in blocks(name))])
+def test_what_takes_long_runs_as_well(name, tmp_path):
+    check(name, tmp_path, long=True)
+
+
+def test_what_is_not_run_is_counted_and_says_why():
+    unrun = {
+        name: [line.partition(" #")[0].strip() for block in blocks(name) if block.not_run for line in block.commands]
+        for name in PAGES
+    }
+    assert {name: lines for name, lines in unrun.items() if lines} == NOT_RUN
+
+
+def test_the_case_files_of_the_pages_agree_with_the_reference(tmp_path):
+    for name in PAGES:
+        for number, block in enumerate(blocks(name)):
+            if block.language == "yaml" and block.text.startswith("spec:"):
+                (tmp_path / f"{Path(name).stem}-{number}.yaml").write_text(block.text)
+    cases = collect([tmp_path]).cases
+    assert {case.spec for case in cases} >= {"onnx-12", "onnx-22", "xmos-maxpool2d"}
+    assert [problem for case in cases for problem in contradictions(case)] == []
+
+
+def headings(path):
+    tokens = MarkdownIt().enable("table").parse(path.read_text())
+    return {anchor(tokens[number + 1].content) for number, token in enumerate(tokens) if token.type == "heading_open"}
+
+
+def links(path):
+    for token in MarkdownIt().enable("table").parse(path.read_text()):
+        for child in token.children or ():
+            if child.type in ("link_open", "image"):
+                yield str(child.attrs.get("href") or child.attrs.get("src"))
+
+
+@pytest.mark.parametrize(
+    "path", [*PAGES.values(), ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "reports/README.md"]
+)
+def test_links_lead_somewhere(path):
+    dead = []
+    for link in links(path):
+        place, _, fragment = link.partition("#")
+        if place.startswith(("https://", "http://")):
+            continue
+        target = (path.parent / place).resolve() if place else path
+        if not target.exists() or (fragment and fragment not in headings(target)):
+            dead.append(link)
+    assert dead == []
+
+
+def values(*enums):
+    return {member.value for enum in enums for member in enum}
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("verdicts", values(Verdict, KnownStatus, Severity, Reason)),
+        ("verdicts", {name for enum in INTERPRETATIONS.values() for name in values(enum)} | INTERPRETATIONS.keys()),
+        ("verdicts", {name for names in OBSERVABLE.values() for name in names} | OBSERVABLE.keys() | {MIXED}),
+        ("verdicts", {variation.name for variation in VARIATIONS}),
+        ("verdicts", {kind.value for kind in DESCRIPTIONS}),
+        ("verdicts", {"CONFORMS", "KNOWN DEFECTS", "SPECIAL VALUES", "UNEXPECTED", "INCOMPLETE", "NOTHING COMPARED"}),
+        ("gate", values(Change, Decision)),
+    ],
+)
+def test_every_name_that_a_report_can_print_is_explained(page, names):
+    prose = re.sub("^```.*?^```$", "", topics()[page].text, flags=re.MULTILINE | re.DOTALL)
+    assert names - set(re.findall("`([^`]+)`", prose)) == set()
+
+
+def with_kinds(text):
+    """A page with the list of all kinds in its place."""
+    rows = []
+    for group in KindGroup:
+        rows += [f"\n| {group.value} | meaning |", "|---|---|"]
+        rows += [f"| `{kind.value}` | {each.sentence} |" for kind, each in DESCRIPTIONS.items() if each.group is group]
+    return KINDS.sub(lambda found: f"{found[1]}{chr(10).join(rows)}\n\n{found[2]}", text)
+
+
+def test_the_glossary_has_the_kinds_as_they_are():
+    text = PAGES["verdicts.md"].read_text()
+    assert with_kinds(text) == text
+
+
+def test_the_list_of_pages_has_a_sentence_for_each(cli):
+    lines = cli("docs").out.splitlines()
+    assert [line.split()[0] for line in lines] == list(topics())
+    assert set(ORDER) <= topics().keys()
+    for line, topic in zip(lines, topics().values(), strict=True):
+        assert line.endswith(f"  {topic.summary}")
+        assert 20 < len(topic.summary) < 130, topic.name
+        assert topic.title
+
+
+def test_a_page_is_markdown_in_a_pipe_without_notes_for_its_writers(cli):
+    done = cli("docs", "model")
+    assert done.code == 0
+    assert done.out.startswith("# Check my model\n")
+    assert "<!--" not in done.out
+    assert "```console" in done.out
+
+
+def test_a_page_is_rendered_on_a_terminal_and_links_are_commands():
+    text = "\n".join(on_a_terminal(60, "docs", "model", "--color", "never"))
+    assert "```" not in text
+    assert "\x1b" not in text
+    assert max(map(len, text.splitlines())) <= 61
+    assert "maxpool-check docs defects" in " ".join(text.split())
+    assert "\x1b[" in "\n".join(on_a_terminal(60, "docs", "model"))
+
+
+def test_a_wrong_topic_names_the_nearest(cli):
+    done = cli("docs", "modle")
+    assert done.code == 2
+    assert "no topic 'modle' (did you mean 'model'?)" in " ".join(done.err.split())
+
+
+def _write():
+    verdicts = PAGES["verdicts.md"]
+    verdicts.write_text(with_kinds(verdicts.read_text()))
+    for name, path in PAGES.items():
+        if any(block.language == "console" for block in blocks(name)):
+            with tempfile.TemporaryDirectory() as folder:
+                for block, out in follow(name, Path(folder), long=False):
+                    command = block.commands[0]
+                    path.write_text(path.read_text().replace(f"$ {command}\n{block.output}", f"$ {command}\n{out}"))
+
+
+if __name__ == "__main__":
+    _write()
