@@ -15,6 +15,7 @@
 # make defects          ... a page and a reproduction for each live defect of the worst kinds
 # make pages            ... the pages that need no runtime: documents, kinds, the matrix, and those of defects from their records
 # make site             write build/site/, the committed records as a static site
+# make picture          draw the picture of the README, the HTML report of a committed record; needs Chromium
 # make constraints      renew tests/constraints.txt, the versions that are installed for the tests
 
 PYTHON ?= python3
@@ -25,7 +26,7 @@ HISTORY := 1.15.1..1.32.0,every=minor
 
 GENERATED := onnx-22 sonnx openvino-14 ort-nhwc-11 ngraph-0 xmos-maxpool2d
 
-.PHONY: run test test-all test-runtimes mutants bench check format generated reports report report-runtimes contexts history defects pages site constraints clean
+.PHONY: run test test-all test-runtimes mutants bench check format generated reports report report-runtimes contexts history defects pages site picture constraints clean
 
 run: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/ -o build/record.jsonl --report markdown=build/report.md --report json=build/report.json
@@ -76,6 +77,9 @@ pages: $(BIN)/.installed-for-tests
 
 site: $(BIN)/.installed
 	$(BIN)/maxpool-check site reports/*.jsonl.gz reports/contexts/*.jsonl.gz --history reports/onnxruntime-history.json -o build/site
+
+picture: $(BIN)/.installed-for-tests
+	$(BIN)/python -m tests.picture
 
 report: $(BIN)/.installed
 	for version in $(REPORTED); do \

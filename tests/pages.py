@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+from onnx import helper, numpy_helper
 
 from tests.conftest import ROOT, SMALL, Finished, command, environment
 from tests.models import zoo
@@ -95,12 +96,17 @@ def _inputs(folder):
     np.savez(folder / "inputs.npz", **{zoo.resnet_v2().graph.input[0].name: values})
 
 
-def _node_test(folder):
-    # As a folder of onnx's own tests lies on a disk.
-    import shutil
-
-    source = Path(onnx.__file__).parent / "backend/test/data/node/test_maxpool_2d_default"
-    shutil.copytree(source, folder / "imported-models/test_maxpool_2d_default")
+def _test_of_another_suite(folder):
+    shapes = {"X": (1, 1, 2, 2), "Y": (1, 1, 1, 1)}
+    values = {"X": np.arange(4, dtype=np.float32), "Y": np.array([3], np.float32)}
+    X, Y = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in shapes.items())
+    graph = helper.make_graph([helper.make_node("MaxPool", ["X"], ["Y"], kernel_shape=[2, 2])], "pool", [X], [Y])
+    test = folder / "imported-models/test_pool"
+    (test / "test_data_set_0").mkdir(parents=True)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)]), test / "model.onnx")
+    for name, path in (("X", "input_0.pb"), ("Y", "output_0.pb")):
+        tensor = numpy_helper.from_array(values[name].reshape(shapes[name]), name)
+        (test / "test_data_set_0" / path).write_bytes(tensor.SerializeToString())
 
 
 GIVEN = {
@@ -108,7 +114,7 @@ GIVEN = {
     "my.onnx": lambda folder: onnx.save(zoo.resnet_v2(), folder / "my.onnx"),
     "resnet50v2.onnx": lambda folder: onnx.save(zoo.resnet_v2(), folder / "resnet50v2.onnx"),
     "inputs.npz": _inputs,
-    "imported-models/": _node_test,
+    "imported-models/": _test_of_another_suite,
 }
 """What pages say that their readers have."""
 

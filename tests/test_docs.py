@@ -62,6 +62,11 @@ def check(name, folder, *, long=False):
         assert without_versions(out) == without_versions(block.output), block.commands[0]
 
 
+def test_the_readme_is_short_and_its_picture_small():
+    assert len(README.read_text().splitlines()) <= 150
+    assert (ROOT / "maxpool_check/docs/report.png").stat().st_size < 200_000
+
+
 @pytest.mark.network
 @pytest.mark.parametrize("name", PAGES)
 def test_every_command_of_a_page_runs_and_prints_what_the_page_shows(name, tmp_path):

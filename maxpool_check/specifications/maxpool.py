@@ -36,7 +36,7 @@ def maxpool(
       ``auto_pad``       NOTSET, SAME_UPPER, SAME_LOWER or VALID; NOTSET
       ``ceil_mode``      1 or True rounds the output size up; 0
       ``storage_order``  1 counts Indices with the first spatial axis fastest; 0
-    The other documents have their own names, listed in CONTRIBUTING. One integer stands for the same on every axis.
+    The other documents have their own names, listed by `maxpool-check docs cases`. One integer stands for the same on every axis.
 
     ``policies`` changes the interpretation of points that the document leaves open: ``{"nan": "propagates"}``. By default
     the result is one of those that conform: NaN is ignored, the first of equal maxima is chosen.
