@@ -24,11 +24,15 @@ from maxpool_check.results.record import KnownStatus, Verdict
 from maxpool_check.results.variants import VARIATIONS
 from maxpool_check.specifications.refused import Reason
 from tests.conftest import ROOT, on_a_terminal
-from tests.pages import GIVEN, PAGES, allowed_codes, blocks, execute, without_versions
+from tests.pages import GIVEN, PAGES, README, allowed_codes, blocks, execute, without_versions
 
 KINDS = re.compile(r"(<!-- kinds -->\n).*(<!-- /kinds -->)", re.DOTALL)
 
-NOT_RUN = {"README.md": ["make run", "make test", "pip install ."]}
+NOT_RUN = {
+    "README.md": ["pip install maxpool-check", "make run", "make test"],
+    "cases.md": ["maxpool-check run cases/ -q -o record.jsonl --dask tcp://scheduler:8786"],
+    "runtimes.md": ["maxpool-check targets --cache --clear"],
+}
 """The commands that no test runs; their pages say why."""
 
 

@@ -9,8 +9,6 @@ from dataclasses import replace as changed
 from pathlib import Path
 
 import msgspec
-import pytest
-import yaml
 from junitparser import Error, Failure, JUnitXml, Skipped
 from sarif_pydantic import Sarif
 
@@ -19,7 +17,6 @@ from maxpool_check.reporting import github, junit, sarif
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import KnownEntry, KnownStatus, Verdict
 from maxpool_check.results.storage import read
-from tests.conftest import ROOT
 
 STORED = read(Path(__file__).parents[1] / "data/golden/record.jsonl")
 RECORD = changed(STORED, executions=tuple(STORED.executions))
@@ -295,18 +292,3 @@ def test_no_more_annotations_than_github_takes():
     lines = github.workflow_commands(changed(RECORD, executions=many, footer=None))
     assert len(lines) == github.MOST_ANNOTATIONS
     assert lines[-1] == "::error::21 more; see the step summary"
-
-
-@pytest.mark.parametrize(("language", "schema"), [("github", "github-workflows"), ("gitlab", "gitlab-ci")])
-def test_the_recipes_of_the_readme_are_what_their_systems_read(tmp_path, language, schema):
-    from check_jsonschema.builtin_schemas import get_builtin_schema
-    from jsonschema import validators
-
-    blocks = re.findall(rf"<!-- {language} -->\n```yaml\n((?:.*\n)*?)```", (ROOT / "README.md").read_text())
-    assert blocks
-    for block in blocks:
-        document = yaml.load(block, yaml.BaseLoader) if language == "github" else yaml.safe_load(block)
-        rules = get_builtin_schema(f"vendor.{schema}")
-        if language == "github":
-            document = yaml.safe_load(block.replace("\non:", '\n"on":'))
-        validators.validator_for(rules)(rules).validate(document)
