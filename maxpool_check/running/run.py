@@ -1,23 +1,18 @@
 """A whole run: starts targets, executes cases, and writes every line of the record."""
 
 import contextlib
-import hashlib
-import platform
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timezone
+from datetime import date
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
-from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
 
-import maxpool_check
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import Corpus, digest_of
+from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.conditions import resolved
 from maxpool_check.judging.defects import Defect, ExpectedDivergence, is_glob
 from maxpool_check.judging.kinds import DivergenceKind
@@ -28,13 +23,11 @@ from maxpool_check.results.record import (
     COMPARED,
     FAULTS,
     REPORTED,
-    CorpusDescription,
     Execution,
     KnownEntry,
     KnownStatus,
     Line,
     RunFooter,
-    RunHeader,
     TargetDescription,
 )
 from maxpool_check.results.summary import RunSummary
@@ -42,7 +35,7 @@ from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variant_na
 from maxpool_check.running.case_run import executions, not_run
 from maxpool_check.running.executors import CaseResults, ExecutionConfig, FailureBudget, LocalExecutor, RemoteExecutor
 from maxpool_check.running.pool import PoolLost, pool_of
-from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.running.run_header import header, now
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.transcript import Transcript
 
@@ -124,7 +117,7 @@ def run(
     errors += [f"{name} was given up: {why}" for name, why in decisions.given_up.items()]
     write(
         RunFooter(
-            finished=_now(),
+            finished=now(),
             executions=summary.executions,
             summary={target: dict(counts) for target, counts in summary.verdicts.items()},
             known=tuple(known),
@@ -259,50 +252,3 @@ def completeness(cases: Sequence[Case], selected: Sequence[Case], is_whole: bool
         return bool(matching) and (is_whole or names_one_file) and selected_ids.issuperset(matching)
 
     return is_complete
-
-
-def header(
-    cases: Sequence[Case],
-    targets: Sequence[TargetDescription],
-    known_files: Sequence[Path],
-    command: Sequence[str] = (),
-    corpus: Corpus | None = None,
-) -> RunHeader:
-    """The first line of a record: everything that an output or a verdict can depend on."""
-    used = {case.spec for case in cases}
-    return RunHeader(
-        tool=maxpool_check.__version__,
-        started=_now(),
-        python=platform.python_version(),
-        # The release without what a distributor adds.
-        system=f"{platform.system()} {platform.release().partition('-')[0]}",
-        cpu=_cpu(),
-        libraries={name: version(name) for name in ("numpy", "ml_dtypes", "onnx")},
-        targets=tuple(targets),
-        profile={name: document.policies.names() for name, document in SPECIFICATIONS.items() if name in used},
-        cases=len(cases),
-        cases_sha256=digest_of(cases),
-        known_sha256=hashlib.sha256(b"".join(map(Path.read_bytes, known_files))).hexdigest() if known_files else None,
-        command=tuple(command) or (Path(sys.argv[0]).name, *sys.argv[1:]),
-        corpus=CorpusDescription(
-            name=corpus.name,
-            version=maxpool_check.__version__ if corpus.shipped else None,
-            cases=len(corpus.cases),
-            sha256=corpus.sha256,
-        )
-        if corpus is not None and corpus.name
-        else None,
-    )
-
-
-def _cpu() -> str:
-    """The name of the processor."""
-    name = platform.processor() or "unknown"
-    with contextlib.suppress(OSError):
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        name = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), name)
-    return f"{name} ({platform.machine()})"
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
