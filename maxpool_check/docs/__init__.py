@@ -22,6 +22,7 @@ ORDER = (
     "verdicts",
     "evidence",
     "runtimes",
+    "offline",
     "faq",
 )
 """The topics that come first in a list, in the order in which users need them; others follow by name."""
