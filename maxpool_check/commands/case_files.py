@@ -3,7 +3,7 @@
 import contextlib
 import gc
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,11 +15,15 @@ from maxpool_check.corpus import collection
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import FORMATS, Corpus
 from maxpool_check.corpus.lock import BadLock, CorpusLock, differences, read_lock
+from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.problems import CorpusError, Problem
+from maxpool_check.corpus.selection import NothingSelected, of_documents, select
 from maxpool_check.corpus.shipped import NAME as CORPUS
 from maxpool_check.corpus.shipped import is_shipped, located, named
 from maxpool_check.corpus.tensors import MOST_CELLS
+from maxpool_check.judging.defects import Defect
 from maxpool_check.specifications.specification import nearest
+from maxpool_check.targets.name import TargetName
 
 
 def _path(text: str) -> Path:
@@ -46,12 +50,15 @@ def _or_corpus(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ..
 
 _paths = click.argument("paths", nargs=-1, type=PATH, metavar="[PATH]...", callback=_or_corpus)
 _selection = click.option(
-    "-k",
-    "selected",
-    multiple=True,
-    metavar="EXPR",
-    help="Only these cases: a glob on the id, or tag:NAME. Repeatable: those that match any.",
-)
+    "-k", "selected", multiple=True, metavar="EXPR",
+    help="Only these cases: a glob of the id, or tag:, clause:, dtype:, spec:, defect: or kind: with a glob. Repeatable: those "
+    "that match any.",
+)  # fmt: skip
+_documents = click.option(
+    "--spec", "specs", multiple=True, type=options.DOCUMENTS, callback=options.joined, metavar="NAME,...",
+    help="Only the cases of these documents or families, such as onnx-22, sonnx or openvino, which python: and command: "
+    "targets then claim beside their own. Repeatable; all: every document.",
+)  # fmt: skip
 
 corpus_lock = click.option(
     "--corpus-lock", "lock", type=options.FILE, metavar="FILE",
@@ -70,12 +77,17 @@ def mistakes(consequence: str = "nothing was run") -> Iterator[None]:
 
 @dataclass(frozen=True)
 class CaseFiles:
-    """The case files that a user names, and which of their cases to use."""
+    """The case files that a user names, and which of their cases to use.
+
+    ``selected`` are the expressions of ``-k``. ``specs`` are the names of documents and families of ``--spec``, of which ``all``
+    is one.
+    """
 
     paths: Sequence[Path]
     max_cells: int = MOST_CELLS
     selected: Sequence[str] = ()
     lock: Path | None = None
+    specs: Sequence[str] = ()
 
     def read(self) -> Corpus:
         """Read the files. Raises :class:`Mistakes`, also for another corpus than that of the lock."""
@@ -96,12 +108,26 @@ class CaseFiles:
             raise Mistakes([f"{whole}: {difference}" for difference in found], f"nothing was run; {again}")
         return corpus
 
-    def select(self, corpus: Corpus) -> tuple[Case, ...]:
-        """The selected cases; prints to stderr that there are none."""
-        cases = collection.select(corpus.cases, self.selected)
+    def claimed_by(self, targets: Iterable[TargetName]) -> tuple[TargetName, ...]:
+        """The targets, the kernels among them claiming the documents of ``--spec``."""
+        return tuple(target.claiming(name for name in self.specs if name != options.ALL) for target in targets)
+
+    def select(self, corpus: Corpus, specs: Sequence[str] = ()) -> tuple[Case, ...]:
+        """The selected cases: of some documents, if the user names none. Raises ``click.UsageError`` if there are none."""
+
+        def defects() -> list[Defect]:
+            with mistakes():
+                return read_all_defects(corpus.known_files)
+
+        try:
+            selected = select(corpus.cases, self.selected, defects)
+        except NothingSelected as error:
+            raise click.UsageError(f"-k: {error}") from error
+        names = self.specs or specs
+        cases = of_documents(selected, [] if options.ALL in names else names)
         if not cases:
-            patterns = " or ".join(f"'{expression}'" for expression in self.selected)
-            options.echo(f"none of the {len(corpus.cases)} cases is selected by {patterns}", err=True)
+            others = sorted({case.spec for case in selected})
+            raise click.UsageError(f"no selected case is of {' or '.join(names)}; they are of {', '.join(others)}")
         return cases
 
 
@@ -119,9 +145,14 @@ def every(command: Callable[..., int]) -> Callable[..., int]:
     return _paths(max_cells(options.bundled(files=CaseFiles)(command)))
 
 
-def selected(command: Callable[..., int]) -> Callable[..., int]:
+def by_expression(command: Callable[..., int]) -> Callable[..., int]:
     """``PATH...``, ``-k`` and ``--max-cells``, as ``files``."""
     return _selection(every(command))
+
+
+def selected(command: Callable[..., int]) -> Callable[..., int]:
+    """``PATH...``, ``-k``, ``--spec`` and ``--max-cells``, as ``files``."""
+    return _documents(by_expression(command))
 
 
 def left_out(problem: Problem) -> None:

@@ -35,7 +35,7 @@ from maxpool_check.words import plural
 @options.jobs
 @options.timeout
 @options.form(FORMATS)
-@case_files.selected
+@case_files.by_expression
 def command(
     files: case_files.CaseFiles, target: TargetName | None, path: Path | None, spec: str | None, contexts: bool, strength: int,
     jobs: int, timeout: float, form: str,

@@ -52,8 +52,6 @@ def command(
     corpus = executing.read_valid(files)
     output.check_writable([*corpus.files, *corpus.known_files])
     cases = files.select(corpus)
-    if not cases:
-        raise click.UsageError("no case is selected")
     defects, tested = executing.defects_of(corpus), list[Release]()
     # The records of many releases are not held in memory.
     with ExitStack() as recorders:

@@ -31,6 +31,9 @@ _Report = TypeVar("_Report")
 Formats = Mapping[str, Callable[[_Report, TextIO], None]]
 """The formats of a kind of report: functions that write one to a file."""
 
+ALL = "all"
+"""What ``--spec`` takes for every document."""
+
 
 def echo(text: object, *, err: bool = False, nl: bool = True) -> None:
     """Print text of which nothing is a command for the terminal or for GitHub."""
@@ -75,6 +78,19 @@ def _kind(text: str) -> str:
     return text
 
 
+def _documents(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    for name in names:
+        if name != ALL:
+            documents(name)
+    return names
+
+
+def joined(ctx: click.Context, param: click.Parameter, values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    """The entries of several lists, without repetitions."""
+    return tuple(dict.fromkeys(each for value in values for each in value))
+
+
 def _unique(ctx: click.Context, param: click.Parameter, targets: tuple[TargetName, ...]) -> tuple[TargetName, ...]:
     for target in targets:
         if targets.count(target) > 1:
@@ -87,6 +103,8 @@ COUNT = click.IntRange(min=1)
 TARGET = Parsed("TARGET", parse)
 SECONDS = Parsed("SECONDS", _seconds)
 DOCUMENT = Parsed("NAME", lambda text: specification(text).name)
+DOCUMENTS = Parsed("NAME,...", _documents)
+"""Names of documents and families, or ``all``."""
 
 timeout = click.option(
     "--timeout", type=SECONDS, default=10.0, metavar="SECONDS",
@@ -111,8 +129,8 @@ known_files = click.option(
 )  # fmt: skip
 no_known = click.option("--no-known", is_flag=True, help="Expect no divergence.")
 specs = click.option(
-    "--spec", "specs", multiple=True, type=Parsed("NAME", lambda text: text if documents(text) else None), metavar="NAME",
-    help="A document, or a family such as onnx or openvino, that python: and command: targets claim beside their own. "
+    "--spec", "specs", multiple=True, type=DOCUMENTS, callback=joined, metavar="NAME,...",
+    help="Documents, or families such as onnx or openvino, that python: and command: targets claim beside their own. "
     "Repeatable.",
 )  # fmt: skip
 record = click.option("-o", "--output", type=FILE, metavar="RECORD.jsonl", help="Write the record here.")

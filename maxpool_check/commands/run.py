@@ -23,7 +23,6 @@ from maxpool_check.targets.name import TargetName
 
 @click.command("run")
 @options.targets("onnxruntime")
-@options.specs
 @options.variants
 @options.jobs
 @options.dask
@@ -48,7 +47,7 @@ from maxpool_check.targets.name import TargetName
 @case_files.corpus_lock
 @case_files.selected
 def command(
-    files: case_files.CaseFiles, targets: tuple[TargetName, ...], specs: tuple[str, ...],
+    files: case_files.CaseFiles, targets: tuple[TargetName, ...],
     variants: frozenset[Variant], jobs: int, dask: str | None, timeout: float, memory: int | None, known: executing.KnownOptions, output: options.Output,
     exit_first: bool, strict: bool, exit_zero: bool,
 ) -> int:  # fmt: skip
@@ -58,7 +57,7 @@ def command(
     file, 3 could not complete, 4 nothing was compared, 130 interrupted.
     """
     options.check_exclusive(jobs, dask)
-    targets = options.claiming(targets, specs)
+    targets = files.claimed_by(targets)
     limit = memory * 2**20 if memory else None
     if output.transcript is not None and (jobs > 1 or dask is not None):
         raise click.UsageError("--transcript is of one conversation with each target; use it without -j and --dask")

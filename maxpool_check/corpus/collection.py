@@ -1,11 +1,10 @@
-"""Finds and reads case files and tests of other suites, and selects cases."""
+"""Finds and reads case files and tests of other suites."""
 
 import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 
@@ -181,17 +180,6 @@ def default_path() -> Path:
     """Where cases and defects are looked for where the user names no path: ``cases``, or the corpus that comes with the tool."""
     own = Path("cases")
     return own if own.is_dir() else Path(CORPUS)
-
-
-def select(cases: Iterable[Case], expressions: Sequence[str]) -> tuple[Case, ...]:
-    """The cases that match any expression: ``tag:NAME``, or a glob for the full id or its part after the colon."""
-
-    def matches(expression: str, case: Case) -> bool:
-        if expression.startswith("tag:"):
-            return expression.removeprefix("tag:") in case.tags
-        return fnmatchcase(case.id, expression) or fnmatchcase(case.name, expression)
-
-    return tuple(case for case in cases if not expressions or any(matches(each, case) for each in expressions))
 
 
 def _files(path: Path) -> list[Path]:

@@ -1,0 +1,111 @@
+"""Which cases an expression of ``-k`` selects."""
+
+from collections.abc import Callable, Iterable, Sequence
+from fnmatch import fnmatchcase
+
+from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.conditions import with_cases
+from maxpool_check.judging.defects import Defect, ExpectedDivergence
+from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.reference.dtypes import name_of
+from maxpool_check.specifications import SPECIFICATIONS, documents
+from maxpool_check.specifications.specification import nearest
+
+PROPERTIES = ("tag", "clause", "dtype", "spec", "defect", "kind")
+"""What can be selected by, beside the id: ``tag:neg-inf``."""
+
+
+class NothingSelected(ValueError):
+    """An expression that selects no case; the message has the nearest one that does."""
+
+
+def select(
+    cases: Sequence[Case], expressions: Sequence[str], defects: Callable[[], Sequence[Defect]] = tuple
+) -> tuple[Case, ...]:
+    """The cases that any expression selects, in their order; without expressions, all of them.
+
+    An expression is a glob of the full id or of its part after the colon, or ``PROPERTY:GLOB``: a tag, a clause that the case
+    covers, the dtype of X, a document or family, a known defect that is expected of the case, or a kind of divergence that is.
+    ``defects`` are read only for the last two. Raises :class:`NothingSelected` for an expression that selects nothing.
+    """
+    if not expressions:
+        return tuple(cases)
+    selected: set[str] = set()
+    for expression in expressions:
+        selected |= _selected(cases, expression, defects)
+    return tuple(case for case in cases if case.id in selected)
+
+
+def of_documents(cases: Sequence[Case], names: Sequence[str]) -> tuple[Case, ...]:
+    """The cases of some documents and families of documents; without names, all of them. ``ValueError`` if one is unknown."""
+    chosen = {document for name in names for document in documents(name)}
+    return tuple(case for case in cases if not names or case.spec in chosen)
+
+
+def _selected(cases: Sequence[Case], expression: str, defects: Callable[[], Sequence[Defect]]) -> set[str]:
+    if by_id := {case.id for case in cases if fnmatchcase(case.id, expression) or fnmatchcase(case.name, expression)}:
+        return by_id
+    name, colon, pattern = expression.partition(":")
+    if not colon or name not in PROPERTIES:
+        raise NothingSelected(f"no case is selected by '{expression}'{_nearest_id(cases, expression)}")
+    values = _by_defect(cases, name, defects()) if name in ("defect", "kind") else _by_case(cases, name)
+    if by_property := {case for value, of in values.items() if fnmatchcase(value, pattern) for case in of}:
+        return by_property
+    raise NothingSelected(f"no case is selected by '{expression}'{_hint(name, pattern, list(values))}")
+
+
+def _by_case(cases: Iterable[Case], name: str) -> dict[str, set[str]]:
+    """The ids of the cases by each value of a property."""
+    values: dict[str, set[str]] = {}
+    for case in cases:
+        for value in _values(case, name):
+            values.setdefault(value, set()).add(case.id)
+    return values
+
+
+def _values(case: Case, name: str) -> Iterable[str]:
+    if name == "tag":
+        return case.tags
+    if name == "clause":
+        return case.covers
+    if name == "dtype":
+        return [name_of(case.X.dtype)]
+    family = case.spec.partition("-")[0]
+    return [case.spec, family] if case.spec in documents(family) else [case.spec]
+
+
+def _by_defect(cases: Sequence[Case], name: str, defects: Sequence[Defect]) -> dict[str, set[str]]:
+    """The ids of the cases by the known defects, or by the kinds of divergence, that are expected of them."""
+
+    def names(defect: Defect, expected: ExpectedDivergence) -> Iterable[str]:
+        return [defect.id] if name == "defect" else [kind.value for kind in expected.kinds]
+
+    values: dict[str, set[str]] = {}
+    for defect in with_cases(defects, cases):
+        for expected in defect.expected:
+            bound = {case.id for case in cases if expected.binds(case.id)}
+            for value in names(defect, expected):
+                values.setdefault(value, set()).update(bound)
+    return {value: bound for value, bound in values.items() if bound}
+
+
+def _nearest_id(cases: Sequence[Case], expression: str) -> str:
+    """What selects cases and looks like an expression that does not."""
+    property_name, colon, _ = expression.partition(":")
+    if colon and (hint := nearest(property_name, PROPERTIES)) and "*" not in property_name and "/" not in property_name:
+        return f"{hint}; an expression is a glob of the id, or one of {', '.join(f'{each}:' for each in PROPERTIES)}"
+    core = expression.strip("*?")
+    if containing := [case.id for case in cases if core and core.lower() in case.id.lower()]:
+        is_part = len(containing) > 1 and any(core in each for each in containing)
+        return f" (did you mean '{f'*{core}*' if is_part else containing[0]}'?)"
+    return nearest(expression, [*(case.id for case in cases), *(case.name for case in cases)])
+
+
+def _hint(name: str, pattern: str, values: Sequence[str]) -> str:
+    if hint := nearest(pattern, values):
+        return hint
+    if name == "kind" and pattern in {kind.value for kind in DivergenceKind}:
+        return ": no known defect with this kind is expected of them"
+    if name == "spec" and pattern in SPECIFICATIONS:
+        return ": there is no case of this document"
+    return f"; there are {', '.join(sorted(values))}" if 0 < len(values) <= 20 else ""
