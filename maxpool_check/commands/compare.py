@@ -2,16 +2,21 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from maxpool_check.commands import options
-from maxpool_check.comparing.gate import BLOCKING, TargetComparison, compare_targets
-from maxpool_check.comparing.summary import UNOBSERVABLE
-from maxpool_check.comparing.transitions import Change, Incomparable, paired
+from maxpool_check.commands.case_files import mistakes
+from maxpool_check.comparing.acceptance_file import read_accepted
+from maxpool_check.comparing.changes import BLOCKING, UNOBSERVABLE, Change
+from maxpool_check.comparing.gate import TargetComparison, compare_targets
+from maxpool_check.comparing.policy import GatePolicy
+from maxpool_check.comparing.transitions import Incomparable, paired
+from maxpool_check.judging.defects import Severity
 from maxpool_check.reporting import changes_ci, changes_json, changes_markdown, changes_text
 from maxpool_check.reporting.changes import ComparisonReport
 from maxpool_check.reporting.html import changes as changes_html
@@ -32,22 +37,59 @@ FORMATS: options.Formats[ComparisonReport] = {
 """The formats of the report of a comparison. A new one is its module and a line here."""
 
 
-def _changes(text: str) -> tuple[Change, ...]:
-    """A list of changes, ``any`` being all observable ones."""
-    changes = {change.value: change for change in Change if change not in UNOBSERVABLE}
-    names = list(changes) if text == "any" else [name.strip() for name in text.split(",")]
+@dataclass(frozen=True)
+class FailOn:
+    """The changes that block; if there are severities, only where the new result is of one of them."""
+
+    changes: tuple[Change, ...]
+    severities: tuple[Severity, ...]
+
+
+def _fail_on(text: str) -> FailOn:
+    """A list of changes and severities; ``any`` are all observable changes, and severities alone are of the usual ones."""
+    observable = tuple(change for change in Change if change not in UNOBSERVABLE)
+    changes = {**{change.value: (change,) for change in observable}, "any": observable}
+    severities = {severity.value: severity for severity in Severity}
+    names = [name.strip() for name in text.split(",")]
     for name in names:
-        if name not in changes:
-            raise ValueError(f"unknown change '{name}'{nearest(name, changes)}; known: {', '.join(changes)}")
-    return tuple(changes[name] for name in names)
+        if name not in (*changes, *severities):
+            known = f"{', '.join(changes)}; or, of severities, {', '.join(severities)}"
+            raise ValueError(f"unknown change '{name}'{nearest(name, [*changes, *severities])}; known: {known}")
+    chosen = tuple(change for name in names for change in changes.get(name, ()))
+    return FailOn(chosen or BLOCKING, tuple(severities[name] for name in names if name in severities))
 
 
 _BLOCKING = ",".join(change.value for change in BLOCKING)
 
-fail_on = click.option(
-    "--fail-on", "blocking", type=options.Parsed("CHANGE,...", _changes), default=_BLOCKING,
-    help=f"The changes that block, or 'any'.  [default: {_BLOCKING}]",
+_fail_on_option = click.option(
+    "--fail-on", type=options.Parsed("CHANGE,...", _fail_on), default=_BLOCKING,
+    help="The changes that block, or 'any'; with severities, such as wrong-on-finite, only where the new result is of one of them."
+    f"  [default: {_BLOCKING}]",
 )  # fmt: skip
+_accept_option = click.option(
+    "--accept", "accepted_files", multiple=True, type=options.FILE, metavar="FILE",
+    help="Files of changes that you have accepted, which do not block: see 'gate accept'. Repeatable.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PolicyOptions:
+    """What blocks."""
+
+    fail_on: FailOn
+    accepted_files: Sequence[Path] = ()
+
+    def read(self) -> GatePolicy:
+        """The policy, with what is accepted today. Raises :class:`Mistakes`."""
+        with mistakes():
+            accepted = [entry for file in self.accepted_files for entry in read_accepted(file)]
+        severities = self.fail_on.severities or None
+        return GatePolicy(self.fail_on.changes, severities, accepted, date.today())
+
+
+def policy_options(command: _Command) -> _Command:
+    """``--fail-on`` and ``--accept``."""
+    return _fail_on_option(_accept_option(command))
 
 
 def outputs(command: _Command) -> _Command:
@@ -62,19 +104,20 @@ def outputs(command: _Command) -> _Command:
 @click.option("--old-target", metavar="TARGET", help="The target of the old record.  [default: the only one]")
 @click.option("--new-target", metavar="TARGET", help="The target of the new record.  [default: the only one]")
 @click.option("--intersection", is_flag=True, help="Leave out cases that differ between the records.")
-@fail_on
+@policy_options
 @outputs
-@options.bundled(output=options.Output)
+@options.bundled(output=options.Output, policy=PolicyOptions)
 def command(
     old: Path, new: Path, old_target: str | None, new_target: str | None, intersection: bool,
-    blocking: Sequence[Change], output: options.Output,
+    policy: PolicyOptions, output: options.Output,
 ) -> int:  # fmt: skip
     """Compare two records, OLD and NEW: what is the same, fixed, regressed, refused, accepted, or otherwise changed.
 
     Ends with SAFE, REVIEW or BLOCK. Exit codes: 0, 1 for BLOCK, 2 if the records hold different cases, 3 if one of them is
     incomplete, 4 if nothing can be compared.
     """
-    output.check_writable([old, new])
+    output.check_writable([old, new, *policy.accepted_files])
+    blocking = policy.read()
     before, after = options.read_record(old), options.read_record(new)
     try:
         comparisons = [

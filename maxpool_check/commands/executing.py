@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from maxpool_check.commands import case_files
 from maxpool_check.commands.configured import command_line
+from maxpool_check.commands.options import Incomplete
 from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.case import Case, contradictions
 from maxpool_check.corpus.collection import Corpus
@@ -21,6 +22,7 @@ from maxpool_check.judging.defects import Defect
 from maxpool_check.results.record import Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
+from maxpool_check.running.pool import PoolLost
 from maxpool_check.running.run import RunPlan, run
 from maxpool_check.targets.name import TargetName
 
@@ -72,14 +74,19 @@ def record_cases(
     quiet: bool = True,
     variants: Collection[Variant] = DEFAULT_VARIANTS,
     known: Sequence[Defect] = (),
+    dask: str | None = None,
+    memory: int | None = None,
 ) -> Record:
     """Run cases as :func:`run_cases` does; the record, which can be read until the recorder is closed."""
     with progress_bar("cases", len(cases), quiet=quiet) as progress:
         plan = RunPlan(
-            corpus, cases, targets, known, seconds=timeout, jobs=jobs, variants=variants,
+            corpus, cases, targets, known, seconds=timeout, memory=memory, jobs=jobs, variants=variants, dask=dask,
             versions=versions_of(corpus, known), command=command_line(),
         )  # fmt: skip
-        run(plan, recorder.write, progress)
+        try:
+            run(plan, recorder.write, progress)
+        except PoolLost as lost:
+            raise Incomplete(str(lost)) from lost
     assert recorder.record is not None
     return recorder.record
 

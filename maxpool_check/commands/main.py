@@ -39,6 +39,7 @@ COMMANDS = {
     "site": "Write a static site from records.",
     "compare": "Compare two records: what is fixed, regressed, or otherwise changed.",
     "gate": "Decide whether a target may replace another.",
+    "gate accept": "Accept changes that block an upgrade.",
     "bisect": "Find the release that changed the verdict on a case.",
     "defects": "List the known defects of runtimes, and check which a target shows.",
     "known": "Add known defects from a record, and check the existing ones.",
@@ -70,10 +71,17 @@ class _Commands(click.Group):
         names = [CompletionItem(name, help=COMMANDS[name]) for name in COMMANDS if name.startswith(incomplete)]
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        two = " ".join(args[:2])
+        # Of a group in click's sense, the first argument is the name of a command; that of gate is usually a path.
+        return (two, self.get_command(ctx, two), args[2:]) if two in COMMANDS else super().resolve_command(ctx, args)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
             # A module that others import cannot be called 'import'.
-            name = "import_" if cmd_name == "import" else cmd_name
+            name = "import_" if cmd_name == "import" else cmd_name.replace(" ", "_")
             return importlib.import_module(f"maxpool_check.commands.{name}").command
         if not cmd_name.startswith("-"):
             import difflib

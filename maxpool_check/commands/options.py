@@ -118,6 +118,7 @@ dask = click.option(
     "--dask", metavar="SCHEDULER",
     help="Run on the workers of a dask cluster instead; its scheduler's address, such as tcp://HOST:8786.",
 )  # fmt: skip
+memory = click.option("--memory", type=COUNT, metavar="MB", help="What a target may allocate.  [default: no limit]")
 variants = click.option(
     "--variants", type=Parsed("VARIANTS", parse_variants), default="default", metavar="VARIANTS",
     help="How to execute each case: default (with Indices, and Y alone), all, or a list of "
@@ -191,6 +192,11 @@ def reports(formats: Iterable[str]) -> Callable[[_Command], _Command]:
 def verbose(about: str) -> Callable[[_Command], _Command]:
     """``-v``."""
     return click.option("-v", "--verbose", count=True, help=f"{about}; -vv tracebacks of internal errors.")
+
+
+def in_bytes(memory: int | None) -> int | None:
+    """The bytes of ``--memory``."""
+    return memory * 2**20 if memory else None
 
 
 def claiming(targets: Iterable[TargetName], specs: Iterable[str]) -> tuple[TargetName, ...]:

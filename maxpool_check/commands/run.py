@@ -27,7 +27,7 @@ from maxpool_check.targets.name import TargetName
 @options.jobs
 @options.dask
 @options.timeout
-@click.option("--memory", type=options.COUNT, metavar="MB", help="What a target may allocate.  [default: no limit]")
+@options.memory
 @options.known_files
 @options.no_known
 @options.record
@@ -58,7 +58,7 @@ def command(
     """
     options.check_exclusive(jobs, dask)
     targets = files.claimed_by(targets)
-    limit = memory * 2**20 if memory else None
+    limit = options.in_bytes(memory)
     if output.transcript is not None and (jobs > 1 or dask is not None):
         raise click.UsageError("--transcript is of one conversation with each target; use it without -j and --dask")
     executor = None

@@ -5,19 +5,21 @@ import click
 from maxpool_check import inert
 from maxpool_check.commands import options
 from maxpool_check.configuration.schema import configuration_schema
+from maxpool_check.comparing.acceptance_file import accepted_file_schema
 from maxpool_check.corpus.defect_schema import defect_file_schema
 from maxpool_check.corpus.schema import case_file_schema
 from maxpool_check.results.record import ExitCode
 from maxpool_check.results.storage import schema
 
 _SCHEMAS = {
-    "case": case_file_schema, "config": configuration_schema, "defects": defect_file_schema, "known": defect_file_schema, "record": schema,
+    "accepted": accepted_file_schema, "case": case_file_schema, "config": configuration_schema,
+    "defects": defect_file_schema, "known": defect_file_schema, "record": schema,
 }  # fmt: skip
 
 
 @click.command("schema")
 @click.argument("name", type=click.Choice(list(_SCHEMAS)))
 def command(name: str) -> int:
-    """Print the JSON Schema of case files, of defects, of a configuration, or of a line of a record."""
+    """Print the JSON Schema of a file format: case files, defects, accepted changes, a configuration, a line of a record."""
     options.echo(inert.dumps(_SCHEMAS[name](), indent=2))
     return ExitCode.AS_EXPECTED

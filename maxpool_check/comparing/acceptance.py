@@ -1,16 +1,17 @@
 """Changes that a user has accepted: who, why, and until when."""
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 
-from maxpool_check.comparing.transitions import Change, Transition
+from maxpool_check.comparing.changes import Change
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.record import TargetDescription
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AcceptedChange:
     """A change of some cases on some targets that a user accepts.
 
@@ -38,25 +39,30 @@ class AcceptedChange:
         """Whether it names a case."""
         return any(case == pattern or fnmatchcase(case, pattern) for pattern in self.cases)
 
-    def accepts(self, transition: Transition) -> bool:
-        """Whether it is about this change, whatever the target and the date."""
-        kinds = transition.new.kinds if transition.new is not None else ()
+    def accepts(self, change: Change, case: str, variant: str, kinds: Collection[str]) -> bool:
+        """Whether it is about this change of an execution to these kinds, whatever the target and the date."""
         return (
-            transition.change is self.change
-            and self.has_case(transition.execution.case)
+            change is self.change
+            and self.has_case(case)
             and (self.kinds is None or self.kinds == frozenset(kinds))
-            and (self.variants is None or transition.execution.variant in self.variants)
+            and (self.variants is None or variant in self.variants)
         )
 
 
-def of_changes(
-    changes: Sequence[Transition], head: TargetDescription, author: str, reason: str, expires: date
+def narrowest(
+    changes: Iterable[tuple[Change, str, str, Collection[str]]],
+    head: TargetDescription,
+    author: str,
+    reason: str,
+    expires: date,
 ) -> list[AcceptedChange]:
-    """The narrowest entries that accept changes on a target of this version: exact cases, kinds and variants."""
+    """The entries that accept these changes on a target of this version, and nothing else.
+
+    A change is what :meth:`AcceptedChange.accepts` takes: with the id of the case, the variant, and the kinds of the new result.
+    """
     variants: dict[tuple[Change, frozenset[str], str], set[str]] = {}
-    for each in changes:
-        kinds = frozenset(each.new.kinds if each.new is not None else ())
-        variants.setdefault((each.change, kinds, each.execution.case), set()).add(each.execution.variant)
+    for change, case, variant, kinds in changes:
+        variants.setdefault((change, frozenset(kinds), case), set()).add(variant)
     cases: dict[tuple[Change, frozenset[str], frozenset[str]], list[str]] = {}
     for (change, kinds, case), of_case in variants.items():
         cases.setdefault((change, kinds, frozenset(of_case)), []).append(case)
@@ -88,5 +94,4 @@ def _runtime(head: TargetDescription) -> str:
     """A target's name without its version."""
     if head.name.startswith(("python:", "command:", "transform:")):
         return head.name
-    runtime, equal, rest = head.name.partition("==")
-    return runtime + rest[len(head.version) :] if equal else runtime
+    return re.sub(r"==[^@?]+", "", head.name, count=1)

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
-from maxpool_check.comparing.summary import UNOBSERVABLE, ChangeSummary, TransitionGroup, summarize
-from maxpool_check.comparing.transitions import Change, Transition, transitions
+from maxpool_check.comparing.acceptance import unused
+from maxpool_check.comparing.changes import UNOBSERVABLE, Change
+from maxpool_check.comparing.policy import Assessed, GatePolicy
+from maxpool_check.comparing.summary import ChangeSummary, TransitionGroup, summarize
+from maxpool_check.comparing.transitions import Transition, transitions
 from maxpool_check.judging.defects import Severity
 from maxpool_check.results.record import ExitCode, KnownEntry, Record, RunHeader, TargetDescription
 from maxpool_check.words import plural
-
-BLOCKING = (Change.REGRESSED, Change.NEWLY_REFUSED, Change.CRASH_NEW)
-"""The changes that block by default."""
 
 
 class Decision(str, Enum):
@@ -38,32 +38,39 @@ class GateResult:
         return f"{self.decision.value} {self.reason}"
 
 
-def decide(changes: Iterable[Transition], blocking: Collection[Change] = BLOCKING) -> GateResult:
+def decide(changes: Iterable[Transition], policy: GatePolicy | None = None) -> GateResult:
     """The decision on all transitions between two targets."""
-    return decide_by(summarize(changes), blocking)
+    return decide_by(summarize(map((policy or GatePolicy()).assessed, changes)))
 
 
-def decide_by(summary: ChangeSummary, blocking: Collection[Change] = BLOCKING) -> GateResult:
-    """The decision on transitions that were counted."""
+def decide_by(summary: ChangeSummary) -> GateResult:
+    """The decision on transitions that were assessed and counted."""
     counts = summary.counts
     total = sum(counts.values()) - counts[Change.NOT_COMPARED]
     # What only one side executed is no comparison.
     compared = total - counts[Change.MISSING] - counts[Change.ADDED]
     observed = [change for change in Change if counts[change] and change not in UNOBSERVABLE]
     # Changes that block come first.
-    observed.sort(key=lambda change: change not in blocking)
+    observed.sort(key=lambda change: not summary.blocking.get(change))
     if not observed:
         return GateResult(Decision.SAFE, compared, f"no observable change in {plural(compared, 'execution')}")
-    reason = ", ".join(f"{counts[change]} {change.value}" for change in observed)
-    decision = Decision.BLOCK if observed[0] in blocking else Decision.REVIEW
+    reason = ", ".join(f"{counts[change]} {change.value}{_accepted(summary, change)}" for change in observed)
+    decision = Decision.BLOCK if summary.blocking else Decision.REVIEW
     return GateResult(decision, compared, f"{reason} of {plural(total, 'execution')}")
+
+
+def _accepted(summary: ChangeSummary, change: Change) -> str:
+    count = summary.accepted.get(change, 0)
+    if not count:
+        return ""
+    return " (accepted)" if count == summary.counts[change] else f" ({count} accepted)"
 
 
 @dataclass(frozen=True)
 class TargetComparison:
     """What has changed from one target to another.
 
-    ``transitions`` may be read from the records at each iteration. ``blocking`` are the changes that block. ``errors`` say why
+    ``transitions`` may be read from the records at each iteration; ``policy`` has decided which of them block. ``errors`` say why
     it is incomplete; ``left_out`` names the cases that could not be compared. ``defects`` are the known defects of both targets
     by id, ``headers`` those of both records.
     """
@@ -72,7 +79,7 @@ class TargetComparison:
     new: TargetDescription
     headers: tuple[RunHeader, RunHeader]
     transitions: Collection[Transition]
-    blocking: Collection[Change] = BLOCKING
+    policy: GatePolicy = field(default_factory=GatePolicy)
     errors: Sequence[str] = ()
     left_out: Sequence[str] = ()
     defects: Mapping[str, KnownEntry] = field(default_factory=dict)
@@ -86,7 +93,16 @@ class TargetComparison:
     @cached_property
     def gate(self) -> GateResult:
         """The decision on all transitions, and its reason."""
-        return decide_by(self.summary, self.blocking)
+        return decide_by(self.summary)
+
+    @cached_property
+    def unused(self) -> list[str]:
+        """What the user has accepted and is of no use: entries that have expired, or that nothing shows any more."""
+        policy = self.policy
+        if not policy.accepted:
+            return []
+        cases = {each.execution.case for each in self.transitions}
+        return unused(policy.accepted, self.summary.used, self.new, cases, policy.today)
 
     @property
     def groups(self) -> Sequence[TransitionGroup]:
@@ -129,12 +145,13 @@ def compare_targets(
     old: Record,
     new: Record,
     names: tuple[str, str],
-    blocking: Collection[Change] = BLOCKING,
+    policy: GatePolicy | None = None,
     *,
     intersection: bool = False,
     cases: Container[str] | None = None,
 ) -> TargetComparison:
     """Compare a target of one record with a target of another. Raises :class:`Incomparable`; see :func:`transitions`."""
+    policy = policy or GatePolicy()
     changes = transitions(old, new, *names, intersection=intersection, cases=cases)
     errors, descriptions = [], []
     for label, record, name, failed in zip(("old", "new"), (old, new), names, changes.failed, strict=True):
@@ -144,14 +161,15 @@ def compare_targets(
         elif failed:
             errors.append(f"some executions failed on {name}; the {label} record has the errors")
     before, after = descriptions
-    known = [entry for record in (old, new) if record.footer is not None for entry in record.footer.known]
+    entries = [entry for record in (old, new) if record.footer is not None for entry in record.footer.known]
+    known = {entry.id: entry for entry in entries}
     return TargetComparison(
         before,
         after,
         headers=(old.header, new.header),
-        transitions=changes,
-        blocking=blocking,
+        transitions=Assessed(changes, policy, after, known),
+        policy=policy,
         errors=errors,
         left_out=changes.left_out,
-        defects={entry.id: entry for entry in known},
+        defects=known,
     )

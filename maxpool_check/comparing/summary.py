@@ -1,15 +1,14 @@
 """The changes between two targets in short: how many of each, and groups of those with one cause, made in one pass."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from maxpool_check.comparing.transitions import Change, Transition
+from maxpool_check.comparing.acceptance import AcceptedChange
+from maxpool_check.comparing.changes import UNOBSERVABLE, Change
+from maxpool_check.comparing.transitions import Transition
 from maxpool_check.results.record import FAULTS, Execution
-
-UNOBSERVABLE = frozenset({Change.SAME, Change.NOT_COMPARED})
-"""The changes that nobody can observe."""
 
 
 @dataclass(frozen=True)
@@ -17,26 +16,45 @@ class TransitionGroup:
     """Transitions of one change between the same known defects, or between the same kinds.
 
     ``smallest`` is the transition to look at; ``cases`` are named once each, the smallest first. ``defects`` are the ids before
-    and after; None where no known defect expects the executions.
+    and after; None where no known defect expects the executions. All of them block, or none; all are accepted by the
+    same author for the same reason, or none.
     """
 
-    change: Change
     kinds: tuple[tuple[str, ...], tuple[str, ...]]
     smallest: Transition
     cases: Sequence[str]
     defects: tuple[str | None, str | None] = (None, None)
+
+    @property
+    def change(self) -> Change:
+        """The change of all of them."""
+        return self.smallest.change
+
+    @property
+    def blocks(self) -> bool:
+        """Whether they block."""
+        return self.smallest.blocks
+
+    @property
+    def accepted(self) -> AcceptedChange | None:
+        """What the user has accepted."""
+        return self.smallest.accepted
 
 
 @dataclass(frozen=True)
 class ChangeSummary:
     """The number of executions by change, every change included, and the observable changes in groups, the worst first.
 
-    ``wrong_in_both`` counts the executions that are the same on both targets, and wrong.
+    ``blocking`` and ``accepted`` count those that block, and those that the user has accepted. ``wrong_in_both`` counts the
+    executions that are the same on both targets, and wrong. ``used`` are the entries that accept any.
     """
 
     counts: Mapping[Change, int]
+    blocking: Mapping[Change, int]
+    accepted: Mapping[Change, int]
     wrong_in_both: int
     groups: Sequence[TransitionGroup]
+    used: Collection[AcceptedChange]
 
 
 _Cause = str | tuple[str, ...]
@@ -59,35 +77,42 @@ class _Alike:
         for kinds, more in zip(self.kinds, transition.kinds, strict=True):
             kinds.update(more)
 
-    def group(self, change: Change, causes: tuple[_Cause, _Cause]) -> TransitionGroup:
+    def group(self, causes: tuple[_Cause, _Cause]) -> TransitionGroup:
         cases = sorted(self.sizes, key=lambda case: (self.sizes[case], case))
         before, after = (tuple(sorted(kinds)) for kinds in self.kinds)
         old, new = (cause if isinstance(cause, str) else None for cause in causes)
-        return TransitionGroup(change, (before, after), self.smallest, cases, (old, new))
+        return TransitionGroup((before, after), self.smallest, cases, (old, new))
 
 
 def summarize(changes: Iterable[Transition], severities: Mapping[str, int] | None = None) -> ChangeSummary:
     """Count and group transitions. ``severities`` has the rank of each known defect, 0 for the worst.
 
-    Of the groups of a change, those of the worst defects come first, then those of most cases.
+    Groups that block come first; of those of a change, those of the worst defects, then those of most cases.
     """
-    counts: Counter[Change] = Counter()
+    counts, blocking, accepted = (Counter[Change]() for _ in range(3))
+    used: dict[AcceptedChange, None] = {}
     wrong_in_both = 0
-    by_cause: dict[tuple[Change, _Cause, _Cause], _Alike] = {}
+    by_cause: dict[tuple[Change, bool, str, _Cause, _Cause], _Alike] = {}
     for each in changes:
         counts[each.change] += 1
+        blocking[each.change] += each.blocks
+        if each.accepted is not None:
+            accepted[each.change] += 1
+            used[each.accepted] = None
         wrong_in_both += each.change is Change.SAME and each.execution.verdict in FAULTS
         if each.change not in UNOBSERVABLE:
-            cause = each.change, _cause(each.old), _cause(each.new)
+            cause = each.change, each.blocks, str(each.accepted or ""), _cause(each.old), _cause(each.new)
             by_cause.setdefault(cause, _Alike(each)).add(each)
     order, ranks = list(Change), severities or {}
 
     def rank(group: TransitionGroup) -> tuple[Any, ...]:
         worst = min((ranks.get(name, 0) for name in group.defects if name is not None), default=0)
-        return order.index(group.change), worst, -len(group.cases), group.kinds
+        return not group.blocks, order.index(group.change), worst, -len(group.cases), group.kinds
 
-    groups = sorted((alike.group(change, (old, new)) for (change, old, new), alike in by_cause.items()), key=rank)
-    return ChangeSummary({change: counts[change] for change in Change}, wrong_in_both, groups)
+    groups = sorted((alike.group((old, new)) for (*_, old, new), alike in by_cause.items()), key=rank)
+    return ChangeSummary(
+        {change: counts[change] for change in Change}, +blocking, accepted, wrong_in_both, groups, used
+    )
 
 
 def _order(transition: Transition) -> tuple[int, str]:

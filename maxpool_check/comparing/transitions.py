@@ -1,44 +1,13 @@
-"""The change of every execution from one record to another: a closed list, decided in one place."""
+"""The change of every execution from one record to another, decided in one place."""
 
 import sys
 from collections import Counter
 from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass
-from enum import Enum
 
+from maxpool_check.comparing.acceptance import AcceptedChange
+from maxpool_check.comparing.changes import Change
 from maxpool_check.results.record import NOT_EXECUTED, Execution, Record, Verdict
-
-
-class Change(str, Enum):
-    """The change of one execution, in the order of reports: the worst first."""
-
-    REGRESSED = "regressed"
-    """It was right, was refused or crashed, and is wrong."""
-    NEWLY_REFUSED = "newly-refused"
-    """It returned outputs and is refused, though the document allows the graph."""
-    CRASH_NEW = "crash-new"
-    """The process crashes or times out; before, it returned outputs or refused."""
-    CHANGED = "changed"
-    """Wrong before and after, in other kinds or with other values."""
-    NEWLY_INCONSISTENT = "newly-inconsistent"
-    """The document allows its outputs, but they now differ from those of another variant, which it allows as well."""
-    MISSING = "missing"
-    """It was executed and is no longer."""
-    CRASH_GONE = "crash-gone"
-    """The process crashed or timed out; now it returns outputs or refuses."""
-    FIXED = "fixed"
-    """It was wrong or inconsistent and is right."""
-    NEWLY_ACCEPTED = "newly-accepted"
-    """It was refused and is right."""
-    CONFORMING_BUT_DIFFERENT = "conforming-but-different"
-    """Right before and after, with different bits: the document leaves the point open, and production sees it."""
-    ADDED = "added"
-    """It was not executed and is now."""
-    SAME = "same"
-    """The same verdict, the same kinds, the same bits."""
-    NOT_COMPARED = "not-compared"
-    """Neither was judged: there is nothing to compare."""
-
 
 _Key = tuple[str, str]
 """A case and a variant of it."""
@@ -50,11 +19,16 @@ class Incomparable(ValueError):
 
 @dataclass(frozen=True)
 class Transition:
-    """One execution in both records; None where a record does not have it."""
+    """One execution in both records; None where a record does not have it.
+
+    ``blocks``: it blocks an upgrade. ``accepted`` is what the user has accepted, so that it does not.
+    """
 
     change: Change
     old: Execution | None
     new: Execution | None
+    blocks: bool = False
+    accepted: AcceptedChange | None = None
 
     @property
     def execution(self) -> Execution:
@@ -199,8 +173,10 @@ def change(old: Execution | None, new: Execution | None) -> Change:
     if now == "inconsistent":
         return Change.NEWLY_INCONSISTENT
     if now == "refused":
-        # A graph that the document excludes is rightly refused.
-        return Change.FIXED if "accepts-invalid" in old.kinds else Change.NEWLY_REFUSED
+        if was == "wrong":
+            # A graph that the document excludes is rightly refused.
+            return Change.FIXED if "accepts-invalid" in old.kinds else Change.WRONG_TO_REFUSED
+        return Change.NEWLY_REFUSED
     return Change.NEWLY_ACCEPTED if was == "refused" else Change.FIXED
 
 

@@ -1,23 +1,19 @@
 """Edits files of defects: bounds the versions of what is expected, and adds to it. Comments stay."""
 
-import io
-import os
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedSeq
-
 from maxpool_check import inert
 from maxpool_check.corpus.defect_file import read_defects
 from maxpool_check.corpus.problems import CorpusError, Problem
-from maxpool_check.files import named
+from maxpool_check.corpus.yaml_editing import EditedFile, on_one_line
 from maxpool_check.judging.defects import Defect, ExpectedDivergence
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.variants import ALL_VARIANTS, Variant
+
+_EMPTY = "defects: []\n"
 
 
 @dataclass(frozen=True)
@@ -49,10 +45,10 @@ def narrow(path: Path, known: KnownRange) -> list[str]:
     Only versions are rewritten. The file is not changed if it would then mean something else.
     """
     defects = read_defects(path)
-    file = _File(path)
+    file = EditedFile(path, _EMPTY)
     messages: list[str] = []
     changed: list[Defect] = []
-    for defect, fields in zip(defects, file.entries(), strict=True):
+    for defect, fields in zip(defects, _entries(file), strict=True):
         expected = list(defect.expected)
         for number, entry in enumerate(expected):
             if not known.matches(entry):
@@ -71,7 +67,7 @@ def narrow(path: Path, known: KnownRange) -> list[str]:
             messages.append(f"{defect.id}: {entry.when} is now {when} in {path}{warning}")
             expected[number] = replace(entry, when=when)
         changed.append(replace(defect, expected=tuple(expected)))
-    if changed != defects and not file.write(changed):
+    if changed != defects and not _replace(file, changed):
         return [f"{path} cannot be changed safely; narrow by hand: {'; '.join(messages)}"]
     return messages
 
@@ -82,64 +78,31 @@ def add(path: Path, defects: Sequence[Defect]) -> None:
     Raises :class:`CorpusError` if they cannot be added to the file.
     """
     existing = {defect.id: defect for defect in read_defects(path)} if path.exists() else {}
-    file = _File(path)
-    fields_of = dict(zip(existing, file.entries(), strict=True))
+    file = EditedFile(path, _EMPTY)
+    fields_of = dict(zip(existing, _entries(file), strict=True))
     for defect in defects:
         if defect.id not in existing:
-            file.append(_fields(defect))
+            file.append("defects", _fields(defect))
             existing[defect.id] = defect
             continue
         old = existing[defect.id]
         fields_of[defect.id]["expect"].extend(_expected(each) for each in defect.expected)
         existing[defect.id] = replace(old, expected=(*old.expected, *defect.expected))
-    if not file.write(list(existing.values())):
+    if not _replace(file, list(existing.values())):
         message = "defects cannot be added safely to this file; end it with a block list under 'defects:'"
         raise CorpusError([Problem(str(path), 1, 1, message)])
 
 
-class _File:
-    """The text of a file with its comments."""
+def _entries(file: EditedFile) -> Iterator[Any]:
+    """The maps of its known divergences and of its defects, in the order of ``read_defects``."""
+    yield from file.data.get("known", ())
+    yield from file.data.get("defects", ())
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._yaml = YAML()
-        self._yaml.indent(mapping=2, sequence=4, offset=2)
-        self._yaml.width = 120
-        self._yaml.preserve_quotes = True
-        text = path.read_bytes().decode() if path.exists() else "defects: []\n"
-        self._ending = "\r\n" if "\r\n" in text else "\n"
-        self._data = self._yaml.load(text.replace("\r\n", "\n"))
 
-    def entries(self) -> Iterator[Any]:
-        """The maps of its known divergences and of its defects, in the order of ``read_defects``."""
-        yield from self._data.get("known", ())
-        yield from self._data.get("defects", ())
-
-    def append(self, fields: Mapping[str, Any]) -> None:
-        """Add a defect at the end."""
-        if not self._data.get("defects"):
-            self._data["defects"] = []
-        self._data["defects"].append(fields)
-
-    def write(self, expected: Sequence[Defect]) -> bool:
-        """Replace the file, if the new one is read as these defects; False, and no change, if it is not."""
-        text = io.StringIO()
-        self._yaml.dump(self._data, text)
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f"{self._path.name}.", dir=self._path.parent)
-        new = Path(name)
-        try:
-            with named(self._path), os.fdopen(descriptor, "w", encoding="utf-8", newline=self._ending) as file:
-                file.write(text.getvalue())
-            if {defect.id: defect for defect in read_defects(new)} != {defect.id: defect for defect in expected}:
-                return False
-            new.chmod(self._path.stat().st_mode if self._path.exists() else 0o644)
-            new.replace(self._path)
-        except CorpusError:
-            return False
-        finally:
-            new.unlink(missing_ok=True)
-        return True
+def _replace(file: EditedFile, defects: Sequence[Defect]) -> bool:
+    """Replace a file, if the new one is read as these defects."""
+    expected = {defect.id: defect for defect in defects}
+    return file.replace(lambda new: {defect.id: defect for defect in read_defects(new)} == expected)
 
 
 def _fields(defect: Defect) -> dict[str, Any]:
@@ -160,15 +123,9 @@ def _fields(defect: Defect) -> dict[str, Any]:
 def _expected(entry: ExpectedDivergence) -> dict[str, Any]:
     versions = {"versions": entry.when.bounds} if entry.when.bounds else {}
     variants = (
-        {"variants": _on_one_line(variant.name for variant in ALL_VARIANTS if variant in entry.variants)}
+        {"variants": on_one_line(variant.name for variant in ALL_VARIANTS if variant in entry.variants)}
         if entry.variants is not None
         else {}
     )
-    kinds = _on_one_line(kind.value for kind in DivergenceKind if kind in entry.kinds)
+    kinds = on_one_line(kind.value for kind in DivergenceKind if kind in entry.kinds)
     return {**versions, "cases": list(entry.cases), "kinds": kinds, **variants}
-
-
-def _on_one_line(words: Iterable[str]) -> CommentedSeq:
-    words = CommentedSeq(words)
-    words.fa.set_flow_style()
-    return words

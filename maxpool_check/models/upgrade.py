@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from maxpool_check.comparing.gate import BLOCKING, Decision, GateResult, TargetComparison, compare_targets, decide
-from maxpool_check.comparing.summary import UNOBSERVABLE
-from maxpool_check.comparing.transitions import Change, Transition
+from maxpool_check.comparing.changes import UNOBSERVABLE, Change
+from maxpool_check.comparing.gate import Decision, GateResult, TargetComparison, compare_targets, decide
+from maxpool_check.comparing.transitions import Transition
 from maxpool_check.models.analysis import node_of
 from maxpool_check.models.cases import is_special
 from maxpool_check.reference.dtypes import same
@@ -86,7 +86,7 @@ def upgrade(
     strict: bool = False,
 ) -> Upgrade:
     """Compare two targets of a record of models. ``strict``: changes on special values alone count as well."""
-    whole = compare_targets(record, record, (base, head), BLOCKING)
+    whole = compare_targets(record, record, (base, head))
     counted = [each for each in whole.transitions if strict or not is_special(each.execution.case)]
     others = [each for each in whole.transitions if not strict and is_special(each.execution.case)]
     by_node = {name: [each for each in counted if node_of(each.execution.case) == name] for name in nodes}

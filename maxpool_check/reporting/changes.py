@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from maxpool_check.comparing.changes import Change
 from maxpool_check.comparing.gate import TargetComparison, worst
 from maxpool_check.comparing.summary import TransitionGroup
-from maxpool_check.comparing.transitions import Change, Transition
+from maxpool_check.comparing.transitions import Transition
 from maxpool_check.judging.comparison import MOST_CELLS
 from maxpool_check.reporting.tensors import coordinates
 from maxpool_check.results.record import AllowedDifference, Cell, Execution, ExitCode
@@ -16,9 +17,10 @@ MOST_NAMES = 10
 
 MEANINGS = {
     Change.REGRESSED: "it was right, was refused or crashed, and is wrong",
-    Change.NEWLY_REFUSED: "it returned outputs and is refused, though the document allows the graph",
+    Change.NEWLY_REFUSED: "it returned right outputs and is refused, though the document allows the graph",
     Change.CRASH_NEW: "the process crashes or times out",
     Change.CHANGED: "wrong before and after, in another way",
+    Change.WRONG_TO_REFUSED: "it was wrong and is refused, though the document allows the graph",
     Change.NEWLY_INCONSISTENT: "its outputs are allowed, but differ from those of another variant",
     Change.MISSING: "it was executed and is no longer",
     Change.CRASH_GONE: "the process crashed or timed out, and no longer does",
@@ -96,9 +98,16 @@ def transition_cause(transition: Transition) -> str:
 
 
 def titles(names: Sequence[str | None], comparison: TargetComparison) -> list[str]:
-    """Severity and title of the known defects among some ids."""
+    """Severity, title and mechanism of the known defects among some ids: they explain a change, and excuse none."""
     entries = (comparison.defects.get(name) for name in dict.fromkeys(names) if name is not None)
-    return [f"{entry.id} ({entry.severity}): {entry.title}" for entry in entries if entry is not None and entry.title]
+    lines = []
+    for entry in entries:
+        if entry is not None and entry.title:
+            lines += [
+                f"{entry.id} ({entry.severity}): {entry.title}",
+                *([entry.reason] if entry.reason != entry.title else []),
+            ]
+    return lines
 
 
 def details(transition: Transition) -> list[str]:

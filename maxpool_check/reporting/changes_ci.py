@@ -7,9 +7,10 @@ from typing import Any, TextIO
 
 import maxpool_check
 from maxpool_check import inert
+from maxpool_check.comparing.changes import UNOBSERVABLE, Change
 from maxpool_check.comparing.gate import TargetComparison
-from maxpool_check.comparing.summary import UNOBSERVABLE, TransitionGroup
-from maxpool_check.comparing.transitions import Change, Transition
+from maxpool_check.comparing.summary import TransitionGroup
+from maxpool_check.comparing.transitions import Transition
 from maxpool_check.reporting.abridged import abridged, some
 from maxpool_check.reporting.changes import (
     IMPROVEMENTS,
@@ -72,12 +73,12 @@ class _Tests:
 
 def _test(case: str, changes: Sequence[Transition], comparison: TargetComparison) -> ET.Element:
     test = case_test(case, changes[0].execution.origin)
-    blocking = [each for each in changes if each.change in comparison.blocking]
-    others = [each for each in changes if each.change not in (*comparison.blocking, *UNOBSERVABLE)]
+    blocking = [each for each in changes if each.blocks]
+    others = [each for each in changes if not each.blocks and each.change not in UNOBSERVABLE]
     if blocking:
         message = "; ".join(_sentences(blocking))
         text = "\n".join(_explained(blocking, comparison))
-        test.append(element("failure", text, message=message, type=_worst(blocking, comparison).change.value))
+        test.append(element("failure", text, message=message, type=_worst(blocking).change.value))
     elif all(each.change in _ONE_SIDED for each in changes):
         test.append(element("skipped", message="; ".join(_sentences(changes)), type="not-compared"))
     if others:
@@ -87,7 +88,9 @@ def _test(case: str, changes: Sequence[Transition], comparison: TargetComparison
 
 def _sentence(transition: Transition) -> str:
     is_compared = transition.change is not Change.NOT_COMPARED
-    return f"{transition.change.value}: {transition_cause(transition) if is_compared else MEANINGS[transition.change]}"
+    accepted = " (accepted)" if transition.accepted is not None else ""
+    cause = transition_cause(transition) if is_compared else MEANINGS[transition.change]
+    return f"{transition.change.value}{accepted}: {cause}"
 
 
 def _sentences(changes: Sequence[Transition]) -> list[str]:
@@ -103,6 +106,7 @@ def _explained(changes: Sequence[Transition], comparison: TargetComparison) -> I
     yield changes[0].execution.title
     known = [side.known for each in changes for side in (each.old, each.new) if side is not None]
     yield from titles(known, comparison)
+    yield from dict.fromkeys(f"accepted: {each.accepted}" for each in changes if each.accepted is not None)
     alike: dict[tuple[str, ...], list[Transition]] = {}
     for each in changes:
         alike.setdefault((_sentence(each), *details(each)), []).append(each)
@@ -111,9 +115,9 @@ def _explained(changes: Sequence[Transition], comparison: TargetComparison) -> I
         yield from lines
 
 
-def _worst(changes: Sequence[Transition], comparison: TargetComparison) -> Transition:
+def _worst(changes: Sequence[Transition]) -> Transition:
     order = list(Change)
-    return min(changes, key=lambda each: (each.change not in comparison.blocking, order.index(each.change)))
+    return min(changes, key=lambda each: (not each.blocks, order.index(each.change)))
 
 
 def write_sarif(report: ComparisonReport, file: TextIO) -> None:
@@ -129,14 +133,14 @@ def _results(comparison: TargetComparison) -> Iterator[dict[str, Any]]:
     for case, changes in by_case(comparison):
         observable = [each for each in changes if each.change not in UNOBSERVABLE]
         if observable:
-            worst = _worst(observable, comparison)
-            level = "error" if worst.change in comparison.blocking else "warning"
-            level = "note" if worst.change in {*IMPROVEMENTS} - {*comparison.blocking} else level
+            worst = _worst(observable)
+            level = "error" if worst.blocks else "warning"
+            level = "note" if worst.change in IMPROVEMENTS and not worst.blocks else level
             text = "\n".join([f"{case}: {'; '.join(_sentences(observable))}", *_explained(observable, comparison)])
             properties = {
                 "case": case,
                 "changes": {each.execution.variant: each.change.value for each in observable},
-                "blocks": worst.change in comparison.blocking,
+                "blocks": worst.blocks,
             }
             names = (comparison.old.name, comparison.new.name, case)
             yield result(worst.change.value, level, text, worst.execution.origin, properties, *names)
@@ -148,7 +152,7 @@ def workflow_commands(report: ComparisonReport) -> list[str]:
         _annotation(group, comparison)
         for comparison in report.comparisons
         for group in comparison.groups
-        if group.change in comparison.blocking
+        if group.blocks
     ]
     lines += [f"::error title=incomplete::{inert.data(error)}" for error in report.errors]
     more = len(lines) - MOST_ANNOTATIONS + 1

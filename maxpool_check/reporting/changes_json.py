@@ -34,6 +34,7 @@ def _members(comparison: TargetComparison) -> dict[str, Any]:
         "compared": comparison.gate.compared,
         "left_out": comparison.left_out,
         "summary": {change.value: count for change, count in comparison.summary.counts.items()},
+        "unused": comparison.unused,
         "transitions": map(_transition, comparison.transitions),
     }
 
@@ -42,9 +43,21 @@ def _transition(transition: Transition) -> dict[str, Any]:
     return {
         **_fields(transition.execution, "case", "variant", "title", "origin"),
         "change": transition.change,
+        "blocks": transition.blocks,
+        "accepted": _accepted(transition),
         "old": transition.old and _fields(transition.old, *_SIDE),
         "new": transition.new and _fields(transition.new, *_SIDE),
     }
+
+
+def _accepted(transition: Transition) -> dict[str, str] | None:
+    """Who has accepted a change, why, and until when."""
+    entry = transition.accepted
+    return (
+        None
+        if entry is None
+        else {"author": entry.author, "reason": entry.reason, "expires": entry.expires.isoformat()}
+    )
 
 
 def _fields(execution: Execution, *names: str) -> dict[str, Any]:

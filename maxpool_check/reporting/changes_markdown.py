@@ -53,9 +53,13 @@ def _blocks(report: ComparisonReport, sections: _Sections, most: int) -> Iterato
         targets = [f"{label}: {code(side.name)}, {software(side)}" for label, side in (("old", old), ("new", new))]
         errors = [_text(error) for error in comparison.errors]
         left_out = [f"left out: {_text(name)}" for name in some(comparison.left_out, most)]
-        yield bullets([*targets, *errors, *left_out])
+        yield bullets([*targets, *errors, *left_out, *map(_text, comparison.unused)])
         rows = [
-            [f"**{change.value}**" if change in comparison.blocking else change.value, str(count), MEANINGS[change]]
+            [
+                f"**{change.value}**" if change in comparison.summary.blocking else change.value,
+                str(count),
+                MEANINGS[change],
+            ]
             for change, count in comparison.summary.counts.items()
             if count
         ]
@@ -72,13 +76,10 @@ def _every_section(comparison: TargetComparison, most: int) -> Iterator[str]:
 
 
 def _blocking_sections(comparison: TargetComparison, most: int) -> Iterator[str]:
-    blocking = [group for group in comparison.groups if group.change in comparison.blocking]
+    blocking = [group for group in comparison.groups if group.blocks]
     for group in blocking[:_MOST_SECTIONS]:
         yield from _section(group, comparison, most)
-    others = [
-        *blocking[_MOST_SECTIONS:],
-        *(group for group in comparison.groups if group.change not in comparison.blocking),
-    ]
+    others = [*blocking[_MOST_SECTIONS:], *(group for group in comparison.groups if not group.blocks)]
     if others:
         yield folded(f"{plural(len(others), 'other group')} of changes", _table(others))
 
@@ -88,13 +89,14 @@ def _section(group: TransitionGroup, comparison: TargetComparison, most: int) ->
     yield f"## {group.change.value}: {_text(group_cause(group))}"
     yield f"{cases}. The smallest is {_name(execution.case)} ({_text(execution.variant)}):"
     yield _text(execution.title)
-    yield bullets(map(_text, titles(group.defects, comparison)))
+    accepted = [f"accepted: {group.accepted}"] if group.accepted is not None else []
+    yield bullets(map(_text, [*titles(group.defects, comparison), *accepted]))
     yield fenced(line if len(line) <= _LINE else f"{line[:160]} ... {line[-220:]}" for line in details(group.smallest))
     if len(group.cases) == 1:
         return
     more = len(group.cases) - most
     listed = bullets([*map(_name, group.cases[:most]), *([f"and {more} more"] if more > 0 else [])])
-    if group.change in comparison.blocking and most <= MOST_NAMES:
+    if group.blocks and most <= MOST_NAMES:
         yield listed
     else:
         yield folded(f"The first {most} of {cases}" if more > 0 else f"All {cases}", listed)
@@ -103,7 +105,7 @@ def _section(group: TransitionGroup, comparison: TargetComparison, most: int) ->
 def _table(groups: Sequence[TransitionGroup]) -> str:
     rows = [
         [
-            group.change.value, escaped(abridged(group_cause(group), _CELL)), str(len(group.cases)),
+            _change(group), escaped(abridged(group_cause(group), _CELL)), str(len(group.cases)),
             code(abridged(group.smallest.execution.case, _CELL)),
         ]
         for group in groups[:_MOST_ROWS]
@@ -111,6 +113,13 @@ def _table(groups: Sequence[TransitionGroup]) -> str:
     more = len(groups) - _MOST_ROWS
     rows += [["", f"and {more} more", "", ""]] if more > 0 else []
     return table(["change", "before and after", "cases", "smallest"], rows, right=[2])
+
+
+def _change(group: TransitionGroup) -> str:
+    """The change, and who has accepted it, and why."""
+    return escaped(
+        abridged(f"{group.change.value}, accepted: {group.accepted}" if group.accepted else group.change.value, _CELL)
+    )
 
 
 def _text(text: str) -> str:

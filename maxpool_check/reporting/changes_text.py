@@ -6,9 +6,9 @@ from typing import TextIO
 from rich.console import Console
 from rich.padding import Padding
 
+from maxpool_check.comparing.changes import Change
 from maxpool_check.comparing.gate import Decision, TargetComparison, worst
 from maxpool_check.comparing.summary import TransitionGroup
-from maxpool_check.comparing.transitions import Change
 from maxpool_check.reporting.abridged import some
 from maxpool_check.reporting.changes import MOST_NAMES, ComparisonReport, details, group_cause, titles
 from maxpool_check.reporting.text import styled, terminal
@@ -46,6 +46,8 @@ def _comparison(console: Console, comparison: TargetComparison, verbose: bool) -
             both = f", {wrong} of them wrong in both" if change is Change.SAME and wrong else ""
             console.print(f"{count:6}  {change.value}{both}")
     console.print()
+    for message in comparison.unused:
+        console.print(styled(message), soft_wrap=True)
     if changed:
         execution = changed[0].smallest.execution
         path, _, line = execution.origin.rpartition(":")
@@ -63,9 +65,11 @@ def _comparison(console: Console, comparison: TargetComparison, verbose: bool) -
 def _group(
     console: Console, group: TransitionGroup, comparison: TargetComparison, *, in_full: bool, verbose: bool
 ) -> None:
-    blocks = group.change in comparison.blocking
+    blocks = group.blocks
     style, cases = "red" if blocks else "yellow", plural(len(group.cases), "case")
     console.print(f"[bold {style}]{group.change.value}[/]  {styled(group_cause(group))}  {cases}", soft_wrap=True)
+    if group.accepted is not None:
+        console.print(Padding(styled(f"accepted: {group.accepted}"), (0, 0, 0, 2), expand=False))
     if in_full:
         execution = group.smallest.execution
         for text in (*titles(group.defects, comparison), f"{execution.case} ({execution.variant}): {execution.title}"):

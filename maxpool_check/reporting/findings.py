@@ -1,17 +1,18 @@
 """What every report of a run is made from: its faults, grouped by what is wrong rather than by case, and its numbers."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
 
 from maxpool_check.judging.comparison import MOST_COINCIDENCES
-from maxpool_check.judging.defects import Severity, severity_of
+from maxpool_check.judging.defects import Severity
 from maxpool_check.judging.kind_groups import KindGroup
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.naming import named_causes
+from maxpool_check.judging.severities import severity
 from maxpool_check.reporting.interpretations import by_size
 from maxpool_check.results.record import REPORTED, Cause, Execution, KnownEntry, KnownStatus, Record, Verdict
 
@@ -231,14 +232,6 @@ def _merged(groups: Mapping[frozenset[str], list[Execution]]) -> dict[frozenset[
         )
         merged[best] += executions
     return merged
-
-
-def severity(kinds: Iterable[str], defect: KnownEntry | None, *, is_limit: bool) -> Severity:
-    """The severity of a known defect, if it has one, or the one that the kinds tell."""
-    if defect is not None and defect.severity:
-        return Severity(defect.severity)
-    described = [DivergenceKind(kind) for kind in kinds if kind in _DESCRIPTIONS]
-    return severity_of(described, is_limit=is_limit) if described else Severity.WRONG_ON_FINITE
 
 
 def explained(causes: Sequence[Cause], counts: Mapping[str, int] | None) -> list[str]:

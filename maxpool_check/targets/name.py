@@ -21,12 +21,14 @@ class Runtime:
     """One runtime: its ``distribution`` on the package index, the worker's ``adapter``, and a description.
 
     ``extra`` is the extra of maxpool-check that installs it; empty if it is a dependency or installed by the user.
+    ``specs`` are the documents, or families of them, that it claims to implement; empty where it names none of ours.
     """
 
     distribution: str
     adapter: str
     about: str
     extra: str = ""
+    specs: tuple[str, ...] = ()
 
 
 _OTHER_PROVIDERS = {
@@ -40,15 +42,17 @@ _OTHER_PROVIDERS = {
     "onnxruntime-ep-webgpu": "the WebGPU provider, as a plugin beside ONNX Runtime",
 }
 
+_OF_ONNXRUNTIME = ("onnx", "ort-nhwc")
+
 RUNTIMES: Mapping[str, Runtime] = {
-    "onnxruntime": Runtime("onnxruntime", "onnxruntime", "ONNX Runtime"),
-    **{name: Runtime(name, "onnxruntime", about) for name, about in _OTHER_PROVIDERS.items()},
-    "openvino": Runtime("openvino", "openvino", "OpenVINO itself, ?opset=1, 8 or 14", "openvino"),
-    "onnx-reference": Runtime("onnx", "onnx_reference", "onnx's ReferenceEvaluator"),
+    "onnxruntime": Runtime("onnxruntime", "onnxruntime", "ONNX Runtime", specs=_OF_ONNXRUNTIME),
+    **{name: Runtime(name, "onnxruntime", about, specs=_OF_ONNXRUNTIME) for name, about in _OTHER_PROVIDERS.items()},
+    "openvino": Runtime("openvino", "openvino", "OpenVINO itself, ?opset=1, 8 or 14", "openvino", ("openvino",)),
+    "onnx-reference": Runtime("onnx", "onnx_reference", "onnx's ReferenceEvaluator", specs=("onnx",)),
     "torch": Runtime("torch", "torch", "PyTorch on the CPU", "torch"),
     "jax": Runtime("jax", "jax", "JAX's reduce_window on the CPU", "jax"),
-    "tract": Runtime("tract", "tract", "tract", "tract"),
-    "xmos": Runtime("xmos-ai-tools", "xmos", "XMOS lib_nn by way of xcore-opt", "xmos"),
+    "tract": Runtime("tract", "tract", "tract", "tract", ("onnx",)),
+    "xmos": Runtime("xmos-ai-tools", "xmos", "XMOS lib_nn by way of xcore-opt", "xmos", ("xmos",)),
 }
 """Every runtime, by its name in a target."""
 
@@ -138,6 +142,11 @@ class TargetName:
     def takes_models(self) -> bool:
         """Whether it is a runtime that takes ONNX models, in whose operator set it executes them."""
         return self.is_released and RUNTIMES[self.runtime].adapter in (*_TAKES_MODELS, "tract")
+
+    @property
+    def implements(self) -> tuple[str, ...]:
+        """The documents and families that it claims to implement; empty where it names none, as a user's kernel may not."""
+        return RUNTIMES[self.runtime].specs if self.is_released else ()
 
     @property
     def distribution(self) -> str:

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maxpool_check.comparing.changes import Change
 from maxpool_check.comparing.gate import Decision, decide
+from maxpool_check.comparing.policy import GatePolicy
 from maxpool_check.comparing.summary import summarize
-from maxpool_check.comparing.transitions import Change, Incomparable, change, paired, transitions
+from maxpool_check.comparing.transitions import Incomparable, change, paired, transitions
 from maxpool_check.results.record import Execution, Record, RunFooter, RunHeader, TargetDescription, Verdict
 
 A, B = {"Y": "a"}, {"Y": "b"}
@@ -48,8 +50,6 @@ ERROR = execution("error", {})
         (WRONG, WRONG, "same"),
         (WRONG, execution("diverges", B, "y-not-in-input"), "changed"),
         (WRONG, execution("diverges", A, "y-nan-introduced"), "changed"),
-        (RIGHT, REFUSES, "newly-refused"),
-        (WRONG, REFUSES, "newly-refused"),
         (RIGHT, REFUSAL, "newly-refused"),
         (INVALID, REFUSAL, "fixed"),
         (REFUSAL, INVALID, "regressed"),
@@ -78,6 +78,8 @@ ERROR = execution("error", {})
         (INCONSISTENT, RIGHT, "fixed"),
         (INCONSISTENT, WRONG, "regressed"),
         (INCONSISTENT, REFUSES, "newly-refused"),
+        (RIGHT, REFUSES, "newly-refused"),
+        (WRONG, REFUSES, "wrong-to-refused"),
         (INCONSISTENT, CRASH, "crash-new"),
         (RIGHT, None, "missing"),
         (RIGHT, NOT_EXECUTED, "missing"),
@@ -212,5 +214,5 @@ def renamed(original, number):
 
 def test_the_changes_that_block_can_be_chosen():
     changes = transitions(record(WRONG), record(RIGHT), "t", "t")
-    assert decide(changes, [Change.FIXED]).decision is Decision.BLOCK
-    assert decide(transitions(record(RIGHT), record(WRONG), "t", "t"), []).decision is Decision.REVIEW
+    assert decide(changes, GatePolicy([Change.FIXED])).decision is Decision.BLOCK
+    assert decide(transitions(record(RIGHT), record(WRONG), "t", "t"), GatePolicy([])).decision is Decision.REVIEW

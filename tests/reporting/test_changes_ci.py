@@ -10,8 +10,9 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 from sarif_pydantic import Sarif
 
 from maxpool_check.commands.compare import FORMATS
+from maxpool_check.comparing.changes import Change
 from maxpool_check.comparing.gate import compare_targets
-from maxpool_check.comparing.transitions import Change
+from maxpool_check.comparing.policy import GatePolicy
 from maxpool_check.reporting.changes import ComparisonReport
 from maxpool_check.reporting.changes_ci import workflow_commands
 from maxpool_check.reporting.github import MOST_ANNOTATIONS
@@ -130,7 +131,7 @@ def test_junit_names_both_targets_their_cases_and_the_decision():
 
 
 def test_what_blocks_is_what_the_user_says():
-    _, tests = junit_of(report(blocking=[Change.FIXED]))
+    _, tests = junit_of(report(policy=GatePolicy([Change.FIXED])))
     assert {name for name, test in tests.items() if Failure in map(type, test.result)} == {"fixed", "mixed"}
     assert "regressed" in tests["worse"].system_out
 

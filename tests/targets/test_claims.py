@@ -158,7 +158,7 @@ def test_of_y_alone_the_ties_do_not_matter(cli, corpus):
     [("sonnx", {"sonnx:nan", "sonnx:column-major"}), ("onnx", {"clip:clipped"}), ("onnx-12", {"clip:clipped"})],
 )
 def test_spec_widens_the_claim_by_a_document_or_a_family(cli, corpus, name, claimed):
-    found = verdicts(cli, corpus, DROPS_NAN, "--spec", name)
+    found = verdicts(cli, corpus, DROPS_NAN, "--spec", f"onnx-22,{name}")
     assert "not-claimed" not in {found[case] for case in claimed}
     assert found["onnx:nan"] == "conforms"
 
@@ -270,8 +270,11 @@ def test_a_declared_dtype_holds_for_what_must_be_refused(cli, corpus, tmp_path):
     assert "conforms" in cli("explain", refused, "-t", program(tmp_path)).out
 
 
-def test_spec_is_about_kernels(cli, corpus):
-    done = cli("run", corpus, "-t", "onnxruntime", "--spec", "sonnx")
+def test_spec_selects_the_cases_of_its_documents_for_runtimes_and_kernels(cli, corpus):
+    for target in ("onnxruntime", DROPS_NAN):
+        done = cli("run", corpus, "-t", target, "--spec", "sonnx", "--no-known", "--format", "json", "--exit-zero")
+        assert {result["spec"] for result in done.json["results"]} == {"sonnx"}
+    done = cli("explain", corpus / "onnx.yaml:ordinary", "-t", "onnxruntime", "--spec", "sonnx")
     assert done.code == 2
     assert "python:" in done.err
 

@@ -29,19 +29,22 @@ class GroupView:
     @property
     def anchor(self) -> str:
         """The id of its element."""
-        return slug(f"change-{self.comparison.new.name}-{self.group.change.value}-{self.cause}")
+        accepted = f"-{self.group.accepted}" if self.group.accepted is not None else ""
+        names = f"{self.comparison.old.name}-{self.comparison.new.name}"
+        return slug(f"change-{names}-{self.group.change.value}{accepted}-{self.cause}")
 
     @property
     def look(self) -> str:
         """The class of the change in the style sheet."""
-        if self.group.change in self.comparison.blocking:
+        if self.group.blocks:
             return "bad"
         return "good" if self.group.change in IMPROVEMENTS else "REVIEW"
 
     @property
     def titles(self) -> list[str]:
-        """The known defects before and after: id, severity and title."""
-        return titles(self.group.defects, self.comparison)
+        """What explains the group: the known defects before and after, and what the user has accepted."""
+        accepted = [f"Accepted: {self.group.accepted}"] if self.group.accepted is not None else []
+        return [*titles(self.group.defects, self.comparison), *accepted]
 
     @property
     def execution(self) -> Execution:
@@ -109,15 +112,14 @@ class ChangesPage:
 
     def views(self, comparison: TargetComparison) -> list[GroupView]:
         """The groups of a comparison, those that block first."""
-        groups = sorted(comparison.groups, key=lambda group: group.change not in comparison.blocking)
-        return [GroupView(comparison, group) for group in groups]
+        return [GroupView(comparison, group) for group in comparison.groups]
 
     def counts(self, comparison: TargetComparison) -> Sequence[tuple[str, str, int, str]]:
         """The changes that occur: name, class, number of executions, meaning."""
         return [
             (
                 change.value,
-                "bad" if change in comparison.blocking else "good" if change in IMPROVEMENTS else "",
+                "bad" if change in comparison.summary.blocking else "good" if change in IMPROVEMENTS else "",
                 count,
                 MEANINGS[change],
             )

@@ -1,0 +1,109 @@
+"""``maxpool-check gate accept``."""
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import click
+
+from maxpool_check.commands import case_files, compare, options
+from maxpool_check.commands.gate import BASE, base_of, base_target
+from maxpool_check.comparing.acceptance import narrowest
+from maxpool_check.comparing.acceptance_file import add_accepted
+from maxpool_check.comparing.gate import compare_targets
+from maxpool_check.comparing.transitions import Incomparable
+from maxpool_check.results.record import ExitCode
+from maxpool_check.specifications.specification import nearest
+from maxpool_check.targets.name import TargetName
+from maxpool_check.words import plural
+
+_YEAR = timedelta(days=365)
+
+
+def _date(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(f"'{text}' is not a date, YYYY-MM-DD") from error
+
+
+@click.command("accept")
+@click.argument("record", type=options.FILE, metavar="RECORD.jsonl")
+@click.option(
+    "--to", "file", type=options.FILE, required=True, metavar="FILE",
+    help="The file to add to, in YAML; it is made if it is not there.",
+)  # fmt: skip
+@click.option("--author", required=True, metavar="NAME", help="Who accepts the changes.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why they do no harm.")
+@click.option(
+    "--expires", type=options.Parsed("DATE", _date), metavar="DATE",
+    help="The last day on which they are accepted, YYYY-MM-DD.  [default: in a year]",
+)  # fmt: skip
+@click.option(
+    "--base", type=BASE, metavar=BASE.name,
+    help="The base of the gate: a target of the record, or a record.  [default: the first target of the record]",
+)  # fmt: skip
+@base_target
+@click.option("-k", "patterns", multiple=True, metavar="GLOB", help="Only these cases, by id. Repeatable.")
+@compare.policy_options
+@options.bundled(policy=compare.PolicyOptions)
+def command(
+    record: Path, file: Path, author: str, reason: str, expires: date | None, base: TargetName | Path | None,
+    base_target: str | None, patterns: tuple[str, ...], policy: compare.PolicyOptions,
+) -> int:  # fmt: skip
+    """Accept the changes that block in the RECORD of a gate, which it wrote with -o.
+
+    The entries are as narrow as can be: exact cases, kinds, variants, and the version of the new target. With the file as
+    --accept of gate, these changes are to review and no longer block, until they expire; widen entries by hand.
+
+    \b
+    Examples:
+      maxpool-check gate accept gate.jsonl --to accepted.yaml --author "A. Author" --reason "NaN never gets there"
+      maxpool-check gate accept gate.jsonl --base old.jsonl -k 'edge/nan*' --to accepted.yaml --author A --reason NaN
+    """
+    for name, words in (("--author", author), ("--reason", reason)):
+        if not words.strip():
+            raise click.UsageError(f"{name} is empty")
+    until = expires or date.today() + _YEAR
+    if until < date.today():
+        raise click.UsageError(f"--expires {until} has passed")
+    stored = options.read_record(record)
+    names = [target.name for target in stored.header.targets]
+    if isinstance(base, Path):
+        old, old_name = base_of(base, base_target)
+    else:
+        old, old_name = stored, str(base) if base is not None else names[0]
+    heads = [name for name in names if old is not stored or name != old_name]
+    if not heads or (old is stored and old_name not in names):
+        hint = nearest(old_name, names)
+        raise click.UsageError(f"{record} has no base '{old_name}'{hint} and another target; it has {', '.join(names)}")
+    files = [*policy.accepted_files, *([file] if file.exists() else [])]
+    blocking = compare.PolicyOptions(policy.fail_on, tuple(dict.fromkeys(files))).read()
+    added = 0
+    for head in heads:
+        try:
+            comparison = compare_targets(old, stored, (old_name, head), blocking)
+        except Incomparable as error:
+            raise click.UsageError(f"the records cannot be compared: {error}") from error
+        changes = [
+            (each.change, each.execution.case, each.execution.variant, each.new.kinds if each.new is not None else ())
+            for each in comparison.transitions
+            if each.blocks and _matches(each.execution.case, patterns)
+        ]
+        entries = narrowest(changes, comparison.new, author, reason, until)
+        if entries:
+            with case_files.mistakes("nothing was written"):
+                add_accepted(file, entries)
+        cases = len({case for _, case, *_ in changes})
+        options.echo(f"{old_name} to {head}: {plural(len(changes), 'change')} of {plural(cases, 'case')} accepted")
+        added += len(entries)
+    if not added:
+        options.echo("nothing blocks" + (f" among {' or '.join(patterns)}" if patterns else ""))
+        return ExitCode.AS_EXPECTED
+    options.echo(f"{plural(added, 'entry', 'entries')} added to {file}, until {until}; review them before you commit")
+    return ExitCode.AS_EXPECTED
+
+
+def _matches(case: str, patterns: Sequence[str]) -> bool:
+    return not patterns or any(fnmatchcase(case, pattern) for pattern in patterns)

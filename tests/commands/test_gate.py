@@ -1,0 +1,150 @@
+"""What blocks a gate: what a user has accepted, severities, several bases and heads, and the documents that are compared."""
+
+from datetime import date, timedelta
+
+import pytest
+import yaml
+
+from tests.conftest import CASES
+
+TOMORROW = date.today() + timedelta(days=1)
+ACCEPTED = ("--author", "A. Author", "--reason", "It never gets there", "--expires", TOMORROW)
+
+
+@pytest.fixture
+def gated(cli, small, kernel_target, tmp_path):
+    """The record of a gate that blocks."""
+    record = tmp_path / "gate.jsonl"
+    done = cli("gate", small, "--base", kernel_target("right"), "--head", kernel_target("keeps_the_seed"), "-o", record)
+    assert done.code == 1
+    return record
+
+
+def compared(cli, record, kernel_target, *arguments):
+    return cli(
+        "compare", record, record, "--old-target", kernel_target("right"), "--new-target", kernel_target("keeps_the_seed"),
+        *arguments,
+    )  # fmt: skip
+
+
+def last(done):
+    return done.out.rstrip().splitlines()[-1]
+
+
+def test_accepted_changes_are_to_review_and_stay_visible(cli, gated, kernel_target, tmp_path):
+    accepted = tmp_path / "accepted.yaml"
+    accepted.write_text("# Reviewed by two.\naccepted: []\n")
+    written = cli("gate", "accept", gated, "--to", accepted, *ACCEPTED)
+    assert (written.code, written.err) == (0, "")
+    assert "2 changes of 1 case accepted" in written.out
+    assert accepted.read_text().startswith("# Reviewed by two.\n")
+    done = compared(cli, gated, kernel_target, "--accept", accepted, "-v")
+    assert (done.code, last(done)) == (0, "REVIEW 2 regressed (accepted) of 12 executions")
+    assert f"accepted: It never gets there (A. Author, until {TOMORROW})" in done.out
+    document = compared(cli, gated, kernel_target, "--accept", accepted, "--format", "json").json["comparisons"][0]
+    (entry, _) = [each["accepted"] for each in document["transitions"] if each["change"] == "regressed"]
+    assert entry == {"author": "A. Author", "reason": "It never gets there", "expires": str(TOMORROW)}
+    for form in ("markdown", "github", "html", "junit", "sarif"):
+        assert "It never gets there" in compared(cli, gated, kernel_target, "--accept", accepted, "--format", form).out
+    # There is nothing left to accept.
+    assert cli("gate", "accept", gated, "--to", accepted, *ACCEPTED).out.endswith("nothing blocks\n")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"expires": "2020-01-01"}, "accepted until 2020-01-01 only: regressed of small:neg-inf"),
+        ({"kinds": ["y-signed-zero"]}, "accepted, but no longer so; remove the entry: regressed of small:neg-inf"),
+        ({"change": "newly-refused"}, "accepted, but no longer so; remove the entry: newly-refused of small:neg-inf"),
+        ({"cases": ["small:ordinary"]}, "accepted, but no longer so; remove the entry: regressed of small:ordinary"),
+        ({"runtime": "onnxruntime"}, ""),
+    ],
+)
+def test_nothing_but_what_was_accepted_is(cli, gated, kernel_target, tmp_path, changed, message):
+    accepted = tmp_path / "accepted.yaml"
+    cli("gate", "accept", gated, "--to", accepted, *ACCEPTED)
+    entries = yaml.safe_load(accepted.read_text())["accepted"]
+    accepted.write_text(yaml.safe_dump({"accepted": [{**entry, **changed} for entry in entries]}))
+    done = compared(cli, gated, kernel_target, "--accept", accepted)
+    assert (done.code, last(done)) == (1, "BLOCK 2 regressed of 12 executions")
+    assert message in done.out
+    assert message or "accepted" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("accepted:\n  - change: regresed\n", "accepted.yaml:2:"),
+        ("accepted:\n  - {change: regressed, runtime: onnxruntime, cases: [a], author: A, reason: B}\n", "'expires'"),
+        ("acepted: []\n", "unknown key 'acepted' (did you mean 'accepted'?)"),
+    ],
+)
+def test_mistakes_in_a_file_of_accepted_changes_have_their_place(cli, gated, kernel_target, tmp_path, text, message):
+    accepted = tmp_path / "accepted.yaml"
+    accepted.write_text(text)
+    done = compared(cli, gated, kernel_target, "--accept", accepted)
+    assert done.code == 2
+    assert message in done.err
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "code"),
+    [
+        ("wrong-on-finite", 0),
+        ("wrong-on-special", 1),
+        ("regressed,wrong-on-finite,crash", 0),
+        ("newly-refused", 0),
+        ("any", 1),
+    ],
+)
+def test_severities_narrow_what_blocks(cli, gated, kernel_target, fail_on, code):
+    done = compared(cli, gated, kernel_target, "--fail-on", fail_on)
+    assert done.code == code, done.out
+
+
+def test_a_wrong_value_that_is_refused_now_blocks_if_asked_for(cli, small, kernel_target):
+    sides = ("--base", kernel_target("keeps_the_seed"), "--head", kernel_target("refuses_everything"), "-k", "neg-inf")
+    done = cli("gate", small, *sides)
+    assert (done.code, last(done)) == (0, "REVIEW 2 wrong-to-refused of 2 executions")
+    assert cli("gate", small, *sides, "--fail-on", "wrong-to-refused").code == 1
+
+
+def test_each_head_is_compared_with_each_base_and_the_worst_decides(cli, small, kernel_target, tmp_path):
+    right, seed, plane = (kernel_target(name) for name in ("right", "keeps_the_seed", "counts_in_the_plane"))
+    record = tmp_path / "bases.jsonl"
+    cli("run", small, "-t", right, "-t", seed, "--no-known", "-o", record)
+    several = cli("gate", small, "--base", record, "--head", plane)
+    assert several.code == 2
+    assert f"choose one with --base-target: {right}, {seed}" in several.err
+    done = cli(
+        "gate", small, "--base", record, "--base-target", right, "--base", seed, "--head", plane, "--format", "json"
+    )
+    pairs = [(each["old"]["name"], each["new"]["name"], each["decision"]) for each in done.json["comparisons"]]
+    assert pairs == [(seed, plane, "BLOCK"), (right, plane, "BLOCK")]
+    assert done.code == 1
+    again = cli("gate", small, "--base", right, "--head", plane, "--head", right)
+    assert (again.code, "the base and the head are the same" in again.err) == (2, True)
+
+
+def test_variants_are_compared_too(cli, small, kernel_target):
+    sides = ("--base", kernel_target("right"), "--head", kernel_target("alternates"), "-k", "ordinary")
+    assert cli("gate", small, *sides, "--variants", "default,twice", "--memory", "4096").code == 1
+
+
+def test_by_default_the_documents_are_those_that_the_targets_claim(cli, tmp_path):
+    base = tmp_path / "base.jsonl"
+    cli("run", CASES / "edge/nan-sonnx.yaml", CASES / "edge/ties.yaml", "-t", "onnxruntime", "-q", "-o", base)
+    sides = ("--base", base, "--head", "onnxruntime", "--format", "json", "-q")
+
+    def documents(*arguments):
+        done = cli("gate", CASES / "edge/nan-sonnx.yaml", CASES / "edge/ties.yaml", *sides, *arguments)
+        assert done.code == 0, done.err
+        (comparison,) = done.json["comparisons"]
+        assert comparison["decision"] == "SAFE"
+        return {each["case"].partition(":")[0] for each in comparison["transitions"]}, done.err
+
+    claimed, notice = documents()
+    assert claimed == {"edge/ties"}
+    assert "--spec all" in notice
+    assert documents("--spec", "all") == ({"edge/ties", "edge/nan-sonnx"}, "")
+    assert documents("--spec", "sonnx")[0] == {"edge/nan-sonnx"}
