@@ -14,8 +14,8 @@ from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus import collection
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import FORMATS, Corpus
-from maxpool_check.corpus.lock import BadLock, CorpusLock, differences, read_lock
 from maxpool_check.corpus.defect_file import read_all_defects
+from maxpool_check.corpus.lock import BadLock, CorpusLock, differences, read_lock
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.selection import NothingSelected, of_documents, select
 from maxpool_check.corpus.shipped import NAME as CORPUS

@@ -4,8 +4,8 @@ import click
 
 from maxpool_check import inert
 from maxpool_check.commands import options
-from maxpool_check.configuration.schema import configuration_schema
 from maxpool_check.comparing.acceptance_file import accepted_file_schema
+from maxpool_check.configuration.schema import configuration_schema
 from maxpool_check.corpus.defect_schema import defect_file_schema
 from maxpool_check.corpus.schema import case_file_schema
 from maxpool_check.results.record import ExitCode
