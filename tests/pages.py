@@ -5,6 +5,7 @@ What is written in a page, in HTML comments in front of a block:
 - ``<!-- given: NAME... -->``: the reader has these files (``GIVEN``).
 - ``<!-- not run: REASON -->``: no machine can run the block that follows.
 - ``<!-- long: REASON -->``: only the long tests run it.
+- ``<!-- needs: PROGRAM -->``: it is left out where the program is not installed.
 
 A block ```LANGUAGE FILE is a file that the reader saves. ``sh`` holds commands, ``console`` one command with its output. All blocks
 of a page are run in one folder, in order.
@@ -32,7 +33,7 @@ _BLOCK = re.compile(
     r"(?P<comments>(?:^<!--(?:(?!-->)[^`])*-->\n)*)^```(?P<language>\w+)(?: (?P<file>\S+))?\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
-_COMMENT = re.compile(r"<!-- (?P<name>given|not run|long): (?P<value>[^>]+) -->")
+_COMMENT = re.compile(r"<!-- (?P<name>given|not run|long|needs): (?P<value>[^>]+) -->")
 _SHELL = re.compile(r"[|<>&;$*`]")
 _JUDGING = {
     "run", "gate", "compare", "model", "fuzz", "explain", "defects", "known", "history", "bisect", "judge", "protocol", "repro",
@@ -51,6 +52,7 @@ class Block:
     given: tuple[str, ...] = ()
     not_run: str = ""
     long: str = ""
+    needs: str = ""
 
     @property
     def commands(self):
@@ -80,6 +82,7 @@ def blocks(name):
                 tuple(said.get("given", "").split()),
                 said.get("not run", ""),
                 said.get("long", ""),
+                said.get("needs", ""),
             )
         )
     return found

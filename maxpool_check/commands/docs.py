@@ -40,29 +40,44 @@ def command(topic: Topic | None, color: str) -> int:
         for each in topics().values():
             options.echo(f"{each.name:{width}}  {each.summary}")
     elif sys.stdout.isatty() or color == "always":
-        _render(topic, options.Output(color=color).colored)
+        _render(topic, colored=options.Output(color=color).colored)
     else:
         options.echo(topic.text, nl=False)
     return ExitCode.AS_EXPECTED
 
 
-def _render(topic: Topic, colored: bool) -> None:
+def _render(topic: Topic, *, colored: bool) -> None:
     """Print a page for reading."""
-    from rich.console import Console
-    from rich.markdown import Markdown
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.markdown import CodeBlock, Markdown
+    from rich.text import Text
 
-    page = Markdown(topic.text, hyperlinks=False)
+    class Code(CodeBlock):
+        """A block of code whose lines stay whole, so that commands can be copied."""
+
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            for line in str(self.text).rstrip().split("\n"):
+                yield Text(f"  {line}", style="cyan", no_wrap=True, overflow="ignore")
+
+    class Page(Markdown):
+        """A page with such blocks."""
+
+        elements = {**Markdown.elements, "fence": Code, "code_block": Code}  # noqa: RUF012 (as rich declares it)
+
+    page = Page(topic.text, hyperlinks=False)
     for token in page.parsed:
         for child in token.children or ():
             if child.type == "link_open":
                 child.attrSet("href", _place(str(child.attrGet("href"))))
     width = min(options.width(), _WIDEST)
-    Console(force_terminal=colored, no_color=not colored, width=width, highlight=False).print(page)
+    Console(force_terminal=colored, no_color=not colored, width=width, highlight=False).print(page, crop=False)
 
 
 def _place(address: str) -> str:
     """What leads a reader at a terminal to where a link leads."""
     name, _, _ = address.partition("#")
+    if not name:
+        return "below"
     if name.removesuffix(".md") in topics():
         return f"maxpool-check docs {name.removesuffix('.md')}"
     return _REPOSITORY.sub("", address)

@@ -5,12 +5,15 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
+from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reporting.html.page import Filters, asset, render_page, write_page
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.site.addresses import address, case_address, part
 from maxpool_check.reporting.site.collected import Collected, Run
+from maxpool_check.reporting.site.documentation import documentation
 from maxpool_check.reporting.site.history import History
 from maxpool_check.reporting.site.pages import SCHEMA, Page, case_files, matrix_cell, pages
 from maxpool_check.results.record import Record
@@ -27,7 +30,7 @@ _FILTERS: Filters = {
 
 
 _ENTRIES = (
-    "badges", "cases", "clauses", "defects", "index.html", "index.json", "kinds", "runs", "runtimes", "search-index.js",
+    "badges", "cases", "clauses", "defects", "docs", "index.html", "index.json", "kinds", "runs", "runtimes", "search-index.js",
     "search.html", "search.js", "style.css",
 )  # fmt: skip
 """The files and folders at the top of a site; whatever else lies beside them is not the site's."""
@@ -81,7 +84,8 @@ def _write(collected: Collected, histories: Sequence[History], folder: Path) -> 
     for name in ("style.css", "search.js"):
         (folder / name).write_text(asset(name), encoding="utf-8")
     index = []
-    for page in pages(collected, histories):
+    described = {*collected.defects, *(kind.value for kind in DESCRIPTIONS)}
+    for page in chain(pages(collected, histories), documentation(described)):
         _write_page(collected, page, folder)
         index.append(
             [
