@@ -22,6 +22,7 @@ from maxpool_check import inert
 
 COMMANDS = {
     "run": "Run cases on targets, judge the results, write reports.",
+    "judge": "Judge results that were made elsewhere, such as on a board.",
     "lint": "Check case files and defects against the reference.",
     "list": "List the cases, one line each.",
     "corpus": "List or copy the corpus that comes with the tool.",
@@ -53,7 +54,7 @@ COMMANDS = {
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """The errors of a file that cannot be written further."""
 
-_VERBOSE = ("run", "compare", "gate", "model")
+_VERBOSE = ("run", "judge", "compare", "gate", "model")
 """The commands whose -v counts."""
 
 
@@ -241,7 +242,7 @@ def _explained(arguments: list[str], exit_code: int, errors: list[dict[str, obje
     """Print the errors as the one document of --format json, where the command has not printed it."""
     if ("--format", "json") not in itertools.pairwise(arguments) and "--format=json" not in arguments:
         return exit_code
-    if (command := _command(arguments)) == "run":
+    if (command := _command(arguments)) in ("run", "judge"):
         from maxpool_check.reporting import json as run_json
 
         click.echo(run_json.failure(exit_code, errors))

@@ -90,10 +90,10 @@ def command(
                 json.write(RunReport(recorder.record, ExitCode.INTERRUPTED), sys.stdout)
             return ExitCode.INTERRUPTED
         assert recorder.record is not None
-        return _report(recorder.record, output, exit_zero=exit_zero)
+        return publish(recorder.record, output, exit_zero=exit_zero)
 
 
-def _report(record: Record, output: options.Output, *, exit_zero: bool) -> int:
+def publish(record: Record, output: options.Output, *, exit_zero: bool) -> int:
     """Write and print the reports of a complete run; the exit code."""
     assert record.footer is not None
     exit_code = record.footer.exit_code

@@ -10,16 +10,18 @@ from maxpool_check.corpus.defect_schema import defect_file_schema
 from maxpool_check.corpus.schema import case_file_schema
 from maxpool_check.results.record import ExitCode
 from maxpool_check.results.storage import schema
+from maxpool_check.running.given_results import results_schema
 
 _SCHEMAS = {
     "accepted": accepted_file_schema, "case": case_file_schema, "config": configuration_schema,
     "defects": defect_file_schema, "known": defect_file_schema, "record": schema,
+    "results": results_schema,
 }  # fmt: skip
 
 
 @click.command("schema")
 @click.argument("name", type=click.Choice(list(_SCHEMAS)))
 def command(name: str) -> int:
-    """Print the JSON Schema of a file format: case files, defects, accepted changes, a configuration, a line of a record."""
+    """Print the JSON Schema of a file format: case files, defects, accepted changes, a configuration, a line of a record or of results."""
     options.echo(inert.dumps(_SCHEMAS[name](), indent=2))
     return ExitCode.AS_EXPECTED

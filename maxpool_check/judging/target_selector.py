@@ -10,8 +10,8 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-KERNELS = ("python:", "command:")
-"""How the names of targets begin that are kernels of the user's own."""
+KERNELS = ("python:", "command:", "results:")
+"""How the names of targets begin that are kernels of the user's own, or their results."""
 
 TRANSFORM = "transform:"
 """How the names of targets begin whose models a tool rewrites."""

@@ -3,6 +3,7 @@
 import shlex
 
 from maxpool_check.reporting.findings import Finding
+from maxpool_check.reporting.reruns import explain_again, file_of, is_given, run_again
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import Execution, ExitCode
 
@@ -17,8 +18,8 @@ def execute_again(finding: Finding, report: RunReport) -> str:
     """The command that executes the example of a finding again."""
     smallest = finding.smallest
     if _is_model(smallest):
-        return shlex.join(["maxpool-check", "model", _file(smallest), "-t", finding.target])
-    command = ["maxpool-check", "run", _file(smallest), "-t", finding.target, "-k", smallest.case]
+        return shlex.join(["maxpool-check", "model", file_of(smallest), "-t", finding.target])
+    command = run_again(report.record, smallest)
     return shlex.join(command + (["--no-known"] if report.record.header.known_sha256 is None else []))
 
 
@@ -28,17 +29,13 @@ def next_step(report: RunReport) -> str:
         return ""
     if report.exit_code == ExitCode.UNEXPECTED and report.unexpected:
         finding = report.unexpected[0]
-        case = f"{_file(finding.smallest)}:{finding.smallest.case.rpartition(':')[2]}"
-        return shlex.join(["maxpool-check", "explain", case, "-t", finding.target])
+        return shlex.join(explain_again(finding.smallest))
     if report.exit_code == ExitCode.AS_EXPECTED and report.findings:
         return "-v shows the known defects in full, --report markdown=PATH writes them to a file"
-    if report.exit_code == ExitCode.INCOMPLETE and not report.problems:
+    is_started = not all(is_given(target.name) for target in report.record.header.targets)
+    if report.exit_code == ExitCode.INCOMPLETE and not (report.problems and is_started):
         return ""
     return _NEXT.get(report.exit_code, "")
-
-
-def _file(execution: Execution) -> str:
-    return execution.origin.rpartition(":")[0]
 
 
 def _is_model(execution: Execution) -> bool:

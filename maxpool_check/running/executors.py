@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Protocol
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.oracle import Oracle
@@ -59,6 +60,24 @@ class TargetResult:
 
 CaseResults = Mapping[str, TargetResult]
 """The results of a case by the name of the target."""
+
+
+class Executor(Protocol):
+    """Gives the results of cases on targets, in order."""
+
+    @property
+    def descriptions(self) -> Sequence[TargetDescription]:
+        """The targets, in order."""
+
+    @property
+    def errors(self) -> Sequence[str]:
+        """What is missing, and why."""
+
+    def results(self, cases: Iterable[Case], given_up: Collection[str]) -> Iterator[CaseResults]:
+        """The results of each case, but not on targets that are ``given_up``."""
+
+    def close(self) -> None:
+        """End what it has started."""
 
 
 @dataclass
@@ -203,6 +222,9 @@ class RemoteExecutor:
         calls = ((self._pool.run, self._config, self.descriptions, chunk, frozenset(given_up)) for chunk in chunks)
         for results in self._pool.results(run_chunk, calls):
             yield from results
+
+    def close(self) -> None:
+        """The pool ends what it has started."""
 
 
 def describe(run: str, config: ExecutionConfig) -> tuple[list[TargetDescription], list[str]]:

@@ -33,7 +33,14 @@ from maxpool_check.results.record import (
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variant_named
 from maxpool_check.running.case_run import executions, not_run
-from maxpool_check.running.executors import CaseResults, ExecutionConfig, FailureBudget, LocalExecutor, RemoteExecutor
+from maxpool_check.running.executors import (
+    CaseResults,
+    ExecutionConfig,
+    Executor,
+    FailureBudget,
+    LocalExecutor,
+    RemoteExecutor,
+)
 from maxpool_check.running.pool import PoolLost, pool_of
 from maxpool_check.running.run_header import header, now
 from maxpool_check.targets.name import TargetName
@@ -49,7 +56,8 @@ class RunPlan:
     the run at the first unexpected verdict; ``strict`` counts differences that a document allows as unexpected.
     ``tracebacks``: those of exceptions in the tool itself are recorded. ``versions`` says which versions show a known defect,
     by its id. ``transcript`` gets the conversations with the targets, which then run in this process. ``command`` are the
-    words of the command line to record; those of the process if there are none.
+    words of the command line to record; those of the process if there are none. ``gives_up``: a target that dies too often
+    is given up.
     """
 
     corpus: Corpus
@@ -68,13 +76,14 @@ class RunPlan:
     versions: Mapping[str, str] = field(default_factory=dict)
     transcript: Transcript | None = None
     command: Sequence[str] = ()
+    gives_up: bool = True
 
 
 def run(
     plan: RunPlan,
     write: Callable[[Line], None],
     progress: Callable[[int], None] = lambda _: None,
-    executor: LocalExecutor | None = None,
+    executor: Executor | None = None,
 ) -> None:
     """Run the plan and pass each line of its record to ``write``.
 
@@ -86,12 +95,12 @@ def run(
     targets = tuple(plan.targets) if plan.cases else ()
     config = ExecutionConfig(targets, plan.seconds, plan.memory, frozenset(plan.variants), plan.transcript)
     with contextlib.ExitStack() as stack:
-        running: LocalExecutor | RemoteExecutor
+        running: Executor
         if (executor is None or not plan.cases) and (plan.dask is not None or plan.jobs > 1):
             running = RemoteExecutor(config, stack.enter_context(pool_of(plan.jobs, plan.dask)))
         else:
             running = executor if executor is not None and plan.cases else LocalExecutor(config)
-            stack.callback(running.close)
+        stack.callback(running.close)
         descriptions = running.descriptions
         write(header(plan.cases, descriptions, plan.known_files, plan.command, plan.corpus))
         decisions = Decisions(plan, descriptions)
@@ -149,6 +158,7 @@ class Decisions:
         self._variants = plan.variants
         self._tracebacks, self._versions = plan.tracebacks, plan.versions
         self._is_complete = completeness(plan.corpus.cases, plan.cases, plan.corpus.whole)
+        self._gives_up = plan.gives_up
         self._budgets = {target.name: FailureBudget() for target in targets}
         self._defects = {defect.id: defect for defect in plan.known}
         self._is_whole = plan.corpus.whole
@@ -174,7 +184,8 @@ class Decisions:
             for execution in lines:
                 shown = execution if self._tracebacks else msgspec.structs.replace(execution, traceback="")
                 yield apply_known(shown, ledger)
-                budget.count(execution, lost)
+                if self._gives_up:
+                    budget.count(execution, lost)
             if budget.given_up is not None:
                 self.given_up[name] = budget.given_up
 

@@ -87,6 +87,9 @@ TOOLS: Mapping[str, RewritingTool] = {
 TRANSFORM = "transform:"
 """How the names of targets begin whose models a tool rewrites."""
 
+RESULTS = "results:"
+"""How the names of targets begin whose results were made elsewhere: they are in records, and cannot be started."""
+
 _TAKES_MODELS = ("onnxruntime", "onnx_reference")
 """The adapters of runtimes that execute models as they are, without optimizations of their own."""
 
@@ -176,6 +179,8 @@ def parse(text: str) -> TargetName:
         return _parse_kernel(text)
     if text.startswith(TRANSFORM):
         return _parse_transform(text)
+    if text.startswith(RESULTS):
+        raise BadTarget(f"'{text}' cannot be started: 'maxpool-check judge' judges results that were made elsewhere")
     match = _PATTERN.fullmatch(text)
     if not match:
         raise BadTarget(f"'{text}' is not RUNTIME[==VERSION][@PROVIDER][?key=value&...]{_kernel_hint(text)}")

@@ -133,15 +133,35 @@ def _with_claim(case: Case, variant: Variant, planned: PlannedRequest, target: T
     """The request with the document that the target claims, if it says which it does. Raises :class:`_Unclaimed`."""
     if target.description.specs is None:
         return planned
-    return replace(planned, request=replace(planned.request, spec=_claimed(case, variant, planned, target)))
+    return replace(
+        planned,
+        request=replace(
+            planned.request, spec=_claimed(case, variant, planned, target.description.specs, target.description.speaks)
+        ),
+    )
 
 
-def _claimed(case: Case, variant: Variant, planned: PlannedRequest, target: TargetProfile) -> str:
-    """The document of the case if the target claims it, or the first claimed one by which the request means the same.
+def unclaimed(case: Case, variant: Variant, target: TargetProfile) -> NotClaimed | None:
+    """Why a target that got a case as it is, in its own attributes, claims no document of it; None if it does."""
+    layout = case.specification.layout
+    shape = case.X.shape if case.context is None else case.entering.shape
+    planned = PlannedRequest(
+        Request(case.X, variant.outputs, b"", case.attributes), Translation(case.attributes, shape, layout, layout)
+    )
+    described = target.description
+    specs = [name for name in described.specs or () if name == case.spec or SPECIFICATIONS[name].layout is layout]
+    try:
+        _claimed(case, variant, planned, specs, described.speaks)
+    except _Unclaimed as error:
+        return NotClaimed(str(error))
+    return None
+
+
+def _claimed(case: Case, variant: Variant, planned: PlannedRequest, specs: Sequence[str], speaks: str) -> str:
+    """The document of the case if it is claimed, or the first claimed one by which the request means the same.
 
     That is: by which the outputs are judged alike. Raises :class:`_Unclaimed`.
     """
-    specs = target.description.specs or ()
     if case.spec in specs:
         return case.spec
     if case.context is None:
@@ -150,7 +170,7 @@ def _claimed(case: Case, variant: Variant, planned: PlannedRequest, target: Targ
         # Of a graph, documents differ in its MaxPool alone.
         own, request = Oracle(case.entering, case.graph.pooling), replace(planned.request, X=case.entering)
     for name in specs:
-        if _is_alike(own, SPECIFICATIONS[name], request, target.description.speaks, indices=variant.has_indices):
+        if _is_alike(own, SPECIFICATIONS[name], request, speaks, indices=variant.has_indices):
             return name
     claimed = ", ".join(specs) or "no document"
     raise _Unclaimed(f"it claims {claimed}, by which the case does not mean the same; --spec {case.spec} claims it")

@@ -1,0 +1,35 @@
+"""The command lines that repeat what a record shows of a case, by the kind of target."""
+
+from maxpool_check.results.record import Execution, Record
+
+_RESULTS = "results:"
+"""How the names of targets begin whose results were made elsewhere."""
+
+
+def run_again(record: Record, execution: Execution) -> list[str]:
+    """The command that executes a case of the corpus again, or judges its results."""
+    return [*_program(record, execution), "-k", execution.case]
+
+
+def explain_again(execution: Execution) -> list[str]:
+    """The command that draws a case, with what is wrong on its target where that can be started."""
+    case = f"{file_of(execution)}:{execution.case.rpartition(':')[2]}"
+    return ["maxpool-check", "explain", case, *([] if is_given(execution.target) else ["-t", execution.target])]
+
+
+def file_of(execution: Execution) -> str:
+    """The file of its case."""
+    return execution.origin.rpartition(":")[0]
+
+
+def is_given(target: str) -> bool:
+    """Whether the results of a target were made elsewhere, so that it cannot be started."""
+    return target.startswith(_RESULTS)
+
+
+def _program(record: Record, execution: Execution) -> list[str]:
+    if not is_given(execution.target):
+        return ["maxpool-check", "run", file_of(execution), "-t", execution.target]
+    target = next((each for each in record.header.targets if each.name == execution.target), None)
+    path = target.session_options.get("results", "RESULTS.jsonl") if target is not None else "RESULTS.jsonl"
+    return ["maxpool-check", "judge", str(path), file_of(execution)]
