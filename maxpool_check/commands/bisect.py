@@ -68,6 +68,11 @@ def command(
     The releases come from the package index. Each runs in an isolated environment, made once; one that cannot be installed
     or started is skipped and listed. Exits with 0 if there is a change, 1 if nothing changes, 3 if fewer than two releases
     could be tested.
+
+    \b
+    Examples:
+      maxpool-check bisect --case edge/ties:all-equal
+      maxpool-check bisect cases/ --case mine:padded --from 1.23.2 --to 1.31.1
     """
     if output.output is not None:
         output = replace(output, reports=[*output.reports, ("json", output.output)], output=None)

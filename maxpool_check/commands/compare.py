@@ -115,6 +115,11 @@ def command(
 
     Ends with SAFE, REVIEW or BLOCK. Exit codes: 0, 1 for BLOCK, 2 if the records hold different cases, 3 if one of them is
     incomplete, 4 if nothing can be compared.
+
+    \b
+    Examples:
+      maxpool-check compare old.jsonl new.jsonl
+      maxpool-check compare old.jsonl new.jsonl --fail-on any --report markdown=-
     """
     output.check_writable([old, new, *policy.accepted_files])
     blocking = policy.read()

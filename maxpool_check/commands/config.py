@@ -36,6 +36,11 @@ def command(ctx: click.Context, name: str | None, form: str) -> int:
 
     That is the file and its line, an environment variable, or the default. Without --command, they are the keys of all
     commands, and those that the file or the environment sets for one command.
+
+    \b
+    Examples:
+      maxpool-check config
+      maxpool-check config --command run
     """
     if name is not None and name not in COMMANDS:
         raise click.UsageError(

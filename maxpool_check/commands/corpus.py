@@ -30,7 +30,7 @@ def command() -> None:
     """
 
 
-@command.command("list")
+@command.command("list", short_help="List its parts.")
 @options.form()
 def list_parts(form: str) -> int:
     """List the parts of the corpus, with the number of their cases.
@@ -55,7 +55,7 @@ def list_parts(form: str) -> int:
     return ExitCode.AS_EXPECTED
 
 
-@command.command("copy")
+@command.command("copy", short_help="Copy it, to change it.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 def copy(folder: Path) -> int:
     """Copy the corpus, cases and known defects, into the new or empty folder DIR, to change and to extend it.
@@ -72,7 +72,7 @@ def copy(folder: Path) -> int:
     return ExitCode.AS_EXPECTED
 
 
-@command.command("lock")
+@command.command("lock", short_help="Write the digest of each case of a corpus.")
 @click.option(
     "-o", "--output", type=options.FILE, required=True, metavar="FILE", help="Write the lock here; - is stdout."
 )

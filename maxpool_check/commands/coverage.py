@@ -45,6 +45,11 @@ def command(
     A case counts if the target returned outputs that were compared; a refusal covers nothing. Its rank,
     sizes, attributes, element type and values are put in bins. What the document excludes does not count as possible. Exit
     codes: 0, 3 if the run is not complete, 4 if nothing was executed.
+
+    \b
+    Examples:
+      maxpool-check coverage corpus:edge
+      maxpool-check coverage cases/ --record record.jsonl
     """
     if contexts and spec is not None:
         raise click.UsageError("give either --spec NAME or --contexts")

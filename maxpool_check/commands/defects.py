@@ -46,6 +46,11 @@ def command() -> None:
 
     maxpool-check defects [RUNTIME | ID] [--live] [--format json] lists them, the live ones and the worst first; with an ID
     it shows that defect. maxpool-check defects check -t TARGET runs the cases of the target's defects.
+
+    \b
+    Examples:
+      maxpool-check defects onnxruntime --live
+      maxpool-check defects ORT-PAD-FOLDED
     """
 
 
@@ -56,7 +61,13 @@ def command() -> None:
 @options.color
 @_folder
 def show(subject: str | None, live: bool, form: str, color: str, path: Path) -> int:
-    """List the defects of all runtimes or of RUNTIME, or show the defect with that ID."""
+    """List the defects of all runtimes or of RUNTIME, or show the defect with that ID.
+
+    \b
+    Examples:
+      maxpool-check defects show onnxruntime --live
+      maxpool-check defects show ORT-PAD-FOLDED
+    """
     defects = _read(path)
     versions = _versions(path)
     chosen = _chosen(defects, subject)
@@ -74,7 +85,7 @@ def show(subject: str | None, live: bool, form: str, color: str, path: Path) -> 
     return ExitCode.AS_EXPECTED
 
 
-@command.command("check")
+@command.command("check", short_help="Check which of them a target shows.")
 @click.argument("names", nargs=-1, metavar="[ID]...")
 @options.targets()
 @click.option(
@@ -93,6 +104,11 @@ def check(
     """Run the cases of the defects of targets, or of those with an ID: which defects they show, and what else.
 
     Exits with 0 if each target shows what is expected of its version and nothing else, with 1 if not.
+
+    \b
+    Examples:
+      maxpool-check defects check -t onnxruntime==1.31.1
+      maxpool-check defects check ORT-PAD-FOLDED -t onnxruntime
     """
     if write and is_shipped(path):
         raise click.UsageError(

@@ -17,6 +17,11 @@ def command(files: case_files.CaseFiles) -> int:
 
     Cases with the tag 'documents' and the same id test the same point of every document; cases with an erratum show a
     mistake of a document. No target is executed: all results are the reference's.
+
+    \b
+    Examples:
+      maxpool-check documents > documents.md
+      maxpool-check documents cases/
     """
     documents = list(SPECIFICATIONS)
     cases = sorted(files.read().cases, key=lambda case: documents.index(case.spec))

@@ -57,6 +57,11 @@ def command(
 
     CASE is a full id, such as sonnx/float:float-example-3, or FILE.yaml:ID. KIND is a kind, such as y-lowest-for-neg-inf.
     Without either, all kinds are listed.
+
+    \b
+    Examples:
+      maxpool-check explain edge/ties:all-equal -t onnxruntime==1.23.2
+      maxpool-check explain y-lowest-for-neg-inf
     """
     known = {kind.value: kind for kind in DivergenceKind}
     if output.form == "markdown" and subject is not None:

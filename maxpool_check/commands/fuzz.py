@@ -155,6 +155,11 @@ def command(
     output does not depend on -j, unless --max-time ends a search.
 
     Exit codes: 0 nothing new, 1 something new, 2 usage, 3 could not complete, 4 nothing was compared, 130 interrupted.
+
+    \b
+    Examples:
+      maxpool-check fuzz -o found -t onnxruntime==1.31.1 --max-cases 500
+      maxpool-check fuzz -o found --seed 1..8 -j 2 --max-time 60
     """
     seed_options.check_divisible(seeds, jobs, dask)
     if plan.contexts and plan.invalid:

@@ -42,6 +42,11 @@ def command(
 
     A range of seeds is generated in -j processes: DIR/SPEC-strength-N-seed-N.yaml for each seed, with the same cases as
     for that seed alone.
+
+    \b
+    Examples:
+      maxpool-check generate --spec onnx-22 -o cases/generated.yaml
+      maxpool-check generate --spec sonnx --seed 1..8 -j 2 -o generated/
     """
     seed_options.check_divisible(seeds, jobs, dask)
     if contexts == (spec is not None):

@@ -47,6 +47,11 @@ def command(
     """Run the cases of PATH... on many releases of a runtime: which defects and kinds each of them shows, and what changed.
 
     Exits with 0, or with 3 if a release could not be tested.
+
+    \b
+    Examples:
+      maxpool-check history --versions 1.24..1.31,every=minor
+      maxpool-check history cases/ -t openvino --report html=history.html
     """
     check_unversioned(target)
     corpus = executing.read_valid(files)

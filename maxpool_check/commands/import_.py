@@ -40,6 +40,11 @@ def command(form: str, source: Path | None, folder: Path, max_cells: int) -> int
 
     The printed outputs become the expectations of the cases. Disagreements with the reference are listed, and stated in
     the case's erratum. Tests that are left out are listed with the reason. Exits with 2 if nothing can be imported.
+
+    \b
+    Examples:
+      maxpool-check import onnx-backend -o cases/onnx
+      maxpool-check import onnx-testdata tests/ -o cases/imported
     """
     suite = _read(form, source, max_cells)
     missing = [*suite.left_out, *suite.broken]

@@ -21,10 +21,16 @@ from maxpool_check.words import plural
 
 @click.group("known")
 def command() -> None:
-    """Add known defects from a record, and check the existing ones."""
+    """Add known defects from a record, and check the existing ones.
+
+    \b
+    Examples:
+      maxpool-check known add record.jsonl --reason 'reviewed: as documented'
+      maxpool-check known check cases/
+    """
 
 
-@command.command("add")
+@command.command("add", short_help="Write entries for the faults of a record.")
 @click.argument("record", type=options.FILE)
 @click.option("--reason", required=True, metavar="TEXT", help="Why the runtime diverges.")
 @options.kind("Only executions that show this kind.  [default: all that are unexpected]")
@@ -38,6 +44,11 @@ def add(record: Path, reason: str, kind: str | None, file: Path | None) -> int:
     What fits a known defect, of the same kinds and with its conditions, is added to it; otherwise a new one is written. An
     entry binds exact cases, exact kinds, the variants that show them, and the version that was tested; or the kernel, as -t
     names it. Widen 'versions' by hand, or with bisect --write-known, once you know which releases are concerned.
+
+    \b
+    Examples:
+      maxpool-check known add record.jsonl --reason 'reviewed: as documented'
+      maxpool-check known add record.jsonl --reason 'as documented' --kind refuses-valid
     """
     if not reason.strip():
         raise click.UsageError("--reason is empty")
@@ -70,7 +81,7 @@ def add(record: Path, reason: str, kind: str | None, file: Path | None) -> int:
     return ExitCode.AS_EXPECTED
 
 
-@command.command("check")
+@command.command("check", short_help="List stale entries.")
 @click.option(
     "--record", "record_files", multiple=True, type=options.FILE, metavar="RECORD",
     help="Also list the entries that no execution of these records shows. Repeatable.",
@@ -80,6 +91,11 @@ def check(files: case_files.CaseFiles, record_files: tuple[Path, ...]) -> int:
     """List the entries that are expired, that match no case, or that no execution shows.
 
     Exits with 1 if there are any.
+
+    \b
+    Examples:
+      maxpool-check known check cases/
+      maxpool-check known check cases/ --record record.jsonl
     """
     corpus = files.read()
     stored = [options.read_record(path) for path in record_files]

@@ -18,6 +18,11 @@ def command(files: case_files.CaseFiles) -> int:
     """Check case files and defects against the reference.
 
     The reference must reproduce every expectation, unless an erratum explains the difference.
+
+    \b
+    Examples:
+      maxpool-check lint cases/
+      maxpool-check lint corpus:sonnx
     """
     corpus = files.read()
     problems: list[object] = [problem for case in corpus.cases for problem in contradictions(case)]

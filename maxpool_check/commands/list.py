@@ -35,6 +35,11 @@ def command(files: case_files.CaseFiles, form: str) -> int:
     """List the cases, one line each: id, document, X and the operators that it flows through, title.
 
     On a terminal, lines are cut to its width, but never an id; a title for which there is no room has a line of its own.
+
+    \b
+    Examples:
+      maxpool-check list corpus:onnx
+      maxpool-check list cases/ -k tag:neg-inf
     """
     cases = files.select(files.read())
     if form == "json":

@@ -103,6 +103,11 @@ def cli(ctx: click.Context, config: str | None, no_config: bool) -> None:
     """Check whether a runtime computes MaxPool as specified.
 
     Runs the cases of a corpus on runtimes, compares every result with the reference bit by bit, and reports divergences.
+
+    \b
+    Examples:
+      maxpool-check run -t onnxruntime==1.31.1
+      maxpool-check model my.onnx
     """
     if config is not None and no_config:
         raise click.UsageError("--config and --no-config contradict each other")

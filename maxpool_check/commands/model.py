@@ -104,6 +104,11 @@ def command(
 
     Exit codes: 0 every node conforms, 1 a node is wrong on finite values or is refused, though the defect is known (or
     BLOCK), 2 a file that cannot be used, 3 could not complete, 4 nothing was compared, 130 interrupted.
+
+    \b
+    Examples:
+      maxpool-check model my.onnx -t onnxruntime==1.31.1
+      maxpool-check model my.onnx --base onnxruntime==1.24.4 --head onnxruntime
     """
     targets = chosen.names()
     given = _shapes(shapes)

@@ -34,7 +34,7 @@ def command() -> None:
     """
 
 
-@command.command("example")
+@command.command("example", short_help="Print a complete kernel, to begin with.")
 @click.option("--language", type=click.Choice(list(_FILES)), default="c", help="Of the program.  [default: c]")
 def example(language: str) -> int:
     """Print a complete kernel behind the protocol, to begin with.
@@ -48,7 +48,7 @@ def example(language: str) -> int:
     return ExitCode.AS_EXPECTED
 
 
-@command.command("check")
+@command.command("check", short_help="Talk a program through the protocol.")
 @click.argument("target", type=options.TARGET)
 @options.timeout
 @options.form()

@@ -20,6 +20,11 @@ def command(case: str, path: Path, form: str, everything: bool, max_cells: int) 
     """Show the result of the reference for one case, with its windows.
 
     CASE is a full id, such as sonnx/float:float-example-3, or FILE.yaml:ID.
+
+    \b
+    Examples:
+      maxpool-check reference sonnx/float:float-example-3
+      maxpool-check reference cases/mine.yaml:padded --format json
     """
     FORMATS[form](case_files.find(case, path, max_cells), sys.stdout, everything)
     return ExitCode.AS_EXPECTED

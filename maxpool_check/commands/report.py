@@ -43,7 +43,13 @@ _MOST_IDS = 10  # In a sentence.
 @options.color
 @options.bundled(output=options.Output)
 def command(records: tuple[Path, ...], corpus: Path | None, cases: bool, output: options.Output) -> int:
-    """Render records. Exits with 3 if one of them is incomplete."""
+    """Render records. Exits with 3 if one of them is incomplete.
+
+    \b
+    Examples:
+      maxpool-check report record.jsonl --format html -o report.html
+      maxpool-check report record.jsonl -v
+    """
     if output.form in ONE_RECORD and len(records) > 1:
         raise click.UsageError(f"--format {output.form} is one document for one record")
     stored = [options.read_record(path) for path in records]

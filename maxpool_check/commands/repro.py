@@ -83,6 +83,11 @@ def command(
     once it is fixed, with 125 where that cannot be told, as git bisect run expects.
 
     Exit codes: 0 written, 1 not reproduced and nothing written, 2 usage, 3 could not complete.
+
+    \b
+    Examples:
+      maxpool-check repro ORT-PAD-FOLDED -t onnxruntime==1.31.1 -o repro
+      maxpool-check repro my.onnx:pool1 -t onnxruntime==1.31.1 -o repro
     """
     if not bundle.is_free(folder):
         raise click.UsageError(f"{folder} contains something other than a reproduction; name a new folder")

@@ -55,6 +55,11 @@ def command(
 
     PATH is a case file or a folder of case files. Exit codes: 0 as expected, 1 an unexpected verdict, 2 usage or a bad
     file, 3 could not complete, 4 nothing was compared, 130 interrupted.
+
+    \b
+    Examples:
+      maxpool-check run cases/ -t onnxruntime==1.31.1
+      maxpool-check run -k 'edge/*' --report html=report.html
     """
     options.check_exclusive(jobs, dask)
     targets = files.claimed_by(targets)

@@ -22,6 +22,12 @@ _SCHEMAS = {
 @click.command("schema")
 @click.argument("name", type=click.Choice(list(_SCHEMAS)))
 def command(name: str) -> int:
-    """Print the JSON Schema of a file format: case files, defects, accepted changes, a configuration, a line of a record or of results."""
+    """Print the JSON Schema of a file format: case files, defects, accepted changes, a configuration, a line of a record or of results.
+
+    \b
+    Examples:
+      maxpool-check schema case > case.schema.json
+      maxpool-check schema record
+    """
     options.echo(inert.dumps(_SCHEMAS[name](), indent=2))
     return ExitCode.AS_EXPECTED

@@ -24,7 +24,13 @@ _MOST_BYTES = 50 * 2**20
     help="The JSON report of a history, which becomes the trend of its runtime. Repeatable.",
 )  # fmt: skip
 def command(records: tuple[Path, ...], output: Path, histories: tuple[Path, ...]) -> int:
-    """Write a static site from records: every runtime, document, defect, kind, clause and case on a page of its own."""
+    """Write a static site from records: every runtime, document, defect, kind, clause and case on a page of its own.
+
+    \b
+    Examples:
+      maxpool-check site record.jsonl -o site
+      maxpool-check site build/*.jsonl --history history.json -o site
+    """
     names = _names(records)
     try:
         check_folder(output, [*records, *histories])

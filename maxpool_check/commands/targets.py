@@ -55,6 +55,11 @@ def command(
     """Show the known runtimes, and what the installed or named ones accept.
 
     Exits with 3 if a named target, or with --check any installed one, cannot be started or fails the case.
+
+    \b
+    Examples:
+      maxpool-check targets --check onnxruntime==1.31.1
+      maxpool-check targets --prepare onnxruntime==1.31.1 openvino==2026.4.1
     """
     if (cache and (names or check or prepare)) or (clear and not cache):
         raise click.UsageError("--cache stands alone, or with --clear; --clear stands with --cache")
