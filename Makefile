@@ -26,6 +26,9 @@ HISTORY := 1.15.1..1.32.0,every=minor
 
 GENERATED := onnx-22 sonnx openvino-14 ort-nhwc-11 ngraph-0 xmos-maxpool2d
 
+# Python is started hundreds of times by the tests: what it has compiled is kept, also where this is set, as in many images.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test test-all test-runtimes mutants bench check format generated reports report report-runtimes contexts history defects pages site picture constraints clean
 
 run: $(BIN)/.installed

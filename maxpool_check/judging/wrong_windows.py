@@ -72,6 +72,10 @@ def _orders(axes: Geometry) -> list[tuple[int, ...]]:
 
 def _changed(kind: DivergenceKind, axes: Geometry, placement: Placement | None, **values: Sequence[int]) -> _Geometries:
     """Other values of some fields, one per axis: with the output size and padding that follow, and for the taps alone."""
+    if all(list(new) == [getattr(axis, name) for axis in axes] for name, new in values.items()):
+        # Most poolings lack most attributes.
+        yield kind, axes
+        return
     changed = tuple(replace(axis, **{name: values[name][i] for name in values}) for i, axis in enumerate(axes))
     if placement is not None:
         yield from _placed(kind, changed, placement)

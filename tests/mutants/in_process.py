@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from unittest import mock
 
@@ -90,17 +90,22 @@ def first_kills(kernel: Kernel, count: int, chosen: Iterable[Task] | None = None
     """The first cases that kill a kernel, no more than ``count``."""
     kills: dict[str, None] = {}
     for case, variant in faults(kernel, chosen):
-        if (case, variant) not in excused():
+        if not is_excused((case, variant)):
             kills[case] = None
         if len(kills) == count:
             break
     return list(kills)
 
 
-@lru_cache(1)
-def excused() -> frozenset[Fault]:
-    """The faults of the first correct kernel: no kill of any other."""
-    return frozenset(faults(next(kernel for kernel in kernels() if kernel.module == CORRECT)))
+def is_excused(fault: Fault) -> bool:
+    """Whether the first correct kernel has the fault too: then it is no kill of any other."""
+    return fault in _faults_of_the_correct(fault[0])
+
+
+@cache
+def _faults_of_the_correct(case: str) -> frozenset[Fault]:
+    correct = next(kernel for kernel in kernels() if kernel.module == CORRECT)
+    return frozenset(faults(correct, [task for task in tasks() if task[0].id == case]))
 
 
 @lru_cache(1)
