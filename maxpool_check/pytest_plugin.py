@@ -6,7 +6,7 @@ A failure shows what ``run`` prints. A known defect is an expected failure with 
 longer occurs. A case that could not be compared is skipped.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _TARGETS: "pytest.StashKey[dict[str, TargetName]]" = pytest.StashKey()
 _SHAPES: pytest.StashKey[dict[str, tuple[int, ...]]] = pytest.StashKey()
+_SPECS: "pytest.StashKey[Sequence[str]]" = pytest.StashKey()
 _SESSIONS: "pytest.StashKey[dict[str, TargetSession]]" = pytest.StashKey()
 
 _SECONDS = 10.0
@@ -39,8 +40,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Runtime to test with the case files and models among the paths, e.g. onnxruntime==1.23.2. Repeatable.",
     )  # fmt: skip
     group.addoption(
-        "--maxpool-check-spec", action="append", default=[], metavar="NAME",
-        help="A document, or a family of them, that kernels of yours claim beside their own. Repeatable.",
+        "--maxpool-check-spec", action="append", default=[], metavar="NAME,...",
+        help="Only the cases of these documents or families, which kernels of yours then claim beside their own. Repeatable.",
     )  # fmt: skip
     group.addoption(
         "--maxpool-check-shape", action="append", default=[], metavar="NAME=SIZES",
@@ -90,11 +91,13 @@ def pytest_configure(config: pytest.Config) -> None:
     if not names:
         return
     _configure_options(config)
-    from maxpool_check.targets.name import claiming, parse
+    from maxpool_check.corpus.selection import ALL, names_of_documents
+    from maxpool_check.targets.name import parse
 
     try:
-        targets = claiming(map(parse, names), config.getoption("--maxpool-check-spec"))
-        config.stash[_TARGETS] = dict(zip(names, targets, strict=True))
+        specs = names_of_documents(config.getoption("--maxpool-check-spec"))
+        config.stash[_SPECS] = specs
+        config.stash[_TARGETS] = {name: parse(name).claiming(spec for spec in specs if spec != ALL) for name in names}
     except ValueError as error:
         raise pytest.UsageError(str(error)) from error
     config.stash[_SESSIONS] = {}
@@ -142,6 +145,7 @@ class CaseFile(pytest.File):
         from maxpool_check.corpus.collection import collect
         from maxpool_check.corpus.defect_file import read_all_defects
         from maxpool_check.corpus.problems import CorpusError
+        from maxpool_check.corpus.selection import of_documents
 
         try:
             corpus = collect([self.path])
@@ -152,7 +156,7 @@ class CaseFile(pytest.File):
         except CorpusError as error:
             raise self.CollectError("\n".join(map(inert.line, error.problems))) from error
         for target in self.config.stash[_TARGETS]:
-            for case in corpus.cases:
+            for case in of_documents(corpus.cases, self.config.stash[_SPECS]):
                 item: CaseItem = CaseItem.from_parent(self, name=inert.line(f"{case.id.rpartition(':')[2]}[{target}]"))
                 item.case, item.target, item.known = case, target, known
                 item.keywords.update(dict.fromkeys(case.tags, True))

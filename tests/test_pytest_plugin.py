@@ -66,6 +66,13 @@ def test_selection_by_name_and_by_tag(check, small, kernel_target):
     assert "1 passed" in check(f"--maxpool-check={kernel_target('right')}", small, "-k", "neg-inf").stdout
 
 
+def test_documents_select_their_cases(check, small, kernel_target):
+    done = check(f"--maxpool-check={kernel_target('right')}", "--maxpool-check-spec=sonnx,onnx", small, "--co", "-q")
+    assert "6 tests collected" in done.stdout
+    done = check(f"--maxpool-check={kernel_target('right')}", "--maxpool-check-spec=openvino", small, "--co", "-q")
+    assert "no tests collected" in done.stdout
+
+
 def test_a_broken_file_and_a_target_that_does_not_start(check, small, kernel_target, tmp_path):
     (small / "broken.yaml").write_text("cases:\n  - id: a\n    imput: {}\n")
     done = check(f"--maxpool-check={kernel_target('right')}", small)

@@ -17,7 +17,7 @@ from maxpool_check.corpus.collection import FORMATS, Corpus
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.lock import BadLock, CorpusLock, differences, read_lock
 from maxpool_check.corpus.problems import CorpusError, Problem
-from maxpool_check.corpus.selection import NothingSelected, of_documents, select
+from maxpool_check.corpus.selection import ALL, NothingSelected, of_documents, select
 from maxpool_check.corpus.shipped import NAME as CORPUS
 from maxpool_check.corpus.shipped import is_shipped, located, named
 from maxpool_check.corpus.tensors import MOST_CELLS
@@ -110,7 +110,7 @@ class CaseFiles:
 
     def claimed_by(self, targets: Iterable[TargetName]) -> tuple[TargetName, ...]:
         """The targets, the kernels among them claiming the documents of ``--spec``."""
-        return tuple(target.claiming(name for name in self.specs if name != options.ALL) for target in targets)
+        return tuple(target.claiming(name for name in self.specs if name != ALL) for target in targets)
 
     def select(self, corpus: Corpus, specs: Sequence[str] = ()) -> tuple[Case, ...]:
         """The selected cases: of some documents, if the user names none. Raises ``click.UsageError`` if there are none."""
@@ -124,7 +124,7 @@ class CaseFiles:
         except NothingSelected as error:
             raise click.UsageError(f"-k: {error}") from error
         names = self.specs or specs
-        cases = of_documents(selected, [] if options.ALL in names else names)
+        cases = of_documents(selected, names)
         if not cases:
             others = sorted({case.spec for case in selected})
             raise click.UsageError(f"no selected case is of {' or '.join(names)}; they are of {', '.join(others)}")

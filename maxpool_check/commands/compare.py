@@ -16,11 +16,13 @@ from maxpool_check.comparing.changes import BLOCKING, UNOBSERVABLE, Change
 from maxpool_check.comparing.gate import TargetComparison, compare_targets
 from maxpool_check.comparing.policy import GatePolicy
 from maxpool_check.comparing.transitions import Incomparable, paired
+from maxpool_check.corpus.selection import ALL
 from maxpool_check.judging.defects import Severity
 from maxpool_check.reporting import changes_ci, changes_json, changes_markdown, changes_text
 from maxpool_check.reporting.changes import ComparisonReport
 from maxpool_check.reporting.html import changes as changes_html
-from maxpool_check.results.record import ExitCode
+from maxpool_check.results.record import ExitCode, Record
+from maxpool_check.specifications import documents
 from maxpool_check.specifications.specification import nearest
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -104,11 +106,15 @@ def outputs(command: _Command) -> _Command:
 @click.option("--old-target", metavar="TARGET", help="The target of the old record.  [default: the only one]")
 @click.option("--new-target", metavar="TARGET", help="The target of the new record.  [default: the only one]")
 @click.option("--intersection", is_flag=True, help="Leave out cases that differ between the records.")
+@click.option(
+    "--spec", "specs", multiple=True, type=options.DOCUMENTS, callback=options.joined, metavar="NAME,...",
+    help="Only the cases of these documents or families, such as onnx-22, sonnx or openvino. Repeatable.",
+)  # fmt: skip
 @policy_options
 @outputs
 @options.bundled(output=options.Output, policy=PolicyOptions)
 def command(
-    old: Path, new: Path, old_target: str | None, new_target: str | None, intersection: bool,
+    old: Path, new: Path, old_target: str | None, new_target: str | None, intersection: bool, specs: tuple[str, ...],
     policy: PolicyOptions, output: options.Output,
 ) -> int:  # fmt: skip
     """Compare two records, OLD and NEW: what is the same, fixed, regressed, refused, accepted, or otherwise changed.
@@ -126,13 +132,23 @@ def command(
     before, after = options.read_record(old), options.read_record(new)
     try:
         comparisons = [
-            compare_targets(before, after, names, blocking, intersection=intersection)
+            compare_targets(
+                before, after, names, blocking, intersection=intersection, cases=_of_documents(specs, before, after)
+            )
             for names in paired(before, after, (old_target, new_target))
         ]
     except Incomparable as error:
         hint = "; --intersection leaves out what differs" if "in both" in str(error) else ""
         raise click.UsageError(f"the records cannot be compared: {error}{hint}") from error
     return show("compare", comparisons, output)
+
+
+def _of_documents(specs: Sequence[str], *records: Record) -> set[str] | None:
+    """The cases of some documents in records; None: all."""
+    if not specs or ALL in specs:
+        return None
+    chosen = {document for name in specs for document in documents(name)}
+    return {each.case for record in records for each in record.executions if each.spec in chosen}
 
 
 def show(

@@ -11,6 +11,7 @@ from maxpool_check.comparing.gate import TargetComparison, compare_targets
 from maxpool_check.comparing.policy import GatePolicy
 from maxpool_check.comparing.transitions import Incomparable
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.selection import ALL
 from maxpool_check.results.record import ExitCode, Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import Variant
@@ -96,7 +97,7 @@ def command(
         if missing:
             errors = record.footer.errors or missing
             return compare.show("gate", [], output, problems=errors, undecided=ExitCode.INCOMPLETE)
-        if claimed and not files.specs and len(cases) < len(files.select(corpus, [options.ALL])):
+        if claimed and not files.specs and len(cases) < len(files.select(corpus, [ALL])):
             options.echo(
                 f"documents: {', '.join(claimed)}, which the targets claim; --spec all runs the others, too", err=True
             )

@@ -8,6 +8,7 @@ from maxpool_check.commands import case_files, executing, options
 from maxpool_check.commands.configured import command_line
 from maxpool_check.commands.report import FORMATS
 from maxpool_check.commands.run import publish
+from maxpool_check.corpus.selection import ALL
 from maxpool_check.results.storage import Recorder
 from maxpool_check.running.given_results import read_results
 from maxpool_check.running.results_executor import ResultsExecutor, profile_of
@@ -55,7 +56,7 @@ def command(
     except OSError as error:
         raise click.UsageError(f"cannot read {results}: {error.strerror}") from error
     executor = ResultsExecutor(
-        given, profile_of(given, [name for name in files.specs if name != options.ALL]), cases, partial=partial
+        given, profile_of(given, [name for name in files.specs if name != ALL]), cases, partial=partial
     )
     left_out = len(given.by_case.keys() - {case.id for case in cases})
     if left_out:

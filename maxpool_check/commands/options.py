@@ -15,12 +15,13 @@ import click
 
 from maxpool_check import inert
 from maxpool_check.commands.offline import offline
+from maxpool_check.corpus.selection import names_of_documents
 from maxpool_check.files import STDOUT, conflict, open_text
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.record import ExitCode, Record
 from maxpool_check.results.storage import BadRecord, CutOff, read
 from maxpool_check.results.variants import VARIATIONS, parse_variants
-from maxpool_check.specifications import documents, specification
+from maxpool_check.specifications import specification
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.name import BadTarget, TargetName, parse
 from maxpool_check.targets.name import claiming as claiming_targets
@@ -30,9 +31,6 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _Report = TypeVar("_Report")
 Formats = Mapping[str, Callable[[_Report, TextIO], None]]
 """The formats of a kind of report: functions that write one to a file."""
-
-ALL = "all"
-"""What ``--spec`` takes for every document."""
 
 
 def echo(text: object, *, err: bool = False, nl: bool = True) -> None:
@@ -78,14 +76,6 @@ def _kind(text: str) -> str:
     return text
 
 
-def _documents(text: str) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in text.split(","))
-    for name in names:
-        if name != ALL:
-            documents(name)
-    return names
-
-
 def joined(ctx: click.Context, param: click.Parameter, values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     """The entries of several lists, without repetitions."""
     return tuple(dict.fromkeys(each for value in values for each in value))
@@ -103,7 +93,7 @@ COUNT = click.IntRange(min=1)
 TARGET = Parsed("TARGET", parse)
 SECONDS = Parsed("SECONDS", _seconds)
 DOCUMENT = Parsed("NAME", lambda text: specification(text).name)
-DOCUMENTS = Parsed("NAME,...", _documents)
+DOCUMENTS = Parsed("NAME,...", lambda text: names_of_documents([text]))
 """Names of documents and families, or ``all``."""
 
 timeout = click.option(

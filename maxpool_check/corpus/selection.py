@@ -15,6 +15,10 @@ PROPERTIES = ("tag", "clause", "dtype", "spec", "defect", "kind")
 """What can be selected by, beside the id: ``tag:neg-inf``."""
 
 
+ALL = "all"
+"""The name of every document."""
+
+
 class NothingSelected(ValueError):
     """An expression that selects no case; the message has the nearest one that does."""
 
@@ -38,8 +42,19 @@ def select(
 
 def of_documents(cases: Sequence[Case], names: Sequence[str]) -> tuple[Case, ...]:
     """The cases of some documents and families of documents; without names, all of them. ``ValueError`` if one is unknown."""
+    if not names or ALL in names:
+        return tuple(cases)
     chosen = {document for name in names for document in documents(name)}
-    return tuple(case for case in cases if not names or case.spec in chosen)
+    return tuple(case for case in cases if case.spec in chosen)
+
+
+def names_of_documents(texts: Iterable[str]) -> tuple[str, ...]:
+    """The names in comma-separated lists of documents and families, each once. ``ValueError`` if one is unknown."""
+    names = tuple(dict.fromkeys(name.strip() for text in texts for name in text.split(",")))
+    for name in names:
+        if name != ALL:
+            documents(name)
+    return names
 
 
 def _selected(cases: Sequence[Case], expression: str, defects: Callable[[], Sequence[Defect]]) -> set[str]:

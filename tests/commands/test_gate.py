@@ -148,3 +148,5 @@ def test_by_default_the_documents_are_those_that_the_targets_claim(cli, tmp_path
     assert "--spec all" in notice
     assert documents("--spec", "all") == ({"edge/ties", "edge/nan-sonnx"}, "")
     assert documents("--spec", "sonnx")[0] == {"edge/nan-sonnx"}
+    same = cli("compare", base, base, "--spec", "sonnx", "--format", "json").json["comparisons"][0]
+    assert {each["case"].partition(":")[0] for each in same["transitions"]} == {"edge/nan-sonnx"}
