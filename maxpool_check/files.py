@@ -42,6 +42,11 @@ def read_regular(path: Path, most_bytes: int) -> bytes:
         return file.read(os.fstat(file.fileno()).st_size)
 
 
+def not_found(path: Path, *, is_file: bool = False) -> str:
+    """The message for a path that leads nowhere; unless ``is_file``, one without a suffix names a folder."""
+    return f"{'File' if is_file or path.suffix else 'Directory'} '{path}' not found"
+
+
 def is_utf_8(text: str) -> bool:
     """Whether a name or a text can be written to a file: Python reads bytes that are not UTF-8 as lone surrogates."""
     try:

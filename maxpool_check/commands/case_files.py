@@ -21,6 +21,7 @@ from maxpool_check.corpus.selection import ALL, NothingSelected, of_documents, s
 from maxpool_check.corpus.shipped import NAME as CORPUS
 from maxpool_check.corpus.shipped import is_shipped, located, named
 from maxpool_check.corpus.tensors import MOST_CELLS
+from maxpool_check.files import not_found
 from maxpool_check.judging.defects import Defect
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.name import TargetName
@@ -136,6 +137,10 @@ def _lock(path: Path) -> CorpusLock:
         return read_lock(path)
     except BadLock as error:
         raise click.UsageError(str(error)) from error
+    except FileNotFoundError as error:
+        raise click.UsageError(
+            f"{not_found(path, is_file=True)}; 'maxpool-check corpus lock -o {path}' writes a lock"
+        ) from error
     except OSError as error:
         raise click.UsageError(f"cannot read the lock {path}: {error.strerror}") from error
 
@@ -178,7 +183,7 @@ def find(name: str, folder: Path, cells: int, *, takes_models: bool = True) -> C
         if own:
             return own[0]
     if not located(path).exists():
-        raise click.UsageError(f"'{path}' not found; pass the case files with -p PATH, or the case as FILE.yaml:ID")
+        raise click.UsageError(f"{not_found(path)}; pass the case files with -p PATH, or the case as FILE.yaml:ID")
     cases = CaseFiles([path], cells).read().cases
     if is_file:
         name = next((case.id for case in cases if case.name == short), name)

@@ -16,7 +16,7 @@ import click
 from maxpool_check import inert
 from maxpool_check.commands.offline import offline
 from maxpool_check.corpus.selection import names_of_documents
-from maxpool_check.files import STDOUT, conflict, open_text
+from maxpool_check.files import STDOUT, conflict, not_found, open_text
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.record import ExitCode, Record
 from maxpool_check.results.storage import BadRecord, CutOff, read
@@ -230,6 +230,10 @@ def read_record(path: Path) -> Record:
         return read(path)
     except CutOff as error:
         raise Incomplete(str(error)) from error
+    except FileNotFoundError as error:
+        raise click.UsageError(
+            f"{not_found(path, is_file=True)}; 'maxpool-check run -o {path}' writes a record"
+        ) from error
     except (BadRecord, OSError) as error:
         reason = f"{path}: {error.strerror}" if isinstance(error, OSError) else str(error)
         raise click.UsageError(f"cannot read the record {reason}") from error

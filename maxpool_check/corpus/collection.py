@@ -15,7 +15,7 @@ from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.shipped import NAME as CORPUS
 from maxpool_check.corpus.shipped import is_shipped, located, named
 from maxpool_check.corpus.tensors import MOST_CELLS, excess_together
-from maxpool_check.files import is_utf_8
+from maxpool_check.files import is_utf_8, not_found
 
 KNOWN_NAME = "known-divergences.yaml"
 """A file of defects at the root of a corpus."""
@@ -108,7 +108,8 @@ def _existing(name: Path, problems: list[Problem]) -> Path | None:
         problems.append(Problem(str(name), 1, 1, str(error)))
         return None
     if not path.exists():
-        problems.append(Problem(str(path), 1, 1, "no such file or folder"))
+        advice = "name case files, folders of them, or 'corpus' for the one that comes with the tool"
+        problems.append(Problem(str(path), 0, 0, f"{not_found(path)}; {advice}"))
         return None
     return path
 

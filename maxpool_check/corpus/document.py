@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from maxpool_check.corpus.problems import CorpusError, Problem
-from maxpool_check.files import read_regular
+from maxpool_check.files import not_found, read_regular
 
 MAX_BYTES = 16 * 2**20
 MAX_DEPTH = 64
@@ -94,6 +94,8 @@ def read(path: Path) -> Document:
     try:
         raw = read_regular(path, MAX_BYTES)
     except OSError as error:
+        if error.errno == errno.ENOENT:
+            raise CorpusError([Problem(name, 0, 0, not_found(path, is_file=True))]) from error
         reason = f"cannot be read: {error.strerror}"
         if error.errno == errno.EFBIG:
             reason = f"the file is larger than {MAX_BYTES // 2**20} MiB; split it"

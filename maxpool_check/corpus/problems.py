@@ -18,7 +18,7 @@ _TYPES = {
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One mistake in a file. Lines and columns count from 1."""
+    """One mistake in a file. Lines and columns count from 1; the line 0 is that of a file that is not there."""
 
     path: str
     line: int
@@ -26,7 +26,7 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}:{self.column}: {self.message}"
+        return f"{self.path}:{self.line}:{self.column}: {self.message}" if self.line else self.message
 
 
 class CorpusError(Exception):

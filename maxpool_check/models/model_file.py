@@ -13,7 +13,7 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, helper, inliner, numpy_helper
 
-from maxpool_check.files import open_regular
+from maxpool_check.files import not_found, open_regular
 from maxpool_check.graphs.reading import OWN_DOMAINS
 from maxpool_check.reference.dtypes import NUMPY
 
@@ -92,6 +92,8 @@ def read_model(path: Path) -> UserModel:
         with open_regular(path, MOST_BYTES) as file:
             data = file.read()
     except OSError as error:
+        if error.errno == errno.ENOENT:
+            raise BadModel(not_found(path, is_file=True)) from error
         if error.errno == errno.EISDIR:
             raise BadModel(f"{path} is a folder; name the models in it") from error
         hint = (

@@ -30,7 +30,11 @@ def specification(name: str) -> Specification:
     if match:
         return SPECIFICATIONS[_in_force(int(match[1]))]
     editions = [known for known in SPECIFICATIONS if known.startswith(f"{name}-")]
-    hint = f" (did you mean '{editions[-1]}'?)" if editions else nearest(name, SPECIFICATIONS)
+    if len(editions) > 1:
+        raise ValueError(
+            f"unknown specification '{name}' (did you mean '{editions[-1]}'?); it is a family: {', '.join(editions)}"
+        )
+    hint = f" (did you mean '{editions[0]}'?)" if editions else nearest(name, SPECIFICATIONS)
     raise ValueError(
         f"unknown specification '{name}'{hint}; there are {', '.join(SPECIFICATIONS)}, and onnx-N for any operator set N"
     )

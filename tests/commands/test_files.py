@@ -371,3 +371,22 @@ def test_options_of_the_cache_stand_alone(cli, cache, options):
     done = cli("targets", *options, MAXPOOL_CHECK_CACHE=str(cache.parent))
     assert done.code == 2
     assert len(list(cache.iterdir())) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "cases"], "Directory 'cases' not found; name case files, folders of them, or 'corpus'"),
+        (["lint", "mine.yaml"], "File 'mine.yaml' not found"),
+        (["reference", "mine:x", "-p", "mine"], "Directory 'mine' not found; pass the case files with -p PATH"),
+        (["explain", "mine.yaml:x"], "File 'mine.yaml' not found"),
+        (["run", "--known", "known.yaml"], "File 'known.yaml' not found"),
+        (["report", "record"], "File 'record' not found; 'maxpool-check run -o record' writes a record"),
+        (["model", "my.onnx"], "File 'my.onnx' not found"),
+    ],
+)
+def test_a_path_that_leads_nowhere_is_named_without_a_line(cli, tmp_path, arguments, message):
+    done = cli(*arguments, cwd=tmp_path)
+    assert done.code == 2
+    assert message in " ".join(done.err.split())
+    assert ":1:1" not in done.err

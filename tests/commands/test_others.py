@@ -216,11 +216,7 @@ def test_schemas_are_schemas(cli, what):
 def test_report_of_what_is_no_record(cli, tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_text("hello\n")
-    for name, words in (
-        (path, "not a line of a record"),
-        (tmp_path / "absent", "No such file"),
-        (tmp_path, "directory"),
-    ):
+    for name, words in ((path, "not a line of a record"), (tmp_path / "absent", "not found"), (tmp_path, "directory")):
         done = cli("report", name)
         assert done.code == 2
         assert words in done.err

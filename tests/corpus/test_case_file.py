@@ -435,7 +435,7 @@ def test_links_that_leave_the_corpus(tmp_path):
 
 
 def test_paths_without_cases(tmp_path):
-    with pytest.raises(CorpusError, match="no such file or folder"):
+    with pytest.raises(CorpusError, match="not found"):
         collect([tmp_path / "absent"])
     with pytest.raises(CorpusError, match="no case file"):
         collect([tmp_path])
