@@ -9,9 +9,10 @@ import pytest
 import yaml
 
 from maxpool_check.corpus.case import Refusal, Shape, Undefined, Values, contradictions, disagreements
-from maxpool_check.corpus.collection import collect, select
+from maxpool_check.corpus.collection import collect
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.corpus.schema import case_file_schema
+from maxpool_check.corpus.selection import NothingSelected, select
 
 CASE = "cases:\n  - id: a\n    input: {dtype: float32, shape: [1, 1, 3, 3], fill: 0}\n    attributes: {kernel_shape: [2, 2]}\n"
 
@@ -456,7 +457,8 @@ def test_selection(corpus):
     assert [case.id for case in select(cases, ["tag:t"])] == ["x:a"]
     assert [case.id for case in select(cases, ["y:*"])] == ["y:a"]
     assert [case.id for case in select(cases, ["a"])] == ["x:a", "y:a"]
-    assert select(cases, ["z"]) == ()
+    with pytest.raises(NothingSelected, match="'z'"):
+        select(cases, ["z"])
 
 
 def test_the_digest_of_a_case_depends_only_on_what_determines_the_result(corpus):

@@ -17,10 +17,7 @@ import numpy as np
 import pytest
 
 HERE = Path(__file__).parent
-TESTS = [
-    str(HERE / f"test_{name}.py")
-    for name in ("examples", "ledger", "verdicts", "comparison")
-]
+TESTS = [str(HERE / f"test_{name}.py") for name in ("examples", "ledger", "verdicts", "comparison")]
 """The quick ones first, and no more than notice every mutant. Those that draw many examples notice as well, but take longer."""
 
 MUTANTS = {}
