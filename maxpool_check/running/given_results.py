@@ -22,6 +22,7 @@ from maxpool_check.results.outcomes import Crashed, NotExecuted, Outcome, Refuse
 from maxpool_check.results.variants import Variant
 from maxpool_check.specifications import documents
 from maxpool_check.specifications.specification import nearest
+from maxpool_check.targets.protocol import without_surrogates
 
 MOST_BYTES = 2**31
 """The largest file that is read."""
@@ -76,7 +77,7 @@ _TARGET = {
             "required": ["name"],
             "additionalProperties": False,
             "properties": {
-                "name": {**_TEXT, "description": "what it is called, such as acme-dsp"},
+                "name": {**_TEXT, "minLength": 1, "description": "what it is called, such as acme-dsp"},
                 "version": _TEXT,
                 "about": {**_TEXT, "description": "what it is, for people who read the report"},
                 "specs": {"type": "array", "items": _TEXT, "description": "the documents that it claims"},
@@ -143,9 +144,9 @@ def read_results(path: Path, cases: Mapping[str, Case]) -> GivenResults:
         if not line.strip():
             continue
         try:
-            message = json.loads(line)
-            if is_first and isinstance(message, dict) and "target" in message:
-                target = _target(message)
+            message = without_surrogates(json.loads(line))
+            if isinstance(message, dict) and "target" in message:
+                target = _target(message, is_first=is_first)
             else:
                 case, variant, result = _result(message, cases, number)
                 if (other := by_case[case.id].get(variant)) is not None:
@@ -178,7 +179,11 @@ def _where(path: Sequence[str | int]) -> str:
     return f" ({'.'.join(map(str, path))})"
 
 
-def _target(message: dict[str, Any]) -> Mapping[str, Any]:
+def _target(message: dict[str, Any], *, is_first: bool) -> Mapping[str, Any]:
+    if not is_first:
+        raise BadValue(
+            "only the first line describes the target; results of another one need a file of their own", "target"
+        )
     _check(_TARGET_STRUCTURE, message)
     for name in message["target"].get("specs", ()):
         try:
@@ -196,6 +201,9 @@ def _result(message: Any, cases: Mapping[str, Case], line: int) -> tuple[Case, V
         raise BadValue(
             f"expected exactly one of {', '.join(_KINDS)}; found {' and '.join(kinds) or 'none'}", *kinds[1:2]
         )
+    for key in ("timeout", "seconds"):
+        if not math.isfinite(message.get(key, 0)):
+            raise BadValue("expected a number of seconds", key)
     name = message["case"]
     if name not in cases:
         hint = nearest(name, cases) or "; 'maxpool-check list' lists the cases"

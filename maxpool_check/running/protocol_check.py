@@ -52,7 +52,7 @@ class ProtocolCheck:
         self._worker: Worker | None = None
         self._number = 0
         self._ready: Mapping[str, Any] = {}
-        self._has_outputs = False
+        self._works: Case | None = None
 
     def steps(self) -> Iterator[Step]:
         """Each step as it is done. Raises :class:`CannotStart` if the program cannot be run at all."""
@@ -60,10 +60,7 @@ class ProtocolCheck:
             yield from self._start()
             profile = self._target.described(self._ready, lambda: NEWEST_OPSET)
             yield from self._valid_requests(profile)
-            if self._has_outputs:
-                yield from self._further_requests(profile)
-            else:
-                yield Step("further requests", SKIPPED, "first it must give outputs for those above")
+            yield from self._further_requests(profile)
             yield from self._end()
         except _Stop:
             pass
@@ -148,6 +145,7 @@ class ProtocolCheck:
             if isinstance(outcome, Returned):
                 result = requests.result(each, [outcome], profile)
                 outcomes[each.variant] = result.outcome
+                self._works = self._works or case
                 step = with_outputs(step, case, each.variant, result.outcome)
             yield step
         if not outcomes:
@@ -186,7 +184,6 @@ class ProtocolCheck:
             self._close()
             return None, Step(name, WRONG, mistake, lines, "see 'The messages' in 'maxpool-check docs kernel'")
         if isinstance(outcome, Returned):
-            self._has_outputs = True
             return outcome, Step(name, OK)
         fix = "give outputs, or leave out of 'dtypes', 'spatial' and 'specs' what it does not have"
         return outcome, Step(name, MISSING, "it has no outputs for a valid request", lines, fix)
@@ -203,13 +200,10 @@ class ProtocolCheck:
         )
 
     def _further_requests(self, profile: TargetProfile) -> Iterator[Step]:
-        document = specification((profile.description.specs or ("onnx-22",))[0])
-        dtype = next((each for each in profile.dtypes or ("float32",) if each in document.dtypes), None)
-        axes = next((each for each in profile.spatial or (2,) if each in document.ranks), None)
-        if dtype is None or axes is None:
-            yield Step("a request", SKIPPED, f"it has nothing of {document.title}")
+        case = self._works
+        if case is None:
+            yield Step("further requests", SKIPPED, "first it must give outputs for those above")
             return
-        case = plain(document, dtype, axes)
         (planned,) = requests.plan(case, (Y_ONLY,), profile)
         if planned.not_executed is not None:
             return
@@ -219,7 +213,11 @@ class ProtocolCheck:
         )
         fix = "ignore keys that it does not know: later versions of the tool may send them"
         yield step if isinstance(outcome, Returned) else replace(step, fix=fix)
-        strides = {name: [0] * axes for name, each in document.attributes.items() if each.role is Role.STRIDE}
+        strides = {
+            name: [0] * len(case.attributes[name])
+            for name, each in case.specification.attributes.items()
+            if each.role is Role.STRIDE and name in case.attributes
+        }
         excluded = replace(case, attributes={**case.attributes, **strides})
         (planned,) = requests.plan(excluded, (Y_ONLY,), profile)
         if not strides or planned.not_executed is not None:

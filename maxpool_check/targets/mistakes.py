@@ -19,7 +19,7 @@ from maxpool_check.specifications import documents
 from maxpool_check.targets.translation import LANGUAGES
 from maxpool_check.targets.worker.messages import DTYPES, ORIGINAL, decode
 
-SEE = "'maxpool-check docs kernel' describes the protocol"
+SEE = "'maxpool-check docs kernel' describes the protocol, 'maxpool-check protocol check' tries it"
 """Where a user finds what is right."""
 
 MOST_QUOTED = 200

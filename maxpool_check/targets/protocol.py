@@ -107,13 +107,13 @@ def _finite(text: str) -> float:
     return number if math.isfinite(number) else _not_json(text)
 
 
-def _shown(value: Any) -> Any:
+def without_surrogates(value: Any) -> Any:
     """A JSON value with halves of surrogate pairs as escapes."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
-        return {_shown(name): _shown(entry) for name, entry in value.items()}
-    return [_shown(entry) for entry in value] if isinstance(value, list) else value
+        return {without_surrogates(name): without_surrogates(entry) for name, entry in value.items()}
+    return [without_surrogates(entry) for entry in value] if isinstance(value, list) else value
 
 
 def line_of(stream: IO[bytes]) -> bytes:
@@ -130,7 +130,7 @@ def parsed(line: bytes) -> dict[str, Any]:
         message = json.loads(line, parse_constant=_not_json, parse_float=_finite)
         if b"\\ud" in line or b"\\uD" in line:
             # Half of a surrogate pair is no text: neither a record nor a report could hold it.
-            message = _shown(message)
+            message = without_surrogates(message)
     except RecursionError as error:
         raise ValueError("a line is nested too deeply") from error
     except ValueError as error:

@@ -148,6 +148,8 @@ def test_a_mistake_of_the_kernel_is_a_verdict(cli, small, results, tmp_path, cha
         ({"case": "small:ordinary", "outputs": {"Y": {"dtype": "float32", "shape": [1]}}}, "1:", "exactly one of data, hex, values"),
         ({"target": {"name": "x", "spec": "onnx-22"}}, "1:", "unknown key 'spec' (did you mean 'specs'?)"),
         ({"target": {"name": "x", "specs": ["onyx"]}}, "1:", "unknown specification 'onyx'"),
+        ({**ORDINARY, "seconds": float("inf")}, "1:", "expected a number of seconds"),
+        (json.dumps(ORDINARY) + '\n{"target": {"name": "x"}}', "2:2", "only the first line describes the target"),
         (json.dumps(ORDINARY) + "\n\n" + json.dumps(ORDINARY), "3:", "has a result of the variant indices on line 1"),
     ],
 )  # fmt: skip
