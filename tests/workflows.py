@@ -1,0 +1,102 @@
+"""Recipes for CI, executed as far as a machine can: their shell steps, in a folder of its own, with what CI gives them."""
+
+import os
+import re
+import subprocess
+
+import yaml
+
+from tests.conftest import ROOT, environment
+
+ACTION = ROOT / ".github/actions/maxpool-check/action.yml"
+_EXPRESSION = re.compile(r"\$\{\{ *([\w.-]+) *\}\}")
+
+
+def _resolved(text, values):
+    """A text of a workflow with the values of its expressions; one that is not set is empty."""
+    return _EXPRESSION.sub(lambda found: values.get(found[1], ""), text)
+
+
+def github(text):
+    """A workflow of GitHub, in whose YAML a key ``on`` is text."""
+    return yaml.safe_load(text.replace("\non:", '\n"on":'))
+
+
+class Runner:
+    """A machine that executes jobs: ``programs`` is the folder of maxpool-check, ``work`` the one that the job has checked out."""
+
+    def __init__(self, folder, programs, *, installs=False):
+        self.work, self.temporary = folder / "work", folder / "temporary"
+        self.programs, self.installs = programs, installs
+        self.summary = folder / "summary.md"
+        for path in (self.work, self.temporary):
+            path.mkdir(exist_ok=True)
+        if not installs and not (self.temporary / "maxpool-check").exists():
+            # What the action would install.
+            (self.temporary / "maxpool-check").symlink_to(programs.parent)
+
+    def shell(self, script, **variables):
+        """Run a script as a step, and return what has ended and the outputs of the step."""
+        outputs = self.temporary / "outputs"
+        outputs.write_text("")
+        path = f"{self.programs}{os.pathsep}/usr/local/bin:/usr/bin:/bin"
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+            capture_output=True, text=True, cwd=self.work, timeout=600, check=False,
+            env=environment(
+                PATH=path, GITHUB_ACTIONS="true", GITHUB_OUTPUT=str(outputs), GITHUB_STEP_SUMMARY=str(self.summary),
+                RUNNER_TEMP=str(self.temporary), CI_PROJECT_DIR=str(self.work), **variables,
+            ),
+        )  # fmt: skip
+        return done, dict(line.split("=", 1) for line in outputs.read_text().splitlines())
+
+    def action(self, **inputs):
+        """Run the action with these inputs, and return its last step that ran, and its outputs."""
+        action = yaml.safe_load(ACTION.read_text())
+        assert inputs.keys() <= action["inputs"].keys()
+        values = {f"inputs.{name}": each.get("default", "") for name, each in action["inputs"].items()}
+        values |= {f"inputs.{name}": value for name, value in inputs.items()}
+        values["github.action_path"] = str(ACTION.parent)
+        for step in action["runs"]["steps"]:
+            if "run" not in step or (step.get("id") == "install" and not self.installs):
+                continue
+            variables = {name: _resolved(str(text), values) for name, text in step["env"].items()}
+            done, outputs = self.shell(step["run"], **variables)
+            values |= {f"steps.{step['id']}.outputs.{name}": value for name, value in outputs.items()}
+            if done.returncode:
+                break
+        return done, {name: _resolved(each["value"], values) for name, each in action["outputs"].items()}
+
+    def job(self, job):
+        """Run the steps of a job of GitHub, and return the scripts that failed and the files that it uploads."""
+        failed, uploads, outputs = [], [], {}
+        for step in job["steps"]:
+            uses, inputs = step.get("uses", ""), step.get("with", {})
+            if failed and "always()" not in step.get("if", ""):
+                continue
+            if "/.github/actions/maxpool-check@" in uses:
+                done, own = self.action(**inputs)
+                outputs |= {f"steps.{step.get('id')}.outputs.{name}": value for name, value in own.items()}
+            elif uses.partition("@")[0].endswith(("/upload-artifact", "/upload-sarif", "/upload-pages-artifact")):
+                text = str(inputs.get("path") or inputs["sarif_file"])
+                uploads += _resolved(text, outputs).split()
+                continue
+            elif "run" in step and (self.installs or "pip install" not in step["run"]):
+                done, _ = self.shell(step["run"])
+            else:
+                continue
+            if done.returncode:
+                failed.append(done)
+        return failed, [self.work / path for path in uploads]
+
+    def gitlab_job(self, document, name):
+        """Run a job of GitLab, and return what has ended and the files that it keeps."""
+        job = document[name]
+        lines = [*document["default"]["before_script"], *job["script"]]
+        done, _ = self.shell(
+            "\n".join(line for line in lines if self.installs or "pip install" not in line),
+            **({} if not self.installs else {"MAXPOOL_CHECK_CACHE": str(self.work / ".maxpool-check")}),
+        )
+        artifacts = job["artifacts"]
+        kept = [*artifacts.get("paths", []), artifacts["reports"]["junit"]]
+        return done, [self.work / path for path in kept]
