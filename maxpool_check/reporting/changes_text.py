@@ -11,6 +11,7 @@ from maxpool_check.comparing.gate import Decision, TargetComparison, worst
 from maxpool_check.comparing.summary import TransitionGroup
 from maxpool_check.reporting.abridged import some
 from maxpool_check.reporting.changes import MOST_NAMES, ComparisonReport, details, group_cause, titles
+from maxpool_check.reporting.reruns import run_on
 from maxpool_check.reporting.text import styled, terminal
 from maxpool_check.words import plural
 
@@ -50,13 +51,7 @@ def _comparison(console: Console, comparison: TargetComparison, verbose: bool) -
         console.print(styled(message), soft_wrap=True)
     if changed:
         execution = changed[0].smallest.execution
-        path, _, line = execution.origin.rpartition(":")
-        command = ["maxpool-check", "run", path, "-k", execution.case, "--no-known"]
-        if line == "0":
-            # A case of a user's model, which has no lines.
-            command = ["maxpool-check", "model", path]
-        for name in dict.fromkeys([comparison.old.name, comparison.new.name]):
-            command += ["-t", name]
+        command = run_on(execution, [comparison.old.name, comparison.new.name])
         console.print(f"[dim]{styled(shlex.join(command))}[/]", soft_wrap=True)
     word, _, rest = str(comparison).partition(" ")
     console.print(f"[{_STYLES[comparison.decision]}]{word}[/] {styled(rest)}", soft_wrap=True)

@@ -1,5 +1,7 @@
 """The command lines that repeat what a record shows of a case, by the kind of target."""
 
+from collections.abc import Iterable
+
 from maxpool_check.results.record import Execution, Record
 
 _RESULTS = "results:"
@@ -9,6 +11,18 @@ _RESULTS = "results:"
 def run_again(record: Record, execution: Execution) -> list[str]:
     """The command that executes a case of the corpus again, or judges its results."""
     return [*_program(record, execution), "-k", execution.case]
+
+
+def run_on(execution: Execution, targets: Iterable[str]) -> list[str]:
+    """The command that executes the case of an execution on those targets that can be started, or draws it."""
+    names = [name for name in dict.fromkeys(targets) if not is_given(name)]
+    chosen = [word for name in names for word in ("-t", name)]
+    if execution.origin.endswith(":0"):
+        # A case of a user's model, which has no lines.
+        return ["maxpool-check", "model", file_of(execution), *chosen]
+    if not names:
+        return explain_again(execution)
+    return ["maxpool-check", "run", file_of(execution), "-k", execution.case, "--no-known", *chosen]
 
 
 def explain_again(execution: Execution) -> list[str]:

@@ -223,6 +223,19 @@ def test_known_defects_are_matched_and_written(cli, small, results, tmp_path):
     assert "KNOWN DEFECTS" in done.out
 
 
+def test_records_of_two_versions_are_compared(cli, small, results, tmp_path):
+    records = [tmp_path / "old.jsonl", tmp_path / "new.jsonl"]
+    for version, values, record in (("1.0", Y["values"], records[0]), ("1.1", [0] * 12, records[1])):
+        outputs = {"Y": {**Y, "values": values}, "Indices": INDICES}
+        path = results({"target": {"name": "acme", "version": version}}, {"case": "small:ordinary", "outputs": outputs})
+        cli("judge", path, small, "--partial", "-o", record)
+    done = cli("compare", *records, "--report", f"html={tmp_path / 'changes.html'}")
+    assert "BLOCK 1 regressed" in done.out
+    assert "maxpool-check explain" in done.out
+    for text in (done.out, (tmp_path / "changes.html").read_text()):
+        assert "-t results:" not in text
+
+
 def test_the_schema_is_that_of_the_lines(cli):
     schema = cli("schema", "results").json
     for message in (ORDINARY, {"target": {"name": "x"}}, {"case": "a:b", "crash": "x"}):

@@ -11,6 +11,7 @@ from maxpool_check.reporting.changes import IMPROVEMENTS, MEANINGS, ComparisonRe
 from maxpool_check.reporting.html.names import Names
 from maxpool_check.reporting.html.page import slug, write_page
 from maxpool_check.reporting.html.views import ExecutionView, settings
+from maxpool_check.reporting.reruns import run_on
 from maxpool_check.results.record import Execution
 
 
@@ -85,10 +86,7 @@ class GroupView:
     @property
     def command(self) -> str:
         """A command line that runs the smallest case on both targets."""
-        path, _, line = self.execution.origin.rpartition(":")
-        start = ["run", path, "-k", self.execution.case, "--no-known"] if line != "0" else ["model", path]
-        targets = dict.fromkeys([self.comparison.old.name, self.comparison.new.name])
-        return shlex.join(["maxpool-check", *start, *(word for name in targets for word in ("-t", name))])
+        return shlex.join(run_on(self.execution, [self.comparison.old.name, self.comparison.new.name]))
 
 
 class ChangesPage:
