@@ -24,6 +24,9 @@ def test_the_wheel_has_the_whole_corpus_and_the_types(wheel):
     assert shipped <= names
     assert {name for name in names if name.startswith("maxpool_check/corpus_data/")} == shipped
     assert "maxpool_check/py.typed" in names
+    pages = {f"maxpool_check/docs/{path.name}" for path in (ROOT / "maxpool_check/docs").glob("*.md")}
+    assert pages
+    assert pages <= names
     assert not [name for name in names if name.startswith(("tests", "reports"))]
 
 

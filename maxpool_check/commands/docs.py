@@ -2,6 +2,8 @@
 
 import re
 import sys
+import textwrap
+from itertools import zip_longest
 
 import click
 
@@ -36,14 +38,22 @@ def command(topic: Topic | None, color: str) -> int:
       maxpool-check docs gate
     """
     if topic is None:
-        width = max(map(len, topics()))
-        for each in topics().values():
-            options.echo(f"{each.name:{width}}  {each.summary}")
+        _list()
     elif sys.stdout.isatty() or color == "always":
         _render(topic, colored=options.Output(color=color).colored)
     else:
         options.echo(topic.text, nl=False)
     return ExitCode.AS_EXPECTED
+
+
+def _list() -> None:
+    """Print a line for each page, which a terminal that is too narrow folds under its beginning."""
+    width = max(map(len, topics()))
+    columns = options.width() if sys.stdout.isatty() else None
+    for each in topics().values():
+        lines = textwrap.wrap(each.summary, columns - width - 2) if columns else [each.summary]
+        for name, line in zip_longest([each.name], lines, fillvalue=""):
+            options.echo(f"{name:{width}}  {line}")
 
 
 def _render(topic: Topic, *, colored: bool) -> None:

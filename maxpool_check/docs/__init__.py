@@ -11,19 +11,8 @@ _FENCE = re.compile(r" *(```|~~~)")
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 ORDER = (
-    "model",
-    "gate",
-    "kernel",
-    "cases",
-    "defects",
-    "python",
-    "ci",
-    "records",
-    "verdicts",
-    "evidence",
-    "runtimes",
-    "offline",
-    "faq",
+    *("model", "gate", "kernel", "cases", "defects", "python", "ci"),
+    *("configuration", "offline", "runtimes", "export", "records", "verdicts", "evidence", "faq"),
 )
 """The topics that come first in a list, in the order in which users need them; others follow by name."""
 
