@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from typing import TextIO
 
 import click
-from click.shell_completion import CompletionItem
 
 import maxpool_check
 from maxpool_check import inert
@@ -47,6 +46,7 @@ COMMANDS = {
     "history": "Show the kinds of divergence of many releases.",
     "import": "Write the tests of other suites as case files.",
     "schema": "Print the JSON Schema of a file format.",
+    "completion": "Print the script that completes commands in a shell.",
     "config": "Show what holds for options, and where it comes from.",
     "docs": "Show the documentation, a page for each task.",
 }
@@ -68,10 +68,6 @@ class _Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        names = [CompletionItem(name, help=COMMANDS[name]) for name in COMMANDS if name.startswith(incomplete)]
-        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
-
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -81,15 +77,19 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
-            # A module that others import cannot be called 'import'.
-            name = "import_" if cmd_name == "import" else cmd_name.replace(" ", "_")
-            return importlib.import_module(f"maxpool_check.commands.{name}").command
+            return importlib.import_module(module_of(cmd_name)).command
         if not cmd_name.startswith("-"):
             import difflib
 
             near = difflib.get_close_matches(cmd_name, COMMANDS, 1)
             ctx.fail(f"no command '{cmd_name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
         return None
+
+
+def module_of(name: str) -> str:
+    """The module of a command."""
+    # A module that others import cannot be called 'import'.
+    return f"maxpool_check.commands.{'import_' if name == 'import' else name.replace(' ', '_')}"
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -119,6 +119,10 @@ def cli(ctx: click.Context, config: str | None, no_config: bool) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its exit code."""
+    if instruction := os.environ.get("_MAXPOOL_CHECK_COMPLETE"):
+        from maxpool_check.commands.completing.shells import complete
+
+        sys.exit(complete(instruction))
     words = sys.argv[1:] if arguments is None else arguments
     # OpenBLAS starts a busy thread on every core when numpy is imported; nothing here needs them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -46,7 +46,7 @@ _READ_ONE = ("explain", "reference", "repro", "defects check")
 _MAKE_ENVIRONMENTS = (
     "run", "gate", "model", "fuzz", "coverage", "explain", "repro", "bisect", "history", "targets", "defects check",
 )  # fmt: skip
-_FORMATS = ("text", "markdown", "html", "json", "junit", "github", "sarif")
+FORMATS = ("text", "markdown", "html", "json", "junit", "github", "sarif")
 
 KEYS = (
     Key("paths", Many(File(), "cases"), "Case files and folders of them. Commands with -p take the path if it is the only one.",
@@ -80,7 +80,7 @@ KEYS = (
         _sets("max_cells", *_READ_PATHS, "explain", "reference", "repro")),
     Key("output", File(), "The file of the record.", _sets("output", "run", "gate", "model"), shared=False,
         excluded_by=("case_file",)),
-    Key("reports", Reports(_FORMATS), "Reports to write: their paths by format.",
+    Key("reports", Reports(FORMATS), "Reports to write: their paths by format.",
         _sets("reports", "run", "gate", "compare", "history", "bisect", "model"), shared=False, excluded_by=("case_file",)),
     Key("color", Text(("auto", "always", "never")), "Whether to colour the output.",
         _sets("color", "run", "gate", "compare", "explain", "model", "report", "defects show")),
