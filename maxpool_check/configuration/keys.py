@@ -72,8 +72,9 @@ KEYS = (
     Key("dask", Text(), "The address of the scheduler of a dask cluster.", _sets("dask", "run", "fuzz", "generate"),
         excluded_by=("jobs",)),
     Key("timeout", Number(whole=False), "The time limit of one execution, in seconds.",
-        _sets("timeout", "run", "gate", "bisect", "explain", "repro", "fuzz", "coverage", "history", "model", "defects check")),
+        _sets("timeout", "run", "gate", "bisect", "explain", "repro", "fuzz", "coverage", "history", "model", "defects check", "protocol check")),
     Key("memory", Number(), "What a target may allocate, in MB.", _sets("memory", "run", "model")),
+    Key("corpus-lock", File(), "The lock of the corpus; another corpus is refused.", _sets("lock", "run", "gate")),
     Key("offline", Truth(), "Whether to reach no package index.", _sets("offline", *_MAKE_ENVIRONMENTS)),
     Key("find-links", File(), "A folder of wheels for new environments.", _sets("find_links", *_MAKE_ENVIRONMENTS)),
     Key("max-cells", Number(), "The largest X or Y a case may have.",
@@ -83,7 +84,7 @@ KEYS = (
     Key("reports", Reports(FORMATS), "Reports to write: their paths by format.",
         _sets("reports", "run", "gate", "compare", "history", "bisect", "model"), shared=False, excluded_by=("case_file",)),
     Key("color", Text(("auto", "always", "never")), "Whether to colour the output.",
-        _sets("color", "run", "gate", "compare", "explain", "model", "report", "defects show")),
+        _sets("color", "run", "gate", "compare", "explain", "model", "report", "docs", "defects show")),
 )  # fmt: skip
 """Every key. A new one is a line here."""
 

@@ -119,6 +119,11 @@ def reports(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
     return files(ctx, incomplete) if "=" in incomplete else items([(f"{name}=", "") for name in FORMATS], incomplete)
 
 
+def topics(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Pages of the documentation."""
+    return items(offer()["topics"].items(), incomplete)
+
+
 def versions(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
     """The versions of the target that are known here."""
     runtime = str(ctx.params.get("target") or "onnxruntime").partition("@")[0].partition("==")[0]
@@ -316,6 +321,7 @@ CANDIDATES: dict[str, Callable[[click.Context, str], list[CompletionItem]]] = {
     "cases": ids, "cases or defects": ids_or_defects, "cases or kinds": ids_or_kinds, "changes": changes,
     "commands": commands, "defects": defects, "documents": documents, "files": files, "folders": folders, "kinds": kinds,
     "paths": paths, "reports": reports, "selection": selection, "targets": targets, "targets or files": targets_or_files,
+    "topics": topics,
     "variant": variant, "variants": variants, "versions": versions,
 }  # fmt: skip
 """The function for each kind of value that the offer names."""

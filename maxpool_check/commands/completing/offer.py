@@ -28,7 +28,7 @@ _SOURCES = (
 COMPLETED_BY_TYPE = {
     "TARGET": "targets", "TARGET|RECORD.jsonl": "targets or files", "VARIANTS": "variants", "KIND": "kinds",
     "CHANGE,...": "changes", "FORMAT=PATH": "reports", "PATH": "paths", "path": "files", "file": "files",
-    "directory": "folders",
+    "directory": "folders", "TOPIC": "topics",
 }  # fmt: skip
 """What completes the values of parameters, by the name of their type."""
 
@@ -80,6 +80,7 @@ def _made() -> dict[str, Any]:
     from maxpool_check.corpus.defect_file import read_all_defects
     from maxpool_check.corpus.defect_versions import read_versions
     from maxpool_check.corpus.shipped import shipped_root
+    from maxpool_check.docs import topics
     from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
     from maxpool_check.results.variants import ALL_VARIANTS, VARIATIONS
     from maxpool_check.specifications import SPECIFICATIONS
@@ -103,6 +104,7 @@ def _made() -> dict[str, Any]:
         "runtimes": {name: [runtime.distribution, runtime.about] for name, runtime in RUNTIMES.items()},
         "tools": {name: [tool.distribution, tool.about] for name, tool in TOOLS.items()},
         "versions": {name: list(tested) for name, tested in read_versions(root).shown.items()},
+        "topics": {topic.name: topic.title for topic in topics().values()},
         "corpus": str(root),
         "selectors": ["tag"],
     }

@@ -114,7 +114,8 @@ def complete(instruction: str) -> int:
         return 1
     try:
         text = SHELLS[shell](_Commands(PROGRAM, params=None), {}, PROGRAM, VARIABLE).complete()
-    except Exception:  # noqa: BLE001 (a shell shows what is printed in the middle of the line that is typed)
+    except Exception:
+        # A shell would show what is printed in the middle of the line that is typed.
         return 1
     click.echo(text.encode(errors="replace"))
     return 0
