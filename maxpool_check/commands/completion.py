@@ -11,11 +11,13 @@ from maxpool_check.results.record import ExitCode
 def command(shell: str) -> int:
     """Print the script that completes commands, options and values in a shell.
 
+    It completes targets that are known here, ids of cases, kinds, defects, clauses and documents; see 'maxpool-check docs
+    configuration' for where the script belongs.
+
     \b
-    bash: eval "$(maxpool-check completion bash)"     in ~/.bashrc
-    zsh:  eval "$(maxpool-check completion zsh)"      in ~/.zshrc, after compinit
-    fish: maxpool-check completion fish | source      in ~/.config/fish/config.fish
-    \f
+    Examples:
+      maxpool-check completion bash > ~/.maxpool-check.bash
+      maxpool-check completion fish > ~/.config/fish/completions/maxpool-check.fish
     """
     click.echo(script(shell), nl=False)
     return ExitCode.AS_EXPECTED

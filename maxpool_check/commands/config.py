@@ -10,6 +10,8 @@ import click
 from maxpool_check import inert
 from maxpool_check.commands import options
 from maxpool_check.commands.configured import Defaults, Misconfigured
+from maxpool_check.commands.main import COMMANDS as PROGRAM_COMMANDS
+from maxpool_check.commands.main import module_of
 from maxpool_check.configuration.file import BadConfiguration, shown
 from maxpool_check.configuration.keys import CACHE_VARIABLE, COMMANDS, KEYS, SECTIONS, keys_of
 from maxpool_check.configuration.settings import Configuration, Setting
@@ -136,15 +138,11 @@ def _default(name: str, parameter: str) -> Any:
 
 
 def _command(name: str) -> click.Command:
-    found: click.Command | None = None
-    for word in name.split():
-        if found is None:
-            found = importlib.import_module(f"maxpool_check.commands.{word}").command
-        else:
-            assert isinstance(found, click.Group)
-            found = found.commands[word]
-    assert found is not None
-    return found
+    if name in PROGRAM_COMMANDS:
+        command: click.Command = importlib.import_module(module_of(name)).command
+        return command
+    group, _, inner = name.partition(" ")
+    return importlib.import_module(module_of(group)).command.commands[inner]
 
 
 def _text(value: Any) -> str:

@@ -34,14 +34,26 @@ class Key:
     @property
     def sections(self) -> list[str]:
         """The sections that it may stand in."""
-        return [command for command in self.parameters if command in SECTIONS]
+        return list(dict.fromkeys(filter(None, map(section_of, self.parameters))))
 
 
 def _sets(parameter: str, *commands: str) -> dict[str, str]:
     return dict.fromkeys(commands, parameter)
 
 
-_READ_PATHS = ("run", "lint", "list", "gate", "bisect", "history", "coverage", "documents", "known check")
+_READ_PATHS = (
+    "run",
+    "lint",
+    "list",
+    "gate",
+    "bisect",
+    "history",
+    "coverage",
+    "documents",
+    "known check",
+    "judge",
+    "corpus lock",
+)
 _READ_ONE = ("explain", "reference", "repro", "defects check")
 _MAKE_ENVIRONMENTS = (
     "run", "gate", "model", "fuzz", "coverage", "explain", "repro", "bisect", "history", "targets", "defects check",
@@ -54,37 +66,39 @@ KEYS = (
     Key("targets", Many(Target(), "onnxruntime==1.31.1"), "Runtimes to test.",
         _sets("targets", "run", "fuzz", "model", "defects check"), excluded_by=("base", "head", "record_files")),
     Key("target", Target(), "The runtime.", _sets("target", "bisect", "history", "repro"), shared=False),
-    Key("base", Target(), "The runtime in use, or its record.", _sets("base", "gate", "model"), shared=False,
-        excluded_by=("targets",)),
-    Key("head", Target(), "The runtime to upgrade to.", _sets("head", "gate", "model"), shared=False,
-        excluded_by=("targets",)),
-    Key("spec", Many(Text(), "onnx"), "Documents, or families of them.", _sets("specs", "run", "gate", "explain", "repro")),
-    Key("variants", Many(Text(), "default", ","), "How to execute each case.", _sets("variants", "run", "explain")),
+    Key("base", Many(Target(), "onnxruntime==1.24.4", or_one=True), "The runtime in use, or its record; of a gate, several.",
+        {"gate": "bases", "model": "base"}, shared=False, excluded_by=("targets",)),
+    Key("head", Many(Target(), "onnxruntime==1.31.1", or_one=True), "The runtime to upgrade to; of a gate, several.",
+        {"gate": "heads", "model": "head"}, shared=False, excluded_by=("targets",)),
+    Key("spec", Many(Text(), "onnx"), "Documents, or families of them.", _sets("specs", "run", "gate", "list", "judge")),
+    Key("variants", Many(Text(), "default", ","), "How to execute each case.", _sets("variants", "run", "gate", "explain")),
     Key("known", Many(File(), "known.yaml"), "Files of known defects, or for models of defects that you accept.",
-        _sets("known_files", "run", "fuzz", "model"), excluded_by=("no_known",)),
-    Key("no-known", Truth(), "Whether to expect no divergence.", _sets("no_known", "run", "fuzz"),
+        _sets("known_files", "run", "judge", "fuzz", "model"), excluded_by=("no_known",)),
+    Key("no-known", Truth(), "Whether to expect no divergence.", _sets("no_known", "run", "judge", "fuzz"),
         excluded_by=("known_files",)),
-    Key("fail-on", Many(Text(), "regressed", ","), "The changes that block.", _sets("blocking", "gate", "compare"),
-        shared=False),
-    Key("strict", Truth(), "Whether to fail on more, as --strict does.", _sets("strict", "run", "model")),
+    Key("accept", Many(File(), "accepted.yaml"), "Files of changes that you have accepted.",
+        _sets("accepted_files", "gate", "compare", "gate accept")),
+    Key("fail-on", Many(Text(), "regressed", ","), "The changes that block, and severities.",
+        _sets("fail_on", "gate", "compare", "gate accept")),
+    Key("strict", Truth(), "Whether to fail on more, as --strict does.", _sets("strict", "run", "judge", "model")),
     Key("jobs", Number(), "Processes to run in.",
         _sets("jobs", "run", "gate", "fuzz", "generate", "history", "coverage", "defects check"), excluded_by=("dask",)),
-    Key("dask", Text(), "The address of the scheduler of a dask cluster.", _sets("dask", "run", "fuzz", "generate"),
+    Key("dask", Text(), "The address of the scheduler of a dask cluster.", _sets("dask", "run", "gate", "fuzz", "generate"),
         excluded_by=("jobs",)),
     Key("timeout", Number(whole=False), "The time limit of one execution, in seconds.",
         _sets("timeout", "run", "gate", "bisect", "explain", "repro", "fuzz", "coverage", "history", "model", "defects check", "protocol check")),
-    Key("memory", Number(), "What a target may allocate, in MB.", _sets("memory", "run", "model")),
+    Key("memory", Number(), "What a target may allocate, in MB.", _sets("memory", "run", "gate", "model")),
     Key("corpus-lock", File(), "The lock of the corpus; another corpus is refused.", _sets("lock", "run", "gate")),
     Key("offline", Truth(), "Whether to reach no package index.", _sets("offline", *_MAKE_ENVIRONMENTS)),
     Key("find-links", File(), "A folder of wheels for new environments.", _sets("find_links", *_MAKE_ENVIRONMENTS)),
     Key("max-cells", Number(), "The largest X or Y a case may have.",
         _sets("max_cells", *_READ_PATHS, "explain", "reference", "repro")),
-    Key("output", File(), "The file of the record.", _sets("output", "run", "gate", "model"), shared=False,
+    Key("output", File(), "The file of the record.", _sets("output", "run", "gate", "judge", "model"), shared=False,
         excluded_by=("case_file",)),
     Key("reports", Reports(FORMATS), "Reports to write: their paths by format.",
-        _sets("reports", "run", "gate", "compare", "history", "bisect", "model"), shared=False, excluded_by=("case_file",)),
+        _sets("reports", "run", "gate", "judge", "compare", "history", "bisect", "model"), shared=False, excluded_by=("case_file",)),
     Key("color", Text(("auto", "always", "never")), "Whether to colour the output.",
-        _sets("color", "run", "gate", "compare", "explain", "model", "report", "docs", "defects show")),
+        _sets("color", "run", "gate", "judge", "compare", "explain", "model", "report", "docs", "defects show")),
 )  # fmt: skip
 """Every key. A new one is a line here."""
 
@@ -93,6 +107,12 @@ COMMANDS = tuple(dict.fromkeys(command for key in KEYS for command in key.parame
 
 SECTIONS = tuple(command for command in COMMANDS if " " not in command and command not in {key.name for key in KEYS})
 """The sections that a configuration may have: the commands, but for commands of commands, and ``targets``, which is a key."""
+
+
+def section_of(command: str) -> str:
+    """The section of a command: that of ``gate accept`` is ``gate``; '' if it has none."""
+    first = command.partition(" ")[0]
+    return first if first in SECTIONS else ""
 
 
 def keys_of(command: str) -> dict[str, Key]:

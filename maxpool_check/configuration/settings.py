@@ -6,7 +6,7 @@ from enum import IntEnum
 from pathlib import Path
 
 from maxpool_check.configuration.file import BadConfiguration, ConfigurationFile, find, read
-from maxpool_check.configuration.keys import CACHE_VARIABLE, CONFIG_VARIABLE, KEYS, PREFIX, SECTIONS, Key, keys_of
+from maxpool_check.configuration.keys import CACHE_VARIABLE, CONFIG_VARIABLE, KEYS, PREFIX, Key, keys_of, section_of
 from maxpool_check.configuration.values import Value
 
 
@@ -60,7 +60,7 @@ class Configuration:
         }
 
     def _setting(self, key: Key, command: str) -> Setting | None:
-        section = command if command in SECTIONS else ""
+        section = section_of(command)
         if section and (setting := self._variable(key, section, Source.COMMAND_VARIABLE)):
             return setting
         if key.shared and (setting := self._variable(key, "", Source.VARIABLE)):

@@ -88,19 +88,26 @@ class Target:
 
 @dataclass(frozen=True)
 class Many:
-    """A list of values; in an environment variable they are words, as in a shell. ``joined`` by this character if any."""
+    """A list of values, or ``or_one`` value; in an environment variable they are words, as in a shell.
+
+    They are ``joined`` by this character if there is one.
+    """
 
     each: Text | File | Target
     example: str
     joined: str = ""
+    or_one: bool = False
 
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON Schema."""
-        return {"type": "array", "items": self.each.schema}
+        schema = {"type": "array", "items": self.each.schema}
+        return {"anyOf": [self.each.schema, schema]} if self.or_one else schema
 
     def from_toml(self, value: object, folder: Path) -> Value:
         """The value of a file in ``folder``. Raises ``ValueError``."""
+        if self.or_one and isinstance(value, str):
+            value = [value]
         if not isinstance(value, list):
             raise ValueError(f'must be a list, such as ["{self.example}"]')
         values = []

@@ -10,6 +10,7 @@ from click.shell_completion import CompletionItem
 
 from maxpool_check.commands.completing import cases, kept
 from maxpool_check.commands.completing.offer import offer
+from maxpool_check.commands.main import COMMANDS
 
 Candidate = tuple[str, str]
 """A value, and what is said of it."""
@@ -61,7 +62,9 @@ def folders(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
 def paths(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
     """Files, or names of the corpus that comes with the tool."""
     if not incomplete or not "corpus:".startswith(incomplete[:7]):
-        return files(ctx, incomplete)
+        # What stands in the place of a path may be the name of a command of this one.
+        inner = [name.partition(" ")[2] for name in COMMANDS if name.startswith(f"{ctx.info_name} {incomplete or '-'}")]
+        return [CompletionItem(name) for name in inner] or files(ctx, incomplete)
     root = offer()["corpus"]
     names = [
         os.path.relpath(os.path.join(folder, name), root).removesuffix(".yaml")

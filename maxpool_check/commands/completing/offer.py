@@ -27,7 +27,7 @@ _SOURCES = (
 
 COMPLETED_BY_TYPE = {
     "TARGET": "targets", "TARGET|RECORD.jsonl": "targets or files", "VARIANTS": "variants", "KIND": "kinds",
-    "CHANGE,...": "changes", "FORMAT=PATH": "reports", "PATH": "paths", "path": "files", "file": "files",
+    "CHANGE,...": "changes", "NAME,...": "documents", "FORMAT=PATH": "reports", "PATH": "paths", "path": "files", "file": "files",
     "directory": "folders", "TOPIC": "topics",
 }  # fmt: skip
 """What completes the values of parameters, by the name of their type."""
@@ -73,14 +73,15 @@ def _state() -> list[Any]:
 def _made() -> dict[str, Any]:
     """Make it, which takes as long as all commands take to start."""
     from maxpool_check.commands.main import COMMANDS, cli, module_of
-    from maxpool_check.comparing.summary import UNOBSERVABLE
-    from maxpool_check.comparing.transitions import Change
+    from maxpool_check.comparing.changes import UNOBSERVABLE, Change
     from maxpool_check.configuration.keys import COMMANDS as CONFIGURED
     from maxpool_check.corpus.collection import defect_files
     from maxpool_check.corpus.defect_file import read_all_defects
     from maxpool_check.corpus.defect_versions import read_versions
+    from maxpool_check.corpus.selection import PROPERTIES
     from maxpool_check.corpus.shipped import shipped_root
     from maxpool_check.docs import topics
+    from maxpool_check.judging.defects import Severity
     from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
     from maxpool_check.results.variants import ALL_VARIANTS, VARIATIONS
     from maxpool_check.specifications import SPECIFICATIONS
@@ -93,7 +94,10 @@ def _made() -> dict[str, Any]:
         "options": [_parameter("", each) for each in cli.params],
         "configured": list(CONFIGURED),
         "kinds": {kind.value: DESCRIPTIONS[kind].sentence for kind in DivergenceKind},
-        "changes": [change.value for change in Change if change not in UNOBSERVABLE],
+        "changes": [
+            *(change.value for change in Change if change not in UNOBSERVABLE),
+            *(each.value for each in Severity),
+        ],
         "documents": {
             **{name: f"All versions of {name}" for name in families if families.count(name) > 1},
             **{name: document.title for name, document in SPECIFICATIONS.items()},
@@ -106,7 +110,7 @@ def _made() -> dict[str, Any]:
         "versions": {name: list(tested) for name, tested in read_versions(root).shown.items()},
         "topics": {topic.name: topic.title for topic in topics().values()},
         "corpus": str(root),
-        "selectors": ["tag"],
+        "selectors": list(PROPERTIES),
     }
 
 

@@ -134,13 +134,23 @@ class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        two = " ".join(args[:2])
+        return (two, self.get_command(ctx, two), args[2:]) if two in COMMANDS else super().resolve_command(ctx, args)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return _command(cmd_name, offer()["commands"][cmd_name]) if cmd_name in COMMANDS else None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The names of commands, which need no cache."""
         if not incomplete.startswith("-"):
-            return [CompletionItem(name, help=about) for name, about in COMMANDS.items() if name.startswith(incomplete)]
+            return [
+                CompletionItem(name, help=about)
+                for name, about in COMMANDS.items()
+                if name.startswith(incomplete) and " " not in name
+            ]
         return click.Command.shell_complete(self, ctx, incomplete)
 
 
