@@ -91,7 +91,7 @@ def test_the_section_the_environment_and_the_command_line_win_in_this_order(proj
 def test_config_shows_every_key_and_those_of_one_command(project):
     configure(project, '[gate]\nbase = "onnxruntime==1.24.4"\n')
     every = sources(project, MAXPOOL_CHECK_CACHE="/nowhere")
-    assert every["gate.base"] == ("onnxruntime==1.24.4", "maxpool-check.toml:2: [gate] base")
+    assert every["gate.base"] == (["onnxruntime==1.24.4"], "maxpool-check.toml:2: [gate] base")
     assert every["cache"] == ("/nowhere", "MAXPOOL_CHECK_CACHE")
     assert {key.name for key in KEYS if key.shared} <= every.keys()
     for name in COMMANDS:

@@ -2,61 +2,16 @@
 
 import contextlib
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 
 import click
 from click.shell_completion import CompletionItem
 
 from maxpool_check.commands.completing import cases, kept
 from maxpool_check.commands.completing.offer import offer
+from maxpool_check.commands.completing.parts import Candidate, files, folders, items, last_of_list
+from maxpool_check.commands.completing.runtimes import targets, targets_or_files, versions
 from maxpool_check.commands.main import COMMANDS
-
-Candidate = tuple[str, str]
-"""A value, and what is said of it."""
-
-_SEPARATOR = re.compile(r"[/:]|==")
-"""What ends a part of a value: as of a path, parts are completed one after another."""
-
-_SAFE = re.compile(r"[\w./:=@,+%~-]+")
-"""What no shell takes for anything else, and no terminal for a command."""
-
-_ENVIRONMENT = re.compile(r"([A-Za-z][A-Za-z0-9_-]*?)-(\d[^+-]*)(\+.*)?-(cpython|pypy)\d")
-"""The name of an environment in the cache: its distribution and version."""
-
-_RUNS_MODELS = ("onnxruntime", "onnx-reference")
-
-
-def items(candidates: Iterable[Candidate], incomplete: str) -> list[CompletionItem]:
-    """Those that begin so, or the next part that they have in common with others."""
-    matching = [each for each in candidates if each[0].startswith(incomplete)]
-    while True:
-        parts: dict[str, list[Candidate]] = {}
-        for value, about in matching:
-            end = _SEPARATOR.search(value, len(incomplete))
-            parts.setdefault(value[: end.end()] if end else value, []).append((value, about))
-        if len(parts) != 1 or len(matching) == 1:
-            break
-        (incomplete,) = parts
-        if any(value == incomplete for value, _ in matching):
-            break
-    whole = [(each[0] if len(each) == 1 else (part, "")) for part, each in parts.items()]
-    return [CompletionItem(value, help=_line(about)) for value, about in whole if _SAFE.fullmatch(value)]
-
-
-def _line(text: str) -> str:
-    """A text as the shell may show it."""
-    return "".join(character if character.isprintable() else " " for character in text)[:100]
-
-
-def files(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-    """Files, which the shell knows."""
-    return [CompletionItem(incomplete, type="file")]
-
-
-def folders(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-    """Folders, which the shell knows."""
-    return [CompletionItem(incomplete, type="dir")]
 
 
 def paths(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -92,12 +47,12 @@ def defects(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
 
 def documents(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
     """Documents, and families of them."""
-    return _last_of_list(offer()["documents"].items(), incomplete)
+    return last_of_list(offer()["documents"].items(), incomplete)
 
 
 def variants(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
     """A list of variants."""
-    return _last_of_list([(name, "") for name in offer()["variants"]], incomplete)
+    return last_of_list([(name, "") for name in offer()["variants"]], incomplete)
 
 
 def variant(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -107,7 +62,7 @@ def variant(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
 
 def changes(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
     """A list of changes."""
-    return _last_of_list([(name, "") for name in ("any", *offer()["changes"])], incomplete)
+    return last_of_list([(name, "") for name in ("any", *offer()["changes"])], incomplete)
 
 
 def commands(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -127,106 +82,13 @@ def topics(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
     return items(offer()["topics"].items(), incomplete)
 
 
-def versions(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-    """The versions of the target that are known here."""
-    runtime = str(ctx.params.get("target") or "onnxruntime").partition("@")[0].partition("==")[0]
-    return items([(version, "") for version in _versions(runtime)], incomplete)
-
-
-def targets(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-    """Targets: runtimes, the versions of them that are known here, tools that rewrite models, kernels."""
-    if incomplete.startswith("python:"):
-        return items(((f"python:{each}", "") for each in _functions(incomplete.removeprefix("python:"))), incomplete)
-    if incomplete.startswith("transform:"):
-        return items(_transforms(incomplete), incomplete)
-    own = [
-        ("python:", "A function of yours"),
-        ("command:", "A program of yours"),
-        ("transform:", "A tool before a runtime"),
-    ]
-    return items([*_runtimes(offer()["runtimes"]), *own], incomplete)
-
-
-def targets_or_files(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-    """Targets, or a record."""
-    return targets(ctx, incomplete) or files(ctx, incomplete)
-
-
-def _runtimes(runtimes: Iterable[str]) -> Iterator[Candidate]:
-    about = offer()["runtimes"]
-    for name in runtimes:
-        yield name, about[name][1]
-        yield from ((f"{name}=={version}", "") for version in _versions(name))
-
-
-def _transforms(incomplete: str) -> Iterator[Candidate]:
-    """Tools, and behind one the runtimes that can run its models."""
-    data = offer()
-    tool, middle, _ = incomplete.partition(":on:")
-    if middle:
-        yield from ((f"{tool}{middle}{runtime}", about) for runtime, about in _runtimes(_RUNS_MODELS))
-        return
-    for name, (distribution, about) in data["tools"].items():
-        for version in ("", *(f"=={version}" for version in _environments(distribution))):
-            yield f"transform:{name}{version}:on:", about
-
-
-def _versions(runtime: str) -> list[str]:
-    """The versions of a runtime in the cache and in the records that the defects were reviewed with."""
-    data = offer()
-    distribution = data["runtimes"].get(runtime, [runtime])[0]
-    tested = [version for name, versions in data["versions"].items() if name.partition("@")[0].partition("?")[0] == runtime
-              for version in versions]  # fmt: skip
-    return sorted({*_environments(distribution), *tested}, key=_order)
-
-
-def _order(version: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in version.split(".")]
-
-
-def _environments(distribution: str) -> list[str]:
-    """The versions of a distribution that have an environment in the cache."""
-    try:
-        names = os.listdir(os.path.join(kept.cache_folder(), "environments"))
-    except OSError:
-        return []
-    found = (_ENVIRONMENT.match(name) for name in names if not name.endswith(".lock"))
-    return sorted({each[2] for each in found if each and each[1] == distribution}, key=_order)
-
-
-def _functions(incomplete: str) -> list[str]:
-    """The Python files below a folder, and the functions of one."""
-    file, colon, _ = incomplete.partition(".py:")
-    if colon:
-        try:
-            with open(f"{file}.py", encoding="utf-8", errors="replace") as source:
-                return [
-                    f"{file}.py:{name}"
-                    for name in re.findall(r"^def ([A-Za-z]\w*)\(", source.read(2**20), re.MULTILINE)
-                ]
-        except OSError:
-            return []
-    folder = os.path.dirname(incomplete)
-    try:
-        entries = sorted(os.scandir(folder or "."), key=lambda entry: entry.name)
-    except OSError:
-        return []
-    names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries if entry.name[0] != "."]
-    return [
-        f"{os.path.join(folder, name)}{'' if name[-1] == '/' else ':'}" for name in names if name.endswith((".py", "/"))
-    ]
-
-
-def _last_of_list(candidates: Iterable[Candidate], incomplete: str) -> list[CompletionItem]:
-    """The last one of a list with commas."""
-    before, comma, _ = incomplete.rpartition(",")
-    taken = before.split(",")
-    return items([(f"{before}{comma}{name}", about) for name, about in candidates if name not in taken], incomplete)
-
-
 def _entries(ctx: click.Context) -> list[cases.Entry]:
     """The case files that are named on the command line or in the configuration, or those that hold by default."""
-    named = [str(path) for path in (*(ctx.params.get("paths") or ()), *filter(None, [ctx.params.get("path")]))]
+    # Where the last option lacks its value, click has not yet given the arguments their names.
+    arguments = ctx.params.get("paths") or (
+        ctx.args if any(each.name == "paths" for each in ctx.command.params) else ()
+    )
+    named = [str(path) for path in (*arguments, *filter(None, [ctx.params.get("path")]))]
     one = any(parameter.name == "path" for parameter in ctx.command.params)
     if not named:
         named = _configured(ctx) or (["cases"] if one and os.path.isdir("cases") else ["corpus"])

@@ -36,13 +36,14 @@ COMPLETED_BY_NAME = {
     "selected": "selection", "case": "cases", "subject": "cases or kinds", "variant": "variant", "first": "versions",
     "last": "versions", "spec": "documents", "specs": "documents", "name": "cases", "config": "files",
     "defects show subject": "defects", "defects check names": "defects", "repro case": "cases or defects",
-    "repro name": "variant", "config name": "commands", "old_target": "targets", "new_target": "targets",
+    "repro name": "variant", "config name": "commands", "old_target": "targets", "base_target": "targets",
+    "patterns": "selection", "new_target": "targets",
 }  # fmt: skip
 """Likewise by the name of the parameter, or by that of its command and its own, where the type does not say."""
 
 NOT_COMPLETED = frozenset({
     "dask", "at", "reason", "versions", "timeout", "jobs", "memory", "max_cells", "shapes", "seeds", "seconds", "cases",
-    "strength",
+    "strength", "author", "expires",
 })  # fmt: skip
 """The parameters whose values nobody can know."""
 
