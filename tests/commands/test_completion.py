@@ -18,7 +18,7 @@ from maxpool_check.commands.completing.candidates import CANDIDATES
 from maxpool_check.commands.completing.offer import NOT_COMPLETED, completed
 from maxpool_check.targets.environments import cache
 from tests.commands.test_help import COMMANDS
-from tests.conftest import SMALL, environment
+from tests.conftest import SMALL, command, environment
 
 PROGRAM = Path(sys.executable).with_name("maxpool-check")
 
@@ -38,16 +38,22 @@ def complete(cache_folder, tmp_path):
     (tmp_path / "own").mkdir()
     (tmp_path / "own/small.yaml").write_text(SMALL)
 
-    def run(line, shell="bash", **variables):
+    def run(line, shell="bash", *, apart=False, **variables):
         changed = {
             "COMP_WORDS": f"maxpool-check {line}", "COMP_CWORD": "", "_MAXPOOL_CHECK_COMPLETE": f"{shell}_complete",
             "MAXPOOL_CHECK_CACHE": str(cache_folder), **variables,
         }  # fmt: skip
-        done = subprocess.run(
-            [PROGRAM], capture_output=True, text=True, cwd=tmp_path, env=environment(**changed), check=False
-        )
-        assert (done.returncode, done.stderr) == (0, "")
-        return [each.partition(",")[2] for each in done.stdout.splitlines() if each.startswith("plain,")]
+        if apart:
+            done = subprocess.run(
+                [PROGRAM], capture_output=True, text=True, cwd=tmp_path, env=environment(**changed), check=True
+            )
+            out, err = done.stdout, done.stderr
+        else:
+            done = command(cwd=tmp_path, **changed)
+            out, err = done.out, done.err
+            assert done.code == 0
+        assert err == ""
+        return [each.partition(",")[2] for each in out.splitlines() if each.startswith("plain,")]
 
     return run
 
@@ -100,9 +106,9 @@ def test_a_broken_cache_and_one_that_cannot_be_written_are_ignored(complete, tmp
     broken = tmp_path / "broken/completion"
     broken.mkdir(parents=True)
     (broken / "offer.json").write_text('{"state": [')
-    assert complete("run --ti", MAXPOOL_CHECK_CACHE=str(broken.parent)) == ["--timeout"]
+    assert complete("run --ti", apart=True, MAXPOOL_CHECK_CACHE=str(broken.parent)) == ["--timeout"]
     (tmp_path / "file").touch()
-    assert complete("run own -k small:neg", MAXPOOL_CHECK_CACHE=str(tmp_path / "file")) == ["small:neg-inf"]
+    assert complete("run own -k small:neg", apart=True, MAXPOOL_CHECK_CACHE=str(tmp_path / "file")) == ["small:neg-inf"]
 
 
 def test_text_that_a_shell_or_a_terminal_could_take_for_a_command_is_not_offered(complete, tmp_path):
@@ -118,7 +124,7 @@ def test_text_that_a_shell_or_a_terminal_could_take_for_a_command_is_not_offered
 
 def test_a_warm_completion_imports_neither_numpy_nor_the_commands(complete, cache_folder, tmp_path):
     for line in ("run --ti", "run own -k small:", "run -t onnxruntime==", "explain y-"):
-        complete(line)
+        complete(line, apart=True)
         code = "import sys; from maxpool_check.commands.completing.shells import complete\ncomplete('bash_complete')\n"
         done = subprocess.run(
             [sys.executable, "-c", f"{code}print(*sys.modules, file=sys.stderr)"], capture_output=True, text=True,
@@ -128,18 +134,18 @@ def test_a_warm_completion_imports_neither_numpy_nor_the_commands(complete, cach
         assert not {"numpy", "yaml", "tomllib", "maxpool_check.commands.run"} & set(done.stderr.split()), line
 
 
-def values_of(command, words):
+def values_of(group, words):
     return [
         (" ".join(words), parameter)
-        for parameter in command.params
+        for parameter in group.params
         if not isinstance(parameter.type, click.Choice)
         and not (isinstance(parameter, click.Option) and (parameter.is_flag or parameter.count))
     ]
 
 
 def test_every_value_is_completed_or_known_to_be_unknowable():
-    for name, command in COMMANDS.items():
-        for words, parameter in values_of(command, name.split()[1:]):
+    for name, group in COMMANDS.items():
+        for words, parameter in values_of(group, name.split()[1:]):
             kind = completed(words, parameter)
             assert kind in CANDIDATES or parameter.name in NOT_COMPLETED, f"{name}: {parameter.name}"
 
@@ -215,7 +221,7 @@ LINES = {
 def test_a_real_shell_completes_a_line(shell, complete, cache_folder, tmp_path):
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
-    complete("run own -k small:")
+    complete("run own -k small:", apart=True)
     for line, expected in LINES.items():
         assert typed(shell, line, cache_folder, tmp_path).strip() == expected
 
@@ -223,7 +229,7 @@ def test_a_real_shell_completes_a_line(shell, complete, cache_folder, tmp_path):
 def test_fish_completes_a_line(complete, cache_folder, tmp_path):
     if shutil.which("fish") is None:
         pytest.skip("fish is not installed")
-    complete("run own -k small:")
+    complete("run own -k small:", apart=True)
     path = f"{PROGRAM.parent}:{os.environ['PATH']}"
     for line, expected in LINES.items():
         done = subprocess.run(
@@ -238,7 +244,7 @@ def test_fish_completes_a_line(complete, cache_folder, tmp_path):
 
 def test_the_script_of_bash_completes_in_a_function_alone(complete, cache_folder, tmp_path):
     """As when another program calls it: with words broken at ``:`` and ``=``."""
-    complete("run own -k small:")
+    complete("run own -k small:", apart=True)
     script = """
         eval "$(maxpool-check completion bash)"
         compopt() { :; }
