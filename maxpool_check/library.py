@@ -30,6 +30,7 @@ from maxpool_check.specifications.refused import Reason, Refused
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.name import TargetName, claiming, parse
 from maxpool_check.targets.worker.messages import PROGRAMMING_ERRORS
+from maxpool_check.words import plural
 
 MOST_SECONDS = 10**6
 """The longest time limit of an execution."""
@@ -170,7 +171,7 @@ def _by_name(outputs: Any) -> Mapping[Any, Any]:
     if not isinstance(outputs, (tuple, list)):
         raise TypeError(f"outputs is {_shown(outputs)}; it takes {forms}, or what the kernel raised")
     if len(outputs) not in (1, 2):
-        raise ValueError(f"the function returned {len(outputs)} values; expected {forms}")
+        raise ValueError(f"the function returned {plural(len(outputs), 'value')}; expected {forms}")
     return dict(zip(("Y", "Indices"), outputs, strict=False))
 
 

@@ -8,6 +8,7 @@ from maxpool_check.commands import case_files
 from maxpool_check.explaining.documents import TAG, write
 from maxpool_check.results.record import ExitCode
 from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.words import plural
 
 
 @click.command("documents")
@@ -26,6 +27,6 @@ def command(files: case_files.CaseFiles) -> int:
     documents = list(SPECIFICATIONS)
     cases = sorted(files.read().cases, key=lambda case: documents.index(case.spec))
     if not any(TAG in case.tags for case in cases):
-        raise click.UsageError(f"none of the {len(cases)} cases has the tag {TAG}")
+        raise click.UsageError(f"none of {plural(len(cases), 'case')} has the tag {TAG}")
     write(cases, sys.stdout)
     return ExitCode.AS_EXPECTED

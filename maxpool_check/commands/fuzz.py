@@ -23,6 +23,7 @@ from maxpool_check.results.record import ExitCode
 from maxpool_check.running.pool import PoolLost
 from maxpool_check.specifications import DEFAULT
 from maxpool_check.targets.process import CannotStart
+from maxpool_check.words import plural
 
 DEFAULT_CASES = 1000
 
@@ -77,7 +78,7 @@ class _Report:
             options.echo(f"{name}: {counts['diverged']} of {counts['cases']} cases diverge{nothing}")
         state = f"{code.name} " if code else ""
         new = f"{self._new} new" if self._new else "nothing new"
-        options.echo(f"{state}{new} in {self._cases} cases of {self.plan.spec}, {seeds}")
+        options.echo(f"{state}{new} in {plural(self._cases, 'case')} of {self.plan.spec}, {seeds}")
         if code:
             return code
         if not all(counts["compared"] for counts in self._counts.values()):

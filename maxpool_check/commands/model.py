@@ -136,7 +136,7 @@ def command(
             if recorder.record is None:
                 raise
             where = f"; they are in {output.output}" if output.output else ""
-            options.echo(f"interrupted after {len(recorder.record.executions)} executions{where}", err=True)
+            options.echo(f"interrupted after {plural(len(recorder.record.executions), 'execution')}{where}", err=True)
             return ExitCode.INTERRUPTED
         assert recorder.record is not None
         words = ["--inputs", str(inputs)] if inputs is not None else []

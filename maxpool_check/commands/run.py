@@ -19,6 +19,7 @@ from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.running.pool import PoolLost
 from maxpool_check.running.run import RunPlan, run
 from maxpool_check.targets.name import TargetName
+from maxpool_check.words import plural
 
 
 @click.command("run")
@@ -90,7 +91,7 @@ def command(
             if recorder.record is None:
                 raise
             where = f"; they are in {output.output}" if output.output else ""
-            options.echo(f"interrupted after {len(recorder.record.executions)} executions{where}", err=True)
+            options.echo(f"interrupted after {plural(len(recorder.record.executions), 'execution')}{where}", err=True)
             if output.form == "json":
                 json.write(RunReport(recorder.record, ExitCode.INTERRUPTED), sys.stdout)
             return ExitCode.INTERRUPTED

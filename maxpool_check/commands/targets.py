@@ -15,7 +15,7 @@ from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.results.variants import Y_ONLY
 from maxpool_check.running.case_run import run_case
 from maxpool_check.targets import environments
-from maxpool_check.targets.name import RUNTIMES, TOOLS, Runtime, TargetName, parse
+from maxpool_check.targets.name import RUNTIMES, TOOLS, TargetName, parse
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
@@ -73,7 +73,7 @@ def command(
     ]
     if form == "json":
         known = [
-            {"name": name, "about": runtime.about, "installed": installed[name], "install": _install(runtime)}
+            {"name": name, "about": runtime.about, "installed": installed[name], "install": runtime.install}
             for name, runtime in RUNTIMES.items()
         ]
         kernels = [{"name": name, "about": about} for name, about in _KERNELS.items()]
@@ -157,20 +157,17 @@ def _installed(distribution: str) -> str | None:
         return None
 
 
-def _install(runtime: Runtime) -> str:
-    return f"pip install 'maxpool-check[{runtime.extra}]'" if runtime.extra else f"pip install {runtime.distribution}"
-
-
 def _print_known(installed: dict[str, str | None]) -> None:
     width = max(map(len, (*RUNTIMES, *_KERNELS)))
     for name, runtime in RUNTIMES.items():
-        state = installed[name] or f"not installed: {_install(runtime)}"
+        state = installed[name] or f"not installed: {runtime.install}"
         options.echo(f"{name.ljust(width)}  {runtime.about} ({state})")
     for name, about in _KERNELS.items():
         options.echo(f"{name.ljust(width)}  {about}")
     options.echo(
-        "Add ==VERSION for a release in an isolated environment, made once; @PROVIDER for another execution provider of\n"
-        "ONNX Runtime; ?python=PATH for an environment of your own. Tools that rewrite models, as\n"
+        "Add ==VERSION, as in torch==2.13.0, for a release in an isolated environment, made once: nothing need be installed.\n"
+        "@PROVIDER is another execution provider of ONNX Runtime, ?python=PATH an environment of your own. Tools that rewrite\n"
+        "models, as "
         "transform:TOOL==VERSION:on:RUNTIME==VERSION, and ONNX Runtime or onnx-reference runs the result:\n"
     )
     for name, tool in TOOLS.items():

@@ -14,6 +14,7 @@ from maxpool_check.corpus.random_tensors import draw
 from maxpool_check.corpus.schema import INPUT_FORMS
 from maxpool_check.files import open_regular
 from maxpool_check.reference.dtypes import NAMES, NUMPY, highest, is_float, lowest, rounded
+from maxpool_check.words import plural
 
 MOST_CELLS = 2**25
 """The most cells that X or Y may have, unless the user sets another limit."""
@@ -235,7 +236,7 @@ def _flatten(values: Any, leaf: Callable[[Any], Any]) -> tuple[tuple[int, ...], 
             for position, entry in enumerate(value):
                 walk(entry, (*at, position))
         else:
-            actual = f"{len(value)} values" if is_list else describe(value)
+            actual = plural(len(value), "value") if is_list else describe(value)
             message = f"ragged: expected a list of {shape[len(at)]} as in its neighbours, found {actual}"
             mistakes.append(BadValue(message, *at))
 

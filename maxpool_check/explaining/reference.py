@@ -16,6 +16,7 @@ from maxpool_check.reference import definition
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.reporting.tensors import coordinates, described, window_text
+from maxpool_check.words import plural
 
 MOST_WINDOWS, MOST_CELLS = 36, 1024
 """Larger results are shown only on request."""
@@ -70,9 +71,9 @@ def _results(oracles: Sequence[Oracle], tensor: Callable[..., list[str]], everyt
             yield from tensor("Indices", pooled.Indices, missing=pooled.empty)
         size = pooled.empty.size
         if pooled.undefined.any():
-            yield f"{int(pooled.undefined.sum())} of {size} windows are empty; Y and Indices are undefined there"
+            yield f"empty: {int(pooled.undefined.sum())} of {plural(size, 'window')}; Y and Indices are undefined there"
         if padding := int((pooled.empty & ~pooled.undefined).sum()):
-            yield f"{padding} of {size} windows hold padding alone: Y is its value, and there is no index"
+            yield f"padding alone: {padding} of {plural(size, 'window')}; Y is its value, and there is no index"
     same = len({oracle.pooling.geometry for oracle in oracles}) == 1
     for oracle in oracles[:1] if same else oracles:
         yield from _windows(oracle, everything)

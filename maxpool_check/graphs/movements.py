@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.graphs.node import Inexact, Node
+from maxpool_check.words import plural
 
 Constant = Callable[[Any], np.ndarray]
 """From numbers of a node to a tensor that can stand beside the chain's."""
@@ -46,7 +47,7 @@ def _pad(node: Node, X: np.ndarray, opset: int, constant: Constant) -> np.ndarra
         raise Inexact(f"Pad of operator set {opset} has no mode wrap")
     axes, pads = _distinct_axes(node, X.ndim), node.integers("pads")
     if len(pads) != 2 * len(axes):
-        raise Inexact(f"Pad of {len(axes)} axes needs {2 * len(axes)} pads, got {len(pads)}")
+        raise Inexact(f"Pad of {plural(len(axes), 'axis', 'axes')} needs {2 * len(axes)} pads, got {len(pads)}")
     value = constant(node.fields.get("constant_value", 0))
     for axis, begin, end in zip(axes, pads, pads[len(axes) :], strict=False):
         source = _padding_source(mode, X.shape[axis], begin, end)
@@ -128,7 +129,9 @@ def _slice(node: Node, X: np.ndarray, _opset: int, _constant: Constant) -> np.nd
     starts, ends, axes = node.integers("starts"), node.integers("ends"), _distinct_axes(node, X.ndim)
     steps = node.integers("steps", [1] * len(starts))
     if not len(starts) == len(ends) == len(axes) == len(steps):
-        raise Inexact(f"Slice of {len(axes)} axes got {len(starts)} starts, {len(ends)} ends and {len(steps)} steps")
+        raise Inexact(
+            f"Slice of {plural(len(axes), 'axis', 'axes')} got {plural(len(starts), 'start')}, {plural(len(ends), 'end')} and {plural(len(steps), 'step')}"
+        )
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         if step == 0:
             raise Inexact("Slice: steps cannot be 0")

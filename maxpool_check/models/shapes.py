@@ -9,6 +9,7 @@ from onnx import GraphProto, ModelProto, TypeProto, ValueInfoProto, helper, shap
 
 from maxpool_check.models.model_file import BadModel, UserModel, subgraphs
 from maxpool_check.reference.dtypes import NUMPY
+from maxpool_check.words import plural
 
 Size = int | str | None
 """The size of an axis: a number, a name, or None where nothing is known."""
@@ -173,7 +174,9 @@ def _check_sizes(
     """Refuse sizes of a whole input that contradict what the model or another option says. Raises :class:`BadModel`."""
     sizes, axes = given[value.name], value.type.tensor_type.shape.dim
     if axes and len(sizes) != len(axes):
-        raise BadModel(f"--shape gives the input '{value.name}' {len(sizes)} sizes; it has {len(axes)} axes")
+        raise BadModel(
+            f"--shape gives the input '{value.name}' {plural(len(sizes), 'size')}; it has {plural(len(axes), 'axis', 'axes')}"
+        )
     for axis, size in zip(axes, sizes, strict=False):
         if axis.HasField("dim_value") and 0 <= axis.dim_value != size:
             raise BadModel(

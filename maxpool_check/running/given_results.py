@@ -23,6 +23,7 @@ from maxpool_check.results.variants import Variant
 from maxpool_check.specifications import documents
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.protocol import without_surrogates
+from maxpool_check.words import plural
 
 MOST_BYTES = 2**31
 """The largest file that is read."""
@@ -269,7 +270,7 @@ def _tensor(tensor: Mapping[str, Any]) -> np.ndarray:
         except BadValue as error:
             raise error.inside(form) from None
         if len(given) != cells:
-            raise BadValue(f"{len(given)} values; the shape {list(shape)} has {cells}", form)
+            raise BadValue(f"{plural(len(given), 'value')}; the shape {list(shape)} has {cells}", form)
         return values.reshape(shape)
     try:
         content = base64.b64decode(given, validate=True) if form == "data" else bytes.fromhex(given)
@@ -277,7 +278,7 @@ def _tensor(tensor: Mapping[str, Any]) -> np.ndarray:
         raise BadValue(f"not {'base64' if form == 'data' else 'hexadecimal digits'}: {error}", form) from error
     if len(content) != cells * dtype.itemsize:
         expected = cells * dtype.itemsize
-        raise BadValue(f"{len(content)} bytes; {dtype.name} of the shape {list(shape)} has {expected}", form)
+        raise BadValue(f"{plural(len(content), 'byte')}; {dtype.name} of the shape {list(shape)} has {expected}", form)
     little = np.frombuffer(content, dtype.newbyteorder("<")).reshape(shape)
     return little.astype(dtype.newbyteorder("="))
 

@@ -12,6 +12,7 @@ from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.refused import Reason, Refused
 from maxpool_check.specifications.roles import Role, RoundingType, choice, integers
 from maxpool_check.specifications.specification import Specification, decisions
+from maxpool_check.words import plural
 
 _AUTO_PADS = {"NOTSET" if pad is AutoPad.EXPLICIT else pad.name: pad for pad in AutoPad}
 _VERSION_10 = {
@@ -47,7 +48,7 @@ class Onnx(Specification):
         attributes = self.typed(attributes)
         self.check_dtype(dtype, "type constraint T")
         if len(shape) < 3:
-            message = f"X must have a batch, a channel and at least one spatial axis, got {len(shape)} axes"
+            message = f"X must have a batch, a channel and at least one spatial axis, got {plural(len(shape), 'axis', 'axes')}"
             raise self.refusal(Reason.INVALID_SHAPE, message, "input X")
         values = self.complete(attributes, len(shape) - 2)
         auto_pad, refusable = values["auto_pad"], None

@@ -10,6 +10,7 @@ from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.refused import Reason
 from maxpool_check.specifications.roles import Role, integer
 from maxpool_check.specifications.specification import Specification
+from maxpool_check.words import plural
 
 _SIZES = ("X_h", "X_w", "X_c")
 _ATTRIBUTES = {
@@ -34,7 +35,7 @@ class Xmos(Specification):
         attributes = self.typed(attributes)
         self.check_dtype(dtype, "tensor X")
         if len(shape) != 3:
-            message = f"X must be (X_h, X_w, X_c), got {len(shape)} axes"
+            message = f"X must be (X_h, X_w, X_c), got {plural(len(shape), 'axis', 'axes')}"
             raise self.refusal(Reason.INVALID_SHAPE, message, "Data Parameters")
         if shape[2] % self.channel_multiple:
             message = f"the channel count must be a multiple of 4, got {shape[2]}"

@@ -30,6 +30,11 @@ class Runtime:
     extra: str = ""
     specs: tuple[str, ...] = ()
 
+    @property
+    def install(self) -> str:
+        """The command that installs it beside the tool."""
+        return f"pip install 'maxpool-check[{self.extra}]'" if self.extra else f"pip install {self.distribution}"
+
 
 _OTHER_PROVIDERS = {
     "onnxruntime-gpu": "ONNX Runtime with CUDA and TensorRT",

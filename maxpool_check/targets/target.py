@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +141,10 @@ class Target:
 
     def cannot_start(self, error: CannotStart) -> CannotStart:
         """The error of a worker that could not be started, with the target's name and what may help."""
-        hint = ""
+        hint, runtime = "", RUNTIMES.get(self.name.runtime)
+        if runtime is not None and self._python == sys.executable and not _is_installed(runtime.distribution):
+            error = CannotStart(f"{runtime.distribution} is not installed in this environment")
+            hint = f"\nInstall it with {runtime.install}, or name a release, {self.name.runtime}==VERSION, which gets its own."
         if self.folders:
             folders = " and ".join(map(str, self.folders))
             hint = f"\nIf its environment is damaged, remove {folders}; it is made again."
@@ -214,3 +218,11 @@ class Target:
 
 def _list_of(values: Any, kind: Callable[[Any], Any]) -> tuple[Any, ...] | None:
     return tuple(map(kind, values)) if isinstance(values, list) else None
+
+
+def _is_installed(distribution: str) -> bool:
+    try:
+        version(distribution)
+    except PackageNotFoundError:
+        return False
+    return True

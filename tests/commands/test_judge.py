@@ -140,7 +140,7 @@ def test_a_mistake_of_the_kernel_is_a_verdict(cli, small, results, tmp_path, cha
         ({"case": "small:ordinary", "outputs": {"Indices": INDICES}}, "1:28", "'outputs' has no 'Y'"),
         ({"case": "small:ordinary", "outputs": {"Y": Y, "Z": Y}}, "1:", "unknown output 'Z'"),
         ({"case": "small:ordinary", "outputs": {"Y": {**Y, "dtype": "float"}}}, "1:46", "expected one of float16"),
-        ({"case": "small:ordinary", "outputs": {"Y": {**Y, "values": [1]}}}, "1:", "1 values; the shape [1, 2, 2, 3] has 12"),
+        ({"case": "small:ordinary", "outputs": {"Y": {**Y, "values": [1]}}}, "1:", "1 value; the shape [1, 2, 2, 3] has 12"),
         ({"case": "small:ordinary", "outputs": {"Y": {**Y, "values": ["x"] * 12}}}, "1:", "found the text 'x'"),
         ({"case": "small:ordinary", "outputs": {"Y": {"dtype": "float32", "shape": [1], "data": "AA"}}}, "1:", "not base64"),
         ({"case": "small:ordinary", "outputs": {"Y": {"dtype": "float32", "shape": [1], "hex": "aabb"}}}, "1:", "2 bytes; float32 of the shape [1] has 4"),

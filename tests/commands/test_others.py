@@ -189,6 +189,15 @@ def test_a_case_that_is_not_there(cli, arguments, words):
     assert words in done.err
 
 
+def test_a_runtime_that_is_not_installed_says_how_to_get_it(cli, small):
+    # No distribution of this name can be installed beside the one for the CPU.
+    done = cli("run", small, "-t", "onnxruntime-rocm")
+    text = " ".join(done.out.split())
+    assert done.code == 3
+    assert "onnxruntime-rocm is not installed in this environment" in text
+    assert "Install it with pip install onnxruntime-rocm, or name a release, onnxruntime-rocm==VERSION" in text
+
+
 def test_targets(cli, kernel_target):
     known = cli("targets")
     assert known.code == 0

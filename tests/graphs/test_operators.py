@@ -384,7 +384,7 @@ NEGATIVE_ZERO, NAN = [-0.0], [math.nan]
         (node("Slice", starts=[-5], ends=[-9], steps=[-1]), [1, 2], "float32", 13, "differ"),
         (node("Slice", starts=[0], ends=[2], steps=[2]), [1, 2], "float32", 9, "has no steps"),
         (node("Slice", starts=[0], ends=[2], steps=[0]), [1, 2], "float32", 10, "cannot be 0"),
-        (node("Slice", starts=[0], ends=[2]), [[1, 2]], "float32", 10, "2 axes got 1 starts"),
+        (node("Slice", starts=[0], ends=[2]), [[1, 2]], "float32", 10, "2 axes got 1 start,"),
         (node("Split", num_outputs=2), [1, 2, 3], "float32", 13, "does not define the sizes"),
         (node("Split", num_outputs=2, output=2), [1, 2], "float32", 18, "none of number 2"),
         (node("Split", split=[1, 2]), [1, 2], "float32", 18, "into"),

@@ -17,6 +17,7 @@ from maxpool_check.corpus.tensors import MOST_CELLS
 from maxpool_check.graphs.context import MAX_POOL
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.specifications import specification
+from maxpool_check.words import plural
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto
@@ -40,7 +41,9 @@ def read(file: Path, root: Path, most_cells: int, provenance: Mapping[str, str] 
     inputs, outputs = ([], []) if is_chain else (["X"], _outputs_of(model))
     if is_chain:
         if not any(node.op_type == MAX_POOL for node in model.graph.node):
-            raise LeftOut(f"its graph has {len(model.graph.node)} nodes, none of which is MaxPool{_types(model)}")
+            raise LeftOut(
+                f"its graph has {plural(len(model.graph.node), 'node')}, none of which is MaxPool{_types(model)}"
+            )
         initializers = {tensor.name for tensor in model.graph.initializer}
         inputs = [value.name for value in model.graph.input if value.name not in initializers]
         outputs = [value.name for value in model.graph.output]
