@@ -227,11 +227,11 @@ class CaseItem(pytest.Item):
         if self.target not in sessions:
             seconds = self.config.getoption("--maxpool-check-timeout")
             try:
-                session = TargetSession(Target(self.config.stash[_TARGETS][self.target], seconds))
-                _ = session.profile
+                # Closed with the others, also if it does not start.
+                sessions[self.target] = TargetSession(Target(self.config.stash[_TARGETS][self.target], seconds))
+                _ = sessions[self.target].profile
             except CannotStart as error:
                 pytest.exit(inert.block(error), returncode=3)
-            sessions[self.target] = session
         return sessions[self.target]
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

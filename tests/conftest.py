@@ -48,6 +48,22 @@ def environment(**changed):
 
 def command(*arguments, cwd=ROOT, **changed):
     """Run ``maxpool-check`` in this process: from its arguments to what it prints and its exit code."""
+
+    def run():
+        with pytest.raises(SystemExit) as left:
+            main([str(argument) for argument in arguments])
+        return left.value.code
+
+    return _finished(run, cwd, changed)
+
+
+def run_pytest(folder, *arguments):
+    """Run ``pytest``, with the plugin, in this process and this folder, which has no tests in Python."""
+    words = ["-p", "no:cacheprovider", "-p", "no:faulthandler", "--rootdir", folder, *arguments]
+    return _finished(lambda: pytest.main([str(word) for word in words]), folder, {})
+
+
+def _finished(run, cwd, changed):
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True) for _ in range(2))
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)}
     with (
@@ -57,11 +73,10 @@ def command(*arguments, cwd=ROOT, **changed):
         contextlib.redirect_stderr(err),
     ):
         patch.chdir(cwd)
-        with pytest.raises(SystemExit) as left:
-            main([str(argument) for argument in arguments])
+        code = run()
     for number, handler in handlers.items():
         signal.signal(number, handler)
-    return Finished(left.value.code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
+    return Finished(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
 
 def on_a_terminal(columns, *arguments):

@@ -4,7 +4,6 @@ import io
 import itertools
 import json
 import re
-import subprocess
 import sys
 import unicodedata
 import xml.etree.ElementTree as ET
@@ -26,7 +25,7 @@ from maxpool_check.reporting.markup import code, escaped, table
 from maxpool_check.reproducing.documents import address
 from maxpool_check.results.storage import read
 from maxpool_check.specifications import SPECIFICATIONS
-from tests.conftest import environment
+from tests.conftest import run_pytest
 
 HOSTILE = (
     "x\n::stop-commands::tok\n \x1b]0;t\x07\x1b[8m\x9b31m\x00\x7f\r\t\u202e\u2028\u061c\U000e0041##[stop-commands]tok\n"
@@ -386,13 +385,9 @@ def test_what_pytest_prints(corpus, target, tmp_path):
     for path in corpus.iterdir():
         (folder / f"{path.stem if path.stem != NAME else 'cases'}.yaml").write_bytes(path.read_bytes())
     for how in ("refuses", "unable"):
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", folder, "-rA", "-v",
-             f"--maxpool-check={target(how)}", folder],
-            capture_output=True, text=True, cwd=folder, env=environment(), check=False,
-        )  # fmt: skip
-        assert "short test summary" in done.stdout, done.stdout + done.stderr
-        check(done.stdout, how)
+        done = run_pytest(folder, "-rA", "-v", f"--maxpool-check={target(how)}", folder)
+        assert "short test summary" in done.out, done.out + done.err
+        check(done.out, how)
 
 
 PIECES = st.one_of(

@@ -11,7 +11,7 @@ import pytest
 from maxpool_check.configuration.keys import COMMANDS, CONFIG_VARIABLE, KEYS, SECTIONS, keys_of
 from maxpool_check.configuration.schema import configuration_schema
 from maxpool_check.results.storage import read
-from tests.conftest import ROOT, SMALL, command
+from tests.conftest import ROOT, SMALL, command, run_pytest
 
 
 @pytest.fixture
@@ -217,9 +217,8 @@ def test_every_key_names_parameters_that_there_are_and_no_two_share_a_variable()
 
 def test_pytest_takes_its_options_from_the_configuration(project):
     configure(project, "timeout = -1\n")
-    words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--maxpool-check=onnxruntime", "cases"]
-    done = subprocess.run(words, cwd=project, capture_output=True, text=True, check=False)
-    assert "maxpool-check.toml:1: timeout must be a number above 0" in done.stderr
+    done = run_pytest(project, "--maxpool-check=onnxruntime", "cases")
+    assert "maxpool-check.toml:1: timeout must be a number above 0" in done.err
 
 
 def test_no_file_is_read_where_none_is_needed():

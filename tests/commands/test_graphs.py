@@ -8,7 +8,7 @@ import onnx
 import pytest
 
 from maxpool_check.corpus.collection import collect
-from tests.conftest import environment
+from tests.conftest import run_pytest
 
 CASES = """\
 spec: onnx-22
@@ -153,13 +153,10 @@ def test_a_reproduction_runs_the_graph_at_every_level(cli, graphs, tmp_path):
 
 
 def test_the_plugin_of_pytest(graphs, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--maxpool-check=onnxruntime", graphs],
-        capture_output=True, text=True, cwd=tmp_path, env=environment(), check=False,
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert "1 failed, 1 passed" in done.stdout
-    assert "Pad(mode=constant, pads=[0, 0, 1, 1, 0, 0, 1, 1], constant_value=0)" in done.stdout
+    done = run_pytest(tmp_path, "--maxpool-check=onnxruntime", graphs)
+    assert done.code == 1
+    assert "1 failed, 1 passed" in done.out
+    assert "Pad(mode=constant, pads=[0, 0, 1, 1, 0, 0, 1, 1], constant_value=0)" in done.out
 
 
 @pytest.mark.long

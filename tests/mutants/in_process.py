@@ -104,8 +104,12 @@ def is_excused(fault: Fault) -> bool:
 
 @cache
 def _faults_of_the_correct(case: str) -> frozenset[Fault]:
-    correct = next(kernel for kernel in kernels() if kernel.module == CORRECT)
-    return frozenset(faults(correct, [task for task in tasks() if task[0].id == case]))
+    return frozenset(faults(_first_correct(), [task for task in tasks() if task[0].id == case]))
+
+
+@cache
+def _first_correct() -> Kernel:
+    return next(kernel for kernel in kernels() if kernel.module == CORRECT)
 
 
 @lru_cache(1)

@@ -13,9 +13,9 @@ from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import Execution, Verdict
 from maxpool_check.results.storage import Recorder, read
 from tests.conftest import ROOT, shipped
+from tests.report_matrix import RECORDS, record_at
 
 GOLDEN = ROOT / "tests/data/golden/record.jsonl"
-RECORDS = sorted(ROOT.glob("reports/*.jsonl.gz"))
 
 
 def page_of(record):
@@ -26,7 +26,7 @@ def page_of(record):
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.name.removesuffix(".jsonl.gz"))
 def test_the_page_of_a_committed_record_has_less_than_a_megabyte(path):
-    assert len(page_of(read(path)).encode()) < 1_000_000
+    assert len(page_of(record_at(path)).encode()) < 1_000_000
 
 
 def test_the_policy_allows_the_style_and_the_script_of_the_page_alone():
@@ -42,7 +42,7 @@ def test_the_policy_allows_the_style_and_the_script_of_the_page_alone():
 
 
 def test_every_execution_is_somewhere_on_the_page():
-    record = read(ROOT / "reports/onnxruntime-1.23.2-cpu.jsonl.gz")
+    record = record_at(ROOT / "reports/onnxruntime-1.23.2-cpu.jsonl.gz")
     page = RunPage(RunReport(record, record.footer.exit_code))
     shown = {row.case for view in page.views for row in view.rows}
     for names in [
@@ -55,7 +55,7 @@ def test_every_execution_is_somewhere_on_the_page():
 
 
 def test_a_command_names_a_case_of_the_corpus():
-    record = read(ROOT / "reports/onnxruntime-1.23.2-cpu.jsonl.gz")
+    record = record_at(ROOT / "reports/onnxruntime-1.23.2-cpu.jsonl.gz")
     ids = {case.id for case in shipped().cases}
     for view in RunPage(RunReport(record, record.footer.exit_code)).views:
         words = view.commands[0][1].split()

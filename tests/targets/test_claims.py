@@ -1,6 +1,5 @@
 """What a kernel claims: which cases it is given, and what it is told of their document."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 
 import maxpool_check
 from maxpool_check.results.storage import read
-from tests.conftest import CASES, EDGES, ROOT, environment
+from tests.conftest import CASES, EDGES, ROOT, run_pytest
 
 MUTANTS = ROOT / "tests/mutants"
 DROPS_NAN = f"python:{MUTANTS / 'correct.py'}:gathered"
@@ -351,22 +350,9 @@ def test_runs_from_python_and_pytest_claim_as_the_command_line_does(corpus, kern
 
 @pytest.mark.parametrize(("options", "outcome"), [((), "1 skipped"), (("--maxpool-check-spec=sonnx",), "1 passed")])
 def test_the_pytest_plugin_skips_what_is_not_claimed(corpus, kernel, options, outcome):
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "no:cacheprovider",
-        "--rootdir",
-        corpus,
-        f"--maxpool-check={kernel()}",
-    ]
-    done = subprocess.run(
-        [*command, *options, corpus / "sonnx.yaml", "-k", "nan", "-rs"],
-        capture_output=True, text=True, cwd=corpus, env=environment(), check=False,
-    )  # fmt: skip
-    assert (done.returncode, outcome in done.stdout) == (0, True), done.stdout
-    assert ("not-claimed: it claims onnx-22" in done.stdout) is not bool(options)
+    done = run_pytest(corpus, f"--maxpool-check={kernel()}", *options, corpus / "sonnx.yaml", "-k", "nan", "-rs")
+    assert (done.code, outcome in done.out) == (0, True), done.out
+    assert ("not-claimed: it claims onnx-22" in done.out) is not bool(options)
 
 
 def test_other_variants_are_executed_on_what_is_claimed(cli, corpus, kernel):
