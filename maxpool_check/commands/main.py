@@ -45,6 +45,7 @@ COMMANDS = {
     "known": "Add known defects from a record, and check the existing ones.",
     "history": "Show the kinds of divergence of many releases.",
     "import": "Write the tests of other suites as case files.",
+    "export": "Write cases in a form that other programs read.",
     "schema": "Print the JSON Schema of a file format.",
     "completion": "Print the script that completes commands in a shell.",
     "config": "Show what holds for options, and where it comes from.",

@@ -8,6 +8,7 @@ from maxpool_check.comparing.acceptance_file import accepted_file_schema
 from maxpool_check.configuration.schema import configuration_schema
 from maxpool_check.corpus.defect_schema import defect_file_schema
 from maxpool_check.corpus.schema import case_file_schema
+from maxpool_check.corpus.vectors import vector_file_schema
 from maxpool_check.results.record import ExitCode
 from maxpool_check.results.storage import schema
 from maxpool_check.running.given_results import results_schema
@@ -15,14 +16,15 @@ from maxpool_check.running.given_results import results_schema
 _SCHEMAS = {
     "accepted": accepted_file_schema, "case": case_file_schema, "config": configuration_schema,
     "defects": defect_file_schema, "known": defect_file_schema, "record": schema,
-    "results": results_schema,
+    "results": results_schema, "vectors": vector_file_schema,
 }  # fmt: skip
 
 
 @click.command("schema")
 @click.argument("name", type=click.Choice(list(_SCHEMAS)))
 def command(name: str) -> int:
-    """Print the JSON Schema of a file format: case files, defects, accepted changes, a configuration, a line of a record or of results.
+    """Print the JSON Schema of a file format: case files, defects, accepted changes, a configuration, a line of a record or of results,
+    exported vectors.
 
     \b
     Examples:

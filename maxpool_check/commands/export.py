@@ -1,0 +1,60 @@
+"""``maxpool-check export``."""
+
+from pathlib import Path
+
+import click
+
+from maxpool_check.commands import case_files, options
+from maxpool_check.exporting import folder as export_folder
+from maxpool_check.exporting import vectors
+from maxpool_check.exporting.export import MANIFEST, MOST_CELLS, Export
+from maxpool_check.results.record import ExitCode
+from maxpool_check.words import plural
+
+_FORMS = {"json": vectors.export_vectors}
+
+
+@click.command("export")
+@click.argument("form", type=click.Choice(list(_FORMS)), metavar="FORMAT")
+@case_files.selected
+@click.option(
+    "-o", "--output", "folder", type=click.Path(path_type=Path), required=True, metavar="DIR",
+    help="Write the files here; an earlier export in this folder is replaced.",
+)  # fmt: skip
+@click.option(
+    "--largest", type=options.COUNT, default=MOST_CELLS, metavar="N",
+    help=f"Leave out cases whose X or Y has more cells.  [default: {MOST_CELLS}]",
+)  # fmt: skip
+def command(form: str, files: case_files.CaseFiles, folder: Path, largest: int) -> int:
+    """Write cases in a form that other programs read, without Python.
+
+    FORMAT is json, vectors with every output that is right ('maxpool-check schema vectors' has the form); or onnx-testdata,
+    a folder with model.onnx and test_data_set_0 for each case, as in onnx's own tests.
+
+    manifest.json has the digest of every file and case, and what is left out, with the reason. The same cases give the same
+    bytes.
+
+    \b
+    Examples:
+      maxpool-check export json cases/ -o vectors
+      maxpool-check export onnx-testdata cases/edge -k 'edge/dilations:*' -o testdata
+    """
+    corpus = files.read()
+    cases = files.select(corpus)
+    if not cases:
+        return ExitCode.USAGE
+    try:
+        earlier = export_folder.check_folder(folder, [*files.paths, *corpus.files])
+    except export_folder.NotFree as error:
+        raise click.UsageError(str(error)) from error
+    export = _FORMS[form](cases, largest)
+    export_folder.write_export(export, folder, earlier)
+    _print(export, folder)
+    return ExitCode.AS_EXPECTED
+
+
+def _print(export: Export, folder: Path) -> None:
+    for reason, count in export.reasons.most_common():
+        options.echo(f"left out: {count} because of {reason}", err=True)
+    options.echo(f"{folder}: {plural(len(export.cases), 'case')} in {plural(len(export.files), 'file')}")
+    options.echo(f"{folder / MANIFEST}: digests, and what is left out")

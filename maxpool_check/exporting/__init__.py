@@ -1,0 +1,1 @@
+"""Cases in the forms of others: vectors in JSON, and ONNX's test data."""

@@ -1,0 +1,134 @@
+"""Cases as vectors in JSON: the input in bits, and every output that is right."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import maxpool_check
+from maxpool_check import inert
+from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.graph_fields import graph_fields
+from maxpool_check.corpus.vectors import ANY, NO_CELL, SCHEMA, hex_of, plain, tensor_data
+from maxpool_check.exporting.flags import FLAGS, flags
+from maxpool_check.exporting.export import Export, LeftOutCase, too_large
+from maxpool_check.judging.acceptance import (
+    AcceptedOutput,
+    AcceptedResult,
+    CellValue,
+    NotListed,
+    OpenValue,
+    accepted_results,
+)
+from maxpool_check.judging.oracle import Oracle
+from maxpool_check.specifications import specification
+from maxpool_check.specifications.refused import Refused
+
+FORMAT = "vectors"
+
+NOT_HELD = (
+    "That Y alone must be the Y beside Indices, where the document allows several: run finds such an inconsistency.",
+    "That all cells follow the same interpretation of NaN: each cell may follow its own, as for the judge of run.",
+)
+"""What somebody who compares with the vectors does not check."""
+
+
+def export_vectors(cases: Iterable[Case], most_cells: int) -> Export:
+    """The files of the vectors of some cases, one for each document.
+
+    Cases are left out whose X or Y has more than ``most_cells`` cells, or whose right outputs are no list for each cell.
+    """
+    lines: dict[str, dict[str, list[str]]] = {}
+    tests: dict[str, dict[str, Any]] = {}
+    left_out = []
+    used: dict[str, set[str]] = {}
+    for case in cases:
+        try:
+            test = vector(case, most_cells)
+        except NotListed as error:
+            left_out.append(LeftOutCase(case.id, None, str(error)))
+            continue
+        policies = json.dumps(case.policies.names())
+        lines.setdefault(case.spec, {}).setdefault(policies, []).append(_text(test))
+        used.setdefault(case.spec, set()).update(test["flags"])
+        tests[case.id] = {"sha256": case.sha256, "file": f"{case.spec}.json"}
+    files = {f"{spec}.json": _file(spec, groups, used[spec]).encode() for spec, groups in sorted(lines.items())}
+    return Export(FORMAT, files, tests, tuple(left_out), tuple(sorted(lines)), {"not_held": list(NOT_HELD)})
+
+
+def _text(value: object) -> str:
+    return inert.dumps(value, separators=(",", ":"))
+
+
+def _file(spec: str, groups: dict[str, list[str]], used: set[str]) -> str:
+    """The text of a file: a line for each test, so that a program can read them one by one."""
+    document = specification(spec)
+    header = {
+        "schema": SCHEMA,
+        "tool": {"name": "maxpool-check", "version": maxpool_check.__version__},
+        "document": {"name": spec, "title": document.title, "layout": document.layout.value},
+        "numberOfTests": sum(map(len, groups.values())),
+        "flags": {flag: about for flag, about in FLAGS.items() if flag in used},
+    }
+    written = [f'{{"policies":{_text(json.loads(policies))},"tests":[\n' + ",\n".join(tests) + "\n]}" for policies, tests in groups.items()]
+    beginning = "".join(f"{_text(key)}:{_text(value)},\n" for key, value in header.items())
+    return "{" + beginning + '"testGroups":[\n' + ",\n".join(written) + "\n]}\n"
+
+
+def vector(case: Case, most_cells: int) -> dict[str, Any]:
+    """A case as a test: plain data, its keys in the order of the file. Raises :class:`NotListed`."""
+    if reason := too_large(case, most_cells):
+        raise NotListed(reason)
+    oracle = case.oracle()
+    results = accepted_results(oracle) if isinstance(oracle, Oracle) else []
+    names = case.outputs if case.context is None else (*case.outputs, *case.context.side_outputs)
+    graph = graph_fields(case, {})
+    fields = {
+        "id": case.id, "sha256": case.sha256, "title": case.title, "covers": list(case.covers), "tags": list(case.tags),
+        "flags": flags(case, oracle, results), "result": _verdict(oracle), "refusal": _refusal(oracle),
+        "provenance": dict(case.provenance), "attributes": plain(case.attributes),
+        "opset": graph.get("opset"), "graph": plain(graph.get("graph")), "initializer": "input" in graph or None,
+        "inputs": {"X": tensor_data(case.X)}, "outputs": list(names),
+        "results": [_result(result, names) for result in results],
+    }  # fmt: skip
+    needed = ("attributes", "flags", "results")
+    return {key: value for key, value in fields.items() if key in needed or value not in (None, [], {})}
+
+
+def _verdict(oracle: Oracle | Refused) -> str:
+    if isinstance(oracle, Refused):
+        return "acceptable" if oracle.is_open else "invalid"
+    # As the judge does with a refusal.
+    return "acceptable" if oracle.pooling.refusable or oracle.has_undefined else "valid"
+
+
+def _refusal(oracle: Oracle | Refused) -> dict[str, str] | None:
+    if not isinstance(oracle, Refused):
+        return None
+    return {"reason": oracle.reason.value, "message": oracle.message, "clause": oracle.clause}
+
+
+def _result(result: AcceptedResult, names: Sequence[str]) -> dict[str, Any]:
+    windows = [
+        [axis.size, axis.kernel, axis.stride, axis.dilation, axis.begin, axis.end, axis.output] for axis in result.geometry
+    ]
+    outputs = {name: _output(result.outputs[name]) for name in names}
+    if "Indices" in outputs:
+        outputs["Indices"]["bound"] = result.bound
+    pairs = [
+        [*cells, hex_of(value), hex_of(index)]
+        for cells, values in sorted(result.together.items())
+        for value, index in values
+    ]
+    together = {"together": pairs} if pairs and {"Y", "Indices"} <= set(names) else {}
+    return {"windows": windows, "outputs": outputs, **together}
+
+
+def _output(output: AcceptedOutput) -> dict[str, Any]:
+    also = [[at, value] for at, values in sorted(output.others.items()) for value in map(_value, values)]
+    return {**tensor_data(output.tensor), **({"also": also} if also else {})}
+
+
+def _value(value: CellValue) -> str | None:
+    if isinstance(value, OpenValue):
+        return ANY if value is OpenValue.ANY else NO_CELL
+    return hex_of(value)

@@ -1,0 +1,243 @@
+"""All outputs that the judge accepts for a case, cell by cell: the right values of each cell, and which go together.
+
+The values come from the oracle's own decisions, ``Oracle.acceptable`` and ``Oracle.match_indices``, so that whoever compares
+with them accepts what the judge accepts.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+
+from maxpool_check.graphs.context import BEHIND
+from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.oracle import Oracle
+from maxpool_check.reference.definition import cells as window_cells
+from maxpool_check.reference.dtypes import bits, is_float
+from maxpool_check.reference.geometry import Geometry
+from maxpool_check.reference.policies import Nan, Tie
+
+
+class OpenValue(Enum):
+    """What a cell may hold besides single values."""
+
+    ANY = "any"
+    """Any value."""
+    NO_CELL = "no-cell"
+    """Any number that is not the number of a cell of X."""
+
+
+CellValue = np.generic | OpenValue
+Pair = tuple[np.generic, np.generic]
+
+
+@dataclass(frozen=True, eq=False)
+class AcceptedOutput:
+    """One output of an accepted result.
+
+    ``tensor`` holds a right value of every cell, in the layout of the case. ``others`` has the further right values of those
+    cells, by row-major position, that have any: a NaN in it stands for every NaN.
+    """
+
+    tensor: np.ndarray
+    others: Mapping[int, tuple[CellValue, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class AcceptedResult:
+    """Outputs that are accepted together, for one interpretation of the windows.
+
+    ``outputs`` are Y, Indices, and those of a graph with further consumers. ``together`` says more about some pairs of a
+    cell of Y and a cell of Indices, by their row-major positions: they must hold one of these pairs of values.
+    ``bound``: the cells of X have the numbers below it.
+    """
+
+    geometry: Geometry
+    outputs: Mapping[str, AcceptedOutput]
+    together: Mapping[tuple[int, int], tuple[Pair, ...]]
+    bound: int
+
+
+class NotListed(ValueError):
+    """The right outputs of a case are no list of values for each cell; the message says why."""
+
+
+def accepted_results(oracle: Oracle, most_values: int = 2**20) -> list[AcceptedResult]:
+    """The results that the judge accepts, one for each interpretation of the windows; outputs must be of one of them.
+
+    Raises :class:`NotListed` where the cells of an output depend on each other, or have more right values than
+    ``most_values`` together.
+    """
+    if not isinstance(oracle, GraphOracle):
+        return [_accepted(each, most_values) for each in oracle.alternatives]
+    results = []
+    for each in oracle.graphs:
+        if each.moves:
+            results.append(_moved(each, most_values))
+        else:
+            results += [_accepted(alternative, most_values) for alternative in each.alternatives]
+    return [
+        replace(result, outputs={**result.outputs, **sides})
+        for result, sides in itertools.product(results, _side_outputs(oracle, most_values))
+    ]
+
+
+def _side_outputs(oracle: GraphOracle, most_values: int) -> list[dict[str, AcceptedOutput]]:
+    """The further outputs of a graph; several, if the document leaves open what MaxPool returns there."""
+    graph = oracle.graph
+    sides: dict[str, AcceptedOutput] = {}
+    for name, number in graph.context.side_outputs.items():
+        if number is not None:
+            sides[name] = AcceptedOutput(graph.flow[number], {})
+    if BEHIND not in graph.context.side_outputs:
+        return [sides]
+    behind = accepted_results(oracle.plain, most_values)
+    return [{**sides, BEHIND: result.outputs["Y"]} for result in behind]
+
+
+def _moved(oracle: GraphOracle, most_values: int) -> AcceptedResult:
+    """The result of a graph whose nodes behind MaxPool move the cells of its Y."""
+    if oracle.nan_is_open:
+        raise NotListed("the cells of its Y and Indices depend on each other: they must follow one interpretation of NaN")
+    result = _accepted(oracle, most_values)
+    others = result.outputs["Y"].others
+    sources = oracle.sources.reshape(-1).tolist()
+    moved = {at: others[source] for at, source in enumerate(sources) if source in others}
+    return replace(result, outputs={**result.outputs, "Y": AcceptedOutput(oracle.output, moved)})
+
+
+class _Values:
+    """Distinct values of one cell, in order; NaN is one value, whatever its bits."""
+
+    def __init__(self) -> None:
+        self._by_bits: dict[object, np.generic] = {}
+
+    def add(self, value: np.generic) -> None:
+        self._by_bits.setdefault(_key(value), value)
+
+    def __iter__(self) -> Iterator[np.generic]:
+        return iter(self._by_bits.values())
+
+    def __len__(self) -> int:
+        return len(self._by_bits)
+
+
+def _key(value: np.generic) -> object:
+    return "nan" if value != value else int(bits(np.array([value]))[0])
+
+
+def _accepted(oracle: Oracle, most_values: int) -> AcceptedResult:
+    """The accepted result of one interpretation of the windows, without regard to alternatives."""
+    with np.errstate(invalid="ignore"):
+        candidates = _candidates(oracle)
+        Y = _right_Y(oracle, candidates)
+        Indices, together = _right_indices(oracle, candidates, most_values)
+    pooled, layout = oracle.pooled, oracle.pooling.layout
+    assert pooled.Indices is not None
+    positions = layout.from_core(np.arange(pooled.Y.size).reshape(pooled.Y.shape)).reshape(-1)
+    # The position in the layout of the case, of the cells in N x C x D1 x ... x Dn.
+    place = np.empty_like(positions)
+    place[positions] = np.arange(positions.size)
+
+    def output(name: str, tensor: np.ndarray, others: Mapping[int, tuple[CellValue, ...]]) -> AcceptedOutput:
+        return AcceptedOutput(layout.from_core(tensor), {int(place[at]): others[at] for at in others})
+
+    dtype = oracle.dtype("Indices")
+    numbers = {
+        at: tuple(value if isinstance(value, OpenValue) else dtype.type(value) for value in values)
+        for at, values in Indices.items()
+    }
+    pairs = {
+        (int(place[at]), int(place[at])): tuple((value, dtype.type(number)) for value, number in values)
+        for at, values in together.items()
+    }
+    outputs = {"Y": output("Y", pooled.Y, Y), "Indices": output("Indices", pooled.Indices.astype(dtype), numbers)}
+    return AcceptedResult(oracle.pooling.geometry, outputs, pairs, oracle.pooling.numbering.bound(oracle.core.shape))
+
+
+def _candidates(oracle: Oracle) -> list[np.ndarray]:
+    """Every Y that may be right in some cell: of each interpretation of NaN, and with zeros of the other sign."""
+    candidates = [oracle.pooled.Y, *(interpretation.Y for interpretation in oracle.interpretations)]
+    if is_float(oracle.pooled.Y.dtype):
+        candidates += [np.where(Y == 0, -Y, Y) for Y in candidates if (Y == 0).any()]
+    return list({Y.tobytes(): Y for Y in candidates}.values())
+
+
+def _right_Y(oracle: Oracle, candidates: Iterable[np.ndarray]) -> dict[int, tuple[CellValue, ...]]:
+    """The right values of the cells of Y, by position, besides the reference's."""
+    right: dict[int, _Values] = {}
+    for Y in candidates:
+        differs = oracle.acceptable(Y) & ~oracle.pooled.undefined & ~oracle.same_values(Y, oracle.pooled.Y)
+        for at in np.flatnonzero(differs).tolist():
+            right.setdefault(at, _Values()).add(Y.reshape(-1)[at])
+    others: dict[int, tuple[CellValue, ...]] = {at: tuple(values) for at, values in right.items() if len(values)}
+    return others | dict.fromkeys(np.flatnonzero(oracle.pooled.undefined).tolist(), (OpenValue.ANY,))
+
+
+def _right_indices(
+    oracle: Oracle, candidates: Sequence[np.ndarray], most_values: int
+) -> tuple[dict[int, tuple[CellValue, ...]], dict[int, tuple[tuple[np.generic, int], ...]]]:
+    """The right values of the cells of Indices besides the reference's, and the pairs of Y and an index, where they matter."""
+    pooled = oracle.pooled
+    assert pooled.Indices is not None
+    empty = np.flatnonzero(pooled.empty).tolist()
+    others: dict[int, tuple[CellValue, ...]] = dict.fromkeys(empty, (OpenValue.ANY,))
+    numbers = _numbers(oracle, most_values)
+    if not numbers:
+        return others, {}
+    right: dict[int, dict[object, tuple[np.generic, set[int]]]] = {}
+    for number in range(max(map(len, numbers.values()))):
+        at = np.array([position for position, each in numbers.items() if len(each) > number])
+        Indices = pooled.Indices.copy()
+        Indices.reshape(-1)[at] = [numbers[position][number] for position in at.tolist()]
+        for candidate in candidates:
+            fits = (oracle.match_indices(Indices, candidate).right & oracle.acceptable(candidate)).reshape(-1)
+            for position in at[fits[at]].tolist():
+                value = candidate.reshape(-1)[position]
+                pairs = right.setdefault(position, {}).setdefault(_key(value), (value, set()))
+                pairs[1].add(numbers[position][number])
+    together = {}
+    open_index = oracle.pooling.policies.nan is Nan.AS_NEG_INF
+    only_nan = oracle.only_nan.reshape(-1)
+    for position, by_value in right.items():
+        every = set().union(*(indices for _, indices in by_value.values()))
+        if any(indices != every for _, indices in by_value.values()):
+            together[position] = tuple((value, index) for value, indices in by_value.values() for index in sorted(indices))
+        more: list[CellValue] = [np.int64(index) for index in sorted(every - {int(pooled.Indices.reshape(-1)[position])})]
+        if open_index and only_nan[position]:
+            more.append(OpenValue.NO_CELL)
+        if more:
+            others[position] = tuple(more)
+    return others, together
+
+
+def _numbers(oracle: Oracle, most_values: int) -> dict[int, list[int]]:
+    """By position of an output cell in which more than one index can be right, the numbers that can.
+
+    Those are the numbers of the cells of its window that hold a NaN or a maximum under some interpretation.
+    """
+    policies, pooled, X = oracle.pooling.policies, oracle.pooled, oracle.core
+    if not X.size:
+        return {}
+    several = oracle.holds_nan.copy()
+    if policies.tie is Tie.ANY:
+        several |= oracle.last != oracle.choices[0]
+    several &= ~pooled.empty
+    result, total = {}, 0
+    for at in np.argwhere(several):
+        cell = tuple(at.tolist())
+        window = window_cells(cell, oracle.pooling.geometry)
+        flat = np.ravel_multi_index(tuple(np.array(window).T), X.shape)
+        values = X.reshape(-1)[flat]
+        selected = values != values
+        for interpretation in oracle.interpretations:
+            selected = selected | (values == interpretation.maxima[cell])
+        numbers = oracle.pooling.numbering.number(flat[selected], X.shape)
+        total += len(numbers)
+        if total > most_values:
+            raise NotListed(f"its Indices have more than {most_values} right values")
+        position = int(np.ravel_multi_index(cell, pooled.Y.shape))
+        result[position] = sorted({int(number) for number in numbers})
+    return result
