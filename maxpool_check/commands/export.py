@@ -6,12 +6,13 @@ import click
 
 from maxpool_check.commands import case_files, options
 from maxpool_check.exporting import folder as export_folder
-from maxpool_check.exporting import vectors
 from maxpool_check.exporting.export import MANIFEST, MOST_CELLS, Export
+from maxpool_check.exporting.onnx_testdata import export_onnx_testdata
+from maxpool_check.exporting.vectors import export_vectors
 from maxpool_check.results.record import ExitCode
 from maxpool_check.words import plural
 
-_FORMS = {"json": vectors.export_vectors}
+_FORMS = {"json": export_vectors, "onnx-testdata": export_onnx_testdata}
 
 
 @click.command("export")

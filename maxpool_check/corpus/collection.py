@@ -10,7 +10,7 @@ from pathlib import Path
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.case_file import read_cases
-from maxpool_check.corpus.importers import Suite, onnx_testdata, read_files, testgenonnx
+from maxpool_check.corpus.importers import Suite, json_files, onnx_testdata, read_files
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.shipped import NAME as CORPUS
 from maxpool_check.corpus.shipped import is_shipped, located, named
@@ -25,7 +25,7 @@ DEFECTS = "defects"
 
 SUFFIXES = (".yaml", ".yml")
 
-FORMATS = {".onnx": onnx_testdata, ".json": testgenonnx}
+FORMATS = {".onnx": onnx_testdata, ".json": json_files}
 """The formats of other suites whose files can be read directly, by suffix."""
 
 
@@ -190,12 +190,14 @@ def _files(path: Path) -> list[Path]:
         file for file in path.rglob("*") if file.suffix in SUFFIXES and not file.is_dir() and not is_defect_file(file)
     )
     # Models and JSON files next to case files are data, records and reports.
-    return case_files or sorted(file for suite in FORMATS.values() for file in path.rglob(suite.PATTERN))
+    return case_files or sorted(
+        file for suite in FORMATS.values() for file in path.rglob(suite.PATTERN) if not json_files.is_of_model(file)
+    )
 
 
 def _read(file: Path, root: Path, most_cells: int, held: int) -> Suite:
     # A JSON file may be a case file.
-    if file.suffix in FORMATS and not (file.suffix == ".json" and testgenonnx.is_case_file(file)):
+    if file.suffix in FORMATS and not (file.suffix == ".json" and json_files.is_case_file(file)):
         return read_files([file], lambda file: FORMATS[file.suffix].read(file, root, most_cells))
     try:
         return Suite(tuple(read_cases(file, root, most_cells, held)))

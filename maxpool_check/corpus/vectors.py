@@ -21,6 +21,9 @@ from maxpool_check.specifications.refused import Reason
 SCHEMA = "maxpool-check/vectors/1"
 """What the key ``schema`` of a file of vectors says."""
 
+MANIFEST_SCHEMA = "maxpool-check/export/1"
+"""What it says in the manifest of an export, which holds no cases."""
+
 ANY, NO_CELL = None, "no-cell"
 """What a cell may hold besides single values: any value; any number that is not the number of a cell of X."""
 
@@ -97,7 +100,8 @@ _OUTPUT = {
         ),
         bound={**_NATURAL, "description": "of Indices: the cells of X have the numbers below it"},
     ),
-    "description": "an output: hex has a right value of each cell. A NaN stands for every NaN, in hex as in also",
+    "description": "an output: hex has a right value of each cell. A NaN stands for every NaN, and has the usual bits (7fc00000 in "
+        "float32)",
 }
 _PAIR = {
     "type": "array",

@@ -16,7 +16,7 @@ import numpy as np
 import yaml
 
 from maxpool_check import inert
-from maxpool_check.corpus.case import Case, Values
+from maxpool_check.corpus.case import Case, Refusal, Values
 from maxpool_check.corpus.case_file import read_cases
 from maxpool_check.corpus.document import scalar_value
 from maxpool_check.corpus.graph_fields import graph_fields
@@ -73,7 +73,9 @@ def write_suite(
         }
         defaults = {"defaults": {"provenance": shared}} if shared else {}
         entries = [_suite_entry(case, shared, path) for case in group]
-        data = {"spec": group[0].spec, "about": about, **defaults, "cases": entries}
+        # A case with an operator set names its version of the document by it.
+        spec = next((case.spec for case in group if case.context is None), group[0].spec)
+        data = {"spec": spec, "about": about, **defaults, "cases": entries}
         _write(path, first_line, data, group, folder, most_cells)
     return {path: len(group) for path, group in groups.items()}
 
@@ -194,17 +196,23 @@ _Dumper.add_representer(_Plain, _represent_text)
 def _suite_entry(case: Case, shared: Mapping[str, str], path: Path) -> dict[str, Any]:
     provenance = {key: value for key, value in case.provenance.items() if key not in shared}
     outputs = case.outputs if len(case.outputs) == 1 and case.specification.indices else ()
-    assert case.expect is None or isinstance(case.expect, Values), "only printed values are written"
     has_nan = is_float(case.X.dtype) and np.isnan(case.X).any()
     tensor = _npy(case.X, path, f"{case.name}.X") or _input(case.X, None if has_nan else _numbers(case.X))
+    expect = _expected(case, path)
+    erratum = {} if case.erratum is None else {"erratum": case.erratum}
+    return {**_fields(case, provenance, tensor, outputs, expect), **erratum}
+
+
+def _expected(case: Case, path: Path) -> dict[str, Any]:
+    """The ``expect`` of a case whose printed values, or whose refusal, are known."""
+    if isinstance(case.expect, Refusal):
+        return {"refuse": case.expect.reason.value}
+    assert case.expect is None or isinstance(case.expect, Values), "only printed values and refusals are written"
     printed = {} if case.expect is None else {"Y": case.expect.Y, "Indices": case.expect.Indices}
     tensors = {name: values for name, values in printed.items() if values is not None}
     if any(values.size == 0 for values in tensors.values()):
-        expect: dict[str, Any] = {"shape": list(next(iter(tensors.values())).shape)}
-    else:
-        expect = {name: _npy(value, path, f"{case.name}.{name}") or _numbers(value) for name, value in tensors.items()}
-    erratum = {} if case.erratum is None else {"erratum": case.erratum}
-    return {**_fields(case, provenance, tensor, outputs, expect), **erratum}
+        return {"shape": list(next(iter(tensors.values())).shape)}
+    return {name: _npy(value, path, f"{case.name}.{name}") or _numbers(value) for name, value in tensors.items()}
 
 
 def _npy(values: np.ndarray, path: Path, name: str) -> dict[str, str]:

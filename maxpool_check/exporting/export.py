@@ -10,11 +10,9 @@ from typing import Any
 import maxpool_check
 from maxpool_check import inert
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.vectors import MANIFEST_SCHEMA
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
-
-SCHEMA = "maxpool-check/export/1"
-"""What the key ``schema`` of a manifest says."""
 
 MANIFEST = "manifest.json"
 
@@ -54,7 +52,7 @@ class Export:
     def manifest(self) -> bytes:
         """The manifest: digests of every file and case, the versions, what was left out."""
         data = {
-            "schema": SCHEMA,
+            "schema": MANIFEST_SCHEMA,
             "format": self.form,
             "tool": {"name": "maxpool-check", "version": maxpool_check.__version__},
             "documents": [_document(name) for name in self.documents],

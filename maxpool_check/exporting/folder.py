@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from maxpool_check.exporting.export import MANIFEST, SCHEMA, Export
+from maxpool_check.corpus.vectors import MANIFEST_SCHEMA
+from maxpool_check.exporting.export import MANIFEST, Export
 from maxpool_check.files import named, read_regular
 
 _MOST_BYTES = 2**28
@@ -50,7 +51,7 @@ def _digests(folder: Path) -> dict[str, str] | None:
     """The digests of the files of an export, by path; None if the folder is none."""
     try:
         manifest: Any = json.loads(read_regular(folder / MANIFEST, _MOST_BYTES))
-        if manifest["schema"] != SCHEMA:
+        if manifest["schema"] != MANIFEST_SCHEMA:
             return None
         return {str(name): str(digest) for name, digest in manifest["files"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 import maxpool_check
 from maxpool_check import inert
 from maxpool_check.corpus.case import Case
@@ -20,6 +22,7 @@ from maxpool_check.judging.acceptance import (
     accepted_results,
 )
 from maxpool_check.judging.oracle import Oracle
+from maxpool_check.reference.dtypes import is_float
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import Refused
 
@@ -115,7 +118,7 @@ def _result(result: AcceptedResult, names: Sequence[str]) -> dict[str, Any]:
     if "Indices" in outputs:
         outputs["Indices"]["bound"] = result.bound
     pairs = [
-        [*cells, hex_of(value), hex_of(index)]
+        [*cells, _hex(value), hex_of(index)]
         for cells, values in sorted(result.together.items())
         for value, index in values
     ]
@@ -124,11 +127,22 @@ def _result(result: AcceptedResult, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _output(output: AcceptedOutput) -> dict[str, Any]:
+    # A NaN stands for every NaN, and is written with the same bits everywhere.
     also = [[at, value] for at, values in sorted(output.others.items()) for value in map(_value, values)]
-    return {**tensor_data(output.tensor), **({"also": also} if also else {})}
+    return {**tensor_data(_usual_nan(output.tensor)), **({"also": also} if also else {})}
+
+
+def _usual_nan(values: np.ndarray) -> np.ndarray:
+    if not is_float(values.dtype) or not (values != values).any():
+        return values
+    return np.where(values != values, values.dtype.type(np.nan), values)
 
 
 def _value(value: CellValue) -> str | None:
     if isinstance(value, OpenValue):
         return ANY if value is OpenValue.ANY else NO_CELL
-    return hex_of(value)
+    return _hex(value)
+
+
+def _hex(value: np.generic) -> str:
+    return hex_of(_usual_nan(np.asarray(value)))

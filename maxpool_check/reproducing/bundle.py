@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from onnx import numpy_helper
-
 from maxpool_check.corpus.writing import case_file
 from maxpool_check.reproducing.expectation import expected_values
 from maxpool_check.reproducing.header import MARK
@@ -21,6 +19,7 @@ from maxpool_check.reproducing.trial import Trial, try_script
 from maxpool_check.reproducing.writing import write_script
 from maxpool_check.specifications.inverse import NotExpressible
 from maxpool_check.targets import onnx_model
+from maxpool_check.targets.onnx_test_data import files_of_test
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.translation import LANGUAGES, translate
 
@@ -94,13 +93,10 @@ def _write_test_data(reproduced: Reproduced, folder: Path) -> None:
     if model is None:
         return
     request, values = reproduced.request, expected_values(reproduced)
-    (folder / "model.onnx").write_bytes(model)
-    data = folder / "test_data_set_0"
-    data.mkdir()
-    for number, (name, tensor) in enumerate(request.inputs.items()):
-        (data / f"input_{number}.pb").write_bytes(numpy_helper.from_array(tensor, name).SerializeToString())
-    for number, name in enumerate(request.outputs if values else ()):
-        (data / f"output_{number}.pb").write_bytes(numpy_helper.from_array(values[name], name).SerializeToString())
+    outputs = {name: values[name] for name in request.outputs} if values else {}
+    (folder / "test_data_set_0").mkdir()
+    for name, content in files_of_test(model, request.inputs, outputs).items():
+        (folder / name).write_bytes(content)
 
 
 def _translated(reproduced: Reproduced) -> bytes | None:

@@ -45,15 +45,6 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SPECIAL = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
-def is_case_file(file: Path) -> bool:
-    """Whether a JSON file is a case file: those are YAML, and so may be JSON."""
-    try:
-        data = json.loads(read_bytes(file, MAX_BYTES))
-    except (Broken, ValueError, RecursionError):
-        return False
-    return isinstance(data, dict) and "cases" in data
-
-
 def read(file: Path, root: Path, most_cells: int) -> list[Case]:
     """The case of one file, judged by SONNX if it is inside the profile, else by ONNX.
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from maxpool_check.corpus.case import Case, Expectation, Origin, Refusal, Values
 from maxpool_check.corpus.case_file import checked_output
-from maxpool_check.corpus.graph_fields import context_of
-from maxpool_check.corpus.importers import Broken, read_bytes
+from maxpool_check.corpus.graph_fields import context_of, document_in
+from maxpool_check.corpus.importers import Broken, LeftOut, read_bytes
 from maxpool_check.corpus.problems import BadValue, Structure
 from maxpool_check.corpus.schema import ID
-from maxpool_check.corpus.vectors import FILE, SCHEMA, tensor_of, unplain
+from maxpool_check.corpus.vectors import FILE, MANIFEST_SCHEMA, SCHEMA, tensor_of, unplain
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import IllTyped, Reason
@@ -27,19 +27,18 @@ _STRUCTURE = Structure(FILE)
 _ID = Structure(ID)
 
 
-def is_vectors(data: object) -> bool:
-    """Whether the content of a JSON file is one of vectors."""
-    return isinstance(data, dict) and data.get("schema") == SCHEMA
-
-
 def read(file: Path, root: Path, most_cells: int) -> list[Case]:  # noqa: ARG001 (ids are those of the file)
-    """The cases of a file, with the same ids and digests as those that were exported. Raises :class:`Broken`."""
+    """The cases of a file, with the same ids and digests as those that were exported; none of a manifest.
+
+    Raises :class:`LeftOut` and :class:`Broken`."""
     try:
         data = json.loads(read_bytes(file, MAX_BYTES), parse_constant=_not_json)
     except (ValueError, RecursionError) as error:
         raise Broken(f"not JSON: {error}") from error
-    if not is_vectors(data):
-        raise Broken(f'not a file of vectors: its "schema" is not "{SCHEMA}"')
+    if isinstance(data, dict) and data.get("schema") == MANIFEST_SCHEMA:
+        return []
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise LeftOut(f'not a file of vectors: its "schema" is not "{SCHEMA}"')
     for path, key, message in _STRUCTURE.mistakes(data):
         raise Broken(f"{'.'.join(map(str, [*path, *([] if key is None else [key])]))}: {message}")
     return list(_cases(data, file, most_cells))
@@ -70,6 +69,8 @@ def _case(
     if not group or next(_ID.mistakes(name), None):
         raise ValueError("not the id of a case")
     document = specification(spec)
+    if "opset" in test and document_in(test["opset"], document) is not document:
+        raise BadValue(f"operator set {test['opset']} does not have {document.title}", "opset")
     X = tensor_of(test["inputs"]["X"], most_cells)
     graph = {key: unplain(test[key]) for key in ("graph", "opset") if key in test}
     if "initializer" in test:

@@ -1,0 +1,143 @@
+"""Cases as ONNX's test data: a folder with a model, an input and the expected outputs for each case and variant.
+
+The form holds one answer. A case is left out that must be refused, that may be, or that has several right answers which a
+runner would tell apart: a test that fails is a wrong runtime.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+import maxpool_check
+from maxpool_check.corpus.case import Case
+from maxpool_check.exporting.export import Export, LeftOutCase, too_large
+from maxpool_check.exporting.flags import FLAGS, flags
+from maxpool_check.exporting.limits import LIMITS, limits_of, limits_page
+from maxpool_check.exporting.names import safe_names
+from maxpool_check.judging.acceptance import AcceptedOutput, AcceptedResult, NotListed, OpenValue, accepted_results
+from maxpool_check.judging.oracle import Oracle
+from maxpool_check.reference.dtypes import is_float, same
+from maxpool_check.results.record import TargetDescription
+from maxpool_check.results.variants import INDICES_ONLY, WITH_INDICES, Y_ONLY, Variant
+from maxpool_check.specifications.refused import Refused
+from maxpool_check.targets import onnx_model
+from maxpool_check.targets.name import parse
+from maxpool_check.targets.onnx_test_data import files_of_test
+from maxpool_check.targets.plans import PlannedRequest
+from maxpool_check.targets.requests import plan
+from maxpool_check.targets.target import TargetProfile
+
+FORM = "onnx-testdata"
+
+_VARIANTS = (WITH_INDICES, Y_ONLY, INDICES_ONLY)
+
+_EXACTLY = b'{"atol": 0.0, "rtol": 0.0}\n'
+"""The tolerance of a test, as onnx's loader reads it from data.json."""
+
+
+def _runtime() -> TargetProfile:
+    """A runtime that loads every model of the installed onnx."""
+    newest = onnx_model.NEWEST_OPSET
+    description = TargetDescription(
+        name="onnx-reference", distribution="onnx", version="", provider="", providers=(), session_options={}, python="",
+        numpy="", newest_opset=newest, graphs=newest,
+    )  # fmt: skip
+    return TargetProfile(parse("onnx-reference"), description)
+
+
+class _NotHeld(Exception):
+    """The form cannot hold a case in a variant; the message says why."""
+
+
+@dataclass
+class _Tests:
+    """What is written, while it is."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    cases: dict[str, dict[str, object]] = field(default_factory=dict)
+    left_out: list[LeftOutCase] = field(default_factory=list)
+    limits: dict[str, list[str]] = field(default_factory=lambda: {limit: [] for limit in LIMITS})
+
+
+def export_onnx_testdata(cases: Sequence[Case], most_cells: int) -> Export:
+    """A test for each case and variant that an ONNX model and one answer mean; the others are left out with the reason."""
+    runtime, tests = _runtime(), _Tests()
+    names = safe_names([_key(case, variant) for case in cases for variant in _VARIANTS if variant in case.variants()])
+    for case in cases:
+        try:
+            if reason := too_large(case, most_cells):
+                raise _NotHeld(reason)
+            results = _results(case)
+        except _NotHeld as reason:
+            tests.left_out.append(LeftOutCase(case.id, None, str(reason)))
+            continue
+        for each in plan(case, _VARIANTS, runtime):
+            try:
+                if each.not_executed is not None:
+                    raise _NotHeld(f"no ONNX model means the same: {each.not_executed.why}")
+                _add(tests, case, each.variant, each.parts[0], results, f"test_{names[_key(case, each.variant)]}")
+            except _NotHeld as reason:
+                tests.left_out.append(LeftOutCase(case.id, each.variant.name, str(reason)))
+    export = Export(
+        FORM, tests.files, tests.cases, tests.left_out, sorted({case.spec for case in cases if case.id in tests.cases}),
+        tests.limits,
+    )  # fmt: skip
+    tests.files["LIMITS.md"] = limits_page(export).encode()
+    return export
+
+
+def _key(case: Case, variant: Variant) -> str:
+    return f"{case.id} {'' if variant is WITH_INDICES or len(case.outputs) == 1 else variant.name}"
+
+
+def _results(case: Case) -> list[AcceptedResult]:
+    """The right outputs of a case. Raises :class:`_NotHeld` if it may be refused, or must be."""
+    oracle = case.oracle()
+    if isinstance(oracle, Refused):
+        raise _NotHeld("the graph has no meaning" if oracle.is_open else "the graph must be refused")
+    if oracle.pooling.refusable:
+        raise _NotHeld("the graph may be refused")
+    try:
+        return accepted_results(oracle)
+    except NotListed as error:
+        raise _NotHeld(str(error)) from error
+
+
+def _add(
+    tests: _Tests, case: Case, variant: Variant, planned: PlannedRequest, results: Sequence[AcceptedResult], name: str
+) -> None:  # fmt: skip
+    """Add the test of a case in a variant. Raises :class:`_NotHeld`."""
+    request = planned.request
+    outputs = {}
+    for output in request.outputs:
+        _check_one_answer(case, [result.outputs[output] for result in results])
+        tensor = results[0].outputs[output].tensor
+        arranged = planned.translation.target.from_core(planned.translation.source.to_core(tensor))
+        outputs[output] = arranged.astype(np.int64) if output == "Indices" else arranged
+    files = {**files_of_test(request.model, request.inputs, outputs), "data.json": _EXACTLY}
+    tests.files.update({f"{name}/{path}": content for path, content in files.items()})
+    own = tests.cases.setdefault(case.id, {"sha256": case.sha256, "tests": {}})["tests"]
+    assert isinstance(own, dict)
+    own[variant.name] = name
+    for limit in limits_of(outputs, request.X):
+        tests.limits[limit].append(name)
+
+
+def _check_one_answer(case: Case, outputs: Sequence[AcceptedOutput]) -> None:
+    """Raise :class:`_NotHeld` if there are answers that a runner tells apart: not by the sign of a zero, or the bits of a NaN."""
+    first, *others = outputs
+    if any(each.tensor.shape != first.tensor.shape or not _is_equal(each.tensor, first.tensor) for each in others):
+        raise _NotHeld("several outputs are right: the document leaves the windows open")
+    for each in outputs:
+        flat = each.tensor.reshape(-1)
+        for at, values in each.others.items():
+            if OpenValue.ANY in values:
+                raise _NotHeld("several outputs are right: a window holds no cell of X")
+            if any(isinstance(value, OpenValue) or not value == flat[at] for value in values):
+                raise _NotHeld("several outputs are right: the document leaves open what a window with NaN, or with ties, gives")
+
+
+def _is_equal(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool((same(a, b) | (a == b)).all())
