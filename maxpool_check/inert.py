@@ -47,7 +47,9 @@ def xml(text: str) -> str:
 
 def dumps(value: Any, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:
     """JSON in ASCII without control characters and ``##[``."""
-    return json.dumps(value, indent=indent, separators=separators).replace("\x7f", "\\u007f").replace("##[", "#\\u0023[")
+    return (
+        json.dumps(value, indent=indent, separators=separators).replace("\x7f", "\\u007f").replace("##[", "#\\u0023[")
+    )
 
 
 def ascii_json(document: bytes) -> bytes:

@@ -44,7 +44,9 @@ def tensor_of(data: Mapping[str, Any], most_cells: int) -> np.ndarray:
     dtype, shape = np.dtype(bool) if data["dtype"] == "bool" else dtypes.NUMPY[data["dtype"]], tuple(data["shape"])
     cells = math.prod(shape)
     if max(cells, math.prod(size for size in shape if size)) > most_cells:
-        raise BadValue(f"a tensor of shape {list(shape)}; the limit is {most_cells} cells (raise it with --max-cells)", "shape")
+        raise BadValue(
+            f"a tensor of shape {list(shape)}; the limit is {most_cells} cells (raise it with --max-cells)", "shape"
+        )
     digits = cells * dtype.itemsize * 2
     if len(data["hex"]) != digits:
         message = f"{len(data['hex'])} digits; {cells} values of {dtype.name} have {digits}"
@@ -76,10 +78,7 @@ _SHAPE = list_of({**_NATURAL, "maximum": 2**31}, maxItems=MOST_AXES)
 _NAMED = {
     "dtype": {"enum": [*dtypes.NAMES, "bool"]},
     "shape": {**_SHAPE, "description": "the sizes of the axes; the layout is that of the document"},
-    "hex": {
-        **_HEX,
-        "description": "the bytes of the values: row-major, each value little-endian, two digits a byte",
-    },
+    "hex": {**_HEX, "description": "the bytes of the values: row-major, each value little-endian, two digits a byte"},
 }
 _TENSOR = {**map_of("dtype shape hex", **_NAMED), "description": "a tensor"}
 _ALSO = {
@@ -101,15 +100,9 @@ _OUTPUT = {
         bound={**_NATURAL, "description": "of Indices: the cells of X have the numbers below it"},
     ),
     "description": "an output: hex has a right value of each cell. A NaN stands for every NaN, and has the usual bits (7fc00000 in "
-        "float32)",
+    "float32)",
 }
-_PAIR = {
-    "type": "array",
-    "minItems": 4,
-    "maxItems": 4,
-    "prefixItems": [_NATURAL, _NATURAL, _HEX, _HEX],
-    "items": False,
-}
+_PAIR = {"type": "array", "minItems": 4, "maxItems": 4, "prefixItems": [_NATURAL, _NATURAL, _HEX, _HEX], "items": False}
 _RESULT = map_of(
     "windows outputs",
     windows=list_of(

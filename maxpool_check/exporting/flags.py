@@ -34,29 +34,22 @@ def flags(case: Case, oracle: Oracle | Refused, results: Sequence[AcceptedResult
 
 
 def _flags(case: Case, oracle: Oracle | Refused, results: Sequence[AcceptedResult]) -> Iterator[str]:
-    if case.context is not None:
-        yield "Graph"
-    if not case.X.size:
-        yield "NoCells"
-    if is_float(case.X.dtype) and (case.X != case.X).any():
-        yield "NaN"
+    has_nan = is_float(case.X.dtype) and bool((case.X != case.X).any())
+    conditions = {"Graph": case.context is not None, "NoCells": not case.X.size, "NaN": has_nan}
     if isinstance(oracle, Refused):
-        yield "NoMeaning" if oracle.is_open else "Invalid"
-        return
-    if oracle.pooling.refusable:
-        yield "MayBeRefused"
-    if oracle.pooling.has_large_pads:
-        yield "LargePads"
-    if any(each.has_undefined for each in oracle.alternatives):
-        yield "UndefinedCells"
-    if any(each.has_empty for each in oracle.alternatives):
-        yield "EmptyWindow"
-    if len(results) > 1:
-        yield "OpenWindows"
-    if oracle.nan_is_open:
-        yield "OpenNaN"
-    for result in results:
-        yield from _open_cells(result, oracle)
+        conditions |= {"NoMeaning": oracle.is_open, "Invalid": not oracle.is_open}
+    else:
+        conditions |= {
+            "MayBeRefused": bool(oracle.pooling.refusable),
+            "LargePads": oracle.pooling.has_large_pads,
+            "UndefinedCells": any(each.has_undefined for each in oracle.alternatives),
+            "EmptyWindow": any(each.has_empty for each in oracle.alternatives),
+            "OpenWindows": len(results) > 1,
+            "OpenNaN": oracle.nan_is_open,
+        }
+        for result in results:
+            yield from _open_cells(result, oracle)
+    yield from (flag for flag, holds in conditions.items() if holds)
 
 
 def _open_cells(result: AcceptedResult, oracle: Oracle) -> Iterator[str]:
@@ -69,5 +62,7 @@ def _open_cells(result: AcceptedResult, oracle: Oracle) -> Iterator[str]:
     if any(not isinstance(value, OpenValue) and value == 0 for value in zeros):
         yield "OpenZeroSign"
     with_numbers = {} if Indices is None else Indices.others
-    if not oracle.nan_is_open and any(OpenValue.ANY not in each and OpenValue.NO_CELL not in each for each in with_numbers.values()):
+    if not oracle.nan_is_open and any(
+        OpenValue.ANY not in each and OpenValue.NO_CELL not in each for each in with_numbers.values()
+    ):
         yield "OpenTie"

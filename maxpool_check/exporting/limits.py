@@ -39,7 +39,12 @@ def limits_of(outputs: Mapping[str, np.ndarray], X: np.ndarray) -> Iterator[str]
 def _is_near_another(tensor: np.ndarray, X: np.ndarray) -> bool:
     """Whether a value of an output is within the usual tolerance of another value in it, or of X if it has its type."""
     values = tensor.reshape(-1)
-    others = np.concatenate([values, X.reshape(-1)]) if X.dtype == tensor.dtype else values
+    with np.errstate(all="ignore"):
+        return _are_near(values, np.concatenate([values, X.reshape(-1)]) if X.dtype == tensor.dtype else values)
+
+
+def _are_near(values: np.ndarray, others: np.ndarray) -> bool:
+    """Whether one of the values is within the usual tolerance of another one of the others."""
     expected, others = (np.unique(each.astype(np.float64)) for each in (values, others))
     expected, others = expected[np.isfinite(expected)], others[np.isfinite(others)]
     if not expected.size or others.size < 2:
@@ -54,25 +59,31 @@ def _is_near_another(tensor: np.ndarray, X: np.ndarray) -> bool:
 def limits_page(export: Export) -> str:
     """What an export of this form cannot hold and cannot tell, for readers."""
     tests = len({path.partition("/")[0] for path in export.files})
-    lines = [
-        "# Limits of this export",
-        "",
-        f"{plural(tests, 'test')} of {plural(len(export.cases), 'case')}. A test holds one answer, so that some cases are "
-        "left out; `manifest.json` names each of them under `left_out`. `maxpool-check export json` has nearly all.",
-        "",
-        "| left out | times |",
-        "|---|---:|",
-        *(f"| {reason} | {count} |" for reason, count in export.reasons.most_common()),
-        "",
-        "What the tests do not tell, because of how a runner compares; `manifest.json` names the tests under `limits`:",
-        "",
-        "| limit | tests |",
-        "|---|---:|",
-        *(f"| {about} | {len(export.limits[limit])} |" for limit, about in LIMITS.items()),
-        "",
-        "Each test has a `data.json` that sets both tolerances to 0. The loader of onnx 1.18 and later reads it; others may not.",
-        "",
-        "Nor do the tests tell the bits of a NaN (which are no part of a verdict), and whether a runtime returns the same Y with "
-        "Indices and without, where both are right.",
-    ]  # fmt: skip
-    return "\n".join(lines) + "\n"
+    count = f"{plural(tests, 'test')} of {plural(len(export.cases), 'case')}"
+    reasons = [f"| {reason} | {number} |" for reason, number in export.reasons.most_common()]
+    limits = [f"| {about} | {len(export.limits[limit])} |" for limit, about in LIMITS.items()]
+    return "\n".join([_PAGE.format(count=count), *reasons, _TOLD, *limits, _REST])
+
+
+_PAGE = """\
+# Limits of this export
+
+{count}. A test holds one answer, so that some cases are left out; `manifest.json` names each of them under `left_out`.
+`maxpool-check export json` has nearly all.
+
+| left out | times |
+|---|---:|"""
+
+_TOLD = """
+What the tests do not tell, because of how a runner compares; `manifest.json` names the tests under `limits`:
+
+| limit | tests |
+|---|---:|"""
+
+_REST = """
+Each test has a `data.json` that sets both tolerances to 0. The loader of onnx reads it in recent releases such as 1.23, not
+in 1.16; other runners may not.
+
+Nor do the tests tell the bits of a NaN, which are no part of a verdict, and whether a runtime returns the same Y with
+Indices and without, where both are right.
+"""

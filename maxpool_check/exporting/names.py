@@ -16,7 +16,10 @@ def safe_names(ids: Sequence[str]) -> dict[str, str]:
     """
     plain = {name: re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_") for name in ids}
     counts = Counter(plain.values())
-    return {name: text if counts[text] == 1 and 0 < len(text) <= MOST_CHARACTERS else _digested(name, text) for name, text in plain.items()}
+    return {
+        name: text if counts[text] == 1 and 0 < len(text) <= MOST_CHARACTERS else _digested(name, text)
+        for name, text in plain.items()
+    }
 
 
 def _digested(name: str, text: str) -> str:

@@ -4,21 +4,17 @@ The form holds one answer. A case is left out that must be refused, that may be,
 runner would tell apart: a test that fails is a wrong runtime.
 """
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-import maxpool_check
 from maxpool_check.corpus.case import Case
 from maxpool_check.exporting.export import Export, LeftOutCase, too_large
-from maxpool_check.exporting.flags import FLAGS, flags
 from maxpool_check.exporting.limits import LIMITS, limits_of, limits_page
 from maxpool_check.exporting.names import safe_names
 from maxpool_check.judging.acceptance import AcceptedOutput, AcceptedResult, NotListed, OpenValue, accepted_results
-from maxpool_check.judging.oracle import Oracle
-from maxpool_check.reference.dtypes import is_float, same
+from maxpool_check.reference.dtypes import same
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import INDICES_ONLY, WITH_INDICES, Y_ONLY, Variant
 from maxpool_check.specifications.refused import Refused
@@ -89,7 +85,7 @@ def export_onnx_testdata(cases: Sequence[Case], most_cells: int) -> Export:
 
 
 def _key(case: Case, variant: Variant) -> str:
-    return f"{case.id} {'' if variant is WITH_INDICES or len(case.outputs) == 1 else variant.name}"
+    return f"{case.id} {'' if variant == WITH_INDICES or len(case.outputs) == 1 else variant.name}"
 
 
 def _results(case: Case) -> list[AcceptedResult]:
@@ -112,7 +108,7 @@ def _add(
     request = planned.request
     outputs = {}
     for output in request.outputs:
-        _check_one_answer(case, [result.outputs[output] for result in results])
+        _check_one_answer([result.outputs[output] for result in results])
         tensor = results[0].outputs[output].tensor
         arranged = planned.translation.target.from_core(planned.translation.source.to_core(tensor))
         outputs[output] = arranged.astype(np.int64) if output == "Indices" else arranged
@@ -121,11 +117,11 @@ def _add(
     own = tests.cases.setdefault(case.id, {"sha256": case.sha256, "tests": {}})["tests"]
     assert isinstance(own, dict)
     own[variant.name] = name
-    for limit in limits_of(outputs, request.X):
+    for limit in sorted(set(limits_of(outputs, request.X))):
         tests.limits[limit].append(name)
 
 
-def _check_one_answer(case: Case, outputs: Sequence[AcceptedOutput]) -> None:
+def _check_one_answer(outputs: Sequence[AcceptedOutput]) -> None:
     """Raise :class:`_NotHeld` if there are answers that a runner tells apart: not by the sign of a zero, or the bits of a NaN."""
     first, *others = outputs
     if any(each.tensor.shape != first.tensor.shape or not _is_equal(each.tensor, first.tensor) for each in others):
@@ -136,7 +132,9 @@ def _check_one_answer(case: Case, outputs: Sequence[AcceptedOutput]) -> None:
             if OpenValue.ANY in values:
                 raise _NotHeld("several outputs are right: a window holds no cell of X")
             if any(isinstance(value, OpenValue) or not value == flat[at] for value in values):
-                raise _NotHeld("several outputs are right: the document leaves open what a window with NaN, or with ties, gives")
+                raise _NotHeld(
+                    "several outputs are right: the document leaves open what a window with NaN, or with ties, gives"
+                )
 
 
 def _is_equal(a: np.ndarray, b: np.ndarray) -> bool:

@@ -11,8 +11,8 @@ from maxpool_check import inert
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.graph_fields import graph_fields
 from maxpool_check.corpus.vectors import ANY, NO_CELL, SCHEMA, hex_of, plain, tensor_data
-from maxpool_check.exporting.flags import FLAGS, flags
 from maxpool_check.exporting.export import Export, LeftOutCase, too_large
+from maxpool_check.exporting.flags import FLAGS, flags
 from maxpool_check.judging.acceptance import (
     AcceptedOutput,
     AcceptedResult,
@@ -72,7 +72,10 @@ def _file(spec: str, groups: dict[str, list[str]], used: set[str]) -> str:
         "numberOfTests": sum(map(len, groups.values())),
         "flags": {flag: about for flag, about in FLAGS.items() if flag in used},
     }
-    written = [f'{{"policies":{_text(json.loads(policies))},"tests":[\n' + ",\n".join(tests) + "\n]}" for policies, tests in groups.items()]
+    written = [
+        f'{{"policies":{_text(json.loads(policies))},"tests":[\n' + ",\n".join(tests) + "\n]}"
+        for policies, tests in groups.items()
+    ]
     beginning = "".join(f"{_text(key)}:{_text(value)},\n" for key, value in header.items())
     return "{" + beginning + '"testGroups":[\n' + ",\n".join(written) + "\n]}\n"
 
@@ -112,7 +115,8 @@ def _refusal(oracle: Oracle | Refused) -> dict[str, str] | None:
 
 def _result(result: AcceptedResult, names: Sequence[str]) -> dict[str, Any]:
     windows = [
-        [axis.size, axis.kernel, axis.stride, axis.dilation, axis.begin, axis.end, axis.output] for axis in result.geometry
+        [axis.size, axis.kernel, axis.stride, axis.dilation, axis.begin, axis.end, axis.output]
+        for axis in result.geometry
     ]
     outputs = {name: _output(result.outputs[name]) for name in names}
     if "Indices" in outputs:

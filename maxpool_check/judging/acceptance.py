@@ -100,7 +100,9 @@ def _side_outputs(oracle: GraphOracle, most_values: int) -> list[dict[str, Accep
 def _moved(oracle: GraphOracle, most_values: int) -> AcceptedResult:
     """The result of a graph whose nodes behind MaxPool move the cells of its Y."""
     if oracle.nan_is_open:
-        raise NotListed("the cells of its Y and Indices depend on each other: they must follow one interpretation of NaN")
+        raise NotListed(
+            "the cells of its Y and Indices depend on each other: they must follow one interpretation of NaN"
+        )
     result = _accepted(oracle, most_values)
     others = result.outputs["Y"].others
     sources = oracle.sources.reshape(-1).tolist()
@@ -132,7 +134,7 @@ def _accepted(oracle: Oracle, most_values: int) -> AcceptedResult:
     """The accepted result of one interpretation of the windows, without regard to alternatives."""
     with np.errstate(invalid="ignore"):
         candidates = _candidates(oracle)
-        Y = _right_Y(oracle, candidates)
+        Y = _right_values(oracle, candidates)
         Indices, together = _right_indices(oracle, candidates, most_values)
     pooled, layout = oracle.pooled, oracle.pooling.layout
     assert pooled.Indices is not None
@@ -141,7 +143,7 @@ def _accepted(oracle: Oracle, most_values: int) -> AcceptedResult:
     place = np.empty_like(positions)
     place[positions] = np.arange(positions.size)
 
-    def output(name: str, tensor: np.ndarray, others: Mapping[int, tuple[CellValue, ...]]) -> AcceptedOutput:
+    def output(tensor: np.ndarray, others: Mapping[int, tuple[CellValue, ...]]) -> AcceptedOutput:
         return AcceptedOutput(layout.from_core(tensor), {int(place[at]): others[at] for at in others})
 
     dtype = oracle.dtype("Indices")
@@ -153,7 +155,7 @@ def _accepted(oracle: Oracle, most_values: int) -> AcceptedResult:
         (int(place[at]), int(place[at])): tuple((value, dtype.type(number)) for value, number in values)
         for at, values in together.items()
     }
-    outputs = {"Y": output("Y", pooled.Y, Y), "Indices": output("Indices", pooled.Indices.astype(dtype), numbers)}
+    outputs = {"Y": output(pooled.Y, Y), "Indices": output(pooled.Indices.astype(dtype), numbers)}
     return AcceptedResult(oracle.pooling.geometry, outputs, pairs, oracle.pooling.numbering.bound(oracle.core.shape))
 
 
@@ -165,7 +167,7 @@ def _candidates(oracle: Oracle) -> list[np.ndarray]:
     return list({Y.tobytes(): Y for Y in candidates}.values())
 
 
-def _right_Y(oracle: Oracle, candidates: Iterable[np.ndarray]) -> dict[int, tuple[CellValue, ...]]:
+def _right_values(oracle: Oracle, candidates: Iterable[np.ndarray]) -> dict[int, tuple[CellValue, ...]]:
     """The right values of the cells of Y, by position, besides the reference's."""
     right: dict[int, _Values] = {}
     for Y in candidates:
@@ -204,8 +206,12 @@ def _right_indices(
     for position, by_value in right.items():
         every = set().union(*(indices for _, indices in by_value.values()))
         if any(indices != every for _, indices in by_value.values()):
-            together[position] = tuple((value, index) for value, indices in by_value.values() for index in sorted(indices))
-        more: list[CellValue] = [np.int64(index) for index in sorted(every - {int(pooled.Indices.reshape(-1)[position])})]
+            together[position] = tuple(
+                (value, index) for value, indices in by_value.values() for index in sorted(indices)
+            )
+        more: list[CellValue] = [
+            np.int64(index) for index in sorted(every - {int(pooled.Indices.reshape(-1)[position])})
+        ]
         if open_index and only_nan[position]:
             more.append(OpenValue.NO_CELL)
         if more:

@@ -16,7 +16,7 @@ from maxpool_check.corpus.schema import ID
 from maxpool_check.corpus.vectors import FILE, MANIFEST_SCHEMA, SCHEMA, tensor_of, unplain
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.refused import IllTyped, Reason
+from maxpool_check.specifications.refused import Reason
 from maxpool_check.specifications.specification import override
 
 NAME = "vectors"
@@ -30,7 +30,8 @@ _ID = Structure(ID)
 def read(file: Path, root: Path, most_cells: int) -> list[Case]:  # noqa: ARG001 (ids are those of the file)
     """The cases of a file, with the same ids and digests as those that were exported; none of a manifest.
 
-    Raises :class:`LeftOut` and :class:`Broken`."""
+    Raises :class:`LeftOut` and :class:`Broken`.
+    """
     try:
         data = json.loads(read_bytes(file, MAX_BYTES), parse_constant=_not_json)
     except (ValueError, RecursionError) as error:
@@ -87,7 +88,9 @@ def _case(
     )  # fmt: skip
     checked_output(case, most_cells)
     if case.sha256 != test["sha256"]:
-        raise ValueError("its sha256 is another: the file was changed, or another version wrote it; export the cases again")
+        raise ValueError(
+            "its sha256 is another: the file was changed, or another version wrote it; export the cases again"
+        )
     return case
 
 
