@@ -1,5 +1,6 @@
 """``maxpool-check export``."""
 
+import errno
 from pathlib import Path
 
 import click
@@ -49,13 +50,20 @@ def command(form: str, files: case_files.CaseFiles, folder: Path, largest: int) 
     except export_folder.NotFree as error:
         raise click.UsageError(str(error)) from error
     export = _FORMS[form](cases, largest)
-    export_folder.write_export(export, folder, earlier)
+    for reason, count in export.reasons.most_common():
+        options.echo(f"left out: {count} because of {reason}", err=True)
+    if not export.cases:
+        raise click.UsageError("nothing was exported: the form holds none of the selected cases")
+    try:
+        export_folder.write_export(export, folder, earlier)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise
+        raise click.UsageError(f"cannot write to {folder}: {error.strerror}") from error
     _print(export, folder)
     return ExitCode.AS_EXPECTED
 
 
 def _print(export: Export, folder: Path) -> None:
-    for reason, count in export.reasons.most_common():
-        options.echo(f"left out: {count} because of {reason}", err=True)
     options.echo(f"{folder}: {plural(len(export.cases), 'case')} in {plural(len(export.files), 'file')}")
     options.echo(f"{folder / MANIFEST}: digests, and what is left out")

@@ -23,8 +23,9 @@ _SCHEMAS = {
 @click.command("schema")
 @click.argument("name", type=click.Choice(list(_SCHEMAS)))
 def command(name: str) -> int:
-    """Print the JSON Schema of a file format: case files, defects, accepted changes, a configuration, a line of a record or of results,
-    exported vectors.
+    """Print the JSON Schema of a file format.
+
+    Case files, defects, accepted changes, a configuration, a line of a record or of results, exported vectors.
 
     \b
     Examples:

@@ -84,6 +84,8 @@ _REST = """
 Each test has a `data.json` that sets both tolerances to 0. The loader of onnx reads it in recent releases such as 1.23, not
 in 1.16; other runners may not.
 
+A runtime that lacks an activation fails the tests with that node; `run` does not count them.
+
 Nor do the tests tell the bits of a NaN, which are no part of a verdict, and whether a runtime returns the same Y with
 Indices and without, where both are right.
 """

@@ -1,13 +1,18 @@
 """Backends of onnx's test runner: ONNX Runtime's own, and onnx's ReferenceEvaluator, for which onnx ships none."""
 
 import unittest
+import warnings
 from pathlib import Path
 
-import onnxruntime.backend
 from onnx.backend.base import Backend, BackendRep
-from onnx.backend.test.loader import load_model_tests
-from onnx.backend.test.runner import Runner
 from onnx.reference import ReferenceEvaluator
+
+from tests.pages import blocks
+
+with warnings.catch_warnings():
+    # It asks onnx for its version in an old way.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import onnxruntime.backend
 
 
 class ReferenceRep(BackendRep):
@@ -33,22 +38,23 @@ onnxruntime.backend.backend.OnnxRuntimeBackend.allowReleasedOpsetsOnly = False
 BACKENDS = {"onnxruntime": onnxruntime.backend, "onnx-reference": ReferenceBackend}
 
 
-class ExportRunner(Runner):
-    """onnx's runner on the tests of a folder; as it is, it has those of the onnx package."""
-
-    def __init__(self, backend, folder):
-        super().__init__(backend, __name__)
-        self._test_items.clear()
-        for test in load_model_tests(str(folder.parent), folder.name):
-            self._add_model_test(test, "Export")
+def runner_of_the_page():
+    """The class that the documentation has for its readers: onnx's runner on the tests of a folder."""
+    (text,) = [block.text for block in blocks("export.md") if block.file == "run_export.py"]
+    names = {"__name__": "run_export"}
+    exec(compile(text, "run_export.py", "exec"), names)
+    return names["ExportRunner"]
 
 
 def failures(backend, folder):
     """The tests of an export that fail in onnx's runner, and all that it ran."""
-    suite = ExportRunner(BACKENDS[backend], Path(folder)).test_suite
+    folder = Path(folder)
+    suite = runner_of_the_page()(BACKENDS[backend], str(folder.parent), folder.name).test_suite
     ran = {_name(test) for test in suite if test.id().endswith("_cpu")}
     result = unittest.TestResult()
-    suite.run(result)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        suite.run(result)
     return {_name(test) for test, _ in [*result.failures, *result.errors]}, ran
 
 

@@ -1,0 +1,268 @@
+"""Exported vectors: who compares with the JSON alone decides as the judge does; the cases come back; the C example works."""
+
+import json
+import subprocess
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+
+from maxpool_check.corpus.vectors import tensor_data, tensor_of
+from maxpool_check.exporting.flags import FLAGS
+from maxpool_check.exporting.vectors import vector
+from maxpool_check.judging.graph_verdicts import judge
+from maxpool_check.results.outcomes import RefusedByTarget, Returned
+from maxpool_check.results.record import Verdict
+from maxpool_check.results.variants import Variant
+from tests.conftest import shipped
+from tests.exporting.reading import accepts
+from tests.pages import blocks
+
+MOST_CELLS = 2**20
+
+
+def with_flags(most):
+    """For each flag, and for no flag, the smallest cases of the corpus that have it, each with its test as JSON."""
+    by_flag = defaultdict(list)
+    for case in sorted(shipped().cases, key=lambda case: case.X.size):
+        if case.X.size <= 40 and any(len(by_flag[flag]) < most for flag in (*FLAGS, "")):
+            test = json.loads(json.dumps(vector(case, MOST_CELLS)))
+            for flag in test["flags"] or [""]:
+                by_flag[flag].append((case, test))
+    assert by_flag.keys() == {*FLAGS, ""}
+    return {case.id: (case, test) for found in by_flag.values() for case, test in found[:most]}.values()
+
+
+def judged(case, variant, outcome):
+    verdict = judge(case.oracle(), {variant: outcome})[variant].verdict
+    return verdict in (Verdict.CONFORMS, Verdict.UNDEFINED)
+
+
+def values_of(case, output):
+    """Values that an output of Y might wrongly or rightly have."""
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan] if output.dtype.kind not in "iub" else [0, 1]
+    values = np.concatenate([output.reshape(-1)[:5], np.array(special).astype(output.dtype)])
+    if case.entering.dtype == output.dtype:
+        values = np.concatenate([values, case.entering.reshape(-1)[:8]])
+    return list({value.tobytes(): value for value in values}.values())
+
+
+def changed(case, test, result, names):
+    """The outputs of a result, and others that differ from them in a cell, in a cell of each output, or as a whole."""
+    outputs = {name: tensor_of(result["outputs"][name], MOST_CELLS) for name in names}
+    yield outputs
+    for name, output in outputs.items():
+        yield {**outputs, name: output.reshape(*output.shape, 1)}
+        yield {**outputs, name: np.zeros(output.shape, np.int32 if output.dtype == np.int64 else np.int64)}
+        bound = result["outputs"][name].get("bound")
+        numbers = [] if bound is None else [output.dtype.type(number) for number in range(-1, min(bound + 1, 12))]
+        for at in list(np.ndindex(output.shape))[:3]:
+            for value in numbers or values_of(case, output):
+                other = output.copy()
+                other[at] = value
+                yield {**outputs, name: other}
+                if name == "Y" and test["flags"] and outputs.get("Indices", np.zeros(0)).shape == output.shape:
+                    for number in range(min(result["outputs"]["Indices"]["bound"], 4)):
+                        indices = outputs["Indices"].copy()
+                        indices[at] = number
+                        yield {**outputs, "Y": other, "Indices": indices}
+
+
+def check_like_the_judge(case, test):
+    counts = {True: 0, False: 0}
+    for variant in case.variants():
+        if variant.in_domain or variant.variation is not None:
+            continue
+        assert judged(case, variant, RefusedByTarget("FAIL", "")) == accepts(test, None)
+        names = [name for name in test["outputs"] if name not in ("Y", "Indices") or name in variant.outputs]
+        if not test["results"]:
+            outputs = {"Y": case.X}
+            right = accepts(test, {"Y": tensor_data(case.X)})
+            assert judged(case, Variant(("Y",)), Returned(outputs)) == right
+        for result in test["results"]:
+            for outputs in changed(case, test, result, names):
+                right = accepts(test, {name: tensor_data(output) for name, output in outputs.items()})
+                assert judged(case, variant, Returned(outputs)) == right, (variant, outputs)
+                counts[right] += 1
+    assert not test["results"] or all(counts.values())
+
+
+@pytest.mark.parametrize(("case", "test"), [pytest.param(*each, id=each[0].id) for each in with_flags(1)])
+def test_the_json_alone_accepts_what_the_judge_accepts(case, test):
+    check_like_the_judge(case, test)
+
+
+@pytest.mark.long
+def test_the_json_alone_accepts_what_the_judge_accepts_of_more_cases():
+    for case, test in with_flags(12):
+        check_like_the_judge(case, test)
+
+
+def test_values_that_are_right_only_together_are_told_apart():
+    """Where NaN is open: a Y of one interpretation and an index of another, each of them right alone."""
+    case = next(case for case in shipped().cases if vector(case, MOST_CELLS)["results"][0].get("together"))
+    test = vector(case, MOST_CELLS)
+    (result,) = test["results"]
+    at, cell, *_ = result["together"][0]
+    pairs = {tuple(pair) for *cells, y, index in result["together"] for pair in [(y, index)] if cells == [at, cell]}
+    wrong = {(y, index) for y, _ in pairs for _, index in pairs} - pairs
+    assert wrong
+    for y, index in (*wrong, *pairs):
+        outputs = {name: tensor_of(result["outputs"][name], MOST_CELLS) for name in ("Y", "Indices")}
+        outputs["Y"].reshape(-1)[at] = np.frombuffer(bytes.fromhex(y), outputs["Y"].dtype)[0]
+        outputs["Indices"].reshape(-1)[cell] = np.frombuffer(bytes.fromhex(index), np.int64)[0]
+        right = accepts(test, {name: tensor_data(output) for name, output in outputs.items()})
+        assert right == ((y, index) in pairs) == judged(case, Variant(), Returned(outputs))
+
+
+CORPUS = ["corpus:documents", "corpus:refusals", "corpus:openvino", "corpus:contexts/inside", "corpus:contexts/constants",
+          "corpus:contexts/consumers", "corpus:nhwc/activation", "corpus:edge/nan", "corpus:edge/empty-batch"]  # fmt: skip
+
+
+def listed(cli, *paths):
+    keys = ("id", "sha256", "title", "tags", "covers")
+    return {
+        case["id"]: tuple(str(case.get(key)) for key in keys)
+        for case in cli("list", *paths, "--format", "json").json["cases"]
+    }
+
+
+def check_round(cli, tmp_path, *paths):
+    done = cli("export", "json", *paths, "-o", tmp_path / "vectors")
+    assert done.code == 0
+    assert cli("import", "vectors", tmp_path / "vectors", "-o", tmp_path / "imported").code == 0
+    manifest = json.loads((tmp_path / "vectors/manifest.json").read_text())
+    original = {name: fields for name, fields in listed(cli, *paths).items() if name in manifest["cases"]}
+    for folder in ("vectors", "imported"):
+        assert listed(cli, tmp_path / folder) == original
+        assert cli("lint", tmp_path / folder).code == 0
+    return manifest
+
+
+def test_the_cases_come_back_as_they_were(cli, tmp_path):
+    manifest = check_round(cli, tmp_path, *CORPUS)
+    assert manifest["left_out"] == []
+    schema = Draft202012Validator(cli("schema", "vectors").json)
+    for file in manifest["files"]:
+        assert not list(schema.iter_errors(json.loads((tmp_path / "vectors" / file).read_text()))), file
+
+
+@pytest.mark.long
+def test_all_cases_come_back_as_they_were(cli, tmp_path):
+    manifest = check_round(cli, tmp_path, "corpus")
+    assert {each["case"].partition(":")[0] for each in manifest["left_out"]} == {
+        "edge/large-indices", "edge/size-arithmetic",
+    }  # fmt: skip
+
+
+def test_vectors_are_run_as_they_are(cli, small, tmp_path, kernel_target):
+    assert cli("export", "json", small, "-o", tmp_path / "vectors").code == 0
+    runs = [cli("run", folder, "--format", "json").json["summary"] for folder in (small, tmp_path / "vectors")]
+    assert runs[0] == runs[1]
+    assert runs[0]["conforms"] > 5
+    assert cli("run", tmp_path / "vectors/onnx-22.json", "-q", "-t", kernel_target("refuses_everything")).code == 1
+
+
+def change(path, **members):
+    """Change members of the first test that has results."""
+    lines = path.read_text().splitlines()
+    at = next(number for number, line in enumerate(lines) if '"results":[{' in line)
+    test = json.loads(lines[at].removesuffix(","))
+    for place, value in members.items():
+        *steps, last = place.split("__")
+        inner = test
+        for step in steps:
+            inner = inner[int(step) if step.isdigit() else step]
+        inner[last] = value
+    lines[at] = json.dumps(test) + ("," if lines[at].endswith(",") else "")
+    path.write_text("\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"inputs__X__hex": "00" * 96}, "its sha256 is another"),
+        ({"attributes__kernel_shape": [1, 2]}, "its sha256 is another"),
+        ({"results__0__outputs__Y__hex": "00" * 48}, "is printed as"),
+        ({"inputs__X__hex": "00"}, "small:ordinary.hex: 2 digits; 24 values of float32 have 192"),
+        ({"inputs__X__hex": "0g" * 96}, "testGroups"),
+        ({"inputs__X__shape": [2**31, 2**31, 2, 2]}, "the limit is"),
+        ({"id": "small"}, "not the id of a case"),
+        ({"id": "../up:a b"}, "not the id of a case"),
+        ({"results": []}, "expected at least one result"),
+        ({"opset": 3}, "operator set 3 does not have"),
+        ({"unknown": 1}, "unknown key 'unknown'"),
+        ({"title": "\x1b[2Jhidden"}, None),
+    ],
+)
+def test_wrong_vectors_are_named(cli, small, tmp_path, members, message):
+    assert cli("export", "json", small, "-o", tmp_path / "vectors").code == 0
+    file = tmp_path / "vectors/onnx-22.json"
+    change(file, **members)
+    done = cli("lint", file)
+    assert "\x1b" not in done.out + done.err
+    assert "Traceback" not in done.err
+    assert done.code == (0 if message is None else 2)
+    assert message is None or message in done.err
+
+
+def test_a_file_that_is_no_json_is_named(cli, tmp_path):
+    for number, text in enumerate(
+        ['{"schema": "maxpool-check/vectors/1", NaN}', "[" * 100_000, '{"schema": "x"}', "{}"]
+    ):
+        (tmp_path / f"{number}.json").write_text(text)
+        done = cli("import", "vectors", tmp_path / f"{number}.json", "-o", tmp_path / "out")
+        assert done.code == 2
+        assert f"{number}.json:1:1: not " in done.err
+
+
+KERNEL = next(block.text for block in blocks("export.md") if block.file == "kernel.c")
+WRONG = {
+    "gives no -inf": ("*Y = X[cell], *I", "*Y = X[cell] < -3.4e38f ? -3.4e38f : X[cell], *I"),
+    "a NaN never wins, and has no index": ("X[cell] > *Y || *Indices < 0", "X[cell] > *Y"),
+    "ignores dilations": ("a * w[3]", "a"),
+    "takes the last of equal maxima": ("X[cell] > *Y ||", "X[cell] >= *Y ||"),
+    "counts in each plane": ("*Indices = cell;", "*Indices = cell - plane * w[0] * w[7];"),
+    "clamps to the border": ("continue;", "row = row < 0 ? 0 : w[0] - 1, column = column < 0 ? 0 : w[7] - 1;"),
+}
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """A folder with exported vectors and the program of the documentation."""
+    from tests.conftest import command
+
+    folder = tmp_path_factory.mktemp("c")
+    assert command("export", "json", "corpus:edge", "-o", folder / "vectors").code == 0
+    (folder / "check.c").write_text(next(block.text for block in blocks("export.md") if block.file == "check.c"))
+    return folder
+
+
+def run_in_c(folder, kernel, file):
+    (folder / "kernel.c").write_text(kernel)
+    options = ["-O1", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run(["cc", *options, "check.c", "kernel.c", "-o", "check"], cwd=folder, check=True, timeout=60)
+    with (folder / "vectors" / file).open() as vectors:
+        return subprocess.run(
+            ["./check"], cwd=folder, stdin=vectors, capture_output=True, text=True, timeout=60, check=False
+        )
+
+
+def test_the_program_in_c_is_short_and_accepts_the_right_kernel(exported):
+    assert len((exported / "check.c").read_text().splitlines()) <= 60
+    done = run_in_c(exported, KERNEL, "onnx-22.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout.split()[2]) > 100
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_program_in_c_rejects_wrong_kernels(exported, name):
+    assert WRONG[name][0] in KERNEL
+    kernel = KERNEL.replace(*WRONG[name])
+    # SONNX alone decides ties; this kernel does not have its rule for NaN.
+    file = "sonnx.json" if "equal" in name else "onnx-22.json"
+    wrong = {line for line in run_in_c(exported, kernel, file).stdout.splitlines() if line.startswith("wrong: ")}
+    if "equal" in name:
+        wrong -= set(run_in_c(exported, KERNEL, file).stdout.splitlines())
+    assert wrong
