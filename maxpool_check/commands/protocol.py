@@ -18,6 +18,8 @@ from maxpool_check.words import plural
 EXAMPLES = Path(__file__).parents[1] / "docs/examples"
 """Complete kernels behind the protocol."""
 
+_INDENT = " " * 8
+
 _FILES = {"c": "maxpool.c", "python": "maxpool.py"}
 
 
@@ -92,10 +94,15 @@ def check(target: TargetName, timeout: float, form: str) -> int:
 
 
 def _print(step: Step) -> None:
-    message = f": {step.message}" if step.message else ""
-    options.echo(f"{step.state:8}{step.name}{message}")
+    _wrapped(f"{step.state:8}{step.name}{': ' if step.message else ''}{step.message}", "")
     for direction, line in step.lines:
-        for part in textwrap.wrap(f"{direction}: {line}", max(options.width() - 10, 40), subsequent_indent="  "):
-            options.echo(f"          {part}")
+        _wrapped(f"{direction}: {line}", _INDENT)
     if step.fix:
-        options.echo(f"          fix: {step.fix}")
+        _wrapped(f"fix: {step.fix}", _INDENT)
+
+
+def _wrapped(text: str, indent: str) -> None:
+    """Print a text that may be longer than a line of the terminal, of which nothing is a command for it."""
+    wrapper = textwrap.TextWrapper(options.width(), break_on_hyphens=False, drop_whitespace=True)
+    wrapper.initial_indent, wrapper.subsequent_indent = indent, f"{_INDENT}  "
+    options.echo("\n".join(wrapper.wrap(inert.line(text))))
