@@ -311,4 +311,5 @@ class Output:
         if not self.takes_stdout and (self.form == "json" or not silent):
             formats[self.form](report, sys.stdout)
         for kind, path in () if silent else self.files:
-            echo(f"{kind}: {path}", err=True)
+            if path != STDOUT:
+                echo(f"{kind}: {path}", err=True)
