@@ -29,6 +29,7 @@ from maxpool_check.running.run import RunPlan, run
 @options.verbose("Show known defects in full")
 @options.color
 @options.bundled(output=options.Output, known=executing.KnownOptions)
+@case_files.corpus_lock
 @case_files.selected
 def command(
     results: Path, files: case_files.CaseFiles, partial: bool, known: executing.KnownOptions,
