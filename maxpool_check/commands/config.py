@@ -1,8 +1,9 @@
 """``maxpool-check config``."""
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import click
@@ -13,7 +14,7 @@ from maxpool_check.commands.configured import Defaults, Misconfigured
 from maxpool_check.commands.main import COMMANDS as PROGRAM_COMMANDS
 from maxpool_check.commands.main import module_of
 from maxpool_check.configuration.file import BadConfiguration, shown
-from maxpool_check.configuration.keys import CACHE_VARIABLE, COMMANDS, KEYS, SECTIONS, keys_of
+from maxpool_check.configuration.keys import CACHE_VARIABLE, COMMANDS, KEYS, SECTIONS, Key, keys_of
 from maxpool_check.configuration.settings import Configuration, Setting
 from maxpool_check.results.record import ExitCode
 from maxpool_check.specifications.specification import nearest
@@ -22,11 +23,12 @@ from maxpool_check.targets.environments import cache
 
 @dataclass(frozen=True)
 class _Row:
-    """A key, its value, and where that comes from."""
+    """A key, its value, and where that comes from; ``otherwise`` is what holds where it has none."""
 
     key: str
     value: Any
     source: str
+    otherwise: str = "-"
 
 
 @click.command("config")
@@ -67,7 +69,7 @@ def command(ctx: click.Context, name: str | None, form: str) -> int:
         options.echo(inert.dumps({**document, "unknown_variables": configuration.unknown_variables}, indent=1))
         return ExitCode.AS_EXPECTED
     options.echo(f"file: {inert.line(shown(file)) if file else 'none'}\n")
-    cells = [(row.key, inert.line(_text(row.value)), inert.line(row.source)) for row in rows]
+    cells = [(row.key, inert.line(_text(row.value, row.otherwise)), inert.line(row.source)) for row in rows]
     widths = [max(len(row[column]) for row in cells) for column in (0, 1)]
     for key, value, source in cells:
         options.echo(f"{key.ljust(widths[0])}  {value.ljust(min(widths[1], 40))}  {source}")
@@ -97,7 +99,7 @@ def _of_command(configuration: Configuration, name: str) -> Iterator[_Row]:
     settings = configuration.of(name)
     for parameter, key in keys_of(name).items():
         setting = settings.get(parameter)
-        yield _row(key.name, setting, lambda parameter=parameter: _default(name, parameter))
+        yield _row(key, key.name, setting, partial(_default, name, parameter))
 
 
 def _of_all(configuration: Configuration) -> Iterator[_Row]:
@@ -105,16 +107,18 @@ def _of_all(configuration: Configuration) -> Iterator[_Row]:
     shared = configuration.shared()
     for key in KEYS:
         if key.shared:
-            yield _row(key.name, shared.get(key.name), lambda key=key: _defaults(key.parameters))
+            yield _row(key, key.name, shared.get(key.name), partial(_defaults, key.parameters))
     yield _Row("cache", str(cache().parent), CACHE_VARIABLE if CACHE_VARIABLE in configuration.variables else "default")
     for section in SECTIONS:
         for setting in configuration.of(section).values():
             if setting.source.of_one_command:
-                yield _row(f"{section}.{setting.key.name}", setting, lambda: None)
+                yield _row(setting.key, f"{section}.{setting.key.name}", setting, lambda: None)
 
 
-def _row(key: str, setting: Setting | None, default: Any) -> _Row:
-    return _Row(key, default(), "default") if setting is None else _Row(key, setting.value, setting.where)
+def _row(key: Key, name: str, setting: Setting | None, default: Callable[[], Any]) -> _Row:
+    if setting is None:
+        return _Row(name, default(), "default", key.otherwise)
+    return _Row(name, setting.value, setting.where)
 
 
 def _defaults(parameters: Mapping[str, str]) -> Any:
@@ -145,11 +149,12 @@ def _command(name: str) -> click.Command:
     return importlib.import_module(module_of(group)).command.commands[inner]
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, otherwise: str) -> str:
     if value is None or value == []:
-        return "-"
+        return otherwise
     if isinstance(value, Mapping):
-        return "; ".join(f"{name}: {_text(each)}" if name else _text(each) for name, each in value.items())
+        parts = ((name, _text(each, otherwise)) for name, each in value.items())
+        return "; ".join(f"{name}: {text}" if name else text for name, text in parts)
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):

@@ -18,6 +18,7 @@ class Key:
 
     ``parameters`` are the names of the parameter that it sets, by command. A key that is not ``shared`` may only stand in
     the section of a command. A value has no effect beside an option that is ``excluded_by`` name.
+    ``otherwise`` says what holds where a command has no default.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Key:
     parameters: Mapping[str, str]
     shared: bool = True
     excluded_by: tuple[str, ...] = ()
+    otherwise: str = "-"
 
     def variable(self, section: str = "") -> str:
         """The environment variable: of all commands, or of the command with this section."""
@@ -62,7 +64,7 @@ FORMATS = ("text", "markdown", "html", "json", "junit", "github", "sarif")
 
 KEYS = (
     Key("paths", Many(File(), "cases"), "Case files and folders of them. Commands with -p take the path if it is the only one.",
-        {**_sets("paths", *_READ_PATHS), **_sets("path", *_READ_ONE)}),
+        {**_sets("paths", *_READ_PATHS), **_sets("path", *_READ_ONE)}, otherwise="corpus"),
     Key("targets", Many(Target(), "onnxruntime==1.31.1"), "Runtimes to test.",
         _sets("targets", "run", "fuzz", "model", "defects check"), excluded_by=("base", "head", "record_files")),
     Key("target", Target(), "The runtime.", _sets("target", "bisect", "history", "repro"), shared=False),
@@ -70,10 +72,11 @@ KEYS = (
         {"gate": "bases", "model": "base"}, shared=False, excluded_by=("targets",)),
     Key("head", Many(Target(), "onnxruntime==1.31.1", or_one=True), "The runtime to upgrade to; of a gate, several.",
         {"gate": "heads", "model": "head"}, shared=False, excluded_by=("targets",)),
-    Key("spec", Many(Text(), "onnx"), "Documents, or families of them.", _sets("specs", "run", "gate", "list", "judge", "compare", "history")),
+    Key("spec", Many(Text(), "onnx"), "Documents, or families of them.", _sets("specs", "run", "gate", "list", "judge", "compare", "history"),
+        otherwise="all, of gate what the targets claim"),
     Key("variants", Many(Text(), "default", ","), "How to execute each case.", _sets("variants", "run", "gate", "explain")),
     Key("known", Many(File(), "known.yaml"), "Files of known defects, or for models of defects that you accept.",
-        _sets("known_files", "run", "judge", "fuzz", "model"), excluded_by=("no_known",)),
+        _sets("known_files", "run", "judge", "fuzz", "model"), excluded_by=("no_known",), otherwise="those of the corpus"),
     Key("no-known", Truth(), "Whether to expect no divergence.", _sets("no_known", "run", "judge", "fuzz"),
         excluded_by=("known_files",)),
     Key("accept", Many(File(), "accepted.yaml"), "Files of changes that you have accepted.",
@@ -87,7 +90,8 @@ KEYS = (
         excluded_by=("jobs",)),
     Key("timeout", Number(whole=False), "The time limit of one execution, in seconds.",
         _sets("timeout", "run", "gate", "bisect", "explain", "repro", "fuzz", "coverage", "history", "model", "defects check", "protocol check")),
-    Key("memory", Number(), "What a target may allocate, in MB.", _sets("memory", "run", "gate", "model")),
+    Key("memory", Number(), "What a target may allocate, in MB.", _sets("memory", "run", "gate", "model"),
+        otherwise="no limit"),
     Key("corpus-lock", File(), "The lock of the corpus; another corpus is refused.", _sets("lock", "run", "gate", "history")),
     Key("offline", Truth(), "Whether to reach no package index.", _sets("offline", *_MAKE_ENVIRONMENTS)),
     Key("find-links", File(), "A folder of wheels for new environments.", _sets("find_links", *_MAKE_ENVIRONMENTS)),
