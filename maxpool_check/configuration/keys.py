@@ -54,6 +54,7 @@ _READ_PATHS = (
     "documents",
     "known check",
     "judge",
+    "export",
     "corpus lock",
 )
 _READ_ONE = ("explain", "reference", "repro", "defects check")
@@ -72,7 +73,7 @@ KEYS = (
         {"gate": "bases", "model": "base"}, shared=False, excluded_by=("targets",)),
     Key("head", Many(Target(), "onnxruntime==1.31.1", or_one=True), "The runtime to upgrade to; of a gate, several.",
         {"gate": "heads", "model": "head"}, shared=False, excluded_by=("targets",)),
-    Key("spec", Many(Text(), "onnx"), "Documents, or families of them.", _sets("specs", "run", "gate", "list", "judge", "compare", "history"),
+    Key("spec", Many(Text(), "onnx"), "Documents, or families of them.", _sets("specs", "run", "gate", "list", "judge", "export", "compare", "history"),
         otherwise="all, of gate what the targets claim"),
     Key("variants", Many(Text(), "default", ","), "How to execute each case.", _sets("variants", "run", "gate", "explain")),
     Key("known", Many(File(), "known.yaml"), "Files of known defects, or for models of defects that you accept.",

@@ -138,7 +138,7 @@ def values_of(group, words):
     return [
         (" ".join(words), parameter)
         for parameter in group.params
-        if not isinstance(parameter.type, click.Choice)
+        if not isinstance(parameter.type, (click.Choice, click.IntRange, click.FloatRange))
         and not (isinstance(parameter, click.Option) and (parameter.is_flag or parameter.count))
     ]
 

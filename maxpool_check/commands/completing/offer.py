@@ -41,11 +41,8 @@ COMPLETED_BY_NAME = {
 }  # fmt: skip
 """Likewise by the name of the parameter, or by that of its command and its own, where the type does not say."""
 
-NOT_COMPLETED = frozenset({
-    "dask", "at", "reason", "versions", "timeout", "jobs", "memory", "max_cells", "shapes", "seeds", "seconds", "cases",
-    "strength", "author", "expires",
-})  # fmt: skip
-"""The parameters whose values nobody can know."""
+NOT_COMPLETED = frozenset({"dask", "at", "reason", "versions", "timeout", "shapes", "seeds", "author", "expires"})
+"""The parameters whose values nobody can know, besides numbers."""
 
 
 @functools.cache
@@ -148,7 +145,7 @@ def _parameter(command: str, parameter: click.Parameter) -> dict[str, Any]:
 def completed(command: str, parameter: click.Parameter) -> str:
     """What completes the values of a parameter; empty if nothing does."""
     name = parameter.name or ""
-    if name in NOT_COMPLETED or isinstance(parameter.type, click.Choice):
+    if name in NOT_COMPLETED or isinstance(parameter.type, (click.Choice, click.IntRange, click.FloatRange)):
         return ""
     own = COMPLETED_BY_NAME.get(f"{command} {name}")
     return own or COMPLETED_BY_TYPE.get(parameter.type.name) or COMPLETED_BY_NAME.get(name, "")
