@@ -18,8 +18,9 @@ from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.reporting.findings import explained
 from maxpool_check.reporting.tensors import coordinates, described, window_text
+from maxpool_check.results.details import Cell
 from maxpool_check.results.outcomes import Returned
-from maxpool_check.results.record import Cell, Verdict
+from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import Variant
 from maxpool_check.running.case_run import CaseRun
 from maxpool_check.words import plural

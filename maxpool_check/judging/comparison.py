@@ -15,7 +15,7 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.values import value_kinds
 from maxpool_check.reference.definition import cells as window_cells
 from maxpool_check.reference.dtypes import bits, identical
-from maxpool_check.results.record import AllowedDifference, Cause, Cell
+from maxpool_check.results.details import AllowedDifference, Cause, Cell
 
 MOST_CELLS = 5
 """How many cells of the outputs are shown."""

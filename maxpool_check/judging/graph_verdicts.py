@@ -13,8 +13,9 @@ from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.rewrites import rewrite_kinds
 from maxpool_check.judging.verdicts import Judgement
+from maxpool_check.results.details import Cause
 from maxpool_check.results.outcomes import Failed, Outcome, RefusedByTarget, Returned
-from maxpool_check.results.record import Cause, Verdict
+from maxpool_check.results.record import Verdict
 from maxpool_check.results.shapes import WrongShape
 from maxpool_check.results.variants import OPTIMIZATION_OFF, Y_ALONE, Variant
 from maxpool_check.specifications.refused import Refused

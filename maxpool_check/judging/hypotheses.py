@@ -20,7 +20,7 @@ from maxpool_check.judging.wrong_windows import _mistakes, _windows, geometries
 from maxpool_check.reference import geometry as rules
 from maxpool_check.reference.dtypes import is_float, lowest
 from maxpool_check.reference.pooling import Activation, Function, Pooling
-from maxpool_check.results.record import Cause
+from maxpool_check.results.details import Cause
 
 
 @dataclass(frozen=True, eq=False)

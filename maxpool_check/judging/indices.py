@@ -21,7 +21,7 @@ from maxpool_check.reference.geometry import Geometry
 from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder
 from maxpool_check.reference.policies import Tie
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.results.record import Cause
+from maxpool_check.results.details import Cause
 
 _MOST_TAPS = 4096
 

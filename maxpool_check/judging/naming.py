@@ -16,7 +16,8 @@ from maxpool_check.judging.kind_groups import KindGroup
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.geometry import floor_output
-from maxpool_check.results.record import Cause, Execution, Verdict
+from maxpool_check.results.details import Cause
+from maxpool_check.results.record import Execution, Verdict
 
 _ONE_SIDED = frozenset(
     {

@@ -11,6 +11,7 @@ from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.shapes import wrong_shapes
 from maxpool_check.reference.dtypes import identical, same
+from maxpool_check.results.details import AllowedDifference, Cause, Cell
 from maxpool_check.results.outcomes import (
     Crashed,
     Failed,
@@ -21,7 +22,7 @@ from maxpool_check.results.outcomes import (
     Returned,
     TimedOut,
 )
-from maxpool_check.results.record import AllowedDifference, Cause, Cell, Verdict
+from maxpool_check.results.record import Verdict
 from maxpool_check.results.shapes import WrongShape
 from maxpool_check.results.variants import LEVELS, PAIRS, Variant
 from maxpool_check.specifications.refused import Refused

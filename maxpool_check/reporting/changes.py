@@ -10,7 +10,8 @@ from maxpool_check.comparing.summary import TransitionGroup
 from maxpool_check.comparing.transitions import Transition
 from maxpool_check.judging.comparison import MOST_CELLS
 from maxpool_check.reporting.tensors import coordinates
-from maxpool_check.results.record import AllowedDifference, Cell, Execution, ExitCode
+from maxpool_check.results.details import AllowedDifference, Cell
+from maxpool_check.results.record import Execution, ExitCode
 
 MOST_NAMES = 10
 """How many cases of a group that blocks are named, unless all are asked for."""

@@ -14,7 +14,8 @@ from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.naming import named_causes
 from maxpool_check.judging.severities import severity
 from maxpool_check.reporting.interpretations import by_size
-from maxpool_check.results.record import REPORTED, Cause, Execution, KnownEntry, KnownStatus, Record, Verdict
+from maxpool_check.results.details import Cause
+from maxpool_check.results.record import REPORTED, Execution, KnownEntry, KnownStatus, Record, Verdict
 
 _DESCRIPTIONS = {kind.value: description for kind, description in DESCRIPTIONS.items()}
 _ABOUT_ONE_OUTPUT = frozenset(kind for kind, description in _DESCRIPTIONS.items() if description.output is not None)

@@ -103,10 +103,8 @@ def _tested(console: Console, report: RunReport) -> None:
     for specs, policies in profiles(report.record):
         listed = ", ".join(f"{point} {interpretation}" for point, interpretation in policies.items())
         console.print(f"[dim]{styled(' '.join(specs))}: {styled(listed or 'nothing left open')}[/]", soft_wrap=True)
-    # Of a corpus of the user, the command line says which it is.
     if (corpus := header.corpus) is not None and (report.in_full or corpus.version is not None):
-        listed = f"Corpus: {corpus}, {plural(corpus.cases, 'case')}, SHA-256 {corpus.sha256[:16]}"
-        console.print(styled(listed), soft_wrap=True)
+        console.print(styled(f"Corpus: {corpus}, {plural(corpus.cases, 'case')}, SHA-256 {corpus.sha256[:16]}"))
     console.print(f"Tested: {report.tested}\n")
     verdicts = [verdict for verdict in Verdict if verdict is Verdict.CONFORMS or report.totals[verdict]]
     by_verdict = [[report.counts[target.name][verdict] for verdict in verdicts] for target in header.targets]

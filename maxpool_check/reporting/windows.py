@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from maxpool_check.reporting.tensors import Coordinates, coordinates, window_text
-from maxpool_check.results.record import Cell, Execution
+from maxpool_check.results.details import Cell
+from maxpool_check.results.record import Execution
 
 LEGEND = "[ ] a tap of the window, ~ padding, = chosen by the reference, ! the cell of the target"
 """What the marks of a drawing mean. The target's cell is the one that its index names, or that has the value it returned."""

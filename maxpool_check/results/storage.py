@@ -17,7 +17,8 @@ import msgspec
 from maxpool_check import inert
 from maxpool_check.files import STDOUT, named, open_regular
 from maxpool_check.reference.numbering import Layout
-from maxpool_check.results.record import SCHEMA, Cell, Entering, Execution, Input, Line, Record, RunFooter, RunHeader
+from maxpool_check.results.details import Cell, Entering, Input
+from maxpool_check.results.record import SCHEMA, Execution, Line, Record, RunFooter, RunHeader
 
 _ENCODER = msgspec.json.Encoder()
 MAX_LINE = 256 * 2**20

@@ -13,8 +13,9 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.geometry import Placement
+from maxpool_check.results.details import Entering, Input
 from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, RefusedByTarget, Returned
-from maxpool_check.results.record import REPORTED, Entering, Execution, Input, Verdict
+from maxpool_check.results.record import REPORTED, Execution, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, OPTIMIZATION_OFF, Variant
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.targets.plans import VariantPlan, VariantResult, original

@@ -9,7 +9,8 @@ import pytest
 from maxpool_check.judging.naming import Observations, contradictions, named_causes
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import judge
-from maxpool_check.results.record import Cause, Execution, Verdict
+from maxpool_check.results.details import Cause
+from maxpool_check.results.record import Execution, Verdict
 from maxpool_check.running.case_run import CaseRun, executions
 from maxpool_check.targets import requests
 from maxpool_check.targets.worker.python_adapter import PythonFunction

@@ -16,16 +16,8 @@ from maxpool_check.comparing.policy import GatePolicy
 from maxpool_check.reporting.changes import ComparisonReport
 from maxpool_check.reporting.changes_ci import workflow_commands
 from maxpool_check.reporting.github import MOST_ANNOTATIONS
-from maxpool_check.results.record import (
-    AllowedDifference,
-    Cell,
-    Execution,
-    ExitCode,
-    KnownEntry,
-    KnownStatus,
-    Record,
-    Verdict,
-)
+from maxpool_check.results.details import AllowedDifference, Cell
+from maxpool_check.results.record import Execution, ExitCode, KnownEntry, KnownStatus, Record, Verdict
 from maxpool_check.results.storage import read
 from tests.conftest import ROOT
 from tests.test_inert import check_markdown

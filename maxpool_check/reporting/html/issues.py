@@ -7,7 +7,7 @@ from maxpool_check.reporting.findings import sentence
 from maxpool_check.reporting.shapes import axis_lines
 from maxpool_check.reporting.tensors import coordinates, window_text
 from maxpool_check.reporting.windows import LEGEND, drawings
-from maxpool_check.results.record import Cell
+from maxpool_check.results.details import Cell
 from maxpool_check.words import plural
 
 if TYPE_CHECKING:
