@@ -23,7 +23,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from tests.conftest import ROOT, Finished, command, environment
+from tests.conftest import ROOT, Finished, command, environment, run_pytest
 from tests.models import zoo
 
 README = ROOT / "README.md"
@@ -138,10 +138,12 @@ GIVEN = {
 
 
 def execute(line, folder):
-    """Run a command line of a page: in this process where it is a plain call of maxpool-check, otherwise with a shell."""
+    """Run a command line of a page: in this process where it calls maxpool-check or pytest, otherwise with a shell."""
     words = shlex.split(line, comments=True)
     if words[0] == "maxpool-check" and not _SHELL.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", line.partition(" #")[0])):
         return command(*words[1:], cwd=folder)
+    if words[0] == "pytest":
+        return run_pytest(folder, *words[1:])
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", line],
