@@ -1,5 +1,6 @@
 # make run              the corpus on the installed ONNX Runtime; reports in build/
 # make test             lint, types, and every test that is not long; what CI runs
+# make test-time        the same tests, and which of them use most processor time
 # make test-all         make test, the kill matrix by the command line, the adapters of all runtimes, the smallest benchmark
 # make test-runtimes    the adapters of the other runtimes, on the real ones
 # make check            lint and types
@@ -29,13 +30,16 @@ GENERATED := onnx-22 sonnx openvino-14 ort-nhwc-11 ngraph-0 xmos-maxpool2d
 # Python is started hundreds of times by the tests: what it has compiled is kept, also where this is set, as in many images.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-all test-runtimes mutants bench check format generated reports report report-runtimes contexts history defects pages site picture constraints clean
+.PHONY: run test test-time test-all test-runtimes mutants bench check format generated reports report report-runtimes contexts history defects pages site picture constraints clean
 
 run: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/ -o build/record.jsonl --report markdown=build/report.md --report json=build/report.json
 
 test: check
 	$(BIN)/pytest -n auto --dist worksteal
+
+test-time: $(BIN)/.installed-for-tests
+	$(BIN)/python -m pytest -p tests.processor_time -n auto --dist worksteal
 
 test-all: test test-runtimes
 	$(BIN)/pytest -m long

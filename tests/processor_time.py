@@ -1,0 +1,45 @@
+"""Shows after the tests where the processor time went: ``python -m pytest -p tests.processor_time PATH...``.
+
+The time of a test is that of its process and of the processes that it has started and that have ended, with its fixtures.
+"""
+
+import resource
+from collections import Counter
+
+import pytest
+
+SHOWN = 25
+_NAME = "processor seconds"
+
+
+def _used():
+    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item):
+    item.processor_seconds = _used()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if call.when == "teardown":
+        report.user_properties.append((_NAME, _used() - item.processor_seconds))
+    return report
+
+
+def pytest_terminal_summary(terminalreporter):
+    of_files, of_tests = Counter(), Counter()
+    for report in (each for reports in terminalreporter.stats.values() for each in reports):
+        for name, seconds in getattr(report, "user_properties", ()):
+            if name == _NAME:
+                of_tests[report.nodeid] += seconds
+                of_files[report.nodeid.partition("::")[0]] += seconds
+    terminalreporter.section(f"processor time: {of_tests.total():.0f} s")
+    for counter in (of_files, of_tests):
+        for name, seconds in counter.most_common(SHOWN):
+            terminalreporter.write_line(f"{seconds:7.1f} s  {name}")
+        terminalreporter.write_line("")
