@@ -15,9 +15,10 @@ from maxpool_check.commands.configured import command_line
 from maxpool_check.commands.options import Incomplete
 from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.case import Case, contradictions
-from maxpool_check.corpus.collection import Corpus
+from maxpool_check.corpus.collection import Corpus, defect_files
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
+from maxpool_check.corpus.shipped import shipped_root
 from maxpool_check.judging.defects import Defect
 from maxpool_check.results.record import Record
 from maxpool_check.results.storage import Recorder
@@ -74,6 +75,7 @@ def record_cases(
     quiet: bool = True,
     variants: Collection[Variant] = DEFAULT_VARIANTS,
     known: Sequence[Defect] = (),
+    catalogue: Sequence[Defect] = (),
     dask: str | None = None,
     memory: int | None = None,
 ) -> Record:
@@ -81,7 +83,7 @@ def record_cases(
     with progress_bar("cases", len(cases), quiet=quiet) as progress:
         plan = RunPlan(
             corpus, cases, targets, known, seconds=timeout, memory=memory, jobs=jobs, variants=variants, dask=dask,
-            versions=versions_of(corpus, known), command=command_line(),
+            versions=versions_of(corpus, [*known, *catalogue]), catalogue=catalogue, command=command_line(),
         )  # fmt: skip
         try:
             run(plan, recorder.write, progress)
@@ -89,6 +91,15 @@ def record_cases(
             raise Incomplete(str(lost)) from lost
     assert recorder.record is not None
     return recorder.record
+
+
+def catalogue_for(corpus: Corpus) -> list[Defect]:
+    """The known defects that come with the tool, for a corpus that does not have them. Raises :class:`Mistakes`."""
+    shipped = shipped_root()
+    if shipped.resolve() in {root.resolve() for root in corpus.roots}:
+        return []
+    with case_files.mistakes():
+        return read_all_defects(defect_files(shipped))
 
 
 def defects_of(corpus: Corpus) -> list[Defect]:
@@ -99,7 +110,7 @@ def defects_of(corpus: Corpus) -> list[Defect]:
 def versions_of(corpus: Corpus, known: Iterable[Defect]) -> dict[str, str]:
     """The versions that show each defect, in words, as far as the corpus says. Raises :class:`Mistakes`."""
     with case_files.mistakes():
-        tested = [read_versions(root) for root in corpus.roots]
+        tested = [read_versions(root) for root in (*corpus.roots, shipped_root())]
     return {defect.id: versions.span(defect) for defect in known for versions in tested if versions.tested(defect)}
 
 

@@ -87,7 +87,7 @@ def command(
     with Recorder(output.output) as recorder:
         record = executing.record_cases(
             recorder, corpus, cases, targets, jobs=jobs, timeout=timeout, quiet=output.quiet, variants=variants,
-            known=executing.defects_of(corpus), dask=dask, memory=options.in_bytes(memory),
+            known=executing.defects_of(corpus), catalogue=executing.catalogue_for(corpus), dask=dask, memory=options.in_bytes(memory),
         )  # fmt: skip
         assert record.footer is not None
         for error in record.footer.errors:

@@ -57,13 +57,13 @@ def command(
     corpus = executing.read_valid(files)
     output.check_writable([*corpus.files, *corpus.known_files])
     cases = files.select(corpus)
-    defects, tested = executing.defects_of(corpus), list[Release]()
+    defects, catalogue, tested = executing.defects_of(corpus), executing.catalogue_for(corpus), list[Release]()
     # The records of many releases are not held in memory.
     with ExitStack() as recorders:
         for version in _versions(target, versions, pre):
             record = executing.record_cases(
                 recorders.enter_context(Recorder(None)), corpus, cases, [target.at(str(version))], timeout=timeout,
-                jobs=jobs, known=defects,
+                jobs=jobs, known=defects, catalogue=catalogue,
             )  # fmt: skip
             assert record.footer is not None
             errors = record.footer.errors

@@ -10,6 +10,7 @@ import click
 
 from maxpool_check import __version__
 from maxpool_check.commands import case_files, executing, model_cases, options
+from maxpool_check.corpus.attribution import shown_by
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import defect_files, root_of
 from maxpool_check.corpus.conditions import Features, meets
@@ -20,7 +21,6 @@ from maxpool_check.fuzzing.search import shrunk
 from maxpool_check.judging.defects import Defect, shows
 from maxpool_check.judging.kind_groups import KindGroup
 from maxpool_check.judging.kinds import DESCRIPTIONS
-from maxpool_check.models.reach import shown_by
 from maxpool_check.reporting.tensors import coordinates
 from maxpool_check.reproducing import bundle, others
 from maxpool_check.reproducing.bundle import Written

@@ -76,9 +76,10 @@ def command(
     entries, known_files = known.read(corpus.known_files)
     output.check_writable([*corpus.files, *corpus.known_files, *known_files, *options.kernels(targets)])
     cases = files.select(corpus)
+    catalogue = [] if known.no_known else executing.catalogue_for(corpus)
     plan = RunPlan(
         corpus, cases, targets, entries, known_files, timeout, limit, jobs, exit_first, strict, variants, dask,
-        output.verbose > 1, executing.versions_of(corpus, entries), command=command_line(),
+        output.verbose > 1, executing.versions_of(corpus, [*entries, *catalogue]), catalogue, command=command_line(),
     )  # fmt: skip
     with output.transcribing() as transcript, Recorder(output.output) as recorder:
         plan = replace(plan, transcript=transcript)

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from maxpool_check.corpus.attribution import shown_by
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.conditions import Features
@@ -20,7 +21,7 @@ from maxpool_check.models.cases import SPECIAL
 from maxpool_check.models.flow import ModelRun
 from maxpool_check.models.model_file import BadModel
 from maxpool_check.models.model_part import CannotRun, random_inputs
-from maxpool_check.models.reach import Reach, reaching, shown_by
+from maxpool_check.models.reach import Reach, reaching
 from maxpool_check.results.record import (
     FAULTS,
     REPORTED,

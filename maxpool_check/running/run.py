@@ -11,9 +11,10 @@ from pathlib import Path
 
 import msgspec
 
+from maxpool_check.corpus.attribution import shown_by
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
-from maxpool_check.corpus.conditions import resolved
+from maxpool_check.corpus.conditions import Features, resolved
 from maxpool_check.judging.defects import Defect, ExpectedDivergence, is_glob
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.ledger import Ledger
@@ -55,7 +56,7 @@ class RunPlan:
     processes on this machine; ``dask`` is the address of a scheduler whose workers are used instead. ``exit_first`` ends
     the run at the first unexpected verdict; ``strict`` counts differences that a document allows as unexpected.
     ``tracebacks``: those of exceptions in the tool itself are recorded. ``versions`` says which versions show a known defect,
-    by its id. ``transcript`` gets the conversations with the targets, which then run in this process. ``command`` are the
+    by its id. ``catalogue`` are known defects that explain what none of ``known`` expects, and excuse nothing. ``transcript`` gets the conversations with the targets, which then run in this process. ``command`` are the
     words of the command line to record; those of the process if there are none. ``gives_up``: a target that dies too often
     is given up.
     """
@@ -74,6 +75,7 @@ class RunPlan:
     dask: str | None = None
     tracebacks: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
+    catalogue: Sequence[Defect] = ()
     transcript: Transcript | None = None
     command: Sequence[str] = ()
     gives_up: bool = True
@@ -157,6 +159,8 @@ class Decisions:
         """Why targets are given up, by name."""
         self._variants = plan.variants
         self._tracebacks, self._versions = plan.tracebacks, plan.versions
+        self._targets, self._catalogue = {target.name: target for target in targets}, plan.catalogue
+        self._explaining: dict[tuple[str, str], Defect] = {}
         self._is_complete = completeness(plan.corpus.cases, plan.cases, plan.corpus.whole)
         self._gives_up = plan.gives_up
         self._budgets = {target.name: FailureBudget() for target in targets}
@@ -183,15 +187,32 @@ class Decisions:
                 lines = executions(not_run(case, name, applicable, budget.given_up))
             for execution in lines:
                 shown = execution if self._tracebacks else msgspec.structs.replace(execution, traceback="")
-                yield apply_known(shown, ledger)
+                yield self._explained(case, apply_known(shown, ledger))
                 if self._gives_up:
                     budget.count(execution, lost)
             if budget.given_up is not None:
                 self.given_up[name] = budget.given_up
 
+    def _explained(self, case: Case, execution: Execution) -> Execution:
+        """The execution with the defect of the catalogue that explains it, if no known defect expects it."""
+        if not self._catalogue or execution.known is not None or execution.verdict not in REPORTED:
+            return execution
+        target, variant = self._targets[execution.target], variant_named(execution.variant)
+        defect = shown_by(self._catalogue, target, _features(case), variant, execution.kinds)
+        if defect is None:
+            return execution
+        self._explaining[execution.target, defect.id] = defect
+        return msgspec.structs.replace(execution, known=defect.id)
+
     def known_entries(self, *, ended_early: bool) -> list[KnownEntry]:
         """The status of each known defect, by target; none is stale if the run ended early."""
-        entries = []
+        entries = [
+            known_entry(
+                defect, target, defect.expected, KnownStatus.EXPECTED, "expected by no file of this run",
+                self._versions.get(defect.id, ""),
+            )
+            for (target, _), defect in self._explaining.items()
+        ]  # fmt: skip
         for target, ledger in self._ledgers.items():
             is_over = not ended_early and target not in self.given_up
             for name, (status, why) in ledger.audit(partial(self._complete, is_over=is_over)).items():
@@ -204,6 +225,12 @@ class Decisions:
         """For each pattern of an entry, whether all its cases were executed."""
         is_over = is_over and (self._is_whole or not entry.by_conditions)
         return {pattern: is_over and self._is_complete(pattern) for pattern in entry.cases}
+
+
+@lru_cache(1)
+def _features(case: Case) -> Features:
+    """The features of a case, whose variants follow each other."""
+    return Features(case)
 
 
 def known_entry(

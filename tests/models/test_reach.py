@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from maxpool_check.corpus.attribution import shown_by
 from maxpool_check.corpus.collection import defect_files
 from maxpool_check.corpus.conditions import Features
 from maxpool_check.corpus.defect_file import read_all_defects
@@ -11,7 +12,7 @@ from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.models.analysis import analyse
 from maxpool_check.models.model_file import read_model
-from maxpool_check.models.reach import reaching, shown_by
+from maxpool_check.models.reach import reaching
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import OLDEST_OPSET, WITH_INDICES, Y_ALONE, Y_ONLY, Variant, variant_named
 from tests.conftest import CASES
