@@ -36,8 +36,8 @@ PATH = options.Parsed("PATH", _path)
 """A file, a folder, or a name of the corpus that comes with the tool or of a part of it."""
 
 folder = click.option(
-    "-p", "--path", type=PATH, default=collection.default_path, metavar="PATH",
-    help="Where to look for the case.  [default: cases, or the corpus that comes with the tool]",
+    "-p", "--path", type=PATH, metavar="PATH",
+    help="Where to look for the case.  [default: cases, then the corpus that comes with the tool]",
 )  # fmt: skip
 max_cells = click.option(
     "--max-cells", type=options.COUNT, default=MOST_CELLS, metavar="N",
@@ -165,29 +165,32 @@ def left_out(problem: Problem) -> None:
     options.echo(f"left out: {problem.path}: {problem.message}", err=True)
 
 
-def find(name: str, folder: Path, cells: int, *, takes_models: bool = True) -> Case:
+def find(name: str, folder: Path | None, cells: int, *, takes_models: bool = True) -> Case:
     """One case by its full id, or as FILE.yaml:ID; FILE may belong to another suite, or be a model.
 
-    ``takes_models``: what the case is executed on takes models, so that a model's operator set counts.
+    An id is looked for in ``folder``; None: in ``cases``, then in the corpus that comes with the tool. ``takes_models``: what the
+    case is executed on takes models, so that a model's operator set counts.
     """
     file, _, short = name.rpartition(":")
     is_file = Path(file).suffix in (*collection.SUFFIXES, *FORMATS)
     path = PATH.convert(file, None, None) if is_file else folder
-    if model_cases.is_model(path):
+    if path is not None and model_cases.is_model(path):
         return model_cases.named(model_cases.analysed(path, takes_models=takes_models), short)
-    # The other files need not be read, if this one has the case.
-    alone = located(folder) / f"{file}.yaml"
-    if not is_file and alone.is_file():
-        files = CaseFiles([named(alone) if is_shipped(folder) else alone], cells)
-        own = [case for case in files.read().cases if case.id == name]
-        if own:
-            return own[0]
-    if not located(path).exists():
+    if path is not None and not located(path).exists():
         raise click.UsageError(f"{not_found(path)}; pass the case files with -p PATH, or the case as FILE.yaml:ID")
-    cases = CaseFiles([path], cells).read().cases
-    if is_file:
-        name = next((case.id for case in cases if case.name == short), name)
-    return case_named(cases, name, path)
+    if is_file and path is not None:
+        cases = CaseFiles([path], cells).read().cases
+        return case_named(cases, next((case.id for case in cases if case.name == short), name), path)
+    places = [folder] if folder is not None else [*([Path("cases")] if Path("cases").is_dir() else []), Path(CORPUS)]
+    for place in places:
+        # The other files need not be read, if the one of that name has the case.
+        alone = located(place) / f"{file}.yaml"
+        likely = [named(alone) if is_shipped(place) else alone] if alone.is_file() else []
+        for each in (*likely, place):
+            cases = CaseFiles([each], cells).read().cases
+            if found := next((case for case in cases if case.id == name), None):
+                return found
+    return case_named(cases, name, places[-1])
 
 
 def case_named(cases: Sequence[Case], name: str, where: Path) -> Case:

@@ -50,7 +50,7 @@ _COLUMNS = re.compile(r"( *)(?:(\S+) {2,})?")
 @options.color
 @options.bundled(output=options.Output)
 def command(
-    subject: str | None, targets: tuple[TargetName, ...], specs: tuple[str, ...], path: Path, at: str | None,
+    subject: str | None, targets: tuple[TargetName, ...], specs: tuple[str, ...], path: Path | None, at: str | None,
     variants: frozenset[Variant], timeout: float, max_cells: int, output: options.Output,
 ) -> int:  # fmt: skip
     """Draw a case and what is wrong with the outputs of a target, or describe a kind of divergence.

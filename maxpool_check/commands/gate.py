@@ -1,6 +1,7 @@
 """``maxpool-check gate``."""
 
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import click
@@ -84,6 +85,7 @@ def command(
     inputs = [*corpus.files, *corpus.known_files, *records, *policy.accepted_files, *options.kernels(targets)]
     output.check_writable(inputs)
     blocking = policy.read()
+    _warn_of_unknown_cases(blocking, corpus.cases)
     with Recorder(output.output) as recorder:
         record = executing.record_cases(
             recorder, corpus, cases, targets, jobs=jobs, timeout=timeout, quiet=output.quiet, variants=variants,
@@ -117,6 +119,15 @@ def base_of(path: Path, name: str | None) -> tuple[Record, str]:
     if name is not None and name not in names:
         raise click.UsageError(f"{path} has no target '{name}'{nearest(name, names)}; it has {', '.join(names)}")
     return record, name or names[0]
+
+
+def _warn_of_unknown_cases(policy: GatePolicy, cases: Sequence[Case]) -> None:
+    """Name what is accepted of cases that the corpus does not have: misspelt, or of another corpus."""
+    ids = [case.id for case in cases]
+    patterns = dict.fromkeys(pattern for entry in policy.accepted for pattern in entry.cases)
+    for pattern in patterns:
+        if not any(fnmatchcase(case, pattern) for case in ids):
+            options.echo(f"accepted, but no case: '{pattern}'{nearest(pattern, ids)}", err=True)
 
 
 def _check_distinct(bases: Sequence[TargetName | Path], heads: Sequence[TargetName]) -> None:

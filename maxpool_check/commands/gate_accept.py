@@ -13,7 +13,7 @@ from maxpool_check.comparing.acceptance import narrowest
 from maxpool_check.comparing.acceptance_file import add_accepted
 from maxpool_check.comparing.gate import compare_targets
 from maxpool_check.comparing.transitions import Incomparable
-from maxpool_check.results.record import ExitCode
+from maxpool_check.results.record import ExitCode, Record
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.name import TargetName
 from maxpool_check.words import plural
@@ -45,7 +45,13 @@ def _date(text: str) -> date:
     help="The base of the gate: a target of the record, or a record.  [default: the first target of the record]",
 )  # fmt: skip
 @base_target
-@click.option("-k", "patterns", multiple=True, metavar="GLOB", help="Only these cases, by id. Repeatable.")
+@click.option(
+    "-k",
+    "patterns",
+    multiple=True,
+    metavar="GLOB",
+    help="Only these cases, by the id or its part after the colon. Repeatable.",
+)
 @compare.policy_options
 @options.bundled(policy=compare.PolicyOptions)
 def command(
@@ -79,6 +85,7 @@ def command(
         hint = nearest(old_name, names)
         raise click.UsageError(f"{record} has no base '{old_name}'{hint} and another target; it has {', '.join(names)}")
     files = [*policy.accepted_files, *([file] if file.exists() else [])]
+    chosen = _chosen(stored, patterns)
     blocking = compare.PolicyOptions(policy.fail_on, tuple(dict.fromkeys(files))).read()
     added = 0
     for head in heads:
@@ -89,7 +96,7 @@ def command(
         changes = [
             (each.change, each.execution.case, each.execution.variant, each.new.kinds if each.new is not None else ())
             for each in comparison.transitions
-            if each.blocks and _matches(each.execution.case, patterns)
+            if each.blocks and each.execution.case in chosen
         ]
         entries = narrowest(changes, comparison.new, author, reason, until)
         if entries:
@@ -99,11 +106,21 @@ def command(
         options.echo(f"{old_name} to {head}: {plural(len(changes), 'change')} of {plural(cases, 'case')} accepted")
         added += len(entries)
     if not added:
-        options.echo("nothing blocks" + (f" among {' or '.join(patterns)}" if patterns else ""))
+        options.echo("nothing blocks" + (f" in {plural(len(chosen), 'case')} that -k selects" if patterns else ""))
         return ExitCode.AS_EXPECTED
     options.echo(f"{plural(added, 'entry', 'entries')} added to {file}, until {until}; review them before you commit")
     return ExitCode.AS_EXPECTED
 
 
-def _matches(case: str, patterns: Sequence[str]) -> bool:
-    return not patterns or any(fnmatchcase(case, pattern) for pattern in patterns)
+def _chosen(record: Record, patterns: Sequence[str]) -> set[str]:
+    """The cases of a record that any pattern matches, by the id or its part after the colon. Raises ``click.UsageError``."""
+    cases = {execution.case for execution in record.executions}
+    chosen = set() if patterns else cases
+    for pattern in patterns:
+        matching = {
+            case for case in cases if fnmatchcase(case, pattern) or fnmatchcase(case.rpartition(":")[2], pattern)
+        }
+        if not matching:
+            raise click.UsageError(f"-k: the record has no case '{pattern}'{nearest(pattern, cases)}")
+        chosen |= matching
+    return chosen

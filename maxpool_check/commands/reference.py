@@ -16,7 +16,7 @@ from maxpool_check.results.record import ExitCode
 @options.form(FORMATS)
 @click.option("-a", "--all", "everything", is_flag=True, help="Show every window and every cell, however many.")
 @case_files.max_cells
-def command(case: str, path: Path, form: str, everything: bool, max_cells: int) -> int:
+def command(case: str, path: Path | None, form: str, everything: bool, max_cells: int) -> int:
     """Show the result of the reference for one case, with its windows.
 
     CASE is a full id, such as sonnx/float:float-example-3, or FILE.yaml:ID.

@@ -12,7 +12,7 @@ from maxpool_check import __version__
 from maxpool_check.commands import case_files, executing, model_cases, options
 from maxpool_check.corpus.attribution import shown_by
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import defect_files, root_of
+from maxpool_check.corpus.collection import default_path, defect_files, root_of
 from maxpool_check.corpus.conditions import Features, meets
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
@@ -67,7 +67,7 @@ _IDS = re.compile(r" ?\([A-Z]+(?:-[A-Z0-9]+)+\)")
 @options.timeout
 @case_files.max_cells
 def command(
-    case: str, target: TargetName, specs: tuple[str, ...], folder: Path, path: Path, name: str | None,
+    case: str, target: TargetName, specs: tuple[str, ...], folder: Path, path: Path | None, name: str | None,
     no_shrink: bool, also: tuple[TargetName, ...], inputs: Path | None,
     shapes: tuple[tuple[str, tuple[int, ...]], ...], timeout: float, max_cells: int,
 ) -> int:  # fmt: skip
@@ -165,9 +165,9 @@ def _known(
     return defect, versions
 
 
-def _defect(name: str, path: Path) -> tuple[Defect | None, DefectVersions]:
+def _defect(name: str, path: Path | None) -> tuple[Defect | None, DefectVersions]:
     """The defect with this id, if it is one, and which versions are known to show which defects."""
-    root = root_of(path)
+    root = root_of(path or default_path())
     if ":" in name or not (files := defect_files(root)):
         return None, DefectVersions()
     with case_files.mistakes():

@@ -84,9 +84,9 @@ def unused(
             continue
         what = f"{each.change.value} of {', '.join(each.cases[:3])}{', ...' if len(each.cases) > 3 else ''}"
         if each.expires < today:
-            messages.append(f"accepted until {each.expires} only: {what}")
+            messages.append(f"acceptance expired on {each.expires}: {what}: {each.reason} ({each.author})")
         elif each not in used and any(map(each.has_case, cases)):
-            messages.append(f"accepted, but no longer so; remove the entry: {what}")
+            messages.append(f"accepted, but no longer so; remove the entry: {what}: {each.reason} ({each.author})")
     return messages
 
 

@@ -15,6 +15,7 @@ from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.variants import ALL_VARIANTS
 from maxpool_check.specifications.specification import nearest
+from maxpool_check.targets.name import RUNTIMES, TOOLS
 
 _WORDS = r"\S"
 
@@ -82,7 +83,7 @@ def _entry(
             problems.append(document.problem(("accepted", number, key), str(error)))
             return None
 
-    when = parsed("runtime", TargetSelector.of)
+    when = parsed("runtime", _runtime)
     if when is not None:
         when = parsed("versions", lambda versions: TargetSelector.of(fields["runtime"], versions), "")
     kinds, expires = parsed("kinds", _kinds), parsed("expires", _date)
@@ -93,6 +94,14 @@ def _entry(
         Change(fields["change"]), when, tuple(fields["cases"]), kinds, None if variants is None else frozenset(variants),
         fields["author"], fields["reason"], expires,
     )  # fmt: skip
+
+
+def _runtime(words: str) -> TargetSelector:
+    when = TargetSelector.of(words)
+    names = {*RUNTIMES, *TOOLS, *(runtime.distribution for runtime in RUNTIMES.values())}
+    if when.exact is None and when.name not in {*names, "python", "command"}:
+        raise ValueError(f"unknown runtime '{words}'{nearest(words, names)}")
+    return when
 
 
 def _kinds(words: list[str] | None) -> frozenset[str] | None:

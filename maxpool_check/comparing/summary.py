@@ -46,7 +46,8 @@ class ChangeSummary:
     """The number of executions by change, every change included, and the observable changes in groups, the worst first.
 
     ``blocking`` and ``accepted`` count those that block, and those that the user has accepted. ``wrong_in_both`` counts the
-    executions that are the same on both targets, and wrong. ``used`` are the entries that accept any.
+    executions that are the same on both targets, and wrong; ``unchanged`` are these in groups. ``used`` are the entries that
+    accept any.
     """
 
     counts: Mapping[Change, int]
@@ -54,6 +55,7 @@ class ChangeSummary:
     accepted: Mapping[Change, int]
     wrong_in_both: int
     groups: Sequence[TransitionGroup]
+    unchanged: Sequence[TransitionGroup]
     used: Collection[AcceptedChange]
 
 
@@ -99,8 +101,9 @@ def summarize(changes: Iterable[Transition], severities: Mapping[str, int] | Non
         if each.accepted is not None:
             accepted[each.change] += 1
             used[each.accepted] = None
-        wrong_in_both += each.change is Change.SAME and each.execution.verdict in FAULTS
-        if each.change not in UNOBSERVABLE:
+        is_wrong_in_both = each.change is Change.SAME and each.execution.verdict in FAULTS
+        wrong_in_both += is_wrong_in_both
+        if each.change not in UNOBSERVABLE or is_wrong_in_both:
             cause = each.change, each.blocks, str(each.accepted or ""), _cause(each.old), _cause(each.new)
             by_cause.setdefault(cause, _Alike(each)).add(each)
     order, ranks = list(Change), severities or {}
@@ -110,9 +113,11 @@ def summarize(changes: Iterable[Transition], severities: Mapping[str, int] | Non
         return not group.blocks, order.index(group.change), worst, -len(group.cases), group.kinds
 
     groups = sorted((alike.group((old, new)) for (*_, old, new), alike in by_cause.items()), key=rank)
+    changed = [group for group in groups if group.change is not Change.SAME]
     return ChangeSummary(
-        {change: counts[change] for change in Change}, +blocking, accepted, wrong_in_both, groups, used
-    )
+        {change: counts[change] for change in Change}, +blocking, accepted, wrong_in_both, changed,
+        groups[len(changed) :], used,
+    )  # fmt: skip
 
 
 def _order(transition: Transition) -> tuple[int, str]:

@@ -178,9 +178,9 @@ def root_of(path: Path) -> Path:
 
 
 def default_path() -> Path:
-    """Where cases and defects are looked for where the user names no path: ``cases``, or the corpus that comes with the tool."""
+    """Where defects are looked for where the user names no path: ``cases``, or the corpus that comes with the tool."""
     own = Path("cases")
-    return own if own.is_dir() else Path(CORPUS)
+    return own if own.is_dir() and defect_files(root_of(own)) else Path(CORPUS)
 
 
 def _files(path: Path) -> list[Path]:

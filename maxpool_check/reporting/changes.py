@@ -131,6 +131,9 @@ def details(transition: Transition) -> list[str]:
         for cell in cells:
             right = f"expected {cell.expected}" if isinstance(cell, Cell) else f"reference {cell.reference}"
             lines.append(f"  {cell.output}{coordinates(cell.at)}: {right}, got {cell.got}")
+        total = sum(execution.counts.values())
+        if total > len(cells) > 0:
+            lines.append(f"  ... {total} wrong cells in total")
     return [*lines, *(_allowed(*pair) if pair else [])]
 
 

@@ -65,6 +65,9 @@ def _blocks(report: ComparisonReport, sections: _Sections, most: int) -> Iterato
         ]
         yield table(["change", "executions", "meaning"], rows, right=[1])
         yield from sections(comparison, most)
+        if comparison.summary.unchanged:
+            wrong = plural(comparison.summary.wrong_in_both, "execution")
+            yield folded(f"{wrong} wrong in both, which is no change", _table(comparison.summary.unchanged))
 
 
 def _every_section(comparison: TargetComparison, most: int) -> Iterator[str]:

@@ -44,17 +44,42 @@ def _comparison(console: Console, comparison: TargetComparison, verbose: bool) -
     wrong = comparison.summary.wrong_in_both
     for change, count in comparison.summary.counts.items():
         if count:
-            both = f", {wrong} of them wrong in both" if change is Change.SAME and wrong else ""
-            console.print(f"{count:6}  {change.value}{both}")
+            notes = (
+                [f"{comparison.summary.accepted[change]} of them accepted"]
+                if change in comparison.summary.accepted
+                else []
+            )
+            notes += [f"{wrong} of them wrong in both"] if change is Change.SAME and wrong else []
+            console.print(f"{count:6}  {', '.join([change.value, *notes])}")
     console.print()
     for message in comparison.unused:
         console.print(styled(message), soft_wrap=True)
-    if changed:
-        execution = changed[0].smallest.execution
+    _unchanged(console, comparison, verbose)
+    open_changes = [group for group in changed if group.accepted is None]
+    if open_changes:
+        execution = open_changes[0].smallest.execution
         command = run_on(execution, [comparison.old.name, comparison.new.name])
-        console.print(f"[dim]{styled(shlex.join(command))}[/]", soft_wrap=True)
+        console.print(f"[dim]Next: {styled(shlex.join(command))}[/]", soft_wrap=True)
     word, _, rest = str(comparison).partition(" ")
     console.print(f"[{_STYLES[comparison.decision]}]{word}[/] {styled(rest)}", soft_wrap=True)
+
+
+def _unchanged(console: Console, comparison: TargetComparison, verbose: bool) -> None:
+    """What is wrong on both targets, which is no change, a line for each defect or kinds."""
+    groups = comparison.summary.unchanged
+    if not groups:
+        return
+    console.print("Wrong in both, which is no change:")
+    for group in groups if verbose else groups[:_IN_FULL]:
+        cases = some(group.cases, len(group.cases)) if verbose else [group.smallest.execution.case]
+        of = plural(len(group.cases), "case")
+        console.print(
+            f"  {styled(group_cause(group))}  {of}: {styled(', '.join(cases))}{', ...' if len(cases) < len(group.cases) else ''}",
+            soft_wrap=True,
+        )
+    if len(groups) > _IN_FULL and not verbose:
+        console.print(f"  and {len(groups) - _IN_FULL} more; -v shows them")
+    console.print()
 
 
 def _group(

@@ -191,7 +191,7 @@ def parse(text: str) -> TargetName:
         raise BadTarget(f"'{text}' is not RUNTIME[==VERSION][@PROVIDER][?key=value&...]{_kernel_hint(text)}")
     runtime = match["runtime"]
     if runtime not in RUNTIMES:
-        hint = _kernel_hint(text) or nearest(runtime, RUNTIMES)
+        hint = _kernel_hint(text) or _version_hint(text) or nearest(runtime, RUNTIMES)
         raise BadTarget(f"unknown runtime '{runtime}'{hint}; see 'maxpool-check targets'")
     version, options = _version_and_options(match, text)
     return TargetName(text, runtime, version, match["provider"], options)
@@ -254,6 +254,13 @@ def claiming(targets: Iterable[TargetName], names: Iterable[str]) -> tuple[Targe
     if names and all(target.is_released for target in targets):
         raise BadTarget("documents are claimed for python: and command: targets; runtimes execute the cases of all")
     return tuple(target.claiming(names) for target in targets)
+
+
+def _version_hint(text: str) -> str:
+    """What to write instead of a version alone, or of a record."""
+    if re.fullmatch(r"[0-9]+(\.[0-9]+)+", text):
+        return f" (did you mean 'onnxruntime=={text}'?)"
+    return "; it is a record, of which 'compare' takes two" if text.endswith((".jsonl", ".jsonl.gz")) else ""
 
 
 def _kernel_hint(text: str) -> str:

@@ -44,9 +44,19 @@ def test_a_case_is_found_by_its_id_where_there_is_no_folder_of_cases(cli, tmp_pa
     shown = cli("explain", "edge/neg-inf:one-cell", cwd=tmp_path)
     assert (shown.code, shown.err) == (0, "")
     assert shown.out == cli("explain", "corpus:edge/neg-inf.yaml:one-cell", cwd=tmp_path).out
-    # Its own folder comes first.
-    (tmp_path / "cases").mkdir()
-    assert cli("explain", "edge/neg-inf:one-cell", cwd=tmp_path).code == 2
+    # A corpus of the user's own comes first, and hides nothing.
+    own = tmp_path / "cases/edge"
+    own.mkdir(parents=True)
+    (own / "neg-inf.yaml").write_text(
+        (CASES / "edge/neg-inf.yaml").read_text().replace("The smallest image", "My image")
+    )
+    (own / "mine.yaml").write_text(
+        "cases:\n  - {id: a, title: Mine, input: {dtype: float32, shape: [1, 1, 2], fill: 0}, attributes: {kernel_shape: [2]}}\n"
+    )
+    assert "My image" in cli("explain", "edge/neg-inf:one-cell", cwd=tmp_path).out
+    assert "Mine" in cli("explain", "edge/mine:a", cwd=tmp_path).out
+    assert cli("explain", "edge/ties:all-equal", cwd=tmp_path).code == 0
+    assert "ORT-SEED-KEPT:" in cli("defects", "ORT-SEED-KEPT", cwd=tmp_path).out
 
 
 def test_it_is_copied_into_a_new_folder_only(cli, tmp_path):

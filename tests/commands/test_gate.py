@@ -53,11 +53,15 @@ def test_accepted_changes_are_to_review_and_stay_visible(cli, gated, kernel_targ
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"expires": "2020-01-01"}, "accepted until 2020-01-01 only: regressed of small:neg-inf"),
+        (
+            {"expires": "2020-01-01"},
+            "acceptance expired on 2020-01-01: regressed of small:neg-inf: It never gets there (A. Author)",
+        ),
         ({"kinds": ["y-signed-zero"]}, "accepted, but no longer so; remove the entry: regressed of small:neg-inf"),
         ({"change": "newly-refused"}, "accepted, but no longer so; remove the entry: newly-refused of small:neg-inf"),
         ({"cases": ["small:ordinary"]}, "accepted, but no longer so; remove the entry: regressed of small:ordinary"),
         ({"runtime": "onnxruntime"}, ""),
+        ({"cases": ["small:neg-imf"]}, ""),
     ],
 )
 def test_nothing_but_what_was_accepted_is(cli, gated, kernel_target, tmp_path, changed, message):
@@ -71,11 +75,52 @@ def test_nothing_but_what_was_accepted_is(cli, gated, kernel_target, tmp_path, c
     assert message or "accepted" not in done.out
 
 
+def test_what_is_accepted_of_no_case_is_named(cli, small, gated, kernel_target, tmp_path):
+    accepted = tmp_path / "accepted.yaml"
+    cli("gate", "accept", gated, "--to", accepted, *ACCEPTED, "-k", "neg-*")
+    accepted.write_text(accepted.read_text().replace("small:neg-inf", "small:neg-imf"))
+    sides = ("--base", kernel_target("right"), "--head", kernel_target("keeps_the_seed"))
+    done = cli("gate", small, *sides, "--accept", accepted, "-k", "ordinary")
+    assert "accepted, but no case: 'small:neg-imf' (did you mean 'small:neg-inf'?)" in done.err
+
+
+def test_what_is_wrong_in_both_is_listed_and_no_change(cli, small, kernel_target):
+    sides = ("--base", kernel_target("keeps_the_seed"), "--head", kernel_target("pads_with_zero"))
+    done = cli("gate", small, *sides, "-k", "neg-inf", "-k", "padded")
+    assert "changed" in done.out
+    same = cli(
+        "gate", small, "--base", f"{kernel_target('keeps_the_seed')}", "--head", kernel_target("counts_in_the_plane")
+    )
+    assert "wrong in both" not in same.out
+    record = cli("run", small, "-t", kernel_target("keeps_the_seed"), "-o", "-", "--no-known").out
+    (small / "record.jsonl").write_text(record)
+    both = cli("compare", small / "record.jsonl", small / "record.jsonl")
+    assert (
+        "Wrong in both, which is no change:\n  indices-sentinel, y-lowest-for-neg-inf  1 case: small:neg-inf"
+        in both.out
+    )
+    assert last(both) == "SAFE no observable change in 12 executions"
+
+
+@pytest.mark.parametrize(
+    ("patterns", "message"),
+    [(["neg-imf"], "-k: the record has no case 'neg-imf'"), (["ordinary"], "nothing blocks in 1 case that -k selects")],
+)
+def test_cases_are_chosen_to_be_accepted(cli, gated, tmp_path, patterns, message):
+    done = cli("gate", "accept", gated, "--to", tmp_path / "a.yaml", *ACCEPTED, "-k", *patterns)
+    assert message in done.out + done.err
+    assert not (tmp_path / "a.yaml").exists()
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("accepted:\n  - change: regresed\n", "accepted.yaml:2:"),
         ("accepted:\n  - {change: regressed, runtime: onnxruntime, cases: [a], author: A, reason: B}\n", "'expires'"),
+        (
+            "accepted:\n  - {change: regressed, runtime: onnxruntme, cases: [a], author: A, reason: B, expires: 2099-01-01}\n",
+            "unknown runtime 'onnxruntme' (did you mean 'onnxruntime'?)",
+        ),
         ("acepted: []\n", "unknown key 'acepted' (did you mean 'accepted'?)"),
     ],
 )

@@ -193,7 +193,7 @@ def test_colour_is_for_terminals_and_those_who_ask(cli, small, kernel_target, va
 @pytest.mark.parametrize("width", [40, 60, 200])
 def test_prose_and_tables_fit_the_width(cli, small, kernel_target, width):
     done = cli("run", small, "-t", "onnxruntime", "-t", kernel_target("keeps_the_seed"), COLUMNS=str(width))
-    numbers = done.out.split("\nTested: ")[1].split("\nNEW  ")[0]
+    numbers = re.split(r"\n(?:NEW|UNEXPECTED)  ", done.out.split("\nTested: ")[1])[0]
     assert max(map(len, numbers.splitlines())) <= width
     for word in (
         "conforms",
@@ -384,3 +384,29 @@ def test_a_wrong_shape_is_shown_with_the_axis_and_the_formulas(cli):
 """
         in done.out
     )
+
+
+OWN = """\
+cases:
+  - id: masked
+    title: A plane of -inf in blocks of channels
+    outputs: [Y]
+    input: {dtype: float32, shape: [1, 16, 2, 2], fill: -.inf}
+    attributes: {kernel_shape: [2, 2]}
+"""
+
+
+def test_a_known_defect_explains_what_a_corpus_of_the_users_own_shows_and_excuses_nothing(cli, tmp_path):
+    (tmp_path / "own.yaml").write_text(OWN)
+    record = tmp_path / "record.jsonl"
+    done = cli("run", tmp_path, "-t", "onnxruntime", "-o", record)
+    assert done.code == 1
+    assert "UNEXPECTED  ORT-LOWEST-BLOCKED  1 case on onnxruntime (wrong-on-special)" in done.out
+    assert "Known of the runtime, and expected by no file of this corpus." in done.out
+    assert "NEW  y-lowest-for-neg-inf" in cli("run", tmp_path, "-t", "onnxruntime", "--no-known").out
+    for form in ("markdown", "html", "json", "junit", "sarif", "github"):
+        assert "ORT-LOWEST-BLOCKED" in cli("report", record, "--format", form).out
+    # Once the user has accepted it, it is expected.
+    assert cli("known", "add", record, "--reason", "Seen").code == 0
+    accepted = cli("run", tmp_path, "-t", "onnxruntime")
+    assert (accepted.code, accepted.out.count("UNEXPECTED")) == (0, 0)

@@ -108,6 +108,10 @@ class ChangesPage:
             "; ".join(f"{each.old.name} to {each.new.name}" for each in self.report.comparisons) or self.report.command
         )
 
+    def cause(self, group: TransitionGroup) -> str:
+        """The known defects before and after, or the kinds."""
+        return group_cause(group)
+
     def views(self, comparison: TargetComparison) -> list[GroupView]:
         """The groups of a comparison, those that block first."""
         return [GroupView(comparison, group) for group in comparison.groups]
