@@ -22,7 +22,7 @@ from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.corpus.writing import MOST_INLINE, ForeignFile, write_suite
 from maxpool_check.reference.dtypes import NUMPY, bits
 from maxpool_check.specifications import specification
-from tests.reference.test_onnx_test_data import node_tests
+from tests.corpus.test_onnx_test_data import node_tests
 
 SAMPLES = Path(__file__).parents[1] / "data/testgenonnx"
 X = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
