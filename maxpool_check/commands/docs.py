@@ -8,7 +8,7 @@ from itertools import zip_longest
 import click
 
 from maxpool_check.commands import options
-from maxpool_check.docs import Topic, topics
+from maxpool_check.docs import DocumentationPage, topics
 from maxpool_check.results.record import ExitCode
 from maxpool_check.specifications.specification import nearest
 
@@ -18,7 +18,7 @@ _WIDEST = 100
 _REPOSITORY = re.compile(r"\A(?:\.\./)+")
 
 
-def _topic(text: str) -> Topic:
+def _topic(text: str) -> DocumentationPage:
     if text not in topics():
         raise ValueError(f"no topic '{text}'{nearest(text, topics())}; there are: {', '.join(topics())}")
     return topics()[text]
@@ -27,7 +27,7 @@ def _topic(text: str) -> Topic:
 @click.command("docs")
 @click.argument("topic", required=False, type=options.Parsed("TOPIC", _topic))
 @options.color
-def command(topic: Topic | None, color: str) -> int:
+def command(topic: DocumentationPage | None, color: str) -> int:
     """Show a page of the documentation, or list the pages.
 
     A page is shown for reading on a terminal, and as Markdown in a pipe.
@@ -56,7 +56,7 @@ def _list() -> None:
             options.echo(f"{name:{width}}  {line}")
 
 
-def _render(topic: Topic, *, colored: bool) -> None:
+def _render(topic: DocumentationPage, *, colored: bool) -> None:
     """Print a page for reading."""
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.markdown import CodeBlock, Markdown

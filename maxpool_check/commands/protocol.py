@@ -10,7 +10,7 @@ from maxpool_check import inert
 from maxpool_check.commands import options
 from maxpool_check.results.record import ExitCode
 from maxpool_check.running.protocol_check import ProtocolCheck
-from maxpool_check.running.protocol_steps import MISSING, OK, WRONG, Step
+from maxpool_check.running.protocol_steps import MISSING, OK, WRONG, ProtocolStep
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.words import plural
@@ -67,7 +67,7 @@ def check(target: TargetName, timeout: float, form: str) -> int:
     """
     if target.program is None:
         raise click.UsageError(f"'{target}' is no program; write \"command:PROGRAM ARG...\"")
-    steps: list[Step] = []
+    steps: list[ProtocolStep] = []
     try:
         for step in ProtocolCheck(target, timeout).steps():
             steps.append(step)
@@ -93,7 +93,7 @@ def check(target: TargetName, timeout: float, form: str) -> int:
     return code
 
 
-def _print(step: Step) -> None:
+def _print(step: ProtocolStep) -> None:
     _wrapped(f"{step.state:8}{step.name}{': ' if step.message else ''}{step.message}", "")
     for direction, line in step.lines:
         _wrapped(f"{direction}: {line}", _INDENT)

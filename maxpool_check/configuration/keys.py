@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from maxpool_check.configuration.values import File, Many, Number, Reports, Target, Text, Truth, ValueType
+from maxpool_check.configuration.values import File, Many, Number, Reports, TargetText, Text, Truth, ValueType
 
 PREFIX = "MAXPOOL_CHECK_"
 """How the names of environment variables begin."""
@@ -66,12 +66,12 @@ FORMATS = ("text", "markdown", "html", "json", "junit", "github", "sarif")
 KEYS = (
     Key("paths", Many(File(), "cases"), "Case files and folders of them. Commands with -p take the path if it is the only one.",
         {**_sets("paths", *_READ_PATHS), **_sets("path", *_READ_ONE)}, otherwise="corpus"),
-    Key("targets", Many(Target(), "onnxruntime==1.31.1"), "Runtimes to test.",
+    Key("targets", Many(TargetText(), "onnxruntime==1.31.1"), "Runtimes to test.",
         _sets("targets", "run", "fuzz", "model", "defects check"), excluded_by=("base", "head", "record_files")),
-    Key("target", Target(), "The runtime.", _sets("target", "bisect", "history", "repro"), shared=False),
-    Key("base", Many(Target(), "onnxruntime==1.24.4", or_one=True), "The runtime in use, or its record; of a gate, several.",
+    Key("target", TargetText(), "The runtime.", _sets("target", "bisect", "history", "repro"), shared=False),
+    Key("base", Many(TargetText(), "onnxruntime==1.24.4", or_one=True), "The runtime in use, or its record; of a gate, several.",
         {"gate": "bases", "model": "base"}, shared=False, excluded_by=("targets",)),
-    Key("head", Many(Target(), "onnxruntime==1.31.1", or_one=True), "The runtime to upgrade to; of a gate, several.",
+    Key("head", Many(TargetText(), "onnxruntime==1.31.1", or_one=True), "The runtime to upgrade to; of a gate, several.",
         {"gate": "heads", "model": "head"}, shared=False, excluded_by=("targets",)),
     Key("spec", Many(Text(), "onnx"), "Documents, or families of them.", _sets("specs", "run", "gate", "list", "judge", "export", "compare", "history"),
         otherwise="all, of gate what the targets claim"),

@@ -63,7 +63,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetText:
     """The name of a target; the file of a kernel is relative to the file of the configuration."""
 
     schema: ClassVar[Mapping[str, Any]] = _STRING
@@ -93,7 +93,7 @@ class Many:
     They are ``joined`` by this character if there is one.
     """
 
-    each: Text | File | Target
+    each: Text | File | TargetText
     example: str
     joined: str = ""
     or_one: bool = False
@@ -198,7 +198,7 @@ class Reports:
         return Many(Text(), "").from_text(text)
 
 
-ValueType = Text | File | Target | Many | Number | Truth | Reports
+ValueType = Text | File | TargetText | Many | Number | Truth | Reports
 
 
 def relocated(path: str, folder: Path) -> str:

@@ -18,7 +18,7 @@ ORDER = (
 
 
 @dataclass(frozen=True)
-class Topic:
+class DocumentationPage:
     """A page of the documentation. ``summary`` is the sentence that it begins with."""
 
     name: str
@@ -28,18 +28,18 @@ class Topic:
 
 
 @cache
-def topics() -> dict[str, Topic]:
+def topics() -> dict[str, DocumentationPage]:
     """All pages by name."""
     names = {path.stem for path in _FOLDER.glob("*.md")}
     return {name: _read(name) for name in [*(each for each in ORDER if each in names), *sorted(names - {*ORDER})]}
 
 
-def _read(name: str) -> Topic:
+def _read(name: str) -> DocumentationPage:
     text = _without_comments((_FOLDER / f"{name}.md").read_text(encoding="utf-8"))
     title, _, rest = text.partition("\n")
     first = " ".join(rest.strip().split("\n\n", 1)[0].split())
     summary, _, _ = first.partition(". ")
-    return Topic(name, title.removeprefix("# "), f"{summary.rstrip('.')}.", text)
+    return DocumentationPage(name, title.removeprefix("# "), f"{summary.rstrip('.')}.", text)
 
 
 def _without_comments(text: str) -> str:

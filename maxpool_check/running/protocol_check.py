@@ -17,7 +17,7 @@ from maxpool_check.running.protocol_steps import (
     SKIPPED,
     WRONG,
     Lines,
-    Step,
+    ProtocolStep,
     outcome_and_mistake,
     ready_keys,
     with_outputs,
@@ -54,7 +54,7 @@ class ProtocolCheck:
         self._ready: Mapping[str, Any] = {}
         self._works: Case | None = None
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[ProtocolStep]:
         """Each step as it is done. Raises :class:`CannotStart` if the program cannot be run at all."""
         try:
             yield from self._start()
@@ -92,29 +92,29 @@ class ProtocolCheck:
             death, Crashed
         ) else death.why
 
-    def _start(self) -> Iterator[Step]:
+    def _start(self) -> Iterator[ProtocolStep]:
         line, nothing = self._open()
         hello = ("in", '{"protocol": 1, "options": {...}}')
         expected = 'write {"type": "ready", "protocol": 1} as the first line of stdout, as soon as the first line of stdin is read'
         if nothing:
             state = MISSING if "no line" in nothing else WRONG
-            yield Step("ready line", state, nothing, (hello,), expected)
+            yield ProtocolStep("ready line", state, nothing, (hello,), expected)
             raise _Stop
         lines = hello, ("out", quoted(line))
         try:
             message = parsed(line)
         except ValueError as error:
-            yield Step("ready line", WRONG, str(error), lines, expected)
+            yield ProtocolStep("ready line", WRONG, str(error), lines, expected)
             raise _Stop from error
         if message.get("type") == "failed":
             why = str(message.get("message"))
             if "cannot be run" in why:
                 raise CannotStart(why)
-            yield Step("ready line", WRONG, f"it failed: {why}", lines, expected)
+            yield ProtocolStep("ready line", WRONG, f"it failed: {why}", lines, expected)
             raise _Stop
         mistakes = list(in_ready(message))
         basic = [text for key, text in mistakes if key in ("ready", "type", "protocol")]
-        yield Step(
+        yield ProtocolStep(
             "ready line", WRONG if basic else OK, "; ".join(basic), lines if basic else (), expected if basic else ""
         )
         yield from ready_keys(message, mistakes, lines)
@@ -122,27 +122,27 @@ class ProtocolCheck:
             raise _Stop
         self._ready = message
 
-    def _valid_requests(self, profile: TargetProfile) -> Iterator[Step]:
+    def _valid_requests(self, profile: TargetProfile) -> Iterator[ProtocolStep]:
         document = specification((profile.description.specs or ("onnx-22",))[0])
         for dtype in profile.dtypes or ("float32",):
             if dtype not in document.dtypes:
-                yield Step(dtype, SKIPPED, f"{document.title} has no {dtype}: it never gets one")
+                yield ProtocolStep(dtype, SKIPPED, f"{document.title} has no {dtype}: it never gets one")
                 continue
             for axes in profile.spatial or (2,):
                 name = f"{dtype} over {plural(axes, 'spatial axis', 'spatial axes')}"
                 if axes not in document.ranks:
-                    yield Step(name, SKIPPED, f"{document.title} has no such MaxPool: it never gets one")
+                    yield ProtocolStep(name, SKIPPED, f"{document.title} has no such MaxPool: it never gets one")
                     continue
                 yield from self._valid(plain(document, dtype, axes), profile, name)
 
-    def _valid(self, case: Case, profile: TargetProfile, name: str) -> Iterator[Step]:
+    def _valid(self, case: Case, profile: TargetProfile, name: str) -> Iterator[ProtocolStep]:
         outcomes: dict[Variant, Outcome] = {}
         plans = requests.plan(case, (WITH_INDICES, Y_ONLY), profile)
         for each in plans:
             step_name = f"{name}, {' and '.join(each.variant.outputs)}"
             if each.not_executed is not None:
                 if profile.description.indices is not None or not each.variant.has_indices:
-                    yield Step(step_name, SKIPPED, each.not_executed.why)
+                    yield ProtocolStep(step_name, SKIPPED, each.not_executed.why)
                 continue
             outcome, step = self._request(step_name, each)
             if isinstance(outcome, Returned):
@@ -159,11 +159,13 @@ class ProtocolCheck:
                 kinds = ", ".join(kind.value for kind in judgement.kinds)
                 cells = "; ".join(map(str, judgement.cells[:2]))
                 fix = "is 'data' little-endian and row-major? Otherwise 'maxpool-check run' says more of the kernel itself"
-                yield Step(f"{name}, values ({variant})", WRONG, f"{kinds}: {cells or judgement.message}", (), fix)
+                yield ProtocolStep(
+                    f"{name}, values ({variant})", WRONG, f"{kinds}: {cells or judgement.message}", (), fix
+                )
 
     def _request(
         self, name: str, planned: VariantPlan, change: Callable[[dict[str, Any]], None] = lambda _: None
-    ) -> tuple[Outcome | None, Step]:
+    ) -> tuple[Outcome | None, ProtocolStep]:
         """The outcome of a request, None if there is none, and the step that says so."""
         (request,) = planned.requests
         self._number += 1
@@ -178,34 +180,34 @@ class ProtocolCheck:
         line, nothing = self._read()
         if nothing:
             self._close()
-            return None, Step(
+            return None, ProtocolStep(
                 name, MISSING if "no line" in nothing else WRONG, nothing, lines, "write one line for each request"
             )
         outcome, mistake = outcome_and_mistake(line, self._number)
         lines = (*lines, ("out", quoted(line)))
         if mistake:
             self._close()
-            return None, Step(name, WRONG, mistake, lines, "see 'The messages' in 'maxpool-check docs kernel'")
+            return None, ProtocolStep(name, WRONG, mistake, lines, "see 'The messages' in 'maxpool-check docs kernel'")
         if isinstance(outcome, Returned):
-            return outcome, Step(name, OK)
+            return outcome, ProtocolStep(name, OK)
         fix = "give outputs, or leave out of 'dtypes', 'spatial' and 'specs' what it does not have"
-        return outcome, Step(name, MISSING, "it has no outputs for a valid request", lines, fix)
+        return outcome, ProtocolStep(name, MISSING, "it has no outputs for a valid request", lines, fix)
 
-    def _revive(self, name: str) -> Step | None:
+    def _revive(self, name: str) -> ProtocolStep | None:
         """Start the program again, if it is gone; what is wrong with that."""
         if self._worker is not None and self._worker.alive:
             return None
         line, nothing = self._open()
         if line:
             return None
-        return Step(
+        return ProtocolStep(
             name, WRONG, f"started again, it is not ready: {nothing}", (), "it must start as often as it is asked"
         )
 
-    def _further_requests(self, profile: TargetProfile) -> Iterator[Step]:
+    def _further_requests(self, profile: TargetProfile) -> Iterator[ProtocolStep]:
         case = self._works
         if case is None:
-            yield Step("further requests", SKIPPED, "first it must give outputs for those above")
+            yield ProtocolStep("further requests", SKIPPED, "first it must give outputs for those above")
             return
         (planned,) = requests.plan(case, (Y_ONLY,), profile)
         if planned.not_executed is not None:
@@ -224,21 +226,21 @@ class ProtocolCheck:
         excluded = replace(case, attributes={**case.attributes, **strides})
         (planned,) = requests.plan(excluded, (Y_ONLY,), profile)
         if not strides or planned.not_executed is not None:
-            yield Step("a request to refuse", SKIPPED, "nothing that its language excludes is known")
+            yield ProtocolStep("a request to refuse", SKIPPED, "nothing that its language excludes is known")
             return
         yield self._refusal(planned)
 
-    def _refusal(self, planned: VariantPlan) -> Step:
+    def _refusal(self, planned: VariantPlan) -> ProtocolStep:
         name = "a request to refuse, with strides of 0"
         outcome, step = self._request(name, planned)
         fix = 'check the attributes, and write {"id": ..., "type": "refusal", "status": "INVALID_ARGUMENT", "message": "..."}'
         if isinstance(outcome, RefusedByTarget):
-            return Step(name, OK)
+            return ProtocolStep(name, OK)
         if isinstance(outcome, Returned):
             return replace(step, state=WRONG, message="it gave outputs; the document excludes the graph", fix=fix)
         return replace(step, fix=fix)
 
-    def _two_ahead(self, planned: VariantPlan) -> Iterator[Step]:
+    def _two_ahead(self, planned: VariantPlan) -> Iterator[ProtocolStep]:
         name, (request,) = "two requests written ahead", planned.requests
         if (step := self._revive(name)) is not None:
             yield step
@@ -254,11 +256,11 @@ class ProtocolCheck:
                 self._close()
                 fix = "read stdin line by line, and write one line for each, in the same order, with its own id"
                 lines = (("out", quoted(line)),) if line else ()
-                yield Step(name, MISSING if nothing else WRONG, mistake, lines, fix)
+                yield ProtocolStep(name, MISSING if nothing else WRONG, mistake, lines, fix)
                 return
-        yield Step(name, OK)
+        yield ProtocolStep(name, OK)
 
-    def _end(self) -> Iterator[Step]:
+    def _end(self) -> Iterator[ProtocolStep]:
         if (step := self._revive("the end")) is not None:
             yield step
             return
@@ -266,25 +268,27 @@ class ProtocolCheck:
         try:
             line = self._worker.next_line(_QUIET_SECONDS)
         except TimeoutError:
-            yield Step("nothing else on stdout", OK)
+            yield ProtocolStep("nothing else on stdout", OK)
         else:
             fix = "print what is no message to stderr"
             message = "a line that no request asked for" if line else "it ended without being told to"
-            yield Step("nothing else on stdout", WRONG, message, (("out", quoted(line)),) if line else (), fix)
+            yield ProtocolStep("nothing else on stdout", WRONG, message, (("out", quoted(line)),) if line else (), fix)
         self._worker.end_input()
         fix = "leave the loop that reads requests at the end of stdin, and exit with 0"
         try:
             line = self._worker.next_line(self._seconds)
         except TimeoutError:
-            yield Step("ends when stdin ends", MISSING, f"it runs {self._seconds:g} s after stdin was closed", (), fix)
+            yield ProtocolStep(
+                "ends when stdin ends", MISSING, f"it runs {self._seconds:g} s after stdin was closed", (), fix
+            )
             return
         if line:
-            yield Step("ends when stdin ends", WRONG, "it writes another line", (("out", quoted(line)),), fix)
+            yield ProtocolStep("ends when stdin ends", WRONG, "it writes another line", (("out", quoted(line)),), fix)
             return
         death = self._worker.death()
         is_clean = isinstance(death, Crashed) and death.how == "exited with status 0"
         how = death.how if isinstance(death, Crashed) else death.why
-        yield Step(
+        yield ProtocolStep(
             "ends when stdin ends",
             OK if is_clean else WRONG,
             "" if is_clean else f"it {how}",

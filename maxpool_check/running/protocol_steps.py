@@ -20,7 +20,7 @@ Lines = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Step:
+class ProtocolStep:
     """One step of the check: its ``state``, what was seen, the lines in and out, and how to fix it."""
 
     name: str
@@ -30,7 +30,7 @@ class Step:
     fix: str = ""
 
 
-def ready_keys(message: Mapping[str, Any], mistakes: list[tuple[str, str]], lines: Lines) -> Iterator[Step]:
+def ready_keys(message: Mapping[str, Any], mistakes: list[tuple[str, str]], lines: Lines) -> Iterator[ProtocolStep]:
     """A step for each key of a ``ready`` line, and for those that say what the program gets."""
     unknown = unknown_in_ready(message)
     for key, value in message.items():
@@ -38,15 +38,17 @@ def ready_keys(message: Mapping[str, Any], mistakes: list[tuple[str, str]], line
         if key in ("type", "protocol"):
             continue
         if wrong:
-            yield Step(f"ready: '{key}'", WRONG, "; ".join(wrong), lines, f"correct or leave out '{key}'")
+            yield ProtocolStep(f"ready: '{key}'", WRONG, "; ".join(wrong), lines, f"correct or leave out '{key}'")
         elif key in unknown:
             fix = f"is '{unknown[key]}' meant? Otherwise leave it out" if unknown[key] else ""
-            yield Step(f"ready: '{key}'", WRONG if fix else OK, "the protocol has no such key; it is ignored", (), fix)
+            yield ProtocolStep(
+                f"ready: '{key}'", WRONG if fix else OK, "the protocol has no such key; it is ignored", (), fix
+            )
         else:
-            yield Step(f"ready: '{key}'", OK, json.dumps(value)[:100])
+            yield ProtocolStep(f"ready: '{key}'", OK, json.dumps(value)[:100])
     for key, meaning in (("dtypes", "any dtype"), ("spatial", "any number of spatial axes")):
         if key not in message:
-            yield Step(f"ready: '{key}'", OK, f"left out, so it gets {meaning}, also what it does not have")
+            yield ProtocolStep(f"ready: '{key}'", OK, f"left out, so it gets {meaning}, also what it does not have")
 
 
 def outcome_and_mistake(line: bytes, number: int) -> tuple[Outcome | None, str]:
@@ -58,7 +60,7 @@ def outcome_and_mistake(line: bytes, number: int) -> tuple[Outcome | None, str]:
         return None, str(error)
 
 
-def with_outputs(step: Step, case: Case, variant: Variant, outcome: Outcome) -> Step:
+def with_outputs(step: ProtocolStep, case: Case, variant: Variant, outcome: Outcome) -> ProtocolStep:
     """The step of a request with outputs, whose names, shapes and dtypes are checked."""
     oracle = case.oracle()
     if not isinstance(outcome, Returned) or not isinstance(oracle, Oracle):
