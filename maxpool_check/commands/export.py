@@ -51,7 +51,7 @@ def command(form: str, files: case_files.CaseFiles, folder: Path, largest: int) 
         raise click.UsageError(str(error)) from error
     export = _FORMS[form](cases, largest)
     for reason, count in export.reasons.most_common():
-        options.echo(f"left out: {count} because of {reason}", err=True)
+        options.echo(f"left out, {reason}: {count}", err=True)
     if not export.cases:
         raise click.UsageError("nothing was exported: the form holds none of the selected cases")
     try:

@@ -13,6 +13,7 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.vectors import MANIFEST_SCHEMA
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
+from maxpool_check.specifications.editions import EDITIONS
 
 MANIFEST = "manifest.json"
 
@@ -55,7 +56,7 @@ class Export:
             "schema": MANIFEST_SCHEMA,
             "format": self.form,
             "tool": {"name": "maxpool-check", "version": maxpool_check.__version__},
-            "documents": [_document(name) for name in self.documents],
+            "documents": [document_data(name) for name in self.documents],
             "limits": self.limits,
             "files": {path: hashlib.sha256(content).hexdigest() for path, content in sorted(self.files.items())},
             "cases": dict(sorted(self.cases.items())),
@@ -67,8 +68,10 @@ class Export:
         return (inert.dumps(data, indent=1) + "\n").encode()
 
 
-def _document(name: str) -> dict[str, str]:
-    return {"name": name, "title": specification(name).title}
+def document_data(name: str) -> dict[str, str]:
+    """A document as plain data, with its edition where its name does not say it."""
+    document = specification(name)
+    return {"name": name, "title": document.title, "layout": document.layout.value, **EDITIONS.get(name, {})}
 
 
 def too_large(case: Case, most_cells: int) -> str | None:

@@ -11,7 +11,7 @@ from maxpool_check import inert
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.graph_fields import graph_fields
 from maxpool_check.corpus.vectors import ANY, NO_CELL, SCHEMA, hex_of, plain, tensor_data
-from maxpool_check.exporting.export import Export, LeftOutCase, too_large
+from maxpool_check.exporting.export import Export, LeftOutCase, document_data, too_large
 from maxpool_check.exporting.flags import FLAGS, flags
 from maxpool_check.judging.acceptance import (
     AcceptedOutput,
@@ -23,7 +23,6 @@ from maxpool_check.judging.acceptance import (
 )
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import is_float
-from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import Refused
 
 FORMAT = "vectors"
@@ -64,11 +63,10 @@ def _text(value: object) -> str:
 
 def _file(spec: str, groups: dict[str, list[str]], used: set[str]) -> str:
     """The text of a file: a line for each test, so that a program can read them one by one."""
-    document = specification(spec)
     header = {
         "schema": SCHEMA,
         "tool": {"name": "maxpool-check", "version": maxpool_check.__version__},
-        "document": {"name": spec, "title": document.title, "layout": document.layout.value},
+        "document": document_data(spec),
         "numberOfTests": sum(map(len, groups.values())),
         "flags": {flag: about for flag, about in FLAGS.items() if flag in used},
     }
