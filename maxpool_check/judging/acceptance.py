@@ -19,6 +19,9 @@ from maxpool_check.reference.dtypes import bits, is_float
 from maxpool_check.reference.geometry import Geometry
 from maxpool_check.reference.policies import Nan, Tie
 
+MOST_VALUES = 2**20
+"""The most further right values that the cells of a result may have together."""
+
 
 class OpenValue(Enum):
     """What a cell may hold besides single values."""
@@ -64,20 +67,20 @@ class NotListed(ValueError):
     """The right outputs of a case are no list of values for each cell; the message says why."""
 
 
-def accepted_results(oracle: Oracle, most_values: int = 2**20) -> list[AcceptedResult]:
+def accepted_results(oracle: Oracle, most_values: int = MOST_VALUES) -> list[AcceptedResult]:
     """The results that the judge accepts, one for each interpretation of the windows; outputs must be of one of them.
 
     Raises :class:`NotListed` where the cells of an output depend on each other, or have more right values than
     ``most_values`` together.
     """
     if not isinstance(oracle, GraphOracle):
-        return [_accepted(each, most_values) for each in oracle.alternatives]
+        return [accepted_result(each, most_values) for each in oracle.alternatives]
     results = []
     for each in oracle.graphs:
         if each.moves:
             results.append(_moved(each, most_values))
         else:
-            results += [_accepted(alternative, most_values) for alternative in each.alternatives]
+            results += [accepted_result(alternative, most_values) for alternative in each.alternatives]
     return [
         replace(result, outputs={**result.outputs, **sides})
         for result, sides in itertools.product(results, _side_outputs(oracle, most_values))
@@ -103,7 +106,7 @@ def _moved(oracle: GraphOracle, most_values: int) -> AcceptedResult:
         raise NotListed(
             "the cells of its Y and Indices depend on each other: they must follow one interpretation of NaN"
         )
-    result = _accepted(oracle, most_values)
+    result = accepted_result(oracle, most_values)
     others = result.outputs["Y"].others
     sources = oracle.sources.reshape(-1).tolist()
     moved = {at: others[source] for at, source in enumerate(sources) if source in others}
@@ -130,8 +133,8 @@ def _key(value: np.generic) -> object:
     return "nan" if value != value else int(bits(np.array([value]))[0])
 
 
-def _accepted(oracle: Oracle, most_values: int) -> AcceptedResult:
-    """The accepted result of one interpretation of the windows, without regard to alternatives."""
+def accepted_result(oracle: Oracle, most_values: int = MOST_VALUES) -> AcceptedResult:
+    """The accepted Y and Indices of a MaxPool in one interpretation of its windows. Raises :class:`NotListed`."""
     with np.errstate(invalid="ignore"):
         candidates = _candidates(oracle)
         Y = _right_values(oracle, candidates)
