@@ -46,7 +46,7 @@ def command(form: str, files: case_files.CaseFiles, folder: Path, largest: int) 
     if not cases:
         return ExitCode.USAGE
     try:
-        earlier = export_folder.check_folder(folder, [*files.paths, *corpus.files])
+        earlier = export_folder.check_folder(folder, corpus.files)
     except export_folder.NotFree as error:
         raise click.UsageError(str(error)) from error
     export = _FORMS[form](cases, largest)

@@ -121,6 +121,11 @@ def test_usage(cli, small, tmp_path, arguments, message):
     assert not (tmp_path / "out").exists()
 
 
+def test_the_folder_itself_may_be_the_export(cli, tmp_path):
+    assert cli("export", "json", "corpus:edge/ties-sonnx", "-o", ".", cwd=tmp_path).code == 0
+    assert (tmp_path / "sonnx.json").exists()
+
+
 def test_too_large_cases_are_left_out_by_name(cli, small, tmp_path):
     done = cli("export", "json", small, "-o", tmp_path / "out", "--largest", "10")
     assert done.code == 0
