@@ -63,3 +63,9 @@ def test_a_page_keeps_the_policy_of_the_site_and_has_no_notes_for_writers(site):
 def test_nothing_is_markup_but_what_markdown_makes(markdown):
     html = str(html_of(markdown))
     assert not re.search(r"<(script|img)|<[^>]*(onerror|onclick)=|href=", html), html
+
+
+def test_every_column_of_a_table_has_a_head(site):
+    # As axe asks, which opens one of the pages in a browser.
+    for path in (site / "docs").glob("*.html"):
+        assert not re.search(r"<th[^>]*></th>", path.read_text()), path.name
