@@ -1,5 +1,6 @@
 """The memory of reports does not grow with the executions of a run, unless they are faults."""
 
+import functools
 import gc
 import itertools
 import subprocess
@@ -85,12 +86,23 @@ def repeated(source, path, count):
 RELEASES = ("1.23.2", "1.32.0")
 
 
-def peak_of_comparison(folder, count, form):
-    """The memory, in bytes, of comparing two records of so many executions."""
-    old, new = (
-        repeated(read(ROOT / f"reports/onnxruntime-{release}-cpu.jsonl.gz"), folder / f"{release}.jsonl", count)
-        for release in RELEASES
-    )
+@pytest.fixture(scope="module")
+def two_records(tmp_path_factory):
+    """The records of two releases, repeated up to so many executions; written once."""
+
+    @functools.cache
+    def written(count):
+        folder = tmp_path_factory.mktemp("records")
+        return [
+            repeated(read(ROOT / f"reports/onnxruntime-{release}-cpu.jsonl.gz"), folder / f"{release}.jsonl", count)
+            for release in RELEASES
+        ]
+
+    return written
+
+
+def peak_of_comparison(old, new, form):
+    """The memory, in bytes, of comparing two records."""
     gc.collect()
     gc.freeze()
     tracemalloc.start()
@@ -110,8 +122,8 @@ def peak_of_comparison(folder, count, form):
         *(pytest.param(form, marks=pytest.mark.long) for form in COMPARISON_FORMATS if form not in ("json", "html")),
     ],
 )
-def test_a_comparison_keeps_the_names_of_executions_and_not_what_they_hold(tmp_path, form):
-    few, many = (peak_of_comparison(tmp_path, count, form) for count in (1_000, 3_000))
+def test_a_comparison_keeps_the_names_of_executions_and_not_what_they_hold(two_records, form):
+    few, many = (peak_of_comparison(*two_records(count), form) for count in (1_000, 3_000))
     # Two executions of these records take 4,400 bytes or more.
     assert (many - few) / 2_000 < 2_000
 
