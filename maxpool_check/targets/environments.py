@@ -101,7 +101,11 @@ def holding(requirements: Sequence[str]) -> Path:
     Raises :class:`CannotMake`.
     """
     digest = hashlib.sha256("\n".join(sorted(requirements)).encode()).hexdigest()
-    return _made(f"requirements-{digest[:16]}", requirements, wheel_source())
+    try:
+        return _made(f"requirements-{digest[:16]}", requirements, wheel_source())
+    except NotMade as error:
+        advice = "Run the same command once where there is a package index, or fill a folder for --find-links there:"
+        raise CannotMake(f"{error}\n{advice}\n    {download(requirements, 'wheels')}") from error
 
 
 def _made(title: str, requirements: Sequence[str], source: WheelSource) -> Path:

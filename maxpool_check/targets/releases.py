@@ -6,7 +6,7 @@ import sys
 from packaging.version import InvalidVersion, Version
 
 from maxpool_check.targets import environments
-from maxpool_check.targets.environments import CannotMake
+from maxpool_check.targets.environments import CannotMake, WheelSource
 
 _NEAREST = 3
 """How many releases a message names on each side of another one."""
@@ -16,13 +16,13 @@ class NoReleases(RuntimeError):
     """The package index cannot be reached, or has no release for this Python."""
 
 
-def released(distribution: str, *, pre: bool = False) -> list[Version]:
+def released(distribution: str, *, pre: bool = False, source: WheelSource | None = None) -> list[Version]:
     """The versions that have a wheel for this Python, ascending; with pre-releases if ``pre``.
 
-    They come from where environments are installed from, or are those of the cache if nothing can be installed. Raises
-    :class:`NoReleases`.
+    They come from where environments are installed from, or are those of the cache if nothing can be installed. ``source`` is
+    by default that of the environment variables. Raises :class:`NoReleases`.
     """
-    source = environments.wheel_source()
+    source = source or environments.wheel_source()
     if source.makes_nothing:
         made = [version for version in environments.made_releases(distribution) if pre or not version.is_prerelease]
         if made:
@@ -52,10 +52,10 @@ def released(distribution: str, *, pre: bool = False) -> list[Version]:
             raise NoReleases(f"cannot list the releases of {distribution}:\n{reason}")
 
 
-def around(distribution: str, version: str) -> str:
+def around(distribution: str, version: str, source: WheelSource | None = None) -> str:
     """The oldest release, those next to a version, and the newest; empty if they cannot be listed."""
     try:
-        versions = released(distribution)
+        versions = released(distribution, source=source)
         place = bisect.bisect(versions, Version(version))
     except (NoReleases, InvalidVersion):
         return ""

@@ -88,7 +88,7 @@ class Target:
         except CannotMake as error:
             others, advice = "", ""
             if isinstance(error, (NoSuchRelease, NotMade)):
-                others = around(distribution, version)
+                others = around(distribution, version, source)
             if isinstance(error, NotMade):
                 advice = (
                     "Make it beforehand, where there is a package index:\n"

@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from maxpool_check.targets.environments import made_releases
+from maxpool_check.targets.environments import CannotMake, holding, made_releases
 from tests.conftest import ROOT, environment
 
 
@@ -170,3 +170,19 @@ def test_a_cache_that_cannot_be_written_is_enough(small, tmp_path):
         subprocess.run(["chmod", "-R", "u+w", tmp_path / "cache"], check=True)
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"onnxruntime 1.31.1" in done.stdout
+
+
+@pytest.mark.long
+def test_the_workers_of_a_cluster_are_offline_too(offline, small, cluster, monkeypatch):
+    # No such release: online, the message would be another one. The workers have caches of their own.
+    targets = ["-t", "onnxruntime", "-t", "onnxruntime==1.2.3"]
+    done = offline("run", small, *targets, "--offline", "--dask", cluster.scheduler_address)
+    assert done.code == 3
+    assert "targets --prepare onnxruntime==1.2.3" in done.out
+
+
+def test_the_environment_of_a_reproduction_is_named_too(tmp_path, monkeypatch):
+    monkeypatch.setenv("MAXPOOL_CHECK_OFFLINE", "1")
+    monkeypatch.setenv("MAXPOOL_CHECK_CACHE", str(tmp_path))
+    with pytest.raises(CannotMake, match=r"(?s)no environment with numpy.*Run the same command once.*-d wheels numpy"):
+        holding(["numpy"])
