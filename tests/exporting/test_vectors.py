@@ -30,7 +30,7 @@ def with_flags(most):
             test = json.loads(json.dumps(vector(case, MOST_CELLS)))
             for flag in test["flags"] or [""]:
                 by_flag[flag].append((case, test))
-    assert by_flag.keys() == {*FLAGS, ""}
+    assert [flag for flag in (*FLAGS, "") if not by_flag[flag]] == []
     return {case.id: (case, test) for found in by_flag.values() for case, test in found[:most]}.values()
 
 
