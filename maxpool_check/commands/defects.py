@@ -141,6 +141,8 @@ def check(
             others = [defect.id for defect in known if defect.id not in ids]
             shown = [each.defect.id for each in of_runtime if each.shown]
             undecided = [each.defect.id for each in of_runtime if not each.complete]
+            if write and not status.target.version:
+                raise click.UsageError(f"{status.target.name} names no version, so that none can be written down")
             if len(undecided) < len(of_runtime):
                 versions = versions.with_test(runtime, status.target.version, shown, [*undecided, *others])
     if write:

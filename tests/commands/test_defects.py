@@ -125,7 +125,12 @@ def test_tested_versions_say_since_when_and_what_is_live(cli, catalogue, kernel_
     (seed,) = cli("defects", "-p", corpus, "--format", "json").json["defects"]
     assert (seed["since"], seed["until"], seed["live"]) == ("0.1", "0.1", False)
     assert cli("defects", "--live", "-p", corpus, "--format", "json").json["defects"] == []
-    assert cli("defects", "check", "--write", "-t", kernel_target("keeps_the_seed"), "-p", corpus).code == 0
+    kernel, record = kernel_target("keeps_the_seed"), corpus / "record.jsonl"
+    nameless = cli("defects", "check", "--write", "-t", kernel, "-p", corpus)
+    assert (nameless.code, f"{kernel} names no version" in nameless.err) == (2, True)
+    cli("run", corpus, "-t", kernel, "-o", record, "-q")
+    record.write_text(record.read_text().replace('"version":""', '"version":"0"', 1))
+    assert cli("defects", "check", "--write", "--record", record, "-p", corpus).code == 0
     (seed,) = cli("defects", "-p", corpus, "--format", "json").json["defects"]
     assert (seed["since"], seed["until"]) == ("0", "0.1")
     assert seed["tested"] == ["-1", "0", "0.1", "0.2"]
