@@ -2,8 +2,6 @@
 
 import json
 import signal
-import subprocess
-import sys
 import time
 
 import junitparser
@@ -11,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.conftest import ROOT, command, environment
+from tests.conftest import command
 from tests.models import broken, external, zoo
 from tests.models.wheels import WHEELS, from_wheel
 from tests.models.writing import saved, written
@@ -406,17 +404,9 @@ def test_what_flows_in_a_model_is_reproduced_without_it(cli, model, tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGINT"), reason="needs signals")
-def test_an_interrupted_test_leaves_a_record(tmp_path, kernel_target):
+def test_an_interrupted_test_leaves_a_record(begun, tmp_path, kernel_target):
     path, record = saved(zoo.plain(), tmp_path), tmp_path / "record.jsonl"
-    words = ["model", str(path), "-t", kernel_target("takes_its_time"), "-o", str(record)]
-    running = subprocess.Popen(
-        [sys.executable, "-m", "maxpool_check", *words],
-        env=environment(),
-        cwd=ROOT,
-        text=True,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
+    running = begun("model", path, "-t", kernel_target("takes_its_time"), "-o", record)
     while not record.exists() or record.read_text().count("\n") < 2:
         assert running.poll() is None, running.communicate()
         time.sleep(0.05)
