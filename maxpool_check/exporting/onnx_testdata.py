@@ -48,7 +48,7 @@ class _NotHeld(Exception):
 
 
 @dataclass
-class _Tests:
+class _TestFolders:
     """What is written, while it is."""
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class _Tests:
 
 def export_onnx_testdata(cases: Sequence[Case], most_cells: int) -> Export:
     """A test for each case and variant that an ONNX model and one answer mean; the others are left out with the reason."""
-    runtime, tests = _runtime(), _Tests()
+    runtime, tests = _runtime(), _TestFolders()
     names = safe_names([_key(case, variant) for case in cases for variant in _VARIANTS if variant in case.variants()])
     for case in cases:
         try:
@@ -102,7 +102,7 @@ def _results(case: Case) -> list[AcceptedResult]:
 
 
 def _add(
-    tests: _Tests, case: Case, variant: Variant, planned: PlannedRequest, results: Sequence[AcceptedResult], name: str
+    tests: _TestFolders, case: Case, variant: Variant, planned: PlannedRequest, results: Sequence[AcceptedResult], name: str
 ) -> None:  # fmt: skip
     """Add the test of a case in a variant. Raises :class:`_NotHeld`."""
     request = planned.request
