@@ -100,10 +100,12 @@ def command(
     """Test the MaxPool nodes of models on targets: which are affected, and what changes with the runtime.
 
     Each node is read, tested alone, with the nodes around it and in the model, with ordinary and with special values,
-    and compared with the reference bit by bit. With --base and --head it ends with SAFE, REVIEW or BLOCK for each node.
+    and compared with the reference bit by bit. With --base and --head it ends with SAFE, REVIEW or BLOCK for each node,
+    and only BLOCK fails: what is wrong on both is named, and does not fail.
 
-    Exit codes: 0 every node conforms, 1 a node is wrong on finite values or is refused, though the defect is known (or
-    BLOCK), 2 a file that cannot be used, 3 could not complete, 4 nothing was compared, 130 interrupted.
+    Exit codes: 0 every node conforms (with --base and --head: SAFE or REVIEW), 1 a node is wrong on finite values or is
+    refused, though the defect is known (BLOCK), 2 a file that cannot be used, 3 could not complete, 4 nothing was
+    compared, 130 interrupted.
 
     \b
     Examples:

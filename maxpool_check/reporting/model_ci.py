@@ -76,8 +76,10 @@ def _of_upgrade(report: ModelReport, model: ModelAnalysis, name: str, node: Node
         return _Test(suite, model, node, "skipped", "", node.untested or "nothing was compared", "")
     outcome = "failure" if made.decision is Decision.BLOCK else "passed"
     result = report.results[report.upgrade.head, name]
-    message, text = f"{made.decision.value} {made.reason}", "\n".join(explained_result(result))
-    return _Test(suite, model, node, outcome, made.decision.value, message, text, _seconds(result))
+    # What is wrong on both changes nothing, and is to be seen all the same.
+    rule = next(iter(result.names), result.state.value) if name in report.wrong_on_both else made.decision.value
+    message, text = f"{made.decision.value} {report.reason(name)}", "\n".join(explained_result(result))
+    return _Test(suite, model, node, outcome, rule, message, text, _seconds(result))
 
 
 def _seconds(result: NodeResult) -> float:
@@ -105,6 +107,8 @@ def write_junit(report: ModelReport, file: TextIO) -> None:
             case = element("testcase", name=test.node.node.name, classname=str(path), file=str(path), time=time)
             if test.result != "passed":
                 case.append(element(test.result, test.text or None, message=test.message, type=test.rule))
+            elif test.text:
+                case.append(element("system-out", f"{test.message}\n{test.text}"))
             file.write(ET.tostring(case, "unicode"))
         file.write("</testsuite>")
     if problems:

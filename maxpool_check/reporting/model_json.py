@@ -25,6 +25,7 @@ def write(report: ModelReport, file: TextIO) -> None:
         "models": [_model(report, model) for model in report.models],
         **({} if upgrade is None else {"upgrade": {
             "base": upgrade.base, "head": upgrade.head, "decision": upgrade.decision,
+            "wrong_on_both": list(report.wrong_on_both),
             "outputs": [vars(each) for each in upgrade.outputs],
         }}),
         "results": map(result_data, report.record.executions),
@@ -68,7 +69,7 @@ def _node(report: ModelReport, name: str, node: NodeAnalysis) -> dict[str, Any]:
         "open_points": list(node.open_points),
         "untested": node.untested,
         "targets": {target: _result(report.results[target, name]) for target in report.targets},
-        **({"decision": decision.decision, "reason": decision.reason} if decision is not None else {}),
+        **({"decision": decision.decision, "reason": report.reason(name)} if decision is not None else {}),
     }
 
 

@@ -63,7 +63,7 @@ def _table(report: ModelReport, model: ModelAnalysis) -> str:
         decision = []
         if report.upgrade is not None:
             made = report.upgrade.nodes.get(name)
-            decision = ["" if made is None else f"**{made.decision.value}** {escaped(made.reason)}"]
+            decision = ["" if made is None else f"**{made.decision.value}** {escaped(report.reason(name))}"]
         where = "" if node.node.where == "main graph" else f" ({escaped(node.node.where)})"
         columns = (attributes(node), between(node).replace("|", "/"), input_type(node), profile_of(node))
         rows.append([code(node.node.name) + where, *map(escaped, columns), *states, *decision])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from maxpool_check.comparing.gate import Decision
 from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis, node_of
 from maxpool_check.models.cases import values_of
 from maxpool_check.models.reach import Reach
@@ -164,6 +165,26 @@ class ModelReport:
         return [node for model in self.models for node in model.nodes if node.profile]
 
     @cached_property
+    def wrong_on_both(self) -> Mapping[str, NodeResult]:
+        """The nodes that fail on the base as on the head of an upgrade, which does not block it: their result on the head."""
+        upgrade = self.upgrade
+        if upgrade is None or not {upgrade.base, upgrade.head} <= set(self.targets):
+            return {}
+        return {
+            name: self.results[upgrade.head, name]
+            for name, made in upgrade.nodes.items()
+            if made.decision is not Decision.BLOCK
+            and all(self.results[target, name].state.fails for target in (upgrade.base, upgrade.head))
+        }
+
+    def reason(self, name: str) -> str:
+        """The reason of the decision on a node, in words."""
+        if self.upgrade is None or name not in self.upgrade.nodes:
+            return ""
+        both = self.wrong_on_both.get(name)
+        return self.upgrade.nodes[name].reason + (f"; {_on_both([both])}" if both else "")
+
+    @cached_property
     def exit_code(self) -> ExitCode:
         """The exit code of the command."""
         footer = self.record.footer
@@ -194,6 +215,9 @@ class ModelReport:
         excluded = any(node.excluded for model in self.models for node in model.nodes)
         if self.upgrade is not None and not excluded:
             label, reason = self.upgrade.decision.value, self.upgrade.reason
+            for state in NodeState:
+                of_state = [each for each in self.wrong_on_both.values() if each.state is state]
+                reason += f"; {plural(len(of_state), 'node')} {_on_both(of_state)}" if of_state else ""
             if self.checks_profile and self.outside_profile:
                 reason += f"; {plural(len(self.outside_profile), 'node is', 'nodes are')} outside SONNX's profile"
                 label = label if self.upgrade.exit_code else f"OUTSIDE PROFILE, {label}"
@@ -224,6 +248,13 @@ class ModelReport:
         empty = [model.model.path.name for model in self.models if all(node.maker is None for node in model.nodes)]
         more += [f"no MaxPool in {', '.join(empty)}"] if empty else []
         return label, f"of {plural(total, 'MaxPool node')}, {'; '.join([*sentences, *more])}"
+
+
+def _on_both(results: Sequence[NodeResult]) -> str:
+    """What is wrong with nodes of one state on both targets of an upgrade: ``is wrong on both: ORT-PAD-FOLDED``."""
+    words = _WORDS[results[0].state]
+    names = list(dict.fromkeys(name for each in results for name in each.names))
+    return f"{words[len(results) > 1]} on both" + (f": {', '.join(names)}" if names else "")
 
 
 _WORDS = {

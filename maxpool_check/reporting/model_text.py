@@ -48,7 +48,8 @@ def write(report: ModelReport, file: TextIO) -> None:
 
 def _style(report: ModelReport) -> str:
     if report.upgrade is not None and report.result[0] in Decision.__members__:
-        return DECISIONS[report.upgrade.decision]
+        is_clean = report.upgrade.decision is not Decision.SAFE or not report.wrong_on_both
+        return DECISIONS[report.upgrade.decision if is_clean else Decision.REVIEW]
     return "bold red" if report.exit_code else "bold green"
 
 

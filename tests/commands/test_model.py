@@ -1,6 +1,7 @@
 """``model``: the MaxPool nodes of a user's model on targets, as a user types it."""
 
 import json
+import re
 import signal
 import time
 
@@ -139,6 +140,26 @@ def test_an_upgrade_is_decided_for_each_node(cli, model, kernel_target):
     )
     assert other_way.code == 0
     assert other_way.out.splitlines()[-1].startswith("REVIEW")
+
+
+def test_an_upgrade_names_what_is_wrong_on_both(cli, model, kernel_target, tmp_path):
+    path, formats = model(zoo.plain()), ("junit", "html", "github", "markdown", "sarif")
+    reports = [argument for name in formats for argument in ("--report", f"{name}={tmp_path / name}")]
+    targets = ("--base", kernel_target("pads_with_zero"), "--head", kernel_target("pads_with_zero_still"))
+    done = cli("model", path, *targets, *reports)
+    sentence = "1 node is wrong on both: y-pad-value-leak"
+    assert done.code == 0
+    assert done.out.splitlines()[-1].startswith("SAFE  no change on finite values")
+    assert done.out.splitlines()[-1].endswith(f"; {sentence}")
+    texts = {name: (tmp_path / name).read_text() for name in formats}
+    assert sentence in texts["github"]
+    assert sentence in texts["markdown"]
+    assert re.search(rf'class="verdict known"><strong>SAFE</strong> [^<]*{sentence}', texts["html"])
+    ((test,),) = junitparser.JUnitXml.fromfile(str(tmp_path / "junit"))
+    assert test.is_passed
+    assert "is wrong on both: y-pad-value-leak" in test.system_out
+    (result,) = json.loads(texts["sarif"])["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("y-pad-value-leak", "note")
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ class ModelPage:
         cells = (attributes(node), between(node), input_type(node), profile_of(node))
         made = None if self.report.upgrade is None else self.report.upgrade.nodes.get(name)
         decision = None if made is None else Shown(made.decision.value, made.decision.value)
-        return NodeRow(f"{node.node.name}{where}", cells, results, decision, "" if made is None else made.reason)
+        return NodeRow(f"{node.node.name}{where}", cells, results, decision, self.report.reason(name))
 
     def not_in_place(self, model: ModelAnalysis) -> list[tuple[str, str]]:
         """The targets on which the model was not run as a whole, with the reason."""
