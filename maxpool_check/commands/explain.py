@@ -27,6 +27,7 @@ from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
+from maxpool_check.targets.transcript import transcribing
 
 MOST_WINDOWS = 3
 """How many windows of a case are drawn by default."""
@@ -85,7 +86,7 @@ def command(
     code = ExitCode.AS_EXPECTED
     lines: list[object] = [*_heading(case)]
     output.check_writable([Path(case.origin.path), *options.kernels(targets)])
-    with output.transcribing() as transcript:
+    with transcribing(output.transcript) as transcript:
         for target in options.claiming(targets, specs):
             try:
                 with TargetSession(Target(target, timeout, transcript=transcript)) as session:

@@ -1,12 +1,11 @@
 """Options that several commands share, and the dataclasses that a command gets them in."""
 
-import contextlib
 import dataclasses
 import functools
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
@@ -25,7 +24,6 @@ from maxpool_check.specifications import specification
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.name import BadTarget, TargetName, parse
 from maxpool_check.targets.name import claiming as claiming_targets
-from maxpool_check.targets.transcript import Transcript
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _Report = TypeVar("_Report")
@@ -290,17 +288,6 @@ class Output:
                     path.unlink()
             except OSError as error:
                 raise click.UsageError(f"cannot write to {path}: {error.strerror}") from error
-
-    @contextlib.contextmanager
-    def transcribing(self) -> Iterator[Transcript | None]:
-        """The transcript to write, if one is wanted. Raises ``OSError`` at the end if a line could not be written."""
-        if self.transcript is None:
-            yield None
-            return
-        with open_text(self.transcript) as file:
-            transcript = Transcript(file, self.transcript)
-            yield transcript
-            transcript.check()
 
     def publish(self, formats: Formats[_Report], report: _Report, plain: _Report, *, silent: bool = False) -> None:
         """Print a report and write it to files; ``plain`` is the report for files, ``silent`` prints only JSON."""

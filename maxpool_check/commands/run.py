@@ -19,6 +19,7 @@ from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.running.pool import PoolLost
 from maxpool_check.running.run import RunPlan, run
 from maxpool_check.targets.name import TargetName
+from maxpool_check.targets.transcript import transcribing
 from maxpool_check.words import plural
 
 
@@ -81,7 +82,7 @@ def command(
         corpus, cases, targets, entries, known_files, timeout, limit, jobs, exit_first, strict, variants, dask,
         output.verbose > 1, executing.versions_of(corpus, [*entries, *catalogue]), catalogue, command=command_line(),
     )  # fmt: skip
-    with output.transcribing() as transcript, Recorder(output.output) as recorder:
+    with transcribing(output.transcript) as transcript, Recorder(output.output) as recorder:
         plan = replace(plan, transcript=transcript)
         try:
             with executing.progress_bar("cases", len(cases), quiet=output.quiet) as progress:

@@ -124,20 +124,6 @@ def smallest(language: str) -> Case:
     return Case("smallest", document.name, X, required, ("Y",), document.policies, title)
 
 
-def plain(document: Specification, dtype: str, axes: int) -> Case:
-    """A case of windows of two cells on each of so many axes, with different values in a mixed order."""
-    kernel, ones, zeros = (2,) * axes, (1,) * axes, (0,) * axes
-    sizes = tuple(range(3, 3 + axes))
-    drawn = Drawn(sizes, kernel, ones, ones, zeros, zeros, AutoPad.EXPLICIT, RoundingType.FLOOR)
-    shape = document.layout.arranged((1, document.channel_multiple, *sizes))
-    count = math.prod(shape)
-    # 7 and the sizes have no common divisor up to four axes.
-    X = (1 + np.arange(count) * 7 % count % 100).astype(dtypes.NUMPY[dtype]).reshape(shape)
-    outputs = ("Y", "Indices") if document.indices else ("Y",)
-    title = f"Windows of two cells over {axes} axes of {dtype}"
-    return Case(f"{dtype}-{axes}d", document.name, X, drawn.attributes(document), outputs, document.policies, title)
-
-
 Catalogue = Mapping[tuple[str, ...], tuple[Drawn, ...]]
 """Geometries by their bins of :data:`GEOMETRIC`, in that order."""
 

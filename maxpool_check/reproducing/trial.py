@@ -8,7 +8,7 @@ from pathlib import Path
 
 from maxpool_check.reproducing.runtimes import ScriptRuntime
 from maxpool_check.targets import environments
-from maxpool_check.targets.process import without_stack_frames
+from maxpool_check.targets.stderr import without_stack_frames
 
 SECONDS = 300.0
 """How long a script may take, in seconds, besides the time limit of the target."""

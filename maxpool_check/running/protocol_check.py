@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.space import plain
 from maxpool_check.results.outcomes import Crashed, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, Variant
@@ -19,6 +18,7 @@ from maxpool_check.running.protocol_steps import (
     Lines,
     ProtocolStep,
     outcome_and_mistake,
+    plain_case,
     ready_keys,
     with_outputs,
 )
@@ -133,7 +133,7 @@ class ProtocolCheck:
                 if axes not in document.ranks:
                     yield ProtocolStep(name, SKIPPED, f"{document.title} has no such MaxPool: it never gets one")
                     continue
-                yield from self._valid(plain(document, dtype, axes), profile, name)
+                yield from self._valid(plain_case(document, dtype, axes), profile, name)
 
     def _valid(self, case: Case, profile: TargetProfile, name: str) -> Iterator[ProtocolStep]:
         outcomes: dict[Variant, Outcome] = {}

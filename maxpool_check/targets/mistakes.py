@@ -84,6 +84,11 @@ def quoted(line: bytes) -> str:
     return f"{text[:MOST_QUOTED]}... ({len(line)} bytes)"
 
 
+def about_line(line: bytes) -> str:
+    """What follows a message on a line that breaks the protocol: the line, and where to read what is right."""
+    return f"; its line: {quoted(line)}; {SEE}"
+
+
 def in_ready(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The mistakes in a ``ready`` line: each key, and what is wrong with its value."""
     for path, key, text in _STRUCTURE.mistakes(message):

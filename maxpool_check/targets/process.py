@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import queue
-import re
 import signal
 import socket
 import subprocess
@@ -17,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from maxpool_check.results.outcomes import Crashed, Failed, Outcome, TimedOut
-from maxpool_check.targets.mistakes import SEE, quoted
+from maxpool_check.targets.mistakes import about_line
 from maxpool_check.targets.protocol import line_of, outcome_of, parsed, text_of
+from maxpool_check.targets.stderr import shown
 from maxpool_check.targets.worker.__main__ import PROTOCOL
 
 START_SECONDS = 120.0
@@ -27,10 +27,7 @@ START_SECONDS = 120.0
 PIPE_BYTES = 2**15
 """How many bytes fit into a pipe: a write does not block if it and what is unread are no more."""
 
-_STDERR_SHOWN = 300
 _STDERR_KEPT = 2**16
-_CRATES = re.compile(r"/\S*/registry/src/[^/\s]+/")
-_STACK_FRAME = re.compile(r"\s+(\d+:|at )\s*\S")
 
 _MOST_LINES = 16
 """How many lines that nobody has read are kept: a worker that writes more than it is asked waits."""
@@ -64,20 +61,6 @@ class CannotStart(RuntimeError):
 def adapter(python: str, name: str) -> list[str]:
     """The program that runs the adapter of a runtime with this Python."""
     return [python, "-c", _BOOT, str(Path(__file__).parent), name]
-
-
-def without_stack_frames(text: str) -> str:
-    """A text of stderr without the lines of stack frames, which show where on this machine the runtime was called from.
-
-    The sources of Rust crates are named without the folder of the machine that built them.
-    """
-    lines = (line for line in text.splitlines() if not _STACK_FRAME.match(line))
-    return _CRATES.sub("", "\n".join(lines)).strip()
-
-
-def _about(line: bytes) -> str:
-    """The line that breaks the protocol, and where to read what is right."""
-    return f"; its line: {quoted(line)}; {SEE}"
 
 
 class Worker:
@@ -160,19 +143,19 @@ class Worker:
         except ValueError as error:
             self.end()
             raise CannotStart(
-                f"{self._program} does not speak the worker's protocol: {text_of(error)}{_about(line)}"
+                f"{self._program} does not speak the worker's protocol: {text_of(error)}{about_line(line)}"
             ) from error
         if message.get("type") == "ready" and message.get("protocol") == PROTOCOL:
             return message
         self.end()
         if message.get("type") == "ready":
             version = text_of(message.get("protocol"))
-            raise CannotStart(f"it speaks version {version} of the protocol, not version {PROTOCOL}{_about(line)}")
+            raise CannotStart(f"it speaks version {version} of the protocol, not version {PROTOCOL}{about_line(line)}")
         if message.get("type") == "failed" and "message" in message:
             raise CannotStart(text_of(message["message"]))
         raise CannotStart(
             f"{self._program} does not speak the worker's protocol: the first line of stdout must be "
-            f'{{"type": "ready", "protocol": {PROTOCOL}}}, or of the type failed with a message{_about(line)}'
+            f'{{"type": "ready", "protocol": {PROTOCOL}}}, or of the type failed with a message{about_line(line)}'
         )
 
     def write(self, line: bytes, seconds: float) -> None:
@@ -215,7 +198,7 @@ class Worker:
         except Exception as error:
             # Whatever a program writes, it does not end the run.
             self.end()
-            return Failed(f"the worker broke the protocol: {text_of(error)}{_about(line)}")
+            return Failed(f"the worker broke the protocol: {text_of(error)}{about_line(line)}")
         self.executed += 1
         return outcome
 
@@ -313,12 +296,6 @@ class Worker:
         # Only where the guard cannot find all that the process has started may something still hold it open.
         self._reading_stderr.join(_EXIT_SECONDS)
         name = next((each.name for each in signal.Signals if each == -status), f"signal {-status}")
-        return Crashed(f"exited with status {status}" if status >= 0 else f"killed by {name}", self._stderr_text())
-
-    def _stderr_text(self) -> str:
-        """The beginning and the end of its stderr, without stack frames: those show where it was called from."""
-        text = bytes(self._stderr).decode(errors="replace")
-        text = without_stack_frames(text)
-        if len(text) <= 2 * _STDERR_SHOWN:
-            return text
-        return f"{text[:_STDERR_SHOWN].rstrip()}\n...\n{text[-_STDERR_SHOWN:].lstrip()}"
+        return Crashed(
+            f"exited with status {status}" if status >= 0 else f"killed by {name}", shown(bytes(self._stderr))
+        )

@@ -1,11 +1,14 @@
 """The conversation with workers, written to a file as it happens."""
 
+import contextlib
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
 from maxpool_check import inert
+from maxpool_check.files import open_text
 
 
 class Transcript:
@@ -51,3 +54,15 @@ class Transcript:
         """Raise the ``OSError`` of a line that could not be written."""
         if self._error is not None:
             raise self._error
+
+
+@contextlib.contextmanager
+def transcribing(path: Path | None) -> Iterator[Transcript | None]:
+    """The transcript to write to a file, if one is wanted. Raises ``OSError`` at the end if a line could not be written."""
+    if path is None:
+        yield None
+        return
+    with open_text(path) as file:
+        transcript = Transcript(file, path)
+        yield transcript
+        transcript.check()
