@@ -21,6 +21,7 @@ from maxpool_check.judging.interpretations import OBSERVABLE
 from maxpool_check.judging.kind_groups import MIXED, KindGroup
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reference.policies import INTERPRETATIONS
+from maxpool_check.reporting.model_report import NodeState
 from maxpool_check.results.record import KnownStatus, Verdict
 from maxpool_check.results.variants import VARIATIONS
 from maxpool_check.specifications.refused import Reason
@@ -144,6 +145,7 @@ def values(*enums):
         ("verdicts", {kind.value for kind in DESCRIPTIONS}),
         ("verdicts", {"CONFORMS", "KNOWN DEFECTS", "SPECIAL VALUES", "UNEXPECTED", "INCOMPLETE", "NOTHING COMPARED"}),
         ("gate", values(Change, Decision)),
+        ("model", values(NodeState)),
     ],
 )
 def test_every_name_that_a_report_can_print_is_explained(page, names):
