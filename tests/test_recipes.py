@@ -6,12 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import onnx
 import pytest
 import yaml
 from check_jsonschema.builtin_schemas import get_builtin_schema
 from jsonschema import validators
 
 from tests.conftest import ROOT, environment
+from tests.models import zoo
 from tests.packages import Installed, built, shared, uv
 from tests.pages import CASE_FILE, blocks
 from tests.workflows import ACTION, Runner, github
@@ -55,6 +57,7 @@ def runner(tmp_path):
 def with_cases(runner):
     (runner.work / "cases").mkdir()
     (runner.work / "cases/pooling.yaml").write_text(CASE_FILE)
+    onnx.save(zoo.plain(), runner.work / "model.onnx")
     return runner
 
 
@@ -120,7 +123,9 @@ def test_the_action_lints(runner):
 
 
 @pytest.mark.network
-@pytest.mark.parametrize(("name", "job"), [("maxpool.yml", "conformance"), ("pages.yml", "site")])
+@pytest.mark.parametrize(
+    ("name", "job"), [("maxpool.yml", "conformance"), ("pages.yml", "site"), ("maxpool-model.yml", "upgrade")]
+)
 def test_a_recipe_for_github_runs_and_uploads_what_it_has_written(runner, name, job):
     failed, uploads = runner.job(WORKFLOWS[f".github/workflows/{name}"]["jobs"][job])
     assert not failed, failed[0].stdout + failed[0].stderr

@@ -73,9 +73,6 @@ def command(ctx: click.Context, name: str | None, form: str) -> int:
     widths = [max(len(row[column]) for row in cells) for column in (0, 1)]
     for key, value, source in cells:
         options.echo(f"{key.ljust(widths[0])}  {value.ljust(min(widths[1], 40))}  {source}")
-    for variable in configuration.unknown_variables:
-        variables = [each.variable(section) for each in KEYS for section in ("", *each.sections)]
-        options.echo(f"{variable} is no variable of maxpool-check{nearest(variable, variables)}", err=True)
     return ExitCode.AS_EXPECTED
 
 

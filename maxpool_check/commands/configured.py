@@ -9,9 +9,10 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from maxpool_check import inert
 from maxpool_check.commands.main import command_at
 from maxpool_check.configuration.file import BadConfiguration
-from maxpool_check.configuration.keys import COMMANDS
+from maxpool_check.configuration.keys import COMMANDS, variables
 from maxpool_check.configuration.settings import Configuration, Setting, configuration
 
 PROGRAM = "maxpool-check"
@@ -36,12 +37,15 @@ class Defaults(Mapping[str, Any]):
     def configuration(self) -> Configuration:
         """What the file and the environment say. Raises :class:`Misconfigured`."""
         try:
-            return configuration(os.environ, Path(self._file) if self._file is not None else None)
+            found = configuration(os.environ, Path(self._file) if self._file is not None else None)
         except BadConfiguration as error:
             # The help must be there to fix it.
             if {"-h", "--help"} & set(self._words):
                 return Configuration()
             raise Misconfigured(str(error)) from error
+        for name in found.unknown_variables:
+            click.echo(inert.line(f"warning: {_unknown_variable(name)}"), err=True)
+        return found
 
     def settings(self, command: str) -> Mapping[str, Setting]:
         """The settings of a command, by parameter. Raises :class:`Misconfigured`."""
@@ -63,6 +67,12 @@ class Defaults(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(COMMANDS)
+
+
+def _unknown_variable(name: str) -> str:
+    from maxpool_check.specifications.specification import nearest
+
+    return f"{name} is no variable of maxpool-check{nearest(name, variables())}"
 
 
 class CommandDefaults(Mapping[str, Any]):

@@ -32,7 +32,7 @@ def command() -> None:
 
 @command.command("add", short_help="Write entries for the faults of a record.")
 @click.argument("record", type=options.FILE)
-@click.option("--reason", required=True, metavar="TEXT", help="Why the runtime diverges.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why the runtime diverges, or why you accept it.")
 @options.kind("Only executions that show this kind.  [default: all that are unexpected]")
 @click.option(
     "--known", "file", type=options.FILE, metavar="FILE",
@@ -43,7 +43,7 @@ def add(record: Path, reason: str, kind: str | None, file: Path | None) -> int:
 
     What fits a known defect, of the same kinds and with its conditions, is added to it; otherwise a new one is written. An
     entry binds exact cases, exact kinds, the variants that show them, and the version that was tested; or the kernel, as -t
-    names it. Widen 'versions' by hand, or with bisect --write-known, once you know which releases are concerned.
+    names it. Of models, these are the results that failed. Widen 'versions' by hand, or with bisect --write-known, once you know which releases are concerned.
 
     \b
     Examples:

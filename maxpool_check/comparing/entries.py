@@ -8,7 +8,7 @@ from packaging.version import InvalidVersion, Version
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.conditions import Features, concerns, meets, meets_as_variant
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, severity_of, shows
-from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS, KERNELS, TRANSFORM, TargetSelector
 from maxpool_check.results.record import REPORTED, Execution, Record, TargetDescription
 from maxpool_check.results.variants import Variant, variant_named
@@ -36,7 +36,8 @@ def defects_for(
         selector, covering = _selector(target), _covering(known, target)
         unexpected: dict[str, dict[Variant, _Kinds]] = {}
         for execution in _faults(record, target):
-            if not any(_expects(entry, execution) for _, entry in covering):
+            # What is wrong on special values alone does not fail in a user's model.
+            if execution.status != "special" and not any(_expects(entry, execution) for _, entry in covering):
                 by_variant = unexpected.setdefault(execution.case, {})
                 by_variant[variant_named(execution.variant)] = frozenset(map(DivergenceKind, execution.kinds))
         groups: dict[tuple[_Kinds, tuple[Variant, ...]], list[str]] = {}
@@ -53,7 +54,7 @@ def defects_for(
             if fitting is not None:
                 defects.append(Defect(name, fitting.runtime, fitting.title, fitting.severity, reason, expected))
             else:
-                defects.append(Defect(name, selector.runtime, reason, severity_of(kinds), reason, expected))
+                defects.append(Defect(name, selector.runtime, _title(kinds), severity_of(kinds), reason, expected))
     return defects
 
 
@@ -134,6 +135,12 @@ def _version(target: TargetDescription) -> str:
         return f"=={Version(target.version)}"
     except InvalidVersion:
         return ""
+
+
+def _title(kinds: _Kinds) -> str:
+    """What is seen, in the words of the first kind: why it is so is the reason."""
+    first = next(kind for kind in DESCRIPTIONS if kind in kinds)
+    return DESCRIPTIONS[first].sentence.removesuffix(".")
 
 
 def _name(selector: TargetSelector, kinds: _Kinds) -> str:

@@ -141,7 +141,8 @@ def _unknown(section: str, name: str) -> str:
     if not section and name in SECTIONS:
         return f"is the section of a command: [{name}]"
     elsewhere: Key | None = next((key for key in KEYS if key.name == name), None)
-    if elsewhere is not None:
+    # The option --target sets the key 'targets', where there is one.
+    if elsewhere is not None and f"{name}s" not in keys_in(section):
         places = [*(["the top"] if elsewhere.shared else []), *(f"[{each}]" for each in elsewhere.sections)]
         return f"does not belong {'into' if section else 'to'} {f'[{section}]' if section else 'the top'}, but into {', '.join(places)}"
     names = [*keys_in(section), *(() if section else SECTIONS)]

@@ -11,6 +11,9 @@ PREFIX = "MAXPOOL_CHECK_"
 CONFIG_VARIABLE, CACHE_VARIABLE = f"{PREFIX}CONFIG", f"{PREFIX}CACHE"
 """The variables that are no keys: the file of the configuration, and the folder of the cache."""
 
+_OF_TESTS = f"{PREFIX}REQUIRES_BROWSER"
+"""The variable of the tests of this package, in which commands run as well."""
+
 
 @dataclass(frozen=True)
 class Key:
@@ -66,6 +69,8 @@ FORMATS = ("text", "markdown", "html", "json", "junit", "github", "sarif")
 KEYS = (
     Key("paths", Many(File(), "cases"), "Case files and folders of them. Commands with -p take the path if it is the only one.",
         {**_sets("paths", *_READ_PATHS), **_sets("path", *_READ_ONE)}, otherwise="corpus"),
+    # What is set for all commands is about cases, and not about models.
+    Key("paths", Many(File(), "my.onnx"), "Models.", {"model": "models"}, shared=False),
     Key("targets", Many(TargetText(), "onnxruntime==1.31.1"), "Runtimes to test.",
         _sets("targets", "run", "fuzz", "model", "defects check"), excluded_by=("base", "head", "record_files")),
     Key("target", TargetText(), "The runtime.", _sets("target", "bisect", "history", "repro"), shared=False),
@@ -75,6 +80,9 @@ KEYS = (
         {"gate": "heads", "model": "head"}, shared=False, excluded_by=("targets",)),
     Key("spec", Many(Text(), "onnx"), "Documents, or families of them.", _sets("specs", "run", "gate", "list", "judge", "export", "compare", "history"),
         otherwise="all, of gate what the targets claim"),
+    Key("spec", Text(("onnx", "sonnx")), "The document to judge a model by.", {"model": "spec"}, shared=False),
+    Key("shape", Many(Text(), "batch=1"), "Sizes that a model leaves open.", {"model": "shapes"}, shared=False),
+    Key("inputs", File(), "Values of a model's inputs.", {"model": "inputs"}, shared=False, otherwise="random"),
     Key("variants", Many(Text(), "default", ","), "How to execute each case.", _sets("variants", "run", "gate", "explain")),
     Key("known", Many(File(), "known.yaml"), "Files of known defects, or for models of defects that you accept.",
         _sets("known_files", "run", "judge", "fuzz", "model"), excluded_by=("no_known",), otherwise="those of the corpus"),
@@ -128,3 +136,11 @@ def keys_of(command: str) -> dict[str, Key]:
 def keys_in(section: str) -> dict[str, Key]:
     """The keys that may stand in a section, by name; '' is the top."""
     return {key.name: key for key in KEYS if (section in key.sections if section else key.shared)}
+
+
+def variables() -> set[str]:
+    """The names of all environment variables."""
+    shared = {key.variable() for key in KEYS if key.shared}
+    return {CONFIG_VARIABLE, CACHE_VARIABLE, _OF_TESTS, *shared} | {
+        key.variable(section) for key in KEYS for section in key.sections
+    }

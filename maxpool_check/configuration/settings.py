@@ -6,7 +6,7 @@ from enum import IntEnum
 from pathlib import Path
 
 from maxpool_check.configuration.file import BadConfiguration, ConfigurationFile, find, read
-from maxpool_check.configuration.keys import CACHE_VARIABLE, CONFIG_VARIABLE, KEYS, PREFIX, Key, keys_of, section_of
+from maxpool_check.configuration.keys import CONFIG_VARIABLE, KEYS, PREFIX, Key, keys_of, section_of, variables
 from maxpool_check.configuration.values import Value
 
 
@@ -68,7 +68,7 @@ class Configuration:
         entries = {} if self.file is None else self.file.entries
         if section and (entry := entries.get((section, key.name))):
             return Setting(key, entry.value, Source.SECTION, entry.where)
-        if entry := entries.get(("", key.name)):
+        if key.shared and (entry := entries.get(("", key.name))):
             return Setting(key, entry.value, Source.TOP, entry.where)
         return None
 
@@ -85,10 +85,7 @@ class Configuration:
     @property
     def unknown_variables(self) -> list[str]:
         """The variables that begin as those of keys, and are none."""
-        known = {CACHE_VARIABLE, CONFIG_VARIABLE}
-        known |= {key.variable() for key in KEYS if key.shared}
-        known |= {key.variable(section) for key in KEYS for section in key.sections}
-        return sorted(name for name in self.variables if name.startswith(PREFIX) and name not in known)
+        return sorted(name for name in self.variables.keys() - variables() if name.startswith(PREFIX))
 
 
 def configuration(variables: Mapping[str, str], file: Path | None = None, folder: Path | None = None) -> Configuration:

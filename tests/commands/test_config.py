@@ -12,6 +12,8 @@ from maxpool_check.configuration.keys import COMMANDS, CONFIG_VARIABLE, KEYS, SE
 from maxpool_check.configuration.schema import configuration_schema
 from maxpool_check.results.storage import read
 from tests.conftest import ROOT, SMALL, command, run_pytest
+from tests.models import zoo
+from tests.models.writing import saved
 
 
 @pytest.fixture
@@ -64,6 +66,27 @@ def test_the_command_line_of_a_record_repeats_the_run_without_the_configuration(
 def test_without_a_configuration_a_record_has_the_command_line_as_it_was_typed(project):
     words = recorded(project, "cases")
     assert list(words) == ["maxpool-check", "run", "cases", "-q", "-o", str(project / "record.jsonl")]
+
+
+def test_a_model_needs_no_arguments_with_a_configuration(project):
+    (project / "models").mkdir()
+    saved(zoo.dynamic(), project / "models", "my.onnx")
+    configure(
+        project,
+        'paths = ["cases"]\nspec = ["onnx-12"]\n[model]\npaths = ["models/my.onnx"]\nspec = "sonnx"\n'
+        'shape = ["batch=2"]\ntargets = ["python:kernel.py:nothing"]\n',
+    )
+    done = command("model", "--format", "json", "-o", "../record.jsonl", cwd=project / "below")
+    assert done.code == 1, done.err
+    (node,) = done.json["models"][0]["nodes"]
+    assert node["tested_input"]["shape"][0] == 2
+    words = list(read(project / "record.jsonl").header.command)
+    assert words[words.index("--spec") :][:2] == ["--spec", "sonnx"]
+    assert words[-1] == "../models/my.onnx"
+    other = command("model", "--shape", "batch=3", "--format", "json", cwd=project).json
+    assert other["models"][0]["nodes"][0]["tested_input"]["shape"][0] == 3
+    (project / "maxpool-check.toml").write_text('paths = ["cases"]\nspec = ["onnx-12"]\n')
+    assert "Missing argument 'MODEL.onnx...'" in command("model", cwd=project).err
 
 
 def sources(folder, *arguments, **variables):
@@ -131,6 +154,9 @@ def test_two_configurations_in_one_folder_are_refused(project):
         ("[rum]\na = 1\n", ":1: rum is an unknown key (did you mean 'run'?)"),
         ('base = "x"\n', ":1: base does not belong to the top, but into [gate], [model]"),
         ('[run]\nbase = "x"\n', ":2: [run] base does not belong into [run], but into [gate], [model]"),
+        ('[run]\ntarget = "x"\n', ":2: [run] target is an unknown key (did you mean 'targets'?); keys are "),
+        ('[model]\nreport = "x"\n', ":2: [model] report is an unknown key (did you mean 'reports'?); keys are "),
+        ('[model]\nspec = "openvino"\n', ":2: [model] spec must be one of onnx, sonnx"),
         ("timeout = true\n", ":1: timeout must be a number above 0"),
         ("timeout = nan\n", ":1: timeout must be a number above 0"),
         ("jobs = 1.5\n", ":1: jobs must be a whole number above 0"),
@@ -162,7 +188,11 @@ def test_a_bad_variable_is_an_error_and_an_unknown_one_is_named_by_config(projec
         done = command("run", "cases", cwd=project, **variables)
         assert (done.code, message in done.err) == (2, True), done.err
     done = command("config", cwd=project, MAXPOOL_CHECK_TIMOUT="3")
-    assert done.err == "MAXPOOL_CHECK_TIMOUT is no variable of maxpool-check (did you mean 'MAXPOOL_CHECK_TIMEOUT'?)\n"
+    warning = "warning: MAXPOOL_CHECK_TIMOUT is no variable of maxpool-check (did you mean 'MAXPOOL_CHECK_TIMEOUT'?)\n"
+    assert done.err == warning
+    assert command("list", "cases", cwd=project, MAXPOOL_CHECK_TIMOUT="3").err == warning
+    assert command("--no-config", "list", "cases", cwd=project, MAXPOOL_CHECK_TIMOUT="3").err == ""
+    assert command("list", "cases", cwd=project, MAXPOOL_CHECK_REQUIRES_BROWSER="1").err == ""
 
 
 def test_help_and_schema_need_no_valid_configuration(project):

@@ -358,6 +358,14 @@ def test_nothing_compared_is_never_right(cli, model, kernel_target):
     assert "its input has no cells" in done.out
 
 
+def test_only_what_failed_is_added_to_a_file_of_what_is_accepted(cli, model, kernel_target, tmp_path):
+    record, known = tmp_path / "r.jsonl", tmp_path / "k.yaml"
+    assert cli("model", model(zoo.dynamic()), "-t", kernel_target("keeps_the_seed"), "-o", record).code == 0
+    done = cli("known", "add", record, "--reason", "Reviewed.", "--known", known)
+    assert (done.code, done.out) == (0, "no unexpected divergences\n")
+    assert not known.exists()
+
+
 def test_what_is_accepted_stays_accepted_if_special_values_count(cli, model, kernel_target, tmp_path):
     path, target, record, known = (
         model(zoo.dynamic()),
