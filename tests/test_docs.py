@@ -21,7 +21,8 @@ from maxpool_check.judging.interpretations import OBSERVABLE
 from maxpool_check.judging.kind_groups import MIXED, KindGroup
 from maxpool_check.judging.kinds import DESCRIPTIONS
 from maxpool_check.reference.policies import INTERPRETATIONS
-from maxpool_check.reporting.model_report import NodeState
+from maxpool_check.reporting.model_report import ModelLabel, NodeState
+from maxpool_check.reporting.run_report import RunLabel
 from maxpool_check.results.record import KnownStatus, Verdict
 from maxpool_check.results.variants import VARIATIONS
 from maxpool_check.specifications.refused import Reason
@@ -143,7 +144,8 @@ def values(*enums):
         ("verdicts", {name for names in OBSERVABLE.values() for name in names} | OBSERVABLE.keys() | {MIXED}),
         ("verdicts", {variation.name for variation in VARIATIONS}),
         ("verdicts", {kind.value for kind in DESCRIPTIONS}),
-        ("verdicts", {"CONFORMS", "KNOWN DEFECTS", "SPECIAL VALUES", "UNEXPECTED", "INCOMPLETE", "NOTHING COMPARED"}),
+        ("verdicts", values(RunLabel, ModelLabel, Decision)),
+        ("verdicts", {state.value for state in NodeState if state.fails and state is not NodeState.ERROR}),
         ("gate", values(Change, Decision)),
         ("model", values(NodeState)),
     ],

@@ -48,6 +48,16 @@ class NodeState(str, Enum):
         )  # fmt: skip
 
 
+class ModelLabel(str, Enum):
+    """How the last line begins, unless with the worst state of a node that fails, or with the decision on an upgrade."""
+
+    CONFORMS = "CONFORMS"
+    ACCEPTED = "ACCEPTED"
+    OUTSIDE_PROFILE = "OUTSIDE PROFILE"
+    NOTHING_TESTED = "NOTHING TESTED"
+    INCOMPLETE = "INCOMPLETE"
+
+
 @dataclass(frozen=True, eq=False)
 class NodeResult:
     """A node on a target: its state, and the findings and the known defects that can reach it.
@@ -205,13 +215,13 @@ class ModelReport:
         problems = self.run.problems
         if self.exit_code is ExitCode.INCOMPLETE:
             failed = [each for each in self.record.executions if each.verdict is Verdict.ERROR]
-            return "INCOMPLETE", (problems[0] if problems else failed[0].message).splitlines()[0]
+            return ModelLabel.INCOMPLETE.value, (problems[0] if problems else failed[0].message).splitlines()[0]
         if not any(node.maker is not None for model in self.models for node in model.nodes):
-            return "NOTHING TESTED", "there is no MaxPool in " + ", ".join(
+            return ModelLabel.NOTHING_TESTED.value, "there is no MaxPool in " + ", ".join(
                 model.model.path.name for model in self.models
             )
         if self.exit_code is ExitCode.NOTHING_COMPARED:
-            return "NOTHING TESTED", "no result could be compared"
+            return ModelLabel.NOTHING_TESTED.value, "no result could be compared"
         excluded = any(node.excluded for model in self.models for node in model.nodes)
         if self.upgrade is not None and not excluded:
             label, reason = self.upgrade.decision.value, self.upgrade.reason
@@ -220,7 +230,7 @@ class ModelReport:
                 reason += f"; {plural(len(of_state), 'node')} {_on_both(of_state)}" if of_state else ""
             if self.checks_profile and self.outside_profile:
                 reason += f"; {plural(len(self.outside_profile), 'node is', 'nodes are')} outside SONNX's profile"
-                label = label if self.upgrade.exit_code else f"OUTSIDE PROFILE, {label}"
+                label = label if self.upgrade.exit_code else f"{ModelLabel.OUTSIDE_PROFILE.value}, {label}"
             return label, reason
         return self._result()
 
@@ -236,9 +246,10 @@ class ModelReport:
             parts = ", ".join(plural(counts[state], *words) for state, words in _WORDS.items() if counts[state])
             sentences.append(f"{parts} on {target}")
         failing = [state for state in NodeState if state.fails and state in found]
-        label = failing[0].value if failing else "ACCEPTED" if NodeState.ACCEPTED in found else "CONFORMS"
+        accepted = ModelLabel.ACCEPTED if NodeState.ACCEPTED in found else ModelLabel.CONFORMS
+        label = failing[0].value if failing else accepted.value
         if not failing and self.checks_profile and self.outside_profile:
-            label = "OUTSIDE PROFILE"
+            label = ModelLabel.OUTSIDE_PROFILE.value
         total = sum(node.maker is not None for model in self.models for node in model.nodes)
         more = (
             [f"{plural(len(self.outside_profile), 'is', 'are')} outside SONNX's profile"]

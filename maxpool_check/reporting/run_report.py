@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 
 from maxpool_check.judging.defects import Severity
@@ -16,6 +17,17 @@ _OUTSIDE = {
     Verdict.NOT_CLAIMED: "not claimed",
 }
 """The verdicts that compare nothing with a document, in words."""
+
+
+class RunLabel(str, Enum):
+    """How the last line of a run begins."""
+
+    CONFORMS = "CONFORMS"
+    KNOWN_DEFECTS = "KNOWN DEFECTS"
+    SPECIAL_VALUES = "SPECIAL VALUES"
+    UNEXPECTED = "UNEXPECTED"
+    INCOMPLETE = "INCOMPLETE"
+    NOTHING_COMPARED = "NOTHING COMPARED"
 
 
 @dataclass(frozen=True)
@@ -137,13 +149,13 @@ class RunReport:
     def result(self) -> tuple[str, str]:
         """The result of the run: one or two words, and a sentence without its full stop."""
         if self.record.footer is None:
-            return "INCOMPLETE", "the run did not end"
+            return RunLabel.INCOMPLETE.value, "the run did not end"
         if self.exit_code == ExitCode.NOTHING_COMPARED:
-            return "NOTHING COMPARED", "no execution could be compared with a document"
+            return RunLabel.NOTHING_COMPARED.value, "no execution could be compared with a document"
         if self.exit_code == ExitCode.INCOMPLETE:
-            return "INCOMPLETE", next(iter(self.problems), "some executions failed").splitlines()[0]
+            return RunLabel.INCOMPLETE.value, next(iter(self.problems), "some executions failed").splitlines()[0]
         if self.exit_code == ExitCode.UNEXPECTED:
-            return "UNEXPECTED", self._unexpected()
+            return RunLabel.UNEXPECTED.value, self._unexpected()
         return self._passed, "; ".join(["0 unexpected", *self._accepted, self.balance])
 
     @property
@@ -155,8 +167,9 @@ class RunReport:
     def _passed(self) -> str:
         """The result of a run without unexpected results: wrong values are never a success without a word."""
         if set(self.groups) <= {ResultGroup.INCONSISTENCY}:
-            return "CONFORMS"
-        return "KNOWN DEFECTS" if any(finding.is_expected for finding in self.findings) else "SPECIAL VALUES"
+            return RunLabel.CONFORMS.value
+        known = any(finding.is_expected for finding in self.findings)
+        return (RunLabel.KNOWN_DEFECTS if known else RunLabel.SPECIAL_VALUES).value
 
     @property
     def _accepted(self) -> list[str]:
