@@ -6,6 +6,7 @@ from importlib import metadata
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reproducing.notes import OtherAnswer
+from maxpool_check.reproducing.runtimes import TITLES
 from maxpool_check.reproducing.tables import flat_text
 from maxpool_check.results.outcomes import Crashed, Outcome, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.record import TargetDescription, Verdict
@@ -54,7 +55,8 @@ def _answer(case: Case, variant: Variant, target: TargetName, seconds: float) ->
     plain = Variant(variant.outputs)
     with TargetSession(Target(target, seconds)) as session:
         case_run = run_case(session, case, (plain,))
-        named = f"{session.profile.name.text.partition('==')[0]} {session.profile.description.version}"
+        name = session.profile.name.text.partition("==")[0]
+        named = f"{TITLES.get(name, name)} {session.profile.description.version}"
     judgement, outcome = case_run.judgements.get(plain), case_run.results[plain].outcome
     if judgement is None or judgement.verdict in (Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED, Verdict.ERROR):
         return []

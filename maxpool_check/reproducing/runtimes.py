@@ -42,6 +42,8 @@ class ScriptRuntime:
     """The call of the smallest MaxPool, with which every runtime must succeed, if it takes no models."""
     takes_models: bool = True
     levels: tuple[str, ...] = ()
+    printed_version: str = ""
+    """The version of the runtime that executes the script, as an expression; empty if the runtime does not have it."""
     runs_in_own_process: bool = False
     """Whether ``setup`` starts a process, so that a crash does not end the script."""
     interpreter: str | None = None
@@ -57,6 +59,11 @@ class ScriptRuntime:
         """Whether it is a user's own kernel."""
         return not self.requirements
 
+
+TITLES = {
+    "onnxruntime": "ONNX Runtime", "onnx-reference": "onnx", "openvino": "OpenVINO", "torch": "PyTorch", "jax": "JAX",
+}  # fmt: skip
+"""How people call the runtimes whose names are others."""
 
 LEVELS = ("ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL")
 """The levels of graph optimization of ONNX Runtime that all its releases have."""
@@ -140,7 +147,7 @@ def _onnxruntime(profile: TargetProfile, inputs: str, level: str | None, threads
         settings.insert(0, "options = onnxruntime.SessionOptions()")
         arguments = ", ".join(filter(None, ["options", arguments]))
     return ScriptRuntime(
-        **_based(profile, "ONNX Runtime", *requirements), imports=tuple(imports), levels=LEVELS,
+        **_based(profile, "ONNX Runtime", *requirements), imports=tuple(imports), levels=LEVELS, printed_version="onnxruntime.__version__",
         setup=(*settings, f"session = onnxruntime.InferenceSession(model.SerializeToString(), {arguments})"),
         call=f"session.run(None, {inputs})",
     )  # fmt: skip
@@ -148,7 +155,8 @@ def _onnxruntime(profile: TargetProfile, inputs: str, level: str | None, threads
 
 def _onnx_reference(profile: TargetProfile, inputs: str) -> ScriptRuntime:
     return ScriptRuntime(
-        **_based(profile, "onnx"), imports=("from onnx.reference import ReferenceEvaluator",),
+        **_based(profile, "onnx"), imports=("import onnx", "from onnx.reference import ReferenceEvaluator"),
+        printed_version="onnx.__version__",
         call=f"ReferenceEvaluator(model).run(None, {inputs})",
     )  # fmt: skip
 
@@ -197,7 +205,7 @@ def _openvino(
         del one["dilations"]
     return ScriptRuntime(
         **_based(profile, "OpenVINO", *_bfloat16(X)), takes_models=False, arguments=keywords_text(given), smallest=keywords_text(one),
-        imports=("import openvino as ov", f"from openvino import opset{opset}"),
+        imports=("import openvino as ov", f"from openvino import opset{opset}"), printed_version="ov.__version__",
         setup=(
             f'data = opset{opset}.parameter(X.shape, {dtype}, "X")',
             f"pool = opset{opset}.max_pool(data, {{arguments}})",
@@ -210,7 +218,7 @@ def _openvino(
 
 def _openvino_graph(profile: TargetProfile, inputs: str, X: np.ndarray) -> ScriptRuntime:
     return ScriptRuntime(
-        **_based(profile, "OpenVINO", _onnx()), imports=("import io", "import openvino as ov"),
+        **_based(profile, "OpenVINO", _onnx()), imports=("import io", "import openvino as ov"), printed_version="ov.__version__",
         setup=(
             "onnx_model = ov.Core().read_model(io.BytesIO(model.SerializeToString()))",
             f'compiled = ov.compile_model(onnx_model, "CPU"{_openvino_config(X)})',
@@ -231,7 +239,7 @@ def _torch(
     smallest = f"kernel_size=1{', return_indices=True' if has_indices else ''}"
     return ScriptRuntime(
         **_based(profile, "PyTorch"), takes_models=False, arguments=keywords_text(given), smallest=smallest,
-        imports=("import torch",), setup=(f"pooled = {function}(torch.from_numpy(X), {{arguments}})",),
+        imports=("import torch",), printed_version="torch.__version__", setup=(f"pooled = {function}(torch.from_numpy(X), {{arguments}})",),
         call=f"[tensor.numpy() for tensor in {pooled}]",
     )  # fmt: skip
 
@@ -249,7 +257,7 @@ def _jax(profile: TargetProfile, attributes: Mapping[str, Any], X: np.ndarray) -
     smallest = "window_dimensions=(1, 1, 1), window_strides=(1, 1, 1), padding='VALID'"
     return ScriptRuntime(
         **_based(profile, "JAX", *_bfloat16(X)), takes_models=False,
-        arguments=keywords_text(given), smallest=smallest, imports=("import jax",),
+        arguments=keywords_text(given), smallest=smallest, imports=("import jax",), printed_version="jax.__version__",
         setup=(
             *wide,
             f"start = np.array({start}, X.dtype)",

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
@@ -51,14 +52,17 @@ class ScriptWriter:
     def text(self, header: ScriptHeader) -> str:
         """The whole script. Raises :class:`CannotWrite`."""
         body = self._body()
-        text = inert.block("\n".join([*header.lines(), "", *self._imports(body), *body])).rstrip() + "\n"
+        version = self._runtime.printed_version
+        lines = [*header.lines(), "", *self._imports(body, header.requirements), *self._child]
+        lines += [f'print("{self._runtime.title}", {version})', ""] if version else []
+        text = inert.block("\n".join([*lines, *body])).rstrip() + "\n"
         text = re.sub("\n{4,}", "\n\n\n", text)
         compile(text, "repro.py", "exec")
         return text
 
     def _body(self) -> list[str]:
         if self._reproduced.fault is Fault.NOT_REFUSED:
-            return [*self._child, *self._with_control(self._data(()), self._must_be_refused())]
+            return self._with_control(self._data(()), self._must_be_refused())
         if self._reproduced.fault is Fault.INCONSISTENT:
             return self._inconsistent()
         expected = expectation(self._reproduced)
@@ -71,11 +75,11 @@ class ScriptWriter:
             compared = self._with_control(self._data(expected.data), self._must_be_right(expected))
         else:
             compared = [*self._build(), *self._data(expected.data), *self._flat(expected), *_verdict(expected)]
-        return [*self._child, *functions, *compared]
+        return [*functions, *compared]
 
-    def _imports(self, body: Sequence[str]) -> list[str]:
+    def _imports(self, body: Sequence[str], requirements: Sequence[str]) -> list[str]:
         """The imports, of which one that fails tells nothing of the defect."""
-        lines = [line for line in body if not line.lstrip().startswith("#")]
+        lines = [line for line in [*self._child, *body] if not line.lstrip().startswith("#")]
         own = [*self._runtime.imports, *(self._tool.imports if self._tool else [])]
         text = "\n".join(lines)
         plain = ["import onnx", "from pathlib import Path"] if "Path(__file__)" in text else []
@@ -94,7 +98,10 @@ class ScriptWriter:
             "try:",
             *indented(ordered),
             "except ImportError as error:",
-            '    print("cannot tell:", error)',
+            "    print(",
+            '        f"cannot tell: {error}", "Run it with: uv run repro.py",',
+            f'        {json.dumps("or first: pip install " + shlex.join(requirements))}, sep="\\n",',
+            "    )",
             "    sys.exit(125)",
             "",
         ]

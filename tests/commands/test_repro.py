@@ -7,6 +7,7 @@ import sys
 import tokenize
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 
@@ -214,7 +215,10 @@ def test_a_runtime_that_cannot_be_imported(cli, tmp_path, small, kernel_target):
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken/numpy.py").write_text("raise ImportError('no numpy here')\n")
     done = run_script(folder, PYTHONPATH=str(tmp_path / "broken"))
-    assert (done.returncode, done.stdout) == (125, "cannot tell: no numpy here\n")
+    assert done.returncode == 125
+    first, run, install = done.stdout.splitlines()
+    assert (first, run) == ("cannot tell: no numpy here", "Run it with: uv run repro.py")
+    assert install == f"or first: pip install numpy=={np.__version__}"
 
 
 def test_a_folder_of_somebody_else_is_left_alone(cli, small, kernel_target, tmp_path):

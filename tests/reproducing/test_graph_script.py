@@ -65,6 +65,7 @@ def test_scripts_of_graphs_that_conform_say_so(session, tmp_path):
             [sys.executable, tmp_path / "repro.py"], capture_output=True, text=True, check=False, cwd=tmp_path.parent
         )
         assert (done.returncode, "wrong at: no level" in done.stdout) == (0, True), text + done.stdout
+        assert done.stdout.startswith(f"ONNX Runtime {session.profile.description.version}\n")
         is_of_file.append("onnx.load" in text)
         if len(is_of_file) >= 5 and any(is_of_file):
             break

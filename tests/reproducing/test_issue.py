@@ -1,12 +1,14 @@
 """The text of an issue: what a maintainer looks for is there, and nothing is claimed of a document that it does not say."""
 
 import re
+from importlib.metadata import version
 
 import pytest
 
 from maxpool_check.reproducing import bundle
 from maxpool_check.reproducing.bundle import write
 from maxpool_check.reproducing.notes import DefectNote, OtherAnswer
+from maxpool_check.reproducing.others import answers
 from maxpool_check.reproducing.reproduced import Reproduced
 from maxpool_check.reproducing.titles import composed_title
 from maxpool_check.reproducing.trial import Trial
@@ -84,6 +86,11 @@ def test_what_is_known_of_the_defect_and_what_others_return(issue_of):
         "| tract 0.23.9 | `Y = 1.0 (shape [1])` | as expected |", "| x | `refused` | the document does not decide |",
     ):  # fmt: skip
         assert words in text, words
+
+
+def test_other_runtimes_are_called_as_the_runtime_of_the_issue_is():
+    (answer,) = answers(case_named("edge/neg-inf:one-cell"), Y_ONLY, [parse("onnxruntime")], 10.0, required=True)
+    assert answer.runtime == f"ONNX Runtime {version('onnxruntime')}"
 
 
 def test_a_rule_of_sonnx_alone_is_not_held_against_onnx(issue_of):
