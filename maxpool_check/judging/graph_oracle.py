@@ -119,21 +119,24 @@ class GraphOracle(Oracle):
         """
         if "Y" not in outputs or not self.moves:
             return dict(outputs)
-        Y, expected = outputs["Y"].reshape(-1), self.pooled.Y.reshape(-1)
-        cells = self.sources.reshape(-1)
+        Y, cells = outputs["Y"].reshape(-1), self.sources.reshape(-1)
         Y, cells = Y[cells >= 0], cells[cells >= 0]
-        # Of several cells with the same source, a wrong one counts.
-        order = np.argsort(~same(Y, expected[cells]), kind="stable")
-        candidates = []
-        for interpretation in self._interpretations(cells, other):
-            result = interpretation.reshape(-1).copy()
-            result[cells[order]] = Y[order]
-            candidates.append({**outputs, "Y": result.reshape(self.shape)})
         names = tuple(name for name in ("Y", "Indices") if name in outputs)
-        right = (each for each in candidates[1:] if not compare(self, each, names).wrong)
-        if len(candidates) == 1 or not compare(self, candidates[0], names).wrong:
-            return candidates[0]
-        return next(right, candidates[0])
+        orders, interpretations = _orders(cells, Y), self._interpretations(cells, other)
+        wrong: dict[str, np.ndarray] = {}
+        for interpretation in interpretations:
+            for order in orders:
+                result = interpretation.reshape(-1).copy()
+                result[cells[order]] = Y[order]
+                moved = {**outputs, "Y": result.reshape(self.shape)}
+                if len(orders) == len(interpretations) == 1:
+                    return moved
+                if compare(self, moved, names).wrong:
+                    wrong = wrong or moved
+                    break
+            else:
+                return moved
+        return wrong
 
     def _interpretations(self, cells: np.ndarray, other: np.ndarray | None) -> list[np.ndarray]:
         """The ``other`` Y of MaxPool, the reference's, and that of each interpretation that the document allows.
@@ -145,3 +148,19 @@ class GraphOracle(Oracle):
         others = [pooled.Y for oracle in self.alternatives for pooled in oracle.interpretations]
         first = [self.pooled.Y] if other is None else [other, self.pooled.Y]
         return [*first, *(Y for Y in others if Y.shape == self.pooled.Y.shape)]
+
+
+def _orders(cells: np.ndarray, Y: np.ndarray) -> list[np.ndarray]:
+    """Orders in which to write copies of the same cells, so that each copy is the last one once.
+
+    Where all copies of a cell are equal, one order is enough: a right one must not hide a wrong one beside it.
+    """
+    order = np.argsort(cells, kind="stable")
+    _, starts, counts = np.unique(cells[order], return_index=True, return_counts=True)
+    of_first = np.empty(len(cells), np.int64)
+    of_first[order] = order[np.repeat(starts, counts)]
+    if same(Y, Y[of_first]).all():
+        return [order]
+    rank = np.empty(len(cells), np.int64)
+    rank[order] = np.arange(len(cells)) - np.repeat(starts, counts)
+    return [np.argsort(rank == last, kind="stable") for last in range(counts.max())]

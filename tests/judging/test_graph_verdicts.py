@@ -164,3 +164,17 @@ def test_the_cells_of_max_pool_are_shown_where_it_is_an_output_too():
     assert judgement.message == "behind MaxPool: Y[0, 0, 0, 0] is -3.4028235e+38, expected -inf"
     right = {**outputs, "behind": np.full((1, 1, 1, 1), -np.inf, np.float32)}
     assert judge(oracle, {Y_ONLY: Returned(right)})[Y_ONLY].verdict is Verdict.CONFORMS
+
+
+@pytest.mark.parametrize("copies", [[5, -0.0], [-0.0, 5], [0.0, 5], [5, 0.0], [5, 5]])
+def test_a_wrong_cell_does_not_hide_beside_another_copy_that_is_allowed(copies):
+    # Zeros of both signs leave the sign of the maximum open; the edge is copied.
+    edge = Node("Pad", {"mode": "edge", "pads": [0, 0, 0, 0, 0, 1]})
+    zeros = np.array([[[0.0, -0.0]]], np.float32)
+    oracle = oracle_of((), (edge,), x=zeros, kernel_shape=[2], strides=[1])
+
+    def kinds_of(Y):
+        return kinds(judged(oracle, np.array([[Y]], np.float32))[Y_ONLY])
+
+    assert kinds_of(copies) == ["y-not-in-input"]
+    assert kinds_of([0.0, -0.0]) == kinds_of([-0.0, 0.0]) == kinds_of([0.0, 0.0]) == []
