@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from maxpool_check import inert
-from maxpool_check.commands import case_files, options
+from maxpool_check.commands import case_files, model_cases, options
 from maxpool_check.corpus.case import Case
 from maxpool_check.explaining import drawing, kinds
 from maxpool_check.judging.kinds import DivergenceKind
@@ -76,6 +76,7 @@ def command(
     if subject in known:
         _print(kinds.explained(known[subject]).splitlines(), output)
         return ExitCode.AS_EXPECTED
+    model_cases.refuse_without_node(Path(subject))
     if ":" not in subject:
         raise click.UsageError(
             f"'{subject}' is neither a kind{nearest(subject, known)} nor a case, FILE.yaml:ID or a full id; "

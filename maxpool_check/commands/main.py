@@ -52,6 +52,9 @@ COMMANDS = {
     "docs": "Show the documentation, a page for each task.",
 }
 
+_TAKES = {".onnx": "model", ".yaml": "run", ".yml": "run"}
+"""The commands that take files, by the ending of their names."""
+
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """The errors of a file that cannot be written further."""
 
@@ -83,6 +86,8 @@ class _Commands(click.Group):
             import difflib
 
             near = difflib.get_close_matches(cmd_name, COMMANDS, 1)
+            if taking := _TAKES.get(os.path.splitext(cmd_name)[1]):  # noqa: PTH122 (pathlib is slow to import)
+                near = [f"maxpool-check {taking} {cmd_name}"]
             ctx.fail(f"no command '{cmd_name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
         return None
 

@@ -64,7 +64,7 @@ class _Targets:
 
 @click.command("model")
 @click.argument("models", nargs=-1, required=True, type=options.FILE, metavar="MODEL.onnx...")
-@options.targets()
+@options.targets(otherwise="onnxruntime")
 @click.option("--base", type=options.TARGET, metavar="TARGET", help="The runtime in use, to be compared with --head.")
 @click.option("--head", type=options.TARGET, metavar="TARGET", help="The runtime to upgrade to.")
 @click.option(

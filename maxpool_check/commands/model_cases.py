@@ -25,7 +25,7 @@ inputs = click.option(
 )  # fmt: skip
 shapes = click.option(
     "--shape", "shapes", multiple=True, type=options.Parsed("NAME=SIZES", shape_of), metavar="NAME=SIZES",
-    help="Sizes that a model leaves open: images=1,3,224,224 for an input, batch=1 for a dimension. Repeatable.",
+    help="Sizes that a model leaves open: images=1,3,224,224 for an input (or 1x3x224x224), batch=1 for a dimension. Repeatable.",
 )  # fmt: skip
 
 
@@ -68,6 +68,17 @@ def named(analysis: ModelAnalysis, name: str) -> Case:
     raise click.UsageError(
         f"no node '{name}' in {path}{nearest(name, nodes)}; its MaxPool nodes are {', '.join(nodes) or 'none'}"
     )
+
+
+def refuse_without_node(path: Path) -> None:
+    """Refuse a model where a node of it is needed. Raises ``click.UsageError`` with its nodes."""
+    if is_model(path):
+        nodes = [node.node.name for node in analysed(path).nodes if node.cases]
+        if not nodes:
+            raise click.UsageError(f"{path} is a model without a MaxPool that could be tested")
+        raise click.UsageError(
+            f"{path} is a model; name one of its nodes, as {path}:{nodes[0]}; its MaxPool nodes are {', '.join(nodes)}"
+        )
 
 
 def candidates(analysis: ModelAnalysis, name: str, session: TargetSession) -> Iterator[Case]:

@@ -134,9 +134,10 @@ color = click.option(
 )  # fmt: skip
 
 
-def targets(*default: str) -> Callable[[_Command], _Command]:
-    """``-t``, repeatable."""
-    ending = f"  [default: {default[0]}, as installed]" if default else ""
+def targets(*default: str, otherwise: str = "") -> Callable[[_Command], _Command]:
+    """``-t``, repeatable. ``otherwise`` is what a command without a default takes in the end."""
+    shown = otherwise or "".join(default[:1])
+    ending = f"  [default: {shown}, as installed]" if shown else ""
     named = click.option(
         "-t", "--target", "targets", multiple=True, type=TARGET, default=default, callback=_unique, metavar="TARGET",
         help=f"Runtime to test, e.g. onnxruntime==1.23.2. Repeatable.{ending}",

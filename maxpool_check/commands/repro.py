@@ -92,6 +92,7 @@ def command(
     if not bundle.is_free(folder):
         raise click.UsageError(f"{folder} contains something other than a reproduction; name a new folder")
     (target,) = options.claiming([target], specs)
+    model_cases.refuse_without_node(Path(case))
     defect, versions = _defect(case, path)
     model, _, node = case.rpartition(":")
     try:

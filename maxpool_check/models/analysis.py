@@ -87,6 +87,8 @@ class ModelAnalysis:
             notes.append(
                 f"sizes that the model leaves open (*) are tested as {sizes}; --shape {self._shape_option} sets them"
             )
+        elif any(each.node.is_open for each in self.nodes):
+            notes.append("sizes that the model leaves open (*) are tested as they are given")
         for each in self.nodes:
             tested, shape = each.cases[0].case.X.shape if each.cases else None, each.node.tested.shape
             if tested is not None and tested != shape:

@@ -1,5 +1,6 @@
 """Reads a user's ONNX model, without running any of it: its graph, checked as far as the rest depends on it, and its constants."""
 
+import difflib
 import errno
 import hashlib
 import math
@@ -86,6 +87,13 @@ class UserModel:
         return inside
 
 
+def _nearest(path: Path) -> str:
+    """The model of the folder whose name is nearest to that of a file that is not there; empty if none is near."""
+    others = {other.stem: other for other in sorted(path.parent.glob("*.onnx"))}
+    near = difflib.get_close_matches(path.stem, others, 1)
+    return f" (did you mean '{others[near[0]]}'?)" if near else ""
+
+
 def read_model(path: Path) -> UserModel:
     """Read a model. Raises :class:`BadModel`; nothing outside the folder of the file is read."""
     try:
@@ -93,7 +101,7 @@ def read_model(path: Path) -> UserModel:
             data = file.read()
     except OSError as error:
         if error.errno == errno.ENOENT:
-            raise BadModel(not_found(path, is_file=True)) from error
+            raise BadModel(f"{not_found(path, is_file=True)}{_nearest(path)}") from error
         if error.errno == errno.EISDIR:
             raise BadModel(f"{path} is a folder; name the models in it") from error
         hint = (

@@ -103,6 +103,14 @@ class PoolNode:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def is_open(self) -> bool:
+        """Whether the model leaves open some size of its input, which has another one at the sizes to test."""
+        declared, tested = self.declared, self.tested
+        if self.is_assumed or declared is None or declared.sizes is None or tested.sizes is None:
+            return False
+        return any(known != size for known, size in zip(declared.sizes, tested.sizes, strict=False))
+
+    @property
     def op(self) -> str:
         """The operator."""
         return self.proto.op_type

@@ -23,7 +23,7 @@ _GAP = 2
 """The blanks between two columns."""
 
 _RESULT = 16
-"""The columns that a result takes at least: the id of most defects."""
+"""The columns that a result takes at least; more if a word of it is longer, such as the id of a defect, which people copy."""
 
 _STYLES = {
     NodeState.CONFORMS: "green",
@@ -39,7 +39,11 @@ def print_nodes(console: Console, report: ModelReport, model: ModelAnalysis) -> 
     """Print the nodes of a model, with their result on each target: as a table if there is room for it."""
     headings = ["node", "MaxPool", "between", "input", "SONNX", *_heads(report)]
     rows = [[styled(cut(_name(node))), *_cells(report, name, node)] for name, node in model.by_id.items()]
-    least = [_name_width(model), *[_OTHER] * 4, *(_OTHER if head == "decision" else _RESULT for head in headings[5:])]
+    results = [
+        _OTHER if head == "decision" else max(_RESULT, *(_longest_word(row[number]) for row in rows))
+        for number, head in enumerate(headings[5:], 5)
+    ]
+    least = [_name_width(model), *[_OTHER] * 4, *results]
     room = console.width - _GAP * len(headings)
     if room < sum(least):
         for name, *cells in rows:
@@ -63,6 +67,11 @@ def _widths(headings: Sequence[str], rows: Sequence[Sequence[str]], least: Seque
         _, widest = max((width, number) for number, width in enumerate(widths) if width > least[number])
         widths[widest] -= 1
     return widths
+
+
+def _longest_word(cell: str) -> int:
+    """The columns of the longest word of a cell in rich's markup."""
+    return max((len(word) for word in Text.from_markup(cell).plain.split()), default=0)
 
 
 def _name_width(model: ModelAnalysis) -> int:

@@ -162,12 +162,16 @@ def _unseen(console: Console, report: ModelReport) -> None:
 def _grid(console: Console, report: ModelReport, rows: Mapping[tuple[str, str, str], Sequence[str]]) -> None:
     """A line for each row; with its targets if there are several, and not all of them have it."""
     table = Table.grid(padding=(0, 2))
-    for _ in range(4):
+    # The first column is the indentation. What people copy, the id, stays whole.
+    table.add_column(width=0)
+    table.add_column(no_wrap=True)
+    for _ in range(3):
         table.add_column(overflow="fold")
     for row, targets in rows.items():
         on = "" if len(targets) == len(report.targets) else f"on {', '.join(targets)}"
-        table.add_row(*map(styled, (*row, on)))
-    console.print(Padding(table, (0, 0, 1, 2), expand=False))
+        table.add_row("", *map(styled, (*row, on)))
+    console.print(table)
+    console.print()
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:

@@ -75,6 +75,38 @@ def test_only_a_file_of_the_user_accepts_what_is_wrong(cli, model, kernel_target
     assert done.code == 0
 
 
+def test_what_is_to_be_copied_stays_whole_on_any_terminal(cli, model, kernel_target):
+    for columns in (60, 80, 120):
+        done = cli(
+            "model", model(zoo.dynamic()), "-t", kernel_target("keeps_the_seed"), "--strict", COLUMNS=str(columns)
+        )
+        assert done.out.count("y-lowest-for-neg-inf") >= 2, done.out
+
+
+def test_sizes_that_are_given_have_their_footnote(cli, model, kernel_target):
+    sizes = ("--shape", "batch=2", "--shape", "height=9", "--shape", "width=9")
+    done = cli("model", model(zoo.dynamic()), "-t", kernel_target("right"), *sizes, COLUMNS="160")
+    assert "[2*, 8, 9*, 9*]" in done.out
+    assert "sizes that the model leaves open (*) are tested as they are given" in done.out
+    assert "(*)" not in cli("model", model(zoo.plain()), "-t", kernel_target("right")).out
+
+
+def test_a_model_in_a_wrong_place_names_what_to_type(cli, model):
+    path = model(zoo.resnet_v2(), "resnet.onnx")
+    assert f"did you mean 'maxpool-check model {path}'?" in cli(path).err
+    assert "did you mean 'maxpool-check run x.yaml'?" in cli("x.yaml").err
+    assert f"not found (did you mean '{path}'?)" in cli("model", path.parent / "resnt.onnx").err
+    assert "did you mean" not in cli("model", path.parent / "my.onnx").err
+    node = "resnet50v2/pool1_pool/MaxPool"
+    for words in (
+        ("repro", path, "-t", "onnxruntime", "-o", path.parent / "out"),
+        ("explain", path, "-t", "onnxruntime"),
+    ):
+        done = cli(*words)
+        assert done.code == 2
+        assert f"name one of its nodes, as {path}:{node}; its MaxPool nodes are {node}" in done.err
+
+
 def test_no_max_pool_is_nothing_tested(cli, model, kernel_target):
     path = model(written("g (float[1,3,8,8] x) => (float[a,b,c,d] y) { y = Relu(x) }"))
     done = cli("model", path, "-t", kernel_target("right"))
@@ -184,7 +216,8 @@ def test_every_file_that_cannot_be_used_is_said(cli, model, tmp_path):
     done = cli("model", first, second, tmp_path / "missing.onnx", external.external_outside(tmp_path))
     assert (done.code, done.out) == (2, "")
     lines = done.err.splitlines()
-    assert [line.partition(": ")[0] for line in lines[:3]] == [str(first), str(second), str(tmp_path / "missing.onnx")]
+    assert [line.partition(": ")[0] for line in lines[:2]] == [str(first), str(second)]
+    assert lines[2] == f"File '{tmp_path / 'missing.onnx'}' not found"
     assert lines[4] == "4 problems; nothing was run"
     failed = cli("model", first, "--format", "json")
     assert failed.json["exit_code"] == 2
