@@ -35,10 +35,14 @@ class KnownOptions:
     known_files: Sequence[Path]
     no_known: bool
 
-    def read(self, default: Sequence[Path]) -> tuple[list[Defect], list[Path]]:
-        """The defects and their files. Raises ``click.ClickException``."""
+    def read(self, default: Sequence[Path], lock: Path | None = None) -> tuple[list[Defect], list[Path]]:
+        """The defects and their files; ``lock`` is that of the corpus. Raises ``click.ClickException``."""
         if self.known_files and self.no_known:
             raise click.UsageError("--known and --no-known contradict each other")
+        if self.known_files and lock is not None:
+            raise click.UsageError(
+                f"--known names files that the lock does not cover; put them into defects/ of the corpus, and make {lock} again"
+            )
         files = [] if self.no_known else list(self.known_files or default)
         with case_files.mistakes():
             return read_all_defects(files), files
@@ -83,7 +87,7 @@ def record_cases(
     with progress_bar("cases", len(cases), quiet=quiet) as progress:
         plan = RunPlan(
             corpus, cases, targets, known, seconds=timeout, memory=memory, jobs=jobs, variants=variants, dask=dask,
-            versions=versions_of(corpus, [*known, *catalogue]), catalogue=catalogue, command=command_line(),
+            versions=versions_of(corpus, known, catalogue), catalogue=catalogue, command=command_line(),
         )  # fmt: skip
         try:
             run(plan, recorder.write, progress)
@@ -107,11 +111,18 @@ def defects_of(corpus: Corpus) -> list[Defect]:
     return KnownOptions((), False).read(corpus.known_files)[0]
 
 
-def versions_of(corpus: Corpus, known: Iterable[Defect]) -> dict[str, str]:
-    """The versions that show each defect, in words, as far as the corpus says. Raises :class:`Mistakes`."""
+def versions_of(corpus: Corpus, known: Iterable[Defect], catalogue: Iterable[Defect] = ()) -> dict[str, str]:
+    """The versions that show each defect, in words, as far as the corpus says; of the ``catalogue``, as far as the tool says.
+
+    Raises :class:`Mistakes`.
+    """
     with case_files.mistakes():
-        tested = [read_versions(root) for root in (*corpus.roots, shipped_root())]
-    return {defect.id: versions.span(defect) for defect in known for versions in tested if versions.tested(defect)}
+        own, shipped = [read_versions(root) for root in corpus.roots], read_versions(shipped_root())
+    # Where no tested version shows a defect, nobody may have looked for it.
+    spans = {defect.id: shipped.span(defect) for defect in catalogue if shipped.showing(defect)}
+    return spans | {
+        defect.id: versions.span(defect) for defect in known for versions in own if versions.showing(defect)
+    }
 
 
 def read_valid(files: case_files.CaseFiles) -> Corpus:

@@ -21,13 +21,6 @@ from maxpool_check.words import plural
 _YEAR = timedelta(days=365)
 
 
-def _date(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError as error:
-        raise ValueError(f"'{text}' is not a date, YYYY-MM-DD") from error
-
-
 @click.command("accept")
 @click.argument("record", type=options.FILE, metavar="RECORD.jsonl")
 @click.option(
@@ -37,7 +30,7 @@ def _date(text: str) -> date:
 @click.option("--author", required=True, metavar="NAME", help="Who accepts the changes.")
 @click.option("--reason", required=True, metavar="TEXT", help="Why they do no harm.")
 @click.option(
-    "--expires", type=options.Parsed("DATE", _date), metavar="DATE",
+    "--expires", type=options.DATE, metavar="DATE",
     help="The last day on which they are accepted, YYYY-MM-DD.  [default: in a year]",
 )  # fmt: skip
 @click.option(

@@ -48,7 +48,7 @@ def command(
       maxpool-check judge board.jsonl corpus:onnx -o record.jsonl --report html=report.html
     """
     corpus = executing.read_valid(files)
-    entries, known_files = known.read(corpus.known_files)
+    entries, known_files = known.read(corpus.known_files, files.lock)
     output.check_writable([*corpus.files, *corpus.known_files, *known_files, results])
     cases = files.select(corpus)
     try:

@@ -1,6 +1,8 @@
 """``maxpool-check known``."""
 
+import re
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -15,7 +17,8 @@ from maxpool_check.corpus.defect_editing import add as add_defects
 from maxpool_check.corpus.defect_file import read_defects, unmatched
 from maxpool_check.corpus.problems import CorpusError
 from maxpool_check.corpus.shipped import is_shipped
-from maxpool_check.results.record import Execution, ExitCode
+from maxpool_check.judging.defects import Upstream
+from maxpool_check.results.record import Execution, ExitCode, KnownStatus
 from maxpool_check.words import plural
 
 
@@ -33,12 +36,17 @@ def command() -> None:
 @command.command("add", short_help="Write entries for the faults of a record.")
 @click.argument("record", type=options.FILE)
 @click.option("--reason", required=True, metavar="TEXT", help="Why the runtime diverges, or why you accept it.")
+@click.option("--title", metavar="TEXT", help="What is wrong, in a sentence.  [default: the reason]")
+@click.option("--issue", metavar="URL", help="The address of an issue upstream, https://...")
+@click.option("--expires", type=options.DATE, metavar="DATE", help="The last day on which it is expected, YYYY-MM-DD.")
 @options.kind("Only executions that show this kind.  [default: all that are unexpected]")
 @click.option(
     "--known", "file", type=options.FILE, metavar="FILE",
     help="Where to write.  [default: known-divergences.yaml at the root of the record's cases]",
 )  # fmt: skip
-def add(record: Path, reason: str, kind: str | None, file: Path | None) -> int:
+def add(
+    record: Path, reason: str, title: str | None, issue: str | None, expires: date | None, kind: str | None, file: Path | None
+) -> int:  # fmt: skip
     """Write the narrowest entries for the faults of RECORD that no defect of its corpus expects.
 
     What fits a known defect, of the same kinds and with its conditions, is added to it; otherwise a new one is written. An
@@ -52,8 +60,10 @@ def add(record: Path, reason: str, kind: str | None, file: Path | None) -> int:
     """
     if not reason.strip():
         raise click.UsageError("--reason is empty")
+    if issue is not None and not re.fullmatch(r"https://\S+", issue):
+        raise click.UsageError(f"--issue '{issue}' is no address, https://...")
     stored = options.read_record(record)
-    path = file or _default_file(next((execution.origin for execution in stored.executions), ""))
+    path = file or _default_file(next(iter(stored.executions), None))
     with case_files.mistakes():
         files = dict.fromkeys((path, *_others(stored.executions, file)))
         by_file = {each: read_defects(each) if each.exists() else [] for each in files}
@@ -66,6 +76,14 @@ def add(record: Path, reason: str, kind: str | None, file: Path | None) -> int:
     if not added:
         options.echo("no unexpected divergences")
         return ExitCode.AS_EXPECTED
+    upstream = Upstream("open", date.today(), issue) if issue is not None else None
+    added = [
+        replace(
+            defect, title=title or defect.title, upstream=upstream,
+            expected=tuple(replace(each, expires=expires) for each in defect.expected),
+        )
+        for defect in added
+    ]  # fmt: skip
     ids = {defect.id: each for each, defects in by_file.items() for defect in defects}
     with case_files.mistakes():
         for each in by_file:
@@ -114,6 +132,13 @@ def check(files: case_files.CaseFiles, record_files: tuple[Path, ...]) -> int:
             problems += [f"{problem}: orphaned" for problem in unmatched(file, [case.id for case in corpus.cases])]
         expected = with_cases(defects, corpus.cases)
         problems += [f"{file}: no record shows {defect.id}" for defect in never_matching(expected, stored)]
+        ids = {defect.id for defect in defects}
+        problems += [
+            f"{file}: {entry.id} is stale on {entry.target}: {' '.join(entry.message.split())}"
+            for record in stored
+            for entry in (record.footer.known if record.footer is not None else ())
+            if entry.id in ids and entry.status is KnownStatus.STALE
+        ]
     for line in problems:
         options.echo(line)
     options.echo(f"{plural(count, 'entry', 'entries')}, {plural(len(problems), 'problem')}")
@@ -122,8 +147,9 @@ def check(files: case_files.CaseFiles, record_files: tuple[Path, ...]) -> int:
 
 def _others(executions: Iterable[Execution], file: Path | None) -> list[Path]:
     """The files of defects of the record's corpus, if no file was named and the corpus is here."""
-    origin = Path(next((execution.origin for execution in executions), "").rpartition(":")[0])
-    return defect_files(root_of(origin)) if file is None and origin.is_file() else []
+    first = next(iter(executions), None)
+    path = Path(first.origin.rpartition(":")[0]) if first is not None else Path()
+    return defect_files(_root(path, first.case)) if file is None and first is not None and path.is_file() else []
 
 
 def _cases(executions: Iterable[Execution]) -> dict[str, Case]:
@@ -135,11 +161,18 @@ def _cases(executions: Iterable[Execution]) -> dict[str, Case]:
         return {}
 
 
-def _default_file(origin: str) -> Path:
+def _default_file(execution: Execution | None) -> Path:
     """The file of known defects of the corpus that a case comes from."""
-    path = Path(origin.rpartition(":")[0])
+    path = Path(execution.origin.rpartition(":")[0] if execution is not None else "")
     if is_shipped(path):
         raise click.UsageError("the record's cases come with the tool; pass the file to write with --known")
     if not path.is_file():
         raise click.UsageError(f"the record's cases are not here ({path}); pass the file to write with --known")
-    return root_of(path) / KNOWN_NAME
+    assert execution is not None
+    return _root(path, execution.case) / KNOWN_NAME
+
+
+def _root(path: Path, case: str) -> Path:
+    """The folder that the id of a case in a file is relative to: the next run reads the files of defects there."""
+    inside = Path(case.rpartition(":")[0])
+    return path.parents[len(inside.parts) - 1] if path.with_suffix("").match(str(inside)) else root_of(path)

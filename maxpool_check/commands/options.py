@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -74,6 +75,13 @@ def _kind(text: str) -> str:
     return text
 
 
+def _date(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(f"'{text}' is not a date, YYYY-MM-DD") from error
+
+
 def joined(ctx: click.Context, param: click.Parameter, values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     """The entries of several lists, without repetitions."""
     return tuple(dict.fromkeys(each for value in values for each in value))
@@ -90,6 +98,7 @@ FILE = click.Path(path_type=Path)
 COUNT = click.IntRange(min=1)
 TARGET = Parsed("TARGET", parse)
 SECONDS = Parsed("SECONDS", _seconds)
+DATE = Parsed("DATE", _date)
 DOCUMENT = Parsed("NAME", lambda text: specification(text).name)
 DOCUMENTS = Parsed("NAME,...", lambda text: names_of_documents([text]))
 """Names of documents and families, or ``all``."""

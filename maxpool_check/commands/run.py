@@ -74,13 +74,13 @@ def command(
         executor = LocalExecutor(ExecutionConfig(targets, timeout, limit, variants))
         click.get_current_context().call_on_close(executor.close)
     corpus = executing.read_valid(files)
-    entries, known_files = known.read(corpus.known_files)
+    entries, known_files = known.read(corpus.known_files, files.lock)
     output.check_writable([*corpus.files, *corpus.known_files, *known_files, *options.kernels(targets)])
     cases = files.select(corpus)
     catalogue = [] if known.no_known else executing.catalogue_for(corpus)
     plan = RunPlan(
         corpus, cases, targets, entries, known_files, timeout, limit, jobs, exit_first, strict, variants, dask,
-        output.verbose > 1, executing.versions_of(corpus, [*entries, *catalogue]), catalogue, command=command_line(),
+        output.verbose > 1, executing.versions_of(corpus, entries, catalogue), catalogue, command=command_line(),
     )  # fmt: skip
     with transcribing(output.transcript) as transcript, Recorder(output.output) as recorder:
         plan = replace(plan, transcript=transcript)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from maxpool_check.corpus.conditions import Features, concerns, meets_as_variant, meets_both
+from maxpool_check.corpus.conditions import Features, concerns, meets_as_variant, meets_both, meets_in_opset
 from maxpool_check.judging.defects import Defect, ExpectedDivergence, Severity, shows
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.record import TargetDescription
@@ -26,9 +26,14 @@ def about(defect: Defect, target: TargetDescription) -> list[ExpectedDivergence]
 
 
 def shown_by(
-    defects: Iterable[Defect], target: TargetDescription, features: Features, variant: Variant, kinds: Iterable[str]
+    defects: Iterable[Defect],
+    target: TargetDescription,
+    features: Features,
+    variant: Variant,
+    kinds: Iterable[str],
+    opset: int | None = None,
 ) -> Defect | None:
-    """The known defect of a target that explains what an execution shows; None if none does.
+    """The known defect of a target that explains what an execution in an operator set shows; None if none does.
 
     The execution meets the conditions of the defect, and those of something that is expected of the target. One that expects
     exactly these kinds comes before one that shows others as well, which comes before one that explains them only together
@@ -36,7 +41,7 @@ def shown_by(
     """
     shown = frozenset(map(DivergenceKind, kinds))
     possible = [
-        (defect, each) for defect in defects for each in _possible(defect, target, features, variant)
+        (defect, each) for defect in defects for each in _possible(defect, target, features, variant, opset)
     ]  # fmt: skip
     together = frozenset(kind for defect, _ in possible for kind in _explained(defect))
     found: list[tuple[tuple[bool, bool, int, int], Defect]] = []
@@ -50,7 +55,7 @@ def shown_by(
 
 
 def _possible(
-    defect: Defect, target: TargetDescription, features: Features, variant: Variant
+    defect: Defect, target: TargetDescription, features: Features, variant: Variant, opset: int | None
 ) -> Iterator[ExpectedDivergence]:
     """What is expected of a target whose conditions an execution meets."""
     for each in about(defect, target):
@@ -59,6 +64,8 @@ def _possible(
             and is_expected(defect, each, variant)
             and concerns(defect, features.case)
             and meets_both(defect, each, features)
+            # A case meets a condition on operator sets that any of its variants may meet.
+            and all(meets_in_opset(conditions, opset) for conditions in (defect.conditions, each.conditions))
         ):
             yield each
 

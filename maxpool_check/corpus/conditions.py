@@ -253,6 +253,11 @@ def _names(named: tuple[str, ...]) -> frozenset[str]:
     return frozenset(name for each in named for name in documents(each))
 
 
+def meets_in_opset(conditions: Conditions, opset: int | None) -> bool:
+    """Whether an execution in an operator set meets what conditions say of it; None: it has none, or it is not known."""
+    return not conditions.opset or opset is None or _has(conditions.opset, opset)
+
+
 def _has(versions: str, opset: int) -> bool:
     return SpecifierSet(versions).contains(Version(str(opset)))
 

@@ -115,6 +115,9 @@ def _fields(defect: Defect) -> dict[str, Any]:
     }
     if defect.documents:
         fields["documents"] = list(defect.documents)
+    if defect.upstream is not None and defect.upstream.issue is not None:
+        upstream = defect.upstream
+        fields["upstream"] = {"issue": upstream.issue, "state": upstream.state, "seen": upstream.seen.isoformat()}
     if defect.example is not None:
         fields["example"] = defect.example
     return {**fields, "expect": [_expected(each) for each in defect.expected]}
@@ -128,4 +131,5 @@ def _expected(entry: ExpectedDivergence) -> dict[str, Any]:
         else {}
     )
     kinds = on_one_line(kind.value for kind in DivergenceKind if kind in entry.kinds)
-    return {**versions, "cases": list(entry.cases), "kinds": kinds, **variants}
+    expires = {"expires": entry.expires.isoformat()} if entry.expires is not None else {}
+    return {**versions, "cases": list(entry.cases), "kinds": kinds, **variants, **expires}

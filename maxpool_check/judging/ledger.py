@@ -74,7 +74,7 @@ class Ledger:
         if stale:
             return (
                 KnownStatus.STALE,
-                f"{', '.join(stale)} no longer diverges; remove it from the defect, or bound the versions for which it is expected",
+                f"{', '.join(stale)} no longer diverges in these kinds; remove it from the defect, or bound the versions for which it is expected",
             )
         if any(observed == number for observed, _, _ in self._observed):
             return KnownStatus.EXPECTED, ""

@@ -198,7 +198,9 @@ class _Lines:
         """The execution with the known defect that it shows, and its status: no known defect excuses a user's model."""
         variant, case = variant_named(execution.variant), self.cases[execution.case]
         features = self._features.setdefault(case.id, Features(case))
-        defect = shown_by(self._plan.defects, self._targets[execution.target], features, variant, execution.kinds)
+        defect = shown_by(
+            self._plan.defects, self._targets[execution.target], features, variant, execution.kinds, execution.opset
+        )
         if defect is not None:
             self._found.seen.setdefault((execution.target, node_of(case.id)), set()).add(defect.id)
         if execution.status == "expected":

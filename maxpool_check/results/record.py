@@ -73,6 +73,8 @@ class KnownStatus(str, Enum):
     """Its date has passed; it no longer expects anything."""
     NOT_EXECUTED = "not-executed"
     """None of its cases was compared."""
+    NOT_EXPECTED = "not-expected"
+    """It explains what was seen, and no file of the run expects it."""
 
     def __str__(self) -> str:
         return self.value

@@ -198,7 +198,7 @@ class Decisions:
         if not self._catalogue or execution.known is not None or execution.verdict not in REPORTED:
             return execution
         target, variant = self._targets[execution.target], variant_named(execution.variant)
-        defect = shown_by(self._catalogue, target, _features(case), variant, execution.kinds)
+        defect = shown_by(self._catalogue, target, _features(case), variant, execution.kinds, execution.opset)
         if defect is None:
             return execution
         self._explaining[execution.target, defect.id] = defect
@@ -208,7 +208,7 @@ class Decisions:
         """The status of each known defect, by target; none is stale if the run ended early."""
         entries = [
             known_entry(
-                defect, target, defect.expected, KnownStatus.EXPECTED, "expected by no file of this run",
+                defect, target, defect.expected, KnownStatus.NOT_EXPECTED, "expected by no file of this run",
                 self._versions.get(defect.id, ""),
             )
             for (target, _), defect in self._explaining.items()

@@ -1,6 +1,7 @@
 """``known add`` and ``known check``, as a user types them."""
 
 import pytest
+import yaml
 
 
 @pytest.fixture
@@ -58,3 +59,59 @@ def test_check_names_what_is_expired_orphaned_or_never_shown(cli, small, record)
     assert "no record shows idle" in with_record.out
     assert "fine" not in with_record.out
     assert with_record.out.rstrip().endswith("4 entries, 3 problems")
+
+
+def test_an_entry_is_written_where_the_next_run_reads_it_with_its_issue_and_date(cli, small, kernel_target, tmp_path):
+    (small / "inside").mkdir()
+    (small / "small.yaml").rename(small / "inside/small.yaml")
+    record = tmp_path / "record.jsonl"
+    target = kernel_target("keeps_the_seed")
+    cli("run", small, "-t", target, "-o", record, "-q")
+    details = ("--title", "The seed stays", "--issue", "https://example.org/1", "--expires", "2099-12-31")
+    added = cli("known", "add", record, "--reason", "Seen", *details)
+    assert f"added to {small / 'known-divergences.yaml'}" in added.out
+    (entry,) = yaml.safe_load((small / "known-divergences.yaml").read_text())["defects"]
+    assert (entry["title"], entry["mechanism"]) == ("The seed stays", "Seen")
+    assert entry["upstream"]["issue"] == "https://example.org/1"
+    assert [str(each["expires"]) for each in entry["expect"]] == ["2099-12-31"]
+    again = cli("run", small, "-t", target)
+    assert again.code == 0, again.out
+    assert cli("known", "add", record, "--reason", "x", "--issue", "javascript:1").code == 2
+
+
+def test_check_names_what_a_record_calls_stale(cli, small, kernel_target, tmp_path):
+    # It shows one of the cases, so that no record shows nothing of the entry.
+    (small / "known-divergences.yaml").write_text(
+        "known:\n  - {id: seed, when: python, cases: ['small:neg-inf', 'small:padded'], reason: r,\n"
+        "     kinds: [indices-sentinel, y-lowest-for-neg-inf]}\n"
+    )
+    record = tmp_path / "stale.jsonl"
+    assert cli("run", small, "-t", kernel_target("keeps_the_seed"), "-o", record, "-q").code == 1
+    done = cli("known", "check", small, "--record", record)
+    assert done.code == 1
+    assert "small:padded no longer diverges in these kinds" in done.out
+
+
+def test_other_kinds_than_those_that_are_expected_are_changed(cli, tmp_path):
+    (tmp_path / "own.yaml").write_text(
+        "cases:\n  - id: masked\n    outputs: [Y]\n    input: {dtype: float32, shape: [1, 16, 2, 2], fill: -.inf}\n"
+        "    attributes: {kernel_shape: [2, 2]}\n"
+    )
+    (tmp_path / "known-divergences.yaml").write_text(
+        "known:\n  - {id: mine, when: onnxruntime, cases: ['own:masked'], kinds: [y-signed-zero], reason: r}\n"
+    )
+    done = cli("run", tmp_path, "-t", "onnxruntime", "--format", "json")
+    assert {(each["status"], each["known"]) for each in done.json["results"]} == {("changed", "ORT-LOWEST-BLOCKED")}
+    statuses = {entry["id"]: entry["status"] for entry in done.json["known"]}
+    assert statuses == {"mine": "stale", "ORT-LOWEST-BLOCKED": "not-expected"}
+    shown = cli("run", tmp_path, "-t", "onnxruntime").out
+    assert "CHANGED  ORT-LOWEST-BLOCKED" in shown
+    assert "this corpus expects other kinds of these cases" in shown
+
+
+def test_a_lock_covers_what_is_expected(cli, small, kernel_target, record, tmp_path):
+    lock = tmp_path / "lock.json"
+    cli("corpus", "lock", small, "-o", lock)
+    done = cli("run", small, "-t", kernel_target("right"), "--corpus-lock", lock, "--known", tmp_path / "other.yaml")
+    assert done.code == 2
+    assert "the lock does not cover" in done.err

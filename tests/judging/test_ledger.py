@@ -72,7 +72,7 @@ def test_every_variant_that_an_entry_names_must_show_it():
     ledger.compared("a:y", Y_ONLY)
     assert ledger.audit(lambda _: {"a:*": True})["e"] == (
         KnownStatus.STALE,
-        "a:* (y-only) no longer diverges; remove it from the defect, or bound the versions for which it is expected",
+        "a:* (y-only) no longer diverges in these kinds; remove it from the defect, or bound the versions for which it is expected",
     )
     ledger.known("a:y", Y_ONLY, {DivergenceKind.Y_LOWEST_FOR_NEG_INF})
     assert status(ledger, **{"a:*": True}) == {"e": "expected"}

@@ -15,7 +15,7 @@ from maxpool_check.models.model_file import read_model
 from maxpool_check.models.reach import reaching
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import OLDEST_OPSET, WITH_INDICES, Y_ALONE, Y_ONLY, Variant, variant_named
-from tests.conftest import CASES
+from tests.conftest import CASES, shipped
 from tests.models.writing import saved, written
 
 POOL = "kernel_shape = [2, 2], strides = [2, 2]"
@@ -277,3 +277,15 @@ def test_defects_explain_together_what_none_explains_alone(node):
     assert shown(node(), both, lowest) is None
     assert shown(node(), ["rewritten-wrongly"], folded, lowest) is None
     assert shown(node(), [*both, "crash"], folded, lowest) is None
+
+
+def test_a_defect_of_other_operator_sets_explains_no_execution():
+    case = next(each for each in shipped().cases if each.id == "edge/auto-pad:stride-over-kernel-float16")
+    defects = read_all_defects(shipped().known_files)
+
+    def explained(opset):
+        found = shown_by(defects, target("1.31.1"), Features(case), Y_ONLY, ["refuses-valid"], opset)
+        return found and found.id
+
+    assert explained(22) == "ORT-SAME-NEGATIVE-PADS"
+    assert explained(1) != explained(22)
