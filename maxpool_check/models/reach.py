@@ -24,12 +24,19 @@ _WORDS = {
 }
 
 
+_NEGATIVE = {"neg-inf", "lowest", "negative"}
+
+
 @dataclass(frozen=True)
 class Reach:
-    """A known defect of a target that can reach a node, and the values that it needs, in words; empty: any."""
+    """A known defect of a target that can reach a node, and the values that it needs, in words; empty: any.
+
+    ``needs_negative``: among them are values below zero.
+    """
 
     defect: Defect
     needs: str
+    needs_negative: bool = False
 
 
 def reaching(
@@ -49,7 +56,8 @@ def reaching(
     for defect in possible:
         reached = _reached(defect, target, features if defect.severity in _REFUSING else executed, variants)
         if reached:
-            result.append(Reach(defect, needs(defect, reached)))
+            needs_negative = all(_needs_negative(defect.conditions, each.conditions) for each in reached)
+            result.append(Reach(defect, needs(defect, reached), needs_negative))
     return sorted(result, key=lambda reach: (reach.defect.severity.rank, reach.defect.id))
 
 
@@ -69,6 +77,12 @@ def _reached(
 def _meets_whatever_values(defect: Defect, expected: ExpectedDivergence, features: Features) -> bool:
     both = (defect.conditions, expected.conditions)
     return all(meets(replace(each, values=(), any_values=()), features) for each in both)
+
+
+def _needs_negative(*conditions: Conditions) -> bool:
+    return any(
+        _NEGATIVE & set(each.values) or (each.any_values and set(each.any_values) <= _NEGATIVE) for each in conditions
+    )
 
 
 def needs(defect: Defect, reached: Iterable[ExpectedDivergence]) -> str:

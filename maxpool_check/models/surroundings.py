@@ -9,6 +9,7 @@ import numpy as np
 from onnx import NodeProto, TensorProto, helper
 
 from maxpool_check.graphs.form import NEWEST, OLDEST
+from maxpool_check.graphs.node import Node
 from maxpool_check.graphs.operators import is_known
 from maxpool_check.graphs.reading import OWN_DOMAINS, Chain, NotAChain, read_chain
 from maxpool_check.models.model_file import BadModel, UserModel
@@ -48,6 +49,17 @@ class Surroundings:
         """Whether there are nodes that can be tested with MaxPool."""
         return bool(self.before or self.after)
 
+    @property
+    def is_behind_relu(self) -> bool:
+        """Whether no value below zero can reach MaxPool: behind a Relu or such a Clip there are only nodes that make none."""
+        for each in reversed(self.chain.context.before if self.chain is not None else ()):
+            if each.op == "Relu" or (each.op == "Clip" and _is_at_least_zero(each, "min", -1)):
+                return True
+            pads = each.op == "Pad" and _is_at_least_zero(each, "constant_value", 0)
+            if not (pads or each.op in _MOVING):
+                return False
+        return False
+
     @cached_property
     def rewrites(self) -> tuple[str, ...]:
         """What an optimizer may do with MaxPool here, a sentence each."""
@@ -58,6 +70,15 @@ class Surroundings:
             or (set(behind) & set(self.behind[: len(self.after) + 1]))
         )
 
+
+def _is_at_least_zero(node: Node, field: str, default: int) -> bool:
+    """Whether a number of a node is known and not negative."""
+    value = node.fields.get(field, default)
+    return node.constants != "input" and isinstance(value, (int, float)) and value >= 0
+
+
+_MOVING = ("Identity", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Flatten")
+"""Operators whose outputs have the values of their input and no others."""
 
 _QUANTISATION = ("QuantizeLinear", "DequantizeLinear")
 _REWRITES: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (

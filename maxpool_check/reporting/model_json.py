@@ -82,7 +82,9 @@ def _result(result: NodeResult) -> dict[str, Any]:
         "state": "untested" if result.node.untested else result.state.value,
         "defects": result.names,
         "wrong_on": result.special,
-        "can_reach": [_reach(result, each) for each in result.reach],
+        "can_reach": [
+            _reach(result, each) for each in result.reach if each in result.unseen or each.defect.id in result.seen
+        ],
     }
 
 

@@ -112,8 +112,12 @@ class NodeResult:
 
     @property
     def unseen(self) -> list[Reach]:
-        """The known defects that can reach the node, and that no execution showed."""
-        return [each for each in self.reach if each.defect.id not in self.seen]
+        """The known defects that can reach the node with the values that flow there, and that no execution showed."""
+        return [
+            each
+            for each in self.reach
+            if each.defect.id not in self.seen and not (each.needs_negative and self.node.around.is_behind_relu)
+        ]
 
 
 _UNEXPECTED = {

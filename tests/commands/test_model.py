@@ -384,6 +384,16 @@ def test_each_known_defect_that_can_reach_a_node_is_seen(release, model):
     assert any(defect == "ORT-PAD-FOLDED" for _, defect, _ in claims) == (release == "1.28.0")
 
 
+@pytest.mark.network
+def test_a_defect_whose_values_cannot_reach_a_node_is_not_named(cli, model):
+    text = "g (float[1,4,8,8] X) => (float[a,b,c,d] Y) { A = Relu (X) B = Pad <pads = [0, 0, 1, 1, 0, 0, 1, 1]> (A) "
+    made = written(f"{text} Y = MaxPool <kernel_shape = [2, 2]> (B) }}", {}, onnx=10)
+    done = cli("model", model(made), "-t", "onnxruntime==1.31.1", "--format", "json")
+    (node,) = done.json["models"][0]["nodes"]
+    assert done.code == 0
+    assert [each["defect"] for each in node["targets"]["onnxruntime==1.31.1"]["can_reach"]] == ["ORT-NAN-POSITION"]
+
+
 def test_nothing_compared_is_never_right(cli, model, kernel_target):
     done = cli("model", model(zoo.sppf()), "--shape", "batch=0", COLUMNS="160")
     assert done.code == 4

@@ -289,3 +289,27 @@ def test_a_defect_of_other_operator_sets_explains_no_execution():
 
     assert explained(22) == "ORT-SAME-NEGATIVE-PADS"
     assert explained(1) != explained(22)
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ("B = Relu (X)", True),
+        ("A = Relu (X) B = Transpose <perm = [0, 1, 3, 2]> (A)", True),
+        ("A = Clip <min = 0.0, max = 6.0> (X) B = Pad <pads = [0, 0, 1, 1, 0, 0, 1, 1]> (A)", True),
+        ("B = Clip <min = -1.0, max = 6.0> (X)", False),
+        ("A = Relu (X) B = Neg (A)", False),
+        ("A = Relu (X) B = Pad <pads = [0, 0, 1, 1, 0, 0, 1, 1], value = -1.0> (A)", False),
+        ("B = Neg (X)", False),
+        ("", False),
+    ],
+)
+def test_no_value_below_zero_gets_past_a_relu(node, before, expected):
+    assert node(before=before, opset=10).around.is_behind_relu == expected
+
+
+def test_what_needs_values_below_zero_is_told_apart(defects, node):
+    found = node(**pad())
+    reached = reaching(defects, target("1.31.1"), found.features, found.variants)
+    needing = {each.defect.id: each.needs_negative for each in reached}
+    assert (needing["ORT-PAD-FOLDED"], needing["ORT-NAN-POSITION"]) == (True, False)
