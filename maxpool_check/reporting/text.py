@@ -135,6 +135,8 @@ def _finding(console: Console, finding: Finding, report: RunReport) -> None:
     )
     if finding.defect is not None:
         notice = [_NOTICES[finding.status]] if finding.status in _NOTICES else []
+        notice += [f"Expected until {finding.defect.expires}."] if finding.defect.expires else []
+        notice += [f"Upstream: {finding.defect.issue}"] if finding.defect.issue else []
         for text in (finding.title, " ".join(finding.defect.reason.split()), *notice):
             console.print(Padding(styled(text), (0, 0, 0, 2), expand=False))
     for text in (*map(sentence, finding.example_kinds), f"{smallest.case} ({smallest.variant}): {smallest.title}"):

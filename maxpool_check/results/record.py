@@ -232,7 +232,8 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
 class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A known defect and its status on one target; ``reason`` is its mechanism, ``issue`` the address of one upstream.
 
-    ``versions`` are those that showed it when they were tested, in words.
+    ``versions`` are those that showed it when they were tested, in words; ``expires`` is the last day on which it is expected,
+    YYYY-MM-DD, the first if there are several.
     """
 
     id: str
@@ -246,6 +247,7 @@ class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
     issue: str | None = None
     message: str = ""
     versions: str = ""
+    expires: str = ""
 
 
 class RunFooter(msgspec.Struct, frozen=True, kw_only=True, tag="footer"):

@@ -237,7 +237,9 @@ def known_entry(
     defect: Defect, target: str, expected: Iterable[ExpectedDivergence], status: KnownStatus, why: str, versions: str
 ) -> KnownEntry:
     """What a record says of a defect that was expected of a target; ``versions`` as of :class:`KnownEntry`."""
-    kinds = {kind.value for entry in expected if entry.defect == defect.id for kind in entry.kinds}
+    expected = [entry for entry in expected if entry.defect == defect.id]
+    kinds = {kind.value for entry in expected for kind in entry.kinds}
+    dates = sorted(entry.expires for entry in expected if entry.expires is not None)
     upstream = defect.upstream
     return KnownEntry(
         id=defect.id,
@@ -251,6 +253,7 @@ def known_entry(
         issue=upstream.issue if upstream is not None else None,
         message=why,
         versions=versions,
+        expires=dates[0].isoformat() if dates else "",
     )
 
 

@@ -115,3 +115,14 @@ def test_a_lock_covers_what_is_expected(cli, small, kernel_target, record, tmp_p
     done = cli("run", small, "-t", kernel_target("right"), "--corpus-lock", lock, "--known", tmp_path / "other.yaml")
     assert done.code == 2
     assert "the lock does not cover" in done.err
+
+
+def test_the_date_and_the_issue_of_what_is_accepted_are_in_the_record_and_in_reports(cli, small, kernel_target, record):
+    details = ("--issue", "https://example.org/1", "--expires", "2099-12-31")
+    cli("known", "add", record, "--reason", "Seen", *details)
+    shown = cli("run", small, "-t", kernel_target("keeps_the_seed"), "-v", "-o", record)
+    (entry,) = cli("report", record, "--format", "json").json["known"]
+    assert (entry["expires"], entry["issue"]) == ("2099-12-31", "https://example.org/1")
+    for text in (shown.out, *(cli("report", record, "--format", form).out for form in ("markdown", "html"))):
+        assert "Expected until 2099-12-31" in text
+        assert "https://example.org/1" in text
