@@ -17,6 +17,10 @@ from maxpool_check.reporting.interpretations import by_size
 from maxpool_check.results.details import Cause
 from maxpool_check.results.record import REPORTED, Execution, KnownEntry, KnownStatus, Record, Verdict
 
+_NOTICES = {
+    "new": "Known of the runtime, and expected by no file of this corpus.",
+    "changed": "Known of the runtime; this corpus expects other kinds of these cases.",
+}
 _DESCRIPTIONS = {kind.value: description for kind, description in DESCRIPTIONS.items()}
 _ABOUT_ONE_OUTPUT = frozenset(kind for kind, description in _DESCRIPTIONS.items() if description.output is not None)
 _DEPENDENT = _ABOUT_ONE_OUTPUT & {kind for kind, about in _DESCRIPTIONS.items() if about.group is KindGroup.DEPENDENCE}
@@ -94,6 +98,22 @@ class Finding:
     def is_unexpected(self) -> bool:
         """Whether it fails the run."""
         return self.status in ("new", "changed")
+
+    @property
+    def label(self) -> str:
+        """What it is called in front of its name: ``NEW`` is what no known defect explains."""
+        if self.is_expected:
+            return "KNOWN"
+        return "UNEXPECTED" if self.status == "new" and self.defect is not None else self.status.upper()
+
+    @property
+    def notices(self) -> list[str]:
+        """What to know of the known defect: who expects it, until when, and where it is reported."""
+        if self.defect is None:
+            return []
+        lines = [_NOTICES[self.status]] if self.status in _NOTICES else []
+        lines += [f"Expected until {self.defect.expires}."] if self.defect.expires else []
+        return lines + ([f"Upstream: {self.defect.issue}"] if self.defect.issue else [])
 
     @property
     def is_special(self) -> bool:

@@ -118,26 +118,14 @@ def _tested(console: Console, report: RunReport) -> None:
     _numbers(console, "severity", ("defects", "new", "executions", "cases"), by_severity)
 
 
-_NOTICES = {
-    "new": "Known of the runtime, and expected by no file of this corpus.",
-    "changed": "Known of the runtime; this corpus expects other kinds of these cases.",
-}
-
-
 def _finding(console: Console, finding: Finding, report: RunReport) -> None:
     smallest = finding.smallest
-    label = "KNOWN" if finding.is_expected else finding.status.upper()
-    if finding.status == "new" and finding.defect is not None:
-        label = "UNEXPECTED"
     console.print(
-        f"[bold {'red' if finding.is_unexpected else 'yellow'}]{styled(label)}[/]  [bold]{styled(finding.heading)}[/]  "
+        f"[bold {'red' if finding.is_unexpected else 'yellow'}]{styled(finding.label)}[/]  [bold]{styled(finding.heading)}[/]  "
         f"{plural(len(finding.cases), 'case')} on {styled(finding.target)} ({finding.severity.value})"
     )
     if finding.defect is not None:
-        notice = [_NOTICES[finding.status]] if finding.status in _NOTICES else []
-        notice += [f"Expected until {finding.defect.expires}."] if finding.defect.expires else []
-        notice += [f"Upstream: {finding.defect.issue}"] if finding.defect.issue else []
-        for text in (finding.title, " ".join(finding.defect.reason.split()), *notice):
+        for text in (finding.title, " ".join(finding.defect.reason.split()), *finding.notices):
             console.print(Padding(styled(text), (0, 0, 0, 2), expand=False))
     for text in (*map(sentence, finding.example_kinds), f"{smallest.case} ({smallest.variant}): {smallest.title}"):
         console.print(Padding(styled(text), (0, 0, 0, 2), expand=False))
