@@ -166,21 +166,23 @@ def left_out(problem: Problem) -> None:
 
 
 def find(name: str, folder: Path | None, cells: int, *, takes_models: bool = True) -> Case:
-    """One case by its full id, or as FILE.yaml:ID; FILE may belong to another suite, or be a model.
+    """One case by its full id, or as FILE.yaml:ID, where the part of the id after the colon is enough if no other case has it.
 
-    An id is looked for in ``folder``; None: in ``cases``, then in the corpus that comes with the tool. ``takes_models``: what the
+    FILE may belong to another suite, or be a model. An id is looked for in ``folder``; None: in ``cases``, then in the corpus that comes with the tool. ``takes_models``: what the
     case is executed on takes models, so that a model's operator set counts.
     """
-    file, _, short = name.rpartition(":")
-    is_file = Path(file).suffix in (*collection.SUFFIXES, *FORMATS)
+    parts = name.split(":")
+    beginnings = [(":".join(parts[:number]), ":".join(parts[number:])) for number in range(1, len(parts))]
+    in_file = [each for each in beginnings if Path(each[0]).suffix in (*collection.SUFFIXES, *FORMATS)]
+    is_file = bool(in_file)
+    file, short = in_file[0] if in_file else (":".join(parts[:-1]), parts[-1])
     path = PATH.convert(file, None, None) if is_file else folder
     if path is not None and model_cases.is_model(path):
         return model_cases.named(model_cases.analysed(path, takes_models=takes_models), short)
     if path is not None and not located(path).exists():
         raise click.UsageError(f"{not_found(path)}; pass the case files with -p PATH, or the case as FILE.yaml:ID")
     if is_file and path is not None:
-        cases = CaseFiles([path], cells).read().cases
-        return case_named(cases, next((case.id for case in cases if case.name == short), name), path)
+        return _of_file(CaseFiles([path], cells).read().cases, short, path)
     places = [folder] if folder is not None else [*([Path("cases")] if Path("cases").is_dir() else []), Path(CORPUS)]
     for place in places:
         # The other files need not be read, if the one of that name has the case.
@@ -191,6 +193,18 @@ def find(name: str, folder: Path | None, cells: int, *, takes_models: bool = Tru
             if found := next((case for case in cases if case.id == name), None):
                 return found
     return case_named(cases, name, places[-1])
+
+
+def _of_file(cases: Sequence[Case], name: str, file: Path) -> Case:
+    """The case of a file with this id, or with this part of its id after the colon."""
+    matching = [case for case in cases if case.id == name] or [case for case in cases if case.name == name]
+    if len(matching) > 1:
+        candidates = ", ".join(f"{file}:{case.id}" for case in matching)
+        raise click.UsageError(f"{len(matching)} cases of {file} are called '{name}': {candidates}")
+    if matching:
+        return matching[0]
+    hint = nearest(name, [*(case.id for case in cases), *(case.name for case in cases)])
+    raise click.UsageError(f"no case '{name}' in {file}{hint}; 'maxpool-check list {file}' lists the cases")
 
 
 def case_named(cases: Sequence[Case], name: str, where: Path) -> Case:

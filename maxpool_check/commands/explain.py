@@ -19,6 +19,7 @@ from maxpool_check.explaining import drawing, kinds
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.pooling import Pooling
+from maxpool_check.reporting.reruns import place_of
 from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.results.variants import Variant
 from maxpool_check.running.case_run import run_case
@@ -181,7 +182,7 @@ def _result(session: TargetSession, case: Case, variants: frozenset[Variant]) ->
     for variant in case_run.judgements:
         lines += ["", *drawing.draw_judgement(case_run, variant)]
     if case_run.diverging:
-        place = f"{case.origin.path}:{case.name}"
+        place = place_of(case.id, str(case.origin.path))
         claims = ["--spec", case.spec] if session.target.name.specs else []
         lines += [
             "",

@@ -172,7 +172,9 @@ def _compare_whole(
         # Rounding up may explain it as well, but there is no window to round to.
         truncated = (replace(output, kind=DivergenceKind.TRUNCATED_DIVISION) for output in wrong)
         return Comparison(oracle, tuple(truncated), causes=tuple(causes))
-    return Comparison(oracle, tuple(wrong), causes=tuple(causes), mistakes=_mistakes(causes, names))
+    # A shape without a cell that proves it is too little.
+    mistakes = _mistakes([cause for cause in causes if cause.cells], names)
+    return Comparison(oracle, tuple(wrong), causes=tuple(causes), mistakes=mistakes)
 
 
 def _wrong_as_a_whole(oracle: Oracle, name: str, tensor: np.ndarray | None) -> WrongOutput | None:

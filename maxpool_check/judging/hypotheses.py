@@ -16,7 +16,7 @@ from maxpool_check.judging.indices import NUMBERING, changes_numbers, numbering_
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.values import changes
-from maxpool_check.judging.wrong_windows import _mistakes, _windows, geometries
+from maxpool_check.judging.wrong_windows import _mistakes, _windows, empty_sizes, geometries
 from maxpool_check.reference import geometry as rules
 from maxpool_check.reference.dtypes import is_float, lowest
 from maxpool_check.reference.pooling import Activation, Function, Pooling
@@ -63,9 +63,12 @@ def causes_of(oracle: Oracle, outputs: Mapping[str, np.ndarray]) -> list[Cause]:
     """
     Y, numbers = outputs["Y"], outputs.get("Indices")
     shape = (*oracle.core.shape[:2], *oracle.pooling.output_sizes)
-    same_rank = Y.ndim == len(shape) and Y.shape[:2] == shape[:2] and Y.size > 0
+    same_rank = Y.ndim == len(shape) and Y.shape[:2] == shape[:2]
     if not same_rank or (numbers is not None and numbers.shape != Y.shape):
         return []
+    if not Y.size:
+        empty = [kind for kind, sizes in empty_sizes(oracle.pooling) if Y.shape != shape and Y.shape[2:] == sizes]
+        return [Cause(kind=kind, output=None, cells=0) for kind in dict.fromkeys(empty)]
     if Y.shape != shape:
         return _fitting(Y, numbers, _geometry_mistakes(oracle), None)
     acceptable = oracle.acceptable(Y)
@@ -146,11 +149,15 @@ def _fitting(
     with_numbering: list[Cause] = []
     for mistake in mistakes:
         kind, other = mistake.kind, mistake.oracle
-        if mistake.without_effect or (kind in causes and causes[kind].output is None) or not mistake.explains_y(Y):
+        known = causes.get(kind)
+        if mistake.without_effect or (known and known.output is None and known.cells) or not mistake.explains_y(Y):
             continue
         # A window without a value, or an index, may have any: that explains little.
         empty = other.pooled.empty if indices_alone else other.pooled.undefined
-        if empty.all() if right is None else (empty & ~right).sum() > (~empty & ~right).sum():
+        if right is None and empty.all():
+            causes.setdefault(kind, Cause(kind=kind, output=None, cells=0))
+            continue
+        if right is not None and (empty & ~right).sum() > (~empty & ~right).sum():
             continue
         if mistake.explains_indices(Y, numbers):
             causes[kind] = Cause(kind=kind, output=None, cells=Y.size)

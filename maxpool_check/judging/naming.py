@@ -101,7 +101,7 @@ def named_causes(
     """For each wrong execution of one target, its causes: of those never contradicted, the one that explains most.
 
     Several for an output: none of them explains more executions than the others. A mistake that explains nothing but a few
-    wrong cells is a coincidence.
+    wrong cells, or nothing but shapes, is a coincidence.
     """
     possible = [
         [cause for cause in execution.causes if _dtype(execution) not in contradicted.get(cause.kind, ())]
@@ -112,9 +112,12 @@ def named_causes(
         cause.kind
         for execution, causes in zip(executions, possible, strict=True)
         for cause in causes
-        if not execution.counts
-        or sum(execution.counts.values()) > MOST_COINCIDENCES
-        or DESCRIPTIONS[DivergenceKind(cause.kind)].group is KindGroup.GRAPH
+        if cause.cells
+        and (
+            not execution.counts
+            or sum(execution.counts.values()) > MOST_COINCIDENCES
+            or DESCRIPTIONS[DivergenceKind(cause.kind)].group is KindGroup.GRAPH
+        )
     }
     return [_most_frequent([cause for cause in causes if cause.kind in proven], frequency) for causes in possible]
 

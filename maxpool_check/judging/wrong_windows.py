@@ -26,6 +26,15 @@ def geometries(pooling: Pooling) -> _Geometries:
             yield kind, geometry
 
 
+def empty_sizes(pooling: Pooling) -> Iterator[tuple[DivergenceKind, tuple[int, ...]]]:
+    """The output sizes with one mistake each that leaves an axis no window; a size that would be negative is 0."""
+    placement = pooling.placement
+    if placement is not None:
+        for kind, geometry in _mistakes(pooling.geometry, _ToZero(**vars(placement))):
+            if any(axis.output <= 0 for axis in geometry):
+                yield kind, tuple(max(0, axis.output) for axis in geometry)
+
+
 def _windows(geometry: Geometry) -> tuple[tuple[object, ...], ...]:
     """Everything that determines the windows; the end padding does so only by their number."""
     return tuple((type(axis), axis.kernel, axis.stride, axis.dilation, axis.begin, axis.output) for axis in geometry)
@@ -125,6 +134,15 @@ def _same_mistakes(axes: Geometry, placement: Placement) -> _Geometries:
     yield DivergenceKind.AUTO_PAD_IGNORED, none
     if placement.clamps:
         yield from _placed(DivergenceKind.SAME_UNCLAMPED, axes, replace(placement, clamps=False))
+
+
+class _ToZero(Placement):
+    """A placement that gives an axis no window where the formula gives a negative size."""
+
+    def axis(self, n: int, k: int, s: int, d: int, b: int, e: int) -> Axis:
+        with suppress(NoWindow):
+            return super().axis(n, k, s, d, b, e)
+        return Axis(n, k, s, d, b, e, 0)
 
 
 class _FromTheBorder(Axis):

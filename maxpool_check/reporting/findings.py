@@ -133,7 +133,7 @@ class Finding:
     @property
     def explanation(self) -> str:
         """A sentence on the mistake that explains whole results, or several of which one does; empty if there is none."""
-        named = Counter(tuple(cause.kind for cause in execution.causes) for execution in self.executions)
+        named = Counter(tuple(cause.kind for cause in execution.causes if cause.cells) for execution in self.executions)
         kinds, count = max(named.items(), key=lambda item: (bool(item[0]), item[1]))
         if not 0 < len(kinds) <= _MOST_POSSIBLE:
             return ""
@@ -264,10 +264,15 @@ def explained(causes: Sequence[Cause], counts: Mapping[str, int] | None) -> list
         return []
     sentences = []
     for output, cells in dict.fromkeys((cause.output, cause.cells) for cause in causes):
-        kinds = [cause.kind for cause in causes if cause.output == output]
+        kinds = [cause.kind for cause in causes if (cause.output, cause.cells) == (output, cells)]
         if len(kinds) <= _MOST_POSSIBLE:
             possible = " or ".join(map(hypothesis, kinds))
-            sentences.append(f"{output or 'The result'} equals {possible} in {cells} of {cells} cells")
+            subject = output or "The result"
+            sentences.append(
+                f"{subject} equals {possible} in {cells} of {cells} cells"
+                if cells
+                else f"{subject} has the shape of {possible}"
+            )
     return sentences
 
 

@@ -7,6 +7,9 @@ from maxpool_check.reporting.reruns import explain_again, file_of, is_given, run
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import Execution, ExitCode
 
+_PROGRAM, _FUNCTION = "command:", "python:"
+"""How the names of targets begin that are kernels of the user."""
+
 _NEXT: dict[int, str] = {
     ExitCode.UNEXPECTED: "correct the file of defects and run again",
     ExitCode.INCOMPLETE: "maxpool-check targets --check shows which installed runtimes start",
@@ -35,7 +38,19 @@ def next_step(report: RunReport) -> str:
     is_started = not all(is_given(target.name) for target in report.record.header.targets)
     if report.exit_code == ExitCode.INCOMPLETE and not (report.problems and is_started):
         return ""
+    kernel = _failed_kernel(report) if report.exit_code == ExitCode.INCOMPLETE else ""
+    if kernel.startswith(_PROGRAM):
+        return shlex.join(["maxpool-check", "protocol", "check", kernel])
+    if kernel:
+        return f"correct {kernel.removeprefix(_FUNCTION).rpartition(':')[0]} and run again"
     return _NEXT.get(report.exit_code, "")
+
+
+def _failed_kernel(report: RunReport) -> str:
+    """The user's kernel that the first problem of the run is about; empty if it is about none."""
+    problem = next(iter(report.problems), "")
+    names = [target.name for target in report.record.header.targets if target.name.startswith((_PROGRAM, _FUNCTION))]
+    return next((name for name in names if problem.startswith(name)), "")
 
 
 def _is_model(execution: Execution) -> bool:

@@ -27,8 +27,13 @@ def run_on(execution: Execution, targets: Iterable[str]) -> list[str]:
 
 def explain_again(execution: Execution) -> list[str]:
     """The command that draws a case, with what is wrong on its target where that can be started."""
-    case = f"{file_of(execution)}:{execution.case.rpartition(':')[2]}"
-    return ["maxpool-check", "explain", case, *([] if is_given(execution.target) else ["-t", execution.target])]
+    place = place_of(execution.case, file_of(execution))
+    return ["maxpool-check", "explain", place, *([] if is_given(execution.target) else ["-t", execution.target])]
+
+
+def place_of(case: str, file: str) -> str:
+    """What names a case of a file on the command line: the cases of exported vectors keep the ids of other files."""
+    return f"{file}:{case if file.endswith('.json') else case.rpartition(':')[2]}"
 
 
 def file_of(execution: Execution) -> str:

@@ -39,7 +39,10 @@ class AllowedDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
-    """A mistake that would give exactly all outputs, or ``output`` of ``cells`` cells: a candidate for the cause."""
+    """A mistake that would give exactly all outputs, or ``output`` of ``cells`` cells: a candidate for the cause.
+
+    Without cells, it explains the shape alone, which proves no mistake by itself.
+    """
 
     kind: str
     output: str | None

@@ -1,6 +1,7 @@
 """What the user of a kernel of their own sees of it: its header, its conversation, and its mistakes in the protocol."""
 
 import json
+import shlex
 
 import pytest
 
@@ -94,3 +95,31 @@ def test_a_transcript_overwrites_no_input_and_needs_one_process(cli, small, kern
     done = cli("explain", f"{case}:padded", "-t", kernel_target("right"), "--transcript", tmp_path / "talk.jsonl")
     assert done.code == 0, done.err
     assert '"direction": "out"' in (tmp_path / "talk.jsonl").read_text()
+
+
+def test_a_mistake_that_leaves_no_window_has_the_name_of_the_mistake(cli, tmp_path):
+    kernel = tmp_path / "kernel.py"
+    kernel.write_text(
+        "import numpy as np\n\n\n"
+        "def maxpool(X, attributes):\n"
+        "    if X.ndim != 4 or any(attributes['pads']) or attributes['ceil_mode']:\n"
+        "        raise NotImplementedError('only two axes without pads')\n"
+        "    (a, b), (s, t), d = attributes['kernel_shape'], attributes['strides'], attributes['dilations'][0]\n"
+        "    rows, columns = (max(0, (n - d * (k - 1) - 1) // step + 1) for n, k, step in zip(X.shape[2:], (a, b), (s, t)))\n"
+        "    return np.max([X[:, :, i * d :: s, j * d :: t][:, :, :rows, :columns] for i in range(a) for j in range(b)], 0)\n"
+    )
+    target = f"python:{kernel}:maxpool"
+    done = cli("run", "corpus:edge/dilations", "corpus:edge/kernel-one", "-t", target, "-k", "dtype:float32")
+    assert "NEW  dilation-of-first-axis" in done.out
+    assert "NEW  shape" not in done.out
+    assert "The result has the shape of" not in done.out.split("NEW  dilation-of-first-axis")[0]
+
+
+def test_a_program_that_is_given_up_is_checked_next_and_a_function_corrected(cli, tmp_path):
+    target = misbehaving("dies")
+    done = cli("run", "corpus:edge/neg-inf", "-t", target)
+    assert done.out.splitlines()[-1] == f"Next: {shlex.join(['maxpool-check', 'protocol', 'check', target])}"
+    kernel = tmp_path / "kernel.py"
+    kernel.write_text("def maxpool(X, attributes):\n    return Y\n")
+    done = cli("run", "corpus:edge/neg-inf", "-t", f"python:{kernel}:maxpool")
+    assert done.out.splitlines()[-1] == f"Next: correct {kernel} and run again"

@@ -4,6 +4,7 @@ import sys
 from collections import Counter
 from unittest import mock
 
+import msgspec
 import pytest
 
 from maxpool_check.judging.naming import Observations, contradictions, named_causes
@@ -90,3 +91,11 @@ def test_the_mistake_that_explains_most_is_named_and_a_contradicted_one_never_is
 
 def test_a_few_wrong_cells_are_no_proof():
     assert names([diverging("pads-ignored", wrong_cells=2)] * 5, {}) == [[]] * 5
+
+
+def test_a_shape_alone_is_no_proof_and_contradicts_nothing():
+    shapes = msgspec.structs.replace(
+        diverging(), causes=(Cause(kind="dilation-of-first-axis", output=None, cells=0),), counts=None
+    )
+    assert names([shapes], {}) == [[]]
+    assert names([shapes, diverging("dilation-of-first-axis")], {}) == [["dilation-of-first-axis"]] * 2

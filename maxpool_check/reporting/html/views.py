@@ -15,7 +15,7 @@ from maxpool_check.reporting.findings import Finding, explained, sentence
 from maxpool_check.reporting.html.issues import issue_lines
 from maxpool_check.reporting.html.names import Names
 from maxpool_check.reporting.html.page import slug
-from maxpool_check.reporting.reruns import explain_again, is_given, run_again
+from maxpool_check.reporting.reruns import explain_again, is_given, place_of, run_again
 from maxpool_check.reporting.shapes import axis_lines
 from maxpool_check.reporting.tensors import coordinates, planes, window_text
 from maxpool_check.reporting.windows import Drawing, drawings
@@ -235,7 +235,7 @@ class FindingView:
                 ("test the model again", shlex.join(["maxpool-check", "model", path, "-t", self.finding.target])),
                 ("write a script that runs without maxpool-check", shlex.join(["maxpool-check", "repro", node, "-t", self.finding.target, "-o", "repro"])),
             ]  # fmt: skip
-        place, target = f"{path}:{example.case.rpartition(':')[2]}", self.finding.target
+        place, target = place_of(example.case, path), self.finding.target
         again = [
             ("judge it again" if is_given(target) else "run the example", shlex.join(run_again(self.record, example))),
             ("draw its windows", shlex.join(explain_again(example))),
