@@ -41,7 +41,9 @@ COMPLETED_BY_NAME = {
 }  # fmt: skip
 """Likewise by the name of the parameter, or by that of its command and its own, where the type does not say."""
 
-NOT_COMPLETED = frozenset({"dask", "at", "reason", "versions", "timeout", "shapes", "seeds", "author", "expires"})
+NOT_COMPLETED = frozenset(
+    {"dask", "at", "reason", "title", "issue", "versions", "timeout", "shapes", "seeds", "author", "expires"}
+)
 """The parameters whose values nobody can know, besides numbers."""
 
 
