@@ -50,8 +50,9 @@ def command(form: str, files: case_files.CaseFiles, folder: Path, largest: int) 
     except export_folder.NotFree as error:
         raise click.UsageError(str(error)) from error
     export = _FORMS[form](cases, largest)
-    for reason, count in export.reasons.most_common():
-        options.echo(f"left out, {reason}: {count}", err=True)
+    for reason, count in export.reasons.items():
+        partly = f", and one test of {plural(count.partly, 'other')}" if count.partly else ""
+        options.echo(f"left out, {reason}: {plural(count.whole, 'case')}{partly}", err=True)
     if not export.cases:
         raise click.UsageError("nothing was exported: the form holds none of the selected cases")
     try:
@@ -60,10 +61,10 @@ def command(form: str, files: case_files.CaseFiles, folder: Path, largest: int) 
         if error.errno == errno.ENOSPC:
             raise
         raise click.UsageError(f"cannot write to {folder}: {error.strerror}") from error
-    _print(export, folder)
+    _print(export, folder, len(cases))
     return ExitCode.AS_EXPECTED
 
 
-def _print(export: Export, folder: Path) -> None:
-    options.echo(f"{folder}: {plural(len(export.cases), 'case')} in {plural(len(export.files), 'file')}")
+def _print(export: Export, folder: Path, selected: int) -> None:
+    options.echo(f"{folder}: {len(export.cases)} of {plural(selected, 'case')} in {plural(len(export.files), 'file')}")
     options.echo(f"{folder / MANIFEST}: digests, and what is left out")

@@ -31,6 +31,14 @@ class LeftOutCase:
 
 
 @dataclass(frozen=True)
+class LeftOutCount:
+    """How many cases are left out for a reason: ``whole``, in all variants; ``partly``, while another variant is exported."""
+
+    whole: int
+    partly: int
+
+
+@dataclass(frozen=True)
 class Export:
     """The files of an export by their paths, with ``/``.
 
@@ -46,9 +54,18 @@ class Export:
     limits: Mapping[str, Any]
 
     @property
-    def reasons(self) -> Counter[str]:
-        """How often cases were left out for each reason, the most frequent first; what differs from case to case is not told apart."""
-        return Counter(each.why.partition(": ")[0] for each in sorted(self.left_out))
+    def reasons(self) -> Mapping[str, "LeftOutCount"]:
+        """How many cases are left out for each reason, the most frequent first; what differs from case to case is not told apart.
+
+        Each case counts once: for the first of its reasons.
+        """
+        first: dict[str, str] = {}
+        for each in sorted(self.left_out, key=lambda each: (each.case, each.variant or "", each.why)):
+            first.setdefault(each.case, each.why.partition(": ")[0])
+        whole = Counter(why for case, why in first.items() if case not in self.cases)
+        partly = Counter(why for case, why in first.items() if case in self.cases)
+        order = sorted({*first.values()}, key=lambda why: (-whole[why], -partly[why], why))
+        return {why: LeftOutCount(whole[why], partly[why]) for why in order}
 
     def manifest(self) -> bytes:
         """The manifest: digests of every file and case, the versions, what was left out."""

@@ -5,11 +5,13 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from maxpool_check.exporting.export import Export
-from maxpool_check.reference.dtypes import is_float
 from maxpool_check.words import plural
 
 _RELATIVE, _ABSOLUTE = 1e-3, 1e-7
 """The usual tolerance of onnx's runner."""
+
+EITHER_ZERO = "either_zero"
+"""The tests in which the document leaves the sign of a zero of an output open, so that a runner must accept both."""
 
 LIMITS = {
     "zero_sign": "A zero of the other sign passes: a runner compares numbers, and -0 equals +0.",
@@ -21,15 +23,20 @@ LIMITS = {
 """What wrong outputs pass, each with its sentence; the last two do not where data.json is read, which sets no tolerance."""
 
 
-def limits_of(outputs: Mapping[str, np.ndarray], X: np.ndarray) -> Iterator[str]:
-    """The limits that concern a test with these expected outputs."""
+def limits_of(outputs: Mapping[str, np.ndarray], X: np.ndarray, zeros: np.ndarray) -> Iterator[str]:
+    """The limits that concern a test with these expected outputs.
+
+    ``zeros``: for each zero of the outputs, whether the other sign is right, too.
+    """
+    if zeros.any():
+        yield EITHER_ZERO
+    if not zeros.all():
+        yield "zero_sign"
     for name, tensor in outputs.items():
         if name == "Indices":
             if tensor.size and tensor.max() * _RELATIVE >= 1:
                 yield "index_with_usual_tolerance"
             continue
-        if is_float(tensor.dtype) and (tensor == 0).any():
-            yield "zero_sign"
         if tensor.dtype.name == "bfloat16":
             yield "bfloat16"
         if _is_near_another(tensor, X):
@@ -60,9 +67,14 @@ def limits_page(export: Export) -> str:
     """What an export of this form cannot hold and cannot tell, for readers."""
     tests = len({path.partition("/")[0] for path in export.files})
     count = f"{plural(tests, 'test')} of {plural(len(export.cases), 'case')}"
-    reasons = [f"| {reason} | {number} |" for reason, number in export.reasons.most_common()]
+    reasons = export.reasons
+    whole, partly = (sum(getattr(each, name) for each in reasons.values()) for name in ("whole", "partly"))
+    rows = [f"| {reason} | {each.whole} | {each.partly} |" for reason, each in reasons.items()]
+    rows.append(f"| all | {whole} | {partly} |")
     limits = [f"| {about} | {len(export.limits[limit])} |" for limit, about in LIMITS.items()]
-    return "\n".join([_PAGE.format(count=count), *reasons, _TOLD, *limits, _REST])
+    either = [f"- {name}" for name in export.limits[EITHER_ZERO]]
+    zeros = [_EITHER_ZERO.format(count=plural(len(either), "test")), *either] if either else []
+    return "\n".join([_PAGE.format(count=count), *rows, _TOLD, *limits, _REST, *zeros]) + "\n"
 
 
 _PAGE = """\
@@ -71,8 +83,11 @@ _PAGE = """\
 {count}. A test holds one answer, so that some cases are left out; `manifest.json` names each of them under `left_out`.
 `maxpool-check export json` has nearly all.
 
-| left out | times |
-|---|---:|"""
+A case with several right outputs may have one test instead of two: its Y is the same in all of them, its Indices are not. Each case
+counts once, for the first of its reasons.
+
+| left out | cases without a test | cases with one test left out |
+|---|---:|---:|"""
 
 _TOLD = """
 What the tests do not tell, because of how a runner compares; `manifest.json` names the tests under `limits`:
@@ -87,5 +102,11 @@ in 1.16; other runners may not.
 A runtime that lacks an activation fails the tests with that node; `run` does not count them.
 
 Nor do the tests tell the bits of a NaN, which are no part of a verdict, and whether a runtime returns the same Y with
-Indices and without, where both are right.
+Indices and without, where both are right."""
+
+_EITHER_ZERO = """
+## Where either zero is right
+
+{count}. The document leaves open which of -0 and +0 is the maximum, and the files hold one of them. A runner that compares numbers
+accepts both; one that compares bits must accept either zero in these tests, which `manifest.json` names under `limits.either_zero`:
 """

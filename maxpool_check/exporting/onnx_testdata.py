@@ -11,10 +11,13 @@ import numpy as np
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.exporting.export import Export, LeftOutCase, too_large
-from maxpool_check.exporting.limits import LIMITS, limits_of, limits_page
+from maxpool_check.exporting.flags import flags
+from maxpool_check.exporting.limits import EITHER_ZERO, LIMITS, limits_of, limits_page
+from maxpool_check.exporting.models import about_model
 from maxpool_check.exporting.names import safe_names
 from maxpool_check.judging.acceptance import AcceptedOutput, AcceptedResult, NotListed, OpenValue, accepted_results
-from maxpool_check.reference.dtypes import same
+from maxpool_check.judging.oracle import Oracle
+from maxpool_check.reference.dtypes import is_float, same
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import INDICES_ONLY, WITH_INDICES, Y_ONLY, Variant
 from maxpool_check.specifications.refused import Refused
@@ -54,7 +57,7 @@ class _TestFolders:
     files: dict[str, bytes] = field(default_factory=dict)
     cases: dict[str, dict[str, object]] = field(default_factory=dict)
     left_out: list[LeftOutCase] = field(default_factory=list)
-    limits: dict[str, list[str]] = field(default_factory=lambda: {limit: [] for limit in LIMITS})
+    limits: dict[str, list[str]] = field(default_factory=lambda: {limit: [] for limit in (EITHER_ZERO, *LIMITS)})
 
 
 def export_onnx_testdata(cases: Sequence[Case], most_cells: int) -> Export:
@@ -65,17 +68,26 @@ def export_onnx_testdata(cases: Sequence[Case], most_cells: int) -> Export:
         try:
             if reason := too_large(case, most_cells):
                 raise _NotHeld(reason)
-            results = _results(case)
+            oracle, results = _right(case)
         except _NotHeld as reason:
             tests.left_out.append(LeftOutCase(case.id, None, str(reason)))
             continue
+        own: dict[str, str] = {}
         for each in plan(case, _VARIANTS, runtime):
             try:
                 if each.not_executed is not None:
                     raise _NotHeld(f"no ONNX model means the same: {each.not_executed.why}")
-                _add(tests, case, each.variant, each.parts[0], results, f"test_{names[_key(case, each.variant)]}")
+                name = f"test_{names[_key(case, each.variant)]}"
+                _add(tests, name, each.parts[0], results)
+                own[each.variant.name] = name
+                request = each.parts[0].request
             except _NotHeld as reason:
                 tests.left_out.append(LeftOutCase(case.id, each.variant.name, str(reason)))
+        if own:
+            tests.cases[case.id] = {
+                "sha256": case.sha256, "document": case.spec, "dtype": request.X.dtype.name, **about_model(request.model),
+                "flags": flags(case, oracle, results), "tests": own,
+            }  # fmt: skip
     export = Export(
         FORM, tests.files, tests.cases, tests.left_out, sorted({case.spec for case in cases if case.id in tests.cases}),
         tests.limits,
@@ -88,37 +100,48 @@ def _key(case: Case, variant: Variant) -> str:
     return f"{case.id} {'' if variant == WITH_INDICES or len(case.outputs) == 1 else variant.name}"
 
 
-def _results(case: Case) -> list[AcceptedResult]:
-    """The right outputs of a case. Raises :class:`_NotHeld` if it may be refused, or must be."""
+def _right(case: Case) -> tuple[Oracle, list[AcceptedResult]]:
+    """What judges a case, and its right outputs. Raises :class:`_NotHeld` if it may be refused, or must be."""
     oracle = case.oracle()
     if isinstance(oracle, Refused):
         raise _NotHeld("the graph has no meaning" if oracle.is_open else "the graph must be refused")
     if oracle.pooling.refusable:
         raise _NotHeld("the graph may be refused")
     try:
-        return accepted_results(oracle)
+        return oracle, accepted_results(oracle)
     except NotListed as error:
         raise _NotHeld(str(error)) from error
 
 
-def _add(
-    tests: _TestFolders, case: Case, variant: Variant, planned: PlannedRequest, results: Sequence[AcceptedResult], name: str
-) -> None:  # fmt: skip
+def _add(tests: _TestFolders, name: str, planned: PlannedRequest, results: Sequence[AcceptedResult]) -> None:
     """Add the test of a case in a variant. Raises :class:`_NotHeld`."""
     request = planned.request
-    outputs = {}
+    outputs, zeros = {}, []
     for output in request.outputs:
-        _check_one_answer([result.outputs[output] for result in results])
+        right = [result.outputs[output] for result in results]
+        _check_one_answer(right)
+        zeros.append(_either_zero(right))
         tensor = results[0].outputs[output].tensor
         arranged = planned.translation.target.from_core(planned.translation.source.to_core(tensor))
         outputs[output] = arranged.astype(np.int64) if output == "Indices" else arranged
     files = {**files_of_test(request.model, request.inputs, outputs), "data.json": _EXACTLY}
     tests.files.update({f"{name}/{path}": content for path, content in files.items()})
-    own = tests.cases.setdefault(case.id, {"sha256": case.sha256, "tests": {}})["tests"]
-    assert isinstance(own, dict)
-    own[variant.name] = name
-    for limit in sorted(set(limits_of(outputs, request.X))):
+    for limit in sorted(set(limits_of(outputs, request.X, np.concatenate(zeros)))):
         tests.limits[limit].append(name)
+
+
+def _either_zero(outputs: Sequence[AcceptedOutput]) -> np.ndarray:
+    """For each zero of an output that has a sign, whether the other sign is right, too."""
+    first, *others = outputs
+    if not is_float(first.tensor.dtype):
+        return np.zeros(0, bool)
+    either = np.zeros(first.tensor.size, bool)
+    for each in outputs:
+        either[list(each.others)] = True
+    for each in others:
+        either |= ~same(each.tensor, first.tensor).reshape(-1)
+    zeros: np.ndarray = either[first.tensor.reshape(-1) == 0]
+    return zeros
 
 
 def _check_one_answer(outputs: Sequence[AcceptedOutput]) -> None:

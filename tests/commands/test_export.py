@@ -130,7 +130,7 @@ def test_too_large_cases_are_left_out_by_name(cli, small, tmp_path):
     done = cli("export", "json", small, "-o", tmp_path / "out", "--largest", "10")
     assert done.code == 0
     assert "left out, a tensor of more than 10 cells (--largest): 1" in done.err
-    assert "5 cases" in done.out
+    assert "5 of 6 cases" in done.out
     (left_out,) = json.loads((tmp_path / "out/manifest.json").read_text())["left_out"]
     assert left_out["case"] == "small:ordinary"
 

@@ -9,6 +9,10 @@ import pytest
 from onnx import numpy_helper
 
 from maxpool_check.exporting.names import safe_names
+from maxpool_check.judging.graph_verdicts import judge
+from maxpool_check.results.outcomes import Returned
+from maxpool_check.results.record import Verdict
+from maxpool_check.results.variants import Y_ONLY
 from tests.conftest import shipped
 from tests.exporting.backends import BACKENDS, failures
 
@@ -98,6 +102,67 @@ def test_what_one_answer_cannot_hold_is_left_out_with_the_reason(cli, small, tmp
     for reason in ("the graph must be refused | 1 |", "several outputs are right"):
         assert reason in page
         assert reason.split(" |")[0] in done.err
+
+
+def test_the_cases_that_are_left_out_and_those_with_tests_add_up(cli, small, tmp_path):
+    paths = [small, "corpus:edge/ties", "corpus:edge/nan", "corpus:refusals/sonnx"]
+    selected = len(cli("list", *paths, "--format", "json").json["cases"])
+    done = cli("export", "onnx-testdata", *paths, "-o", tmp_path / "tests")
+    manifest = json.loads((tmp_path / "tests/manifest.json").read_text())
+    left_out, tested = {each["case"] for each in manifest["left_out"]}, set(manifest["cases"])
+    assert len(left_out | tested) == selected
+    assert f"{len(tested)} of {selected} cases" in done.out
+    rows = [
+        line.strip("| ").split(" | ")
+        for line in (tmp_path / "tests/LIMITS.md").read_text().splitlines()
+        if line.count("|") == 4
+    ]
+    counts = {why: (int(whole), int(partly)) for why, whole, partly in rows[2:]}
+    total = counts.pop("all")
+    assert total == (len(left_out - tested), len(left_out & tested))
+    assert total == tuple(map(sum, zip(*counts.values(), strict=True)))
+    assert all(total)
+    for why, (whole, _) in counts.items():
+        assert f"left out, {why}: {whole} case" in done.err
+
+
+def test_where_a_runner_must_accept_either_zero_is_named(cli, tmp_path):
+    assert cli("export", "onnx-testdata", "corpus:edge/signed-zero", "-o", tmp_path / "tests").code == 0
+    manifest = json.loads((tmp_path / "tests/manifest.json").read_text())
+    cases = {case.id: case for case in shipped().cases}
+    either, fixed = set(), set()
+    for name, entry in manifest["cases"].items():
+        test = entry["tests"]["y-only"]
+        Y = numpy_helper.to_array(onnx.load_tensor(str(tmp_path / "tests" / test / "test_data_set_0/output_0.pb")))
+        for at in zip(*np.nonzero(Y == 0), strict=True):
+            other = Y.copy()
+            other[at] = -Y[at]
+            verdict = judge(cases[name].oracle(), {Y_ONLY: Returned({"Y": other})})[Y_ONLY].verdict
+            (either if verdict is Verdict.CONFORMS else fixed).add(test)
+    assert either
+    assert fixed
+    limits = manifest["limits"]
+    names = {entry["tests"]["y-only"] for entry in manifest["cases"].values()}
+    assert (set(limits["either_zero"]) & names, set(limits["zero_sign"]) & names) == (either, fixed)
+    page = (tmp_path / "tests/LIMITS.md").read_text()
+    assert all(f"- {test}\n" in page for test in either)
+
+
+def test_the_manifest_says_what_a_runner_must_know_to_skip_a_test(cli, tmp_path):
+    assert cli("export", "onnx-testdata", "corpus:edge/auto-pad", "corpus:contexts/inside", "-o", tmp_path).code == 0
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    cases = {case.id: case for case in shipped().cases}
+    for name, entry in manifest["cases"].items():
+        for test in entry["tests"].values():
+            model = onnx.load(tmp_path / test / "model.onnx")
+            assert {node.op_type for node in model.graph.node if not model.functions} <= set(entry["operators"])
+            assert entry["opset"] == model.opset_import[0].version
+            assert entry.get("functions", False) == bool(model.functions)
+        assert (entry["document"], entry["dtype"]) == (cases[name].spec, cases[name].X.dtype.name)
+    operators = {operator for entry in manifest["cases"].values() for operator in entry["operators"]}
+    # Also those inside the graphs of others.
+    assert {"MaxPool", "If", "Loop"} < operators
+    assert {flag for entry in manifest["cases"].values() for flag in entry["flags"]} >= {"Graph", "OpenTie"}
 
 
 def test_the_usual_tolerance_is_set_to_zero_and_what_it_would_hide_is_counted(cli, tmp_path):
