@@ -18,9 +18,15 @@ _WIDEST = 100
 _REPOSITORY = re.compile(r"\A(?:\.\./)+")
 
 
+_OTHER_WORDS = {"judge": "kernel", "protocol": "kernel", "results": "kernel", "vectors": "export"}
+"""What people look for, with the page that has it."""
+
+
 def _topic(text: str) -> DocumentationPage:
     if text not in topics():
-        raise ValueError(f"no topic '{text}'{nearest(text, topics())}; there are: {', '.join(topics())}")
+        page = _OTHER_WORDS.get(text)
+        hint = f"; it is on the page '{page}'" if page else nearest(text, topics())
+        raise ValueError(f"no topic '{text}'{hint}; there are: {', '.join(topics())}")
     return topics()[text]
 
 

@@ -149,7 +149,7 @@ def targets(*default: str, otherwise: str = "") -> Callable[[_Command], _Command
     ending = f"  [default: {shown}, as installed]" if shown else ""
     named = click.option(
         "-t", "--target", "targets", multiple=True, type=TARGET, default=default, callback=_unique, metavar="TARGET",
-        help=f"Runtime to test, e.g. onnxruntime==1.23.2. Repeatable.{ending}",
+        help=f"Runtime to test, e.g. onnxruntime==1.23.2, or a kernel: python:FILE.py:FUNCTION, \"command:PROGRAM ARG...\". Repeatable.{ending}",
     )  # fmt: skip
     return lambda command: named(offline(command))
 

@@ -13,7 +13,7 @@ from maxpool_check.corpus.case_file import read_cases
 from maxpool_check.corpus.importers import Suite, json_files, onnx_testdata, read_files
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.shipped import NAME as CORPUS
-from maxpool_check.corpus.shipped import is_shipped, located, named
+from maxpool_check.corpus.shipped import is_shipped, located, meant_by, named
 from maxpool_check.corpus.tensors import MOST_CELLS, excess_together
 from maxpool_check.files import is_utf_8, not_found
 
@@ -109,7 +109,7 @@ def _existing(name: Path, problems: list[Problem]) -> Path | None:
         return None
     if not path.exists():
         advice = "name case files, folders of them, or 'corpus' for the one that comes with the tool"
-        problems.append(Problem(str(path), 0, 0, f"{not_found(path)}; {advice}"))
+        problems.append(Problem(str(path), 0, 0, f"{not_found(path)}{meant_by(path)}; {advice}"))
         return None
     return path
 

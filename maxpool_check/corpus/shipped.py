@@ -1,5 +1,6 @@
 """The corpus that comes with the tool, and its names: ``corpus``, ``corpus:onnx``, ``corpus:contexts/pad``."""
 
+import shlex
 from pathlib import Path, PurePosixPath
 
 from maxpool_check.specifications.specification import nearest
@@ -40,8 +41,29 @@ def located(path: Path) -> Path:
             if candidate.exists():
                 return candidate
     parts = [each.relative_to(root).with_suffix("").as_posix() for each in sorted(root.rglob("*"))]
-    hint = nearest(name, parts) or f"; it has {', '.join(sorted({part.partition('/')[0] for part in parts}))}"
+    similar = nearest(name, parts).replace("'", f"'{PREFIX}", 1)
+    hint = meant_by(path) or similar or f"; it has {', '.join(sorted({part.partition('/')[0] for part in parts}))}"
     raise ValueError(f"the corpus has no '{name}'{hint}")
+
+
+def meant_by(path: Path) -> str:
+    """`` (did you mean 'corpus:edge'?)`` for a path that leads nowhere; empty unless a part of the corpus, or a case, is meant."""
+    text = str(path)
+    if _exists(f"{PREFIX}{text}"):
+        return f" (did you mean '{PREFIX}{text}'?)"
+    file, colon, short = text.rpartition(":")
+    file = next((each for each in (file, f"{PREFIX}{file}") if colon and file and short and _exists(each)), "")
+    return f" (did you mean '{file} -k {shlex.quote(short)}'?)" if file not in ("", NAME) else ""
+
+
+def _exists(text: str) -> bool:
+    path = Path(text)
+    if not is_shipped(path):
+        return path.exists()
+    name = text.removeprefix(NAME).removeprefix(":").strip("/")
+    return ".." not in PurePosixPath(name).parts and any(
+        (shipped_root() / f"{name}{suffix}").exists() for suffix in ("", SUFFIX)
+    )
 
 
 def named(path: Path) -> Path:

@@ -73,6 +73,8 @@ def _execute(program: list[str], memory: int, guard: int) -> None:
         import json  # as slow as the rest of the start
 
         why = error.strerror if isinstance(error, OSError) else error
+        if "/" not in program[0] and os.path.isfile(program[0]):  # noqa: PTH113
+            why = f"{why} (did you mean './{program[0]}'?)"
         message = {"type": "failed", "message": f"{program[0]} cannot be run: {why}"}
         os.write(1, json.dumps(message).encode() + b"\n")
     os._exit(127)

@@ -4,10 +4,12 @@
 ``python:PATH.py:FUNCTION`` and ``command:PROGRAM ARG...``.
 """
 
+import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from urllib.parse import parse_qsl
 
 from packaging.version import Version
@@ -264,8 +266,11 @@ def _version_hint(text: str) -> str:
 
 
 def _kernel_hint(text: str) -> str:
-    """What to write instead, if the text names a function of a Python file, or the file."""
+    """What to write instead, if the text names a function of a Python file, or a file."""
     path, suffix, function = text.partition(".py")
+    program = text.split(" ")[0]
+    if not suffix and Path(program).is_file() and os.access(program, os.X_OK):
+        return f" (did you mean 'command:{'' if '/' in program else './'}{text}'?)"
     if not path or not suffix or (function and not function.startswith(":")):
         return ""
     return f" (did you mean 'python:{path}.py{function or ':FUNCTION'}'?)"

@@ -27,7 +27,8 @@ def test_a_file_or_folder_of_that_name_comes_first(cli, tmp_path, small):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("corpus:edg", "the corpus has no 'edg' (did you mean 'edge'?)"),
+        ("corpus:edg", "the corpus has no 'edg' (did you mean 'corpus:edge'?)"),
+        ("corpus:edge/ties.yaml:all-equal", "(did you mean 'corpus:edge/ties.yaml -k all-equal'?)"),
         ("corpus:../edge", "the corpus has no '../edge'"),
         ("corpus:/etc", "the corpus has no 'etc'"),
     ],
@@ -38,6 +39,16 @@ def test_a_name_that_it_does_not_have_is_an_error(cli, name, message):
         assert done.code == 2
         assert message in done.err
     assert cli("explain", f"{name}/x.yaml:one").code == 2
+
+
+def test_a_path_without_the_prefix_is_recognised(cli):
+    for name, hint in (
+        ("edge/ties:all-equal", " (did you mean 'corpus:edge/ties -k all-equal'?)"),
+        ("cases/edge/ties.yaml:all-equal", " (did you mean 'cases/edge/ties.yaml -k all-equal'?)"),
+        ("edge", " (did you mean 'corpus:edge'?)"),
+        ("edgy", ""),
+    ):
+        assert f"'{name}' not found{hint}; name case files" in cli("list", name).err
 
 
 def test_a_case_is_found_by_its_id_where_there_is_no_folder_of_cases(cli, tmp_path):

@@ -123,3 +123,17 @@ def test_a_program_that_is_given_up_is_checked_next_and_a_function_corrected(cli
     kernel.write_text("def maxpool(X, attributes):\n    return Y\n")
     done = cli("run", "corpus:edge/neg-inf", "-t", f"python:{kernel}:maxpool")
     assert done.out.splitlines()[-1] == f"Next: correct {kernel} and run again"
+
+
+def test_a_program_without_its_prefix_or_folder_is_recognised(cli, tmp_path):
+    program = tmp_path / "maxpool"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    for arguments, meant in (
+        (["run", "corpus:edge/ties", "-t", "./maxpool"], "command:./maxpool"),
+        (["protocol", "check", "maxpool"], "command:./maxpool"),
+        (["protocol", "check", program], f"command:{program}"),
+        (["protocol", "check", "command:maxpool"], "./maxpool"),
+    ):
+        done = cli(*arguments, cwd=tmp_path)
+        assert f"(did you mean '{meant}'?)" in done.err

@@ -72,14 +72,14 @@ static void respond(const char *q) { /* a request has ONNX's seven attributes, v
     int fits = keys == 7 && padding >= 0 && ceil_mode >= 0 && by_columns >= 0 && list(q, "kernel_shape", k, 3) == axes &&
                list(q, "strides", s, 3) == axes && list(q, "dilations", d, 3) == axes && list(q, "pads", p, 5) == 2 * axes;
     Axis x[2] = {{1, 1, 1, 1, 0, 0, 1}, {1, 1, 1, 1, 0, 0, 1}}, *axis = x + 2 - axes;
-    long out = n[0] * n[1];
-    for (int a = 0; fits && a < axes; out *= n[2 + a] = axis[a].windows, a++) {
+    long out = n[0] * n[1], cells = out;
+    for (int a = 0; fits && a < axes; cells *= axis[a].size, out *= n[2 + a] = axis[a].windows, a++) {
         axis[a] = (Axis){n[2 + a], k[a], s[a], d[a], padding ? 0 : p[a], padding ? 0 : p[axes + a], 0};
         fits = resolve(axis + a, padding / 2, padding % 2, ceil_mode);
     }
     printf("{\"id\": %ld, \"type\": ", strtol(find(q, "id"), NULL, 10));
     if (!fits) return (void)puts("\"refusal\", \"status\": \"INVALID_ARGUMENT\", \"message\": \"no such MaxPool\"}");
-    void *X = malloc(strlen(q)), *Y = calloc(out + 1, 4), *Indices = malloc(8 * out + 8);
+    void *X = malloc(4 * cells), *Y = calloc(out, 4), *Indices = malloc(8 * out); /* exact, for AddressSanitizer */
     unsigned char *byte = X;
     const char *c = find(q, "data") + 1;
     for (unsigned v = 0, bits = 0; *c != '"' && *c != '='; c++)
