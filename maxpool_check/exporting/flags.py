@@ -1,8 +1,10 @@
 """What is special about a test of the exported vectors, in words that a file explains once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.vectors import plain
 from maxpool_check.judging.acceptance import AcceptedResult, OpenValue
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import is_float
@@ -21,6 +23,7 @@ FLAGS = {
     "OpenZeroSign": "The document does not say which of -0 and +0 is the maximum: both are listed.",
     "IndexOfNaN": "A window holds NaN alone and Y is -inf: Indices may name any of its cells, or none.",
     "NaN": "X holds a NaN.",
+    "FloatAttribute": "An attribute is a float such as 2.0: many readers of JSON, such as JavaScript's and jq, take it for the integer 2.",
     "Graph": "MaxPool among other nodes: graph and opset describe them; an export of the form onnx-testdata has the model.",
     "NoCells": "X has no cells.",
 }
@@ -35,7 +38,12 @@ def flags(case: Case, oracle: Oracle | Refused, results: Sequence[AcceptedResult
 
 def _flags(case: Case, oracle: Oracle | Refused, results: Sequence[AcceptedResult]) -> Iterator[str]:
     has_nan = is_float(case.X.dtype) and bool((case.X != case.X).any())
-    conditions = {"Graph": case.context is not None, "NoCells": not case.X.size, "NaN": has_nan}
+    conditions = {
+        "FloatAttribute": _has_float(plain(case.attributes)),
+        "Graph": case.context is not None,
+        "NoCells": not case.X.size,
+        "NaN": has_nan,
+    }
     if isinstance(oracle, Refused):
         conditions |= {"NoMeaning": oracle.is_open, "Invalid": not oracle.is_open}
     else:
@@ -50,6 +58,13 @@ def _flags(case: Case, oracle: Oracle | Refused, results: Sequence[AcceptedResul
         for result in results:
             yield from _open_cells(result, oracle)
     yield from (flag for flag, holds in conditions.items() if holds)
+
+
+def _has_float(value: Any) -> bool:
+    """Whether plain data holds a float that JSON writes as one, but that is an integer."""
+    if isinstance(value, Mapping):
+        return any(map(_has_float, value.values()))
+    return any(map(_has_float, value)) if isinstance(value, list) else isinstance(value, float) and value.is_integer()
 
 
 def _open_cells(result: AcceptedResult, oracle: Oracle) -> Iterator[str]:

@@ -253,7 +253,46 @@ def test_the_program_in_c_is_short_and_accepts_the_right_kernel(exported):
     assert len((exported / "check.c").read_text().splitlines()) <= 60
     done = run_in_c(exported, KERNEL, "onnx-22.json")
     assert (done.returncode, done.stderr) == (0, "")
-    assert int(done.stdout.split()[2]) > 100
+    assert int(done.stdout.split()[0]) > 100
+    vectors = (exported / "vectors/onnx-22.json").read_text()
+    assert f" of {json.loads(vectors)['numberOfTests']} tests apply, 0 of them are wrong" in done.stdout
+    # The tests of another layout are not taken for ones of its own.
+    (exported / "vectors/other.json").write_text(vectors.replace("channels-first", "channels-last"))
+    other = run_in_c(exported, KERNEL, "other.json")
+    assert (other.returncode, other.stdout[:5]) == (1, "0 of ")
+
+
+def _without_a_test(text):
+    return "".join(line for number, line in enumerate(text.splitlines(keepends=True)) if number != 20)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda text: text[: len(text) // 2], "the file ends within a line"),
+        (lambda text: "".join(text.splitlines(keepends=True)[:50]), "it is not whole"),
+        (_without_a_test, "it is not whole"),
+        (lambda text: text.replace('"title":"', f'"title":"{"x" * 2**24}', 1), "a line is too long"),
+        (lambda text: text.replace('"shape":[1,1,', '"shape":[1000,1000,'), "too large for this program"),
+        (lambda text: "", "it is not whole"),
+    ],
+)
+def test_the_program_in_c_refuses_a_file_that_it_cannot_check_as_a_whole(exported, spoil, message):
+    (exported / "vectors/spoiled.json").write_text(spoil((exported / "vectors/onnx-22.json").read_text()))
+    done = run_in_c(exported, KERNEL, "spoiled.json")
+    assert done.returncode == 2
+    assert message in done.stdout
+
+
+def test_attributes_that_are_floats_have_a_flag():
+    by_flag = {True: [], False: []}
+    for case in shipped().cases:
+        if case.id.startswith(("refusals/attribute-types", "edge/strides")):
+            test = vector(case, MOST_CELLS)
+            by_flag["FloatAttribute" in test["flags"]].append(json.dumps(test["attributes"]))
+    assert by_flag[True]
+    assert all(".0" in text for text in by_flag[True])
+    assert not any(".0" in text for text in by_flag[False])
 
 
 @pytest.mark.parametrize("name", WRONG)
