@@ -17,6 +17,7 @@ from maxpool_check.running.protocol_steps import (
     WRONG,
     Lines,
     ProtocolStep,
+    fix_of,
     outcome_and_mistake,
     plain_case,
     ready_keys,
@@ -187,7 +188,8 @@ class ProtocolCheck:
         lines = (*lines, ("out", quoted(line)))
         if mistake:
             self._close()
-            return None, ProtocolStep(name, WRONG, mistake, lines, "see 'The messages' in 'maxpool-check docs kernel'")
+            fix = fix_of(mistake) or "see 'The messages' in 'maxpool-check docs kernel'"
+            return None, ProtocolStep(name, WRONG, mistake, lines, fix)
         if isinstance(outcome, Returned):
             return outcome, ProtocolStep(name, OK)
         fix = "give outputs, or leave out of 'dtypes', 'spatial' and 'specs' what it does not have"
@@ -217,7 +219,7 @@ class ProtocolCheck:
             "an unknown key in a request", planned, lambda message: message.update(more={"a": [1]})
         )
         fix = "ignore keys that it does not know: later versions of the tool may send them"
-        yield step if isinstance(outcome, Returned) else replace(step, fix=fix)
+        yield step if isinstance(outcome, Returned) else replace(step, fix=fix_of(step.message) or fix)
         strides = {
             name: [0] * len(case.attributes[name])
             for name, each in case.specification.attributes.items()
@@ -238,7 +240,7 @@ class ProtocolCheck:
             return ProtocolStep(name, OK)
         if isinstance(outcome, Returned):
             return replace(step, state=WRONG, message="it gave outputs; the document excludes the graph", fix=fix)
-        return replace(step, fix=fix)
+        return replace(step, fix=fix_of(step.message) or fix)
 
     def _two_ahead(self, planned: VariantPlan) -> Iterator[ProtocolStep]:
         name, (request,) = "two requests written ahead", planned.requests
@@ -254,7 +256,10 @@ class ProtocolCheck:
             mistake = nothing or outcome_and_mistake(line, number)[1]
             if mistake:
                 self._close()
-                fix = "read stdin line by line, and write one line for each, in the same order, with its own id"
+                fix = (
+                    fix_of(mistake)
+                    or "read stdin line by line, and write one line for each, in the same order, with its own id"
+                )
                 lines = (("out", quoted(line)),) if line else ()
                 yield ProtocolStep(name, MISSING if nothing else WRONG, mistake, lines, fix)
                 return

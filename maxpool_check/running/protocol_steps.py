@@ -81,6 +81,19 @@ def outcome_and_mistake(line: bytes, number: int) -> tuple[Outcome | None, str]:
         return None, str(error)
 
 
+def fix_of(mistake: str) -> str:
+    """How to fix a mistake in a line that is the same whatever the request was; empty if it depends on the request."""
+    if mistake.startswith("'id'"):
+        return "give each line the id of its request"
+    if "it ends too early" in mistake:
+        return "write each message whole, on one line: is a quote, a bracket or a brace left open?"
+    if mistake.startswith("a line is not JSON (column") and "(column 1:" not in mistake:
+        return "correct the line at that column"
+    if mistake.startswith("a line is not"):
+        return "print what is no message to stderr; perhaps this line was printed after the answer before"
+    return ""
+
+
 def with_outputs(step: ProtocolStep, case: Case, variant: Variant, outcome: Outcome) -> ProtocolStep:
     """The step of a request with outputs, whose names, shapes and dtypes are checked."""
     oracle = case.oracle()

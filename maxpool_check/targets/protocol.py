@@ -121,6 +121,18 @@ def line_of(stream: IO[bytes]) -> bytes:
     return stream.readline(MOST_BYTES + 1)
 
 
+def _where(error: json.JSONDecodeError) -> str:
+    """What is wrong with a line, and the text around it."""
+    ends = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
+    around = error.doc[-40:] if ends else error.doc[max(0, error.pos - 20) : error.pos + 20]
+    what = (
+        f"it ends too early, after {len(error.doc.rstrip())} characters,"
+        if ends
+        else f"column {error.colno}: {error.msg},"
+    )
+    return f"{what} at '{text_of(around.strip())}'"
+
+
 def parsed(line: bytes) -> dict[str, Any]:
     """A line as a JSON object. Raises ``ValueError``."""
     if len(line) > MOST_BYTES:
@@ -133,6 +145,8 @@ def parsed(line: bytes) -> dict[str, Any]:
             message = without_surrogates(message)
     except RecursionError as error:
         raise ValueError("a line is nested too deeply") from error
+    except json.JSONDecodeError as error:
+        raise ValueError(f"a line is not JSON ({_where(error)}); {expected}") from error
     except ValueError as error:
         raise ValueError(f"a line is not JSON ({error}); {expected}") from error
     if not isinstance(message, dict):

@@ -89,6 +89,22 @@ def test_a_program_that_does_not_begin_as_it_must(check, text, step, words):
     assert words in json.dumps(steps[step])
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "words", "fix"),
+    [
+        ("**message}), flush=True)", '**message}) + "\\nbye", flush=True)', "column 1: Expecting value, at 'bye'", "after the answer before"),
+        ("**message}), flush=True)", "**message})[:-1], flush=True)", "it ends too early, after", "left open"),
+        ("**message}), flush=True)", "**message}).replace(':', '=', 1), flush=True)", "column 6: Expecting ':' delimiter", "that column"),
+        ('{"id": request["id"], **message}', '{"id": 1, **message}', "'id' is 1", "the id of its request"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_every_line_has_the_same_fix_in_every_step(check, old, new, words, fix):
+    _, steps = check(old=old, new=new)
+    wrong = [step for step in steps.values() if step["state"] == "wrong"]
+    assert len(wrong) > 2
+    assert all(words in step["message"] and fix in step["fix"] for step in wrong[1:]), wrong
+
+
 def test_a_program_that_does_not_end(check):
     code, steps = check(
         old="    for line in sys.stdin:", new="    import time\n    for line in [*sys.stdin, time.sleep(60)]:"
