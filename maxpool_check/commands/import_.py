@@ -40,7 +40,8 @@ def command(form: str, source: Path | None, folder: Path, max_cells: int) -> int
     generated JSON files; or vectors, where SRC is what 'maxpool-check export json' wrote, or one file of it.
 
     The printed outputs become the expectations of the cases. Disagreements with the reference are listed, and stated in
-    the case's erratum. Tests that are left out are listed with the reason. Exits with 2 if nothing can be imported.
+    the case's erratum. Tests that are left out are listed with the reason. Exits with 2, and writes nothing, if a file is broken or
+    there is nothing to import.
 
     \b
     Examples:
@@ -48,9 +49,9 @@ def command(form: str, source: Path | None, folder: Path, max_cells: int) -> int
       maxpool-check import onnx-testdata tests/ -o cases/imported
     """
     suite = _read(form, source, max_cells)
-    missing = [*suite.left_out, *suite.broken]
-    if not suite.cases:
-        raise Mistakes(missing or [f"{source}: no tests of the format {form}"], _NOTHING)
+    missing = suite.left_out
+    if suite.broken or not suite.cases:
+        raise Mistakes([*suite.broken, *missing] or [f"{source}: no tests of the format {form}"], _NOTHING)
     if repeated := list(duplicates(suite.cases)):
         raise Mistakes(repeated, _NOTHING)
     for problem in sorted(missing):

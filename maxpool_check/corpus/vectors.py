@@ -18,7 +18,10 @@ from maxpool_check.reference.policies import INTERPRETATIONS
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.refused import Reason
 
-SCHEMA = "maxpool-check/vectors/1"
+FORM = "maxpool-check/vectors/"
+"""How the key ``schema`` of a file of vectors begins, in every version."""
+
+SCHEMA = f"{FORM}1"
 """What the key ``schema`` of a file of vectors says."""
 
 MANIFEST_SCHEMA = "maxpool-check/export/1"
@@ -156,7 +159,7 @@ _GROUP = map_of(
 )
 
 FILE = map_of(
-    "schema tool document flags testGroups",
+    "schema tool document numberOfTests flags testGroups",
     schema={"const": SCHEMA},
     tool=map_of("name version", name=TEXT, version=TEXT),
     document=map_of(

@@ -1,28 +1,19 @@
 """Cases as vectors in JSON: the input in bits, and every output that is right."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
-
-import numpy as np
 
 import maxpool_check
 from maxpool_check import inert
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.graph_fields import graph_fields
-from maxpool_check.corpus.vectors import ANY, NO_CELL, SCHEMA, hex_of, plain, tensor_data
+from maxpool_check.corpus.vector_results import accepted_by, judged_members
+from maxpool_check.corpus.vectors import SCHEMA, plain, tensor_data
 from maxpool_check.exporting.export import Export, LeftOutCase, document_data, too_large
 from maxpool_check.exporting.flags import FLAGS, flags
-from maxpool_check.judging.acceptance import (
-    AcceptedOutput,
-    AcceptedResult,
-    CellValue,
-    NotListed,
-    OpenValue,
-    accepted_results,
-)
+from maxpool_check.judging.acceptance import NotListed
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.reference.dtypes import is_float
 from maxpool_check.specifications.refused import Refused
 
 FORMAT = "vectors"
@@ -83,68 +74,21 @@ def vector(case: Case, most_cells: int) -> dict[str, Any]:
     if reason := too_large(case, most_cells):
         raise NotListed(reason)
     oracle = case.oracle()
-    results = accepted_results(oracle) if isinstance(oracle, Oracle) else []
-    names = case.outputs if case.context is None else (*case.outputs, *case.context.side_outputs)
+    results = accepted_by(oracle)
+    right = judged_members(case, oracle, results)
     graph = graph_fields(case, {})
     fields = {
         "id": case.id, "sha256": case.sha256, "title": case.title, "covers": list(case.covers), "tags": list(case.tags),
-        "flags": flags(case, oracle, results), "result": _verdict(oracle), "refusal": _refusal(oracle),
+        "flags": flags(case, oracle, results), "result": right["result"], "refusal": _refusal(oracle),
         "provenance": dict(case.provenance), "attributes": plain(case.attributes),
         "opset": graph.get("opset"), "graph": plain(graph.get("graph")), "initializer": "input" in graph or None,
-        "inputs": {"X": tensor_data(case.X)}, "outputs": list(names),
-        "results": [_result(result, names) for result in results],
+        "inputs": {"X": tensor_data(case.X)}, "outputs": right["outputs"], "results": right["results"],
     }  # fmt: skip
     needed = ("attributes", "flags", "results")
     return {key: value for key, value in fields.items() if key in needed or value not in (None, [], {})}
-
-
-def _verdict(oracle: Oracle | Refused) -> str:
-    if isinstance(oracle, Refused):
-        return "acceptable" if oracle.is_open else "invalid"
-    # As the judge does with a refusal.
-    return "acceptable" if oracle.pooling.refusable or oracle.has_undefined else "valid"
 
 
 def _refusal(oracle: Oracle | Refused) -> dict[str, str] | None:
     if not isinstance(oracle, Refused):
         return None
     return {"reason": oracle.reason.value, "message": oracle.message, "clause": oracle.clause}
-
-
-def _result(result: AcceptedResult, names: Sequence[str]) -> dict[str, Any]:
-    windows = [
-        [axis.size, axis.kernel, axis.stride, axis.dilation, axis.begin, axis.end, axis.output]
-        for axis in result.geometry
-    ]
-    outputs = {name: _output(result.outputs[name]) for name in names}
-    if "Indices" in outputs:
-        outputs["Indices"]["bound"] = result.bound
-    pairs = [
-        [*cells, _hex(value), hex_of(index)]
-        for cells, values in sorted(result.together.items())
-        for value, index in values
-    ]
-    together = {"together": pairs} if pairs and {"Y", "Indices"} <= set(names) else {}
-    return {"windows": windows, "outputs": outputs, **together}
-
-
-def _output(output: AcceptedOutput) -> dict[str, Any]:
-    # A NaN stands for every NaN, and is written with the same bits everywhere.
-    also = [[at, value] for at, values in sorted(output.others.items()) for value in map(_value, values)]
-    return {**tensor_data(_usual_nan(output.tensor)), **({"also": also} if also else {})}
-
-
-def _usual_nan(values: np.ndarray) -> np.ndarray:
-    if not is_float(values.dtype) or not (values != values).any():
-        return values
-    return np.where(values != values, values.dtype.type(np.nan), values)
-
-
-def _value(value: CellValue) -> str | None:
-    if isinstance(value, OpenValue):
-        return ANY if value is OpenValue.ANY else NO_CELL
-    return _hex(value)
-
-
-def _hex(value: np.generic) -> str:
-    return hex_of(_usual_nan(np.asarray(value)))

@@ -62,13 +62,18 @@ def test_what_is_left_out_is_named_and_the_rest_is_done(cli, tmp_path):
     stored(tmp_path / "in/good", model(), (X, Y))
     nodes = [helper.make_node("MaxPool", ["x"], ["a"], kernel_shape=[2, 2]), helper.make_node("Tanh", ["a"], ["y"])]
     bad = stored(tmp_path / "in/bad", model(*nodes), (X, Y))
-    (stored(tmp_path / "in/ugly", model(), (X, Y)) / "test_data_set_0/output_0.pb").write_bytes(b"\xff")
+    ugly = stored(tmp_path / "in/ugly", model(), (X, Y))
+    (ugly / "test_data_set_0/output_0.pb").write_bytes(b"\xff")
+    broken = cli("import", "onnx-testdata", tmp_path / "in", "-o", tmp_path / "out")
+    assert broken.code == 2
+    assert f"{ugly}/test_data_set_0/output_0.pb:1:1: not a tensor" in broken.err
+    assert last(broken.err) == "2 problems; nothing was imported"
+    assert not (tmp_path / "out").exists()
+    shutil.rmtree(ugly)
     done = cli("import", "onnx-testdata", tmp_path / "in", "-o", tmp_path / "out")
     assert done.code == 0
     assert f"left out: {bad}/model.onnx: its node Tanh is none of the operators that are known" in done.err
-    assert f"left out: {tmp_path}/in/ugly/test_data_set_0/output_0.pb: not a tensor" in done.err
-    assert last(done.out) == "1 written, 2 left out, 0 disagree"
-    shutil.rmtree(tmp_path / "in/ugly")
+    assert last(done.out) == "1 written, 1 left out, 0 disagree"
     run = cli("run", tmp_path / "in")
     assert run.code == 0
     assert f"left out: {bad}/model.onnx" in run.err

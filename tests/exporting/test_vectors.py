@@ -1,6 +1,7 @@
 """Exported vectors: who compares with the JSON alone decides as the judge does; the cases come back; the C example works."""
 
 import json
+import shutil
 import subprocess
 from collections import defaultdict
 
@@ -184,7 +185,18 @@ def change(path, **members):
     [
         ({"inputs__X__hex": "00" * 96}, "its sha256 is another"),
         ({"attributes__kernel_shape": [1, 2]}, "its sha256 is another"),
-        ({"results__0__outputs__Y__hex": "00" * 48}, "is printed as"),
+        (
+            {"results__0__outputs__Y__hex": "00" * 48},
+            "small:ordinary.results.0.outputs.Y.hex: not what the reference has",
+        ),
+        (
+            {"results__0__outputs__Y__also": [[0, None]]},
+            "small:ordinary.results.0.outputs.Y: not what the reference has",
+        ),
+        ({"results__0__windows": [[4, 1, 1, 1, 0, 0, 4]]}, "small:ordinary.results.0.windows"),
+        ({"result": "acceptable"}, "small:ordinary.result: not what the reference has"),
+        ({"outputs": ["Indices"]}, "small:ordinary"),
+        ({"flags": ["NaN"]}, "another digest: the file was changed"),
         ({"inputs__X__hex": "00"}, "small:ordinary.hex: 2 digits; 24 values of float32 have 192"),
         ({"inputs__X__hex": "0g" * 96}, "testGroups"),
         ({"inputs__X__shape": [2**31, 2**31, 2, 2]}, "the limit is"),
@@ -193,7 +205,7 @@ def change(path, **members):
         ({"results": []}, "expected at least one result"),
         ({"opset": 3}, "operator set 3 does not have"),
         ({"unknown": 1}, "unknown key 'unknown'"),
-        ({"title": "\x1b[2Jhidden"}, None),
+        ({"title": "\x1b[2Jhidden"}, "another digest: the file was changed"),
     ],
 )
 def test_wrong_vectors_are_named(cli, small, tmp_path, members, message):
@@ -203,8 +215,79 @@ def test_wrong_vectors_are_named(cli, small, tmp_path, members, message):
     done = cli("lint", file)
     assert "\x1b" not in done.out + done.err
     assert "Traceback" not in done.err
-    assert done.code == (0 if message is None else 2)
-    assert message is None or message in done.err
+    assert done.code == 2
+    assert message in done.err
+    imported = cli("import", "vectors", file.parent, "-o", tmp_path / "imported")
+    assert imported.code == 2
+    assert message in imported.err
+    assert not (tmp_path / "imported").exists()
+
+
+def _without_a_second_test(folder):
+    """The file and its manifest without a test: both changed, so that only the number of tests tells."""
+    path = folder / "onnx-22.json"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not line.startswith('{"id":"small:ordinary"')))
+    (folder / "manifest.json").unlink()
+
+
+def _with_a_second_result(folder):
+    path = folder / "onnx-22.json"
+    test = next(line for line in path.read_text().splitlines() if line.startswith('{"id":"small:ordinary"'))
+    results = json.loads(test.removesuffix(","))["results"]
+    change(path, results=[*results, *results])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (_without_a_second_test, "of 6 tests (numberOfTests)"),
+        (
+            lambda folder: (folder / "onnx-22.json").unlink(),
+            "manifest.json:1:1: onnx-22.json of this export cannot be read",
+        ),
+        (_with_a_second_result, "small:ordinary.results: not what the reference has"),
+    ],
+)
+def test_what_is_missing_or_too_much_is_named(cli, small, tmp_path, spoil, message):
+    assert cli("export", "json", small, "corpus:edge/ties-sonnx", "-o", tmp_path / "vectors").code == 0
+    spoil(tmp_path / "vectors")
+    for command in (["lint"], ["run", "-q"]):
+        done = cli(*command, tmp_path / "vectors")
+        assert done.code == 2
+        assert message in done.err
+
+
+def test_a_changed_or_missing_file_of_an_export_of_models_is_named(cli, small, tmp_path):
+    assert cli("export", "onnx-testdata", small, "-o", tmp_path / "tests").code == 0
+    assert cli("lint", tmp_path / "tests").code == 0
+    shutil.rmtree(tmp_path / "tests/test_small_ordinary")
+    done = cli("lint", tmp_path / "tests")
+    assert done.code == 2
+    assert "manifest.json:1:1: test_small_ordinary/data.json of this export cannot be read" in done.err
+
+
+def test_vectors_of_another_version_are_named(cli, small, tmp_path):
+    assert cli("export", "json", small, "-o", tmp_path / "vectors").code == 0
+    file = tmp_path / "vectors/onnx-22.json"
+    file.write_text(file.read_text().replace("maxpool-check/vectors/1", "maxpool-check/vectors/2"))
+    for command in (["lint", file], ["import", "vectors", file, "-o", tmp_path / "out"]):
+        done = cli(*command)
+        assert done.code == 2
+        assert 'another version of maxpool-check wrote it: its "schema" is "maxpool-check/vectors/2"' in done.err
+
+
+def test_truncated_vectors_have_their_place_in_every_command(cli, small, tmp_path):
+    assert cli("export", "json", small, "-o", tmp_path / "vectors").code == 0
+    file = tmp_path / "vectors/onnx-22.json"
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:8]) + "{")
+    places = set()
+    for command in (["lint", file], ["import", "vectors", file, "-o", tmp_path / "out"]):
+        done = cli(*command)
+        assert done.code == 2
+        places.add(next(line for line in done.err.splitlines() if "not JSON" in line))
+    (line,) = places
+    assert "onnx-22.json:9:" in line
 
 
 def test_a_file_that_is_no_json_is_named(cli, tmp_path):
@@ -214,7 +297,8 @@ def test_a_file_that_is_no_json_is_named(cli, tmp_path):
         (tmp_path / f"{number}.json").write_text(text)
         done = cli("import", "vectors", tmp_path / f"{number}.json", "-o", tmp_path / "out")
         assert done.code == 2
-        assert f"{number}.json:1:1: not " in done.err
+        assert f"{number}.json:1:" in done.err
+        assert ": not " in done.err
 
 
 KERNEL = next(block.text for block in blocks("export.md") if block.file == "kernel.c")

@@ -6,7 +6,7 @@ from typing import Any
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.importers import Broken, onnx_testdata, read_bytes, testgenonnx, vectors
-from maxpool_check.corpus.vectors import MANIFEST_SCHEMA, SCHEMA
+from maxpool_check.corpus.vectors import FORM, MANIFEST_SCHEMA
 
 PATTERN = "*.json"
 
@@ -36,4 +36,5 @@ def _content(file: Path) -> Any:
 
 
 def _is_exported(data: Any) -> bool:
-    return isinstance(data, dict) and data.get("schema") in (SCHEMA, MANIFEST_SCHEMA)
+    schema = data.get("schema") if isinstance(data, dict) else None
+    return isinstance(schema, str) and (schema.startswith(FORM) or schema == MANIFEST_SCHEMA)

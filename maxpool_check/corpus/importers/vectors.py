@@ -10,10 +10,11 @@ import numpy as np
 from maxpool_check.corpus.case import Case, Expectation, Origin, Refusal, Values
 from maxpool_check.corpus.case_file import checked_output
 from maxpool_check.corpus.graph_fields import context_of, document_in
-from maxpool_check.corpus.importers import Broken, LeftOut, read_bytes
+from maxpool_check.corpus.importers import Broken, LeftOut, manifest, read_bytes
 from maxpool_check.corpus.problems import BadValue, Structure
 from maxpool_check.corpus.schema import ID
-from maxpool_check.corpus.vectors import FILE, MANIFEST_SCHEMA, SCHEMA, tensor_of, unplain
+from maxpool_check.corpus.vector_results import accepted_by, judged_members
+from maxpool_check.corpus.vectors import FILE, FORM, MANIFEST_SCHEMA, SCHEMA, tensor_of, unplain
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import Reason
@@ -33,16 +34,27 @@ def read(file: Path, root: Path, most_cells: int) -> list[Case]:  # noqa: ARG001
     Raises :class:`LeftOut` and :class:`Broken`.
     """
     try:
-        data = json.loads(read_bytes(file, MAX_BYTES), parse_constant=_not_json)
+        content = read_bytes(file, MAX_BYTES)
+        data = json.loads(content, parse_constant=_not_json)
+    except json.JSONDecodeError as error:
+        raise Broken(f"not JSON: {error.msg}", line=error.lineno, column=error.colno) from error
     except (ValueError, RecursionError) as error:
         raise Broken(f"not JSON: {error}") from error
-    if isinstance(data, dict) and data.get("schema") == MANIFEST_SCHEMA:
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if schema == MANIFEST_SCHEMA:
+        manifest.check_files(file.parent, data)
         return []
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+    if schema != SCHEMA and isinstance(schema, str) and schema.startswith(FORM):
+        raise Broken(f'another version of maxpool-check wrote it: its "schema" is "{schema}", not "{SCHEMA}"')
+    if schema != SCHEMA:
         raise LeftOut(f'not a file of vectors: its "schema" is not "{SCHEMA}"')
     for path, key, message in _STRUCTURE.mistakes(data):
         raise Broken(f"{'.'.join(map(str, [*path, *([] if key is None else [key])]))}: {message}")
-    return list(_cases(data, file, most_cells))
+    cases = list(_cases(data, file, most_cells))
+    if len(cases) != data["numberOfTests"]:
+        raise Broken(f"it has {len(cases)} of {data['numberOfTests']} tests (numberOfTests); export the cases again")
+    manifest.check_beside(file, content)
+    return cases
 
 
 def _not_json(name: str) -> float:
@@ -91,7 +103,25 @@ def _case(
         raise ValueError(
             "its sha256 is another: the file was changed, or another version wrote it; export the cases again"
         )
+    oracle = case.oracle()
+    for name, value in judged_members(case, oracle, accepted_by(oracle)).items():
+        if (place := _difference(value, test.get(name), name)) is not None:
+            raise BadValue(
+                "not what the reference has: the file was changed, or another version wrote it; export the cases again",
+                *place,
+            )
     return case
+
+
+def _difference(a: Any, b: Any, *place: str | int) -> tuple[str | int, ...] | None:
+    """Where plain data differs first: the keys and positions that lead there."""
+    if isinstance(a, dict) and isinstance(b, dict) and a.keys() == b.keys():
+        pairs = [(key, a[key], b[key]) for key in a]
+    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        pairs = [(at, *each) for at, each in enumerate(zip(a, b, strict=True))]
+    else:
+        return None if a == b else place
+    return next((found for key, *each in pairs if (found := _difference(*each, *place, key)) is not None), None)
 
 
 def _expectation(test: Mapping[str, Any], most_cells: int) -> Expectation | None:
