@@ -9,6 +9,9 @@ from maxpool_check import inert
 from maxpool_check.results.record import ExitCode
 from maxpool_check.words import plural
 
+_MOST = 20
+"""The most problems that are printed as text."""
+
 
 class Mistakes(click.ClickException):
     """Files that cannot be used: every problem on a line of its own."""
@@ -16,7 +19,8 @@ class Mistakes(click.ClickException):
     exit_code = ExitCode.USAGE
 
     def __init__(self, problems: Sequence[object], consequence: str = "nothing was run") -> None:
-        super().__init__("\n".join(map(inert.line, problems)))
+        more = [f"... and {len(problems) - _MOST} more"] if len(problems) > _MOST else []
+        super().__init__("\n".join(map(inert.line, [*problems[:_MOST], *more])))
         self.problems = problems
         self._consequence = consequence
 

@@ -13,7 +13,7 @@ from maxpool_check.corpus.schema import case_file_schema
 from maxpool_check.corpus.vectors import vector_file_schema
 from maxpool_check.results.record import ExitCode
 from maxpool_check.results.storage import schema
-from maxpool_check.running.given_results import results_schema
+from maxpool_check.running.results_form import results_schema
 from maxpool_check.specifications.specification import nearest
 
 _SCHEMAS = {

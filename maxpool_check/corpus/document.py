@@ -5,6 +5,7 @@ numbers are text, since they may be bit patterns. Tags, duplicate keys and exces
 """
 
 import errno
+import json
 import math
 import re
 import sys
@@ -122,6 +123,9 @@ def parse(text: str, name: str) -> Document:
         line, column = (place.line + 1, place.column + 1) if place else (1, 1)
         message = " ".join(part for part in (error.context, error.problem) if part)
         if not isinstance(error, _Stop):
+            other = _other_format(text)
+            if other:
+                raise CorpusError([Problem(name, 1, 1, other)]) from error
             message = f"not YAML: {message}"
             if "\t" in "".join(text.splitlines()[line - 1 : line]):
                 message += "; indent YAML with spaces, not tabs"
@@ -129,6 +133,19 @@ def parse(text: str, name: str) -> Document:
     if builder.problems or builder.root is None:
         raise CorpusError(builder.problems or [Problem(name, 1, 1, "the file is empty")])
     return Document(name, builder.root.data, builder.root.mark)
+
+
+def _other_format(text: str) -> str:
+    """What a file of JSON lines is that is no YAML; empty if it is no such file."""
+    try:
+        first = json.loads(text.split("\n", 1)[0])
+    except (ValueError, RecursionError):
+        return ""
+    if isinstance(first, dict) and first.get("type") == "header":
+        return "this is a record, not a file of cases or defects; 'maxpool-check report' shows it"
+    if isinstance(first, dict) and ("case" in first or "target" in first):
+        return "these are results, not cases or defects; 'maxpool-check judge RESULTS.jsonl [PATH]...' judges them"
+    return ""
 
 
 def _problem_at(text: str, offset: int, name: str, message: str) -> Problem:

@@ -16,6 +16,10 @@ _TYPES = {
 }  # fmt: skip
 
 
+USUAL_NAMES = {"half": "float16", "float": "float32", "double": "float64"}
+"""The names that C has for dtypes."""
+
+
 @dataclass(frozen=True, order=True)
 class Problem:
     """One mistake in a file. Lines and columns count from 1; the line 0 is that of a file that is not there."""
@@ -106,7 +110,9 @@ def _message(error: ValidationError, value: Any, schema: Mapping[str, Any]) -> s
             return f"missing {', '.join(repr(key) for key in schema['required'] if key not in value)}"
         case ValidationErrorKind.Enum(options=allowed):
             options = [", ".join(map(str, option)) if isinstance(option, list) else str(option) for option in allowed]
-            guess = nearest(value, options) if isinstance(value, str) else ""
+            usual = USUAL_NAMES.get(value) if isinstance(value, str) else None
+            guess = f" (did you mean '{usual}'?)" if usual in options else ""
+            guess = guess or (nearest(value, options) if isinstance(value, str) else "")
             return f"expected one of {' | '.join(options)}, found {describe(value)}{guess}"
         case ValidationErrorKind.Pattern(pattern=pattern):
             expected = schema.get("description", f"text like {pattern}")

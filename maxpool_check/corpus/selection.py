@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.conditions import with_cases
+from maxpool_check.corpus.problems import USUAL_NAMES
 from maxpool_check.judging.defects import Defect, ExpectedDivergence
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.reference.dtypes import name_of
@@ -117,6 +118,8 @@ def _nearest_id(cases: Sequence[Case], expression: str) -> str:
 
 
 def _hint(name: str, pattern: str, values: Sequence[str]) -> str:
+    if name == "dtype" and (usual := USUAL_NAMES.get(pattern)) in values:
+        return f" (did you mean '{usual}'?)"
     if hint := nearest(pattern, values):
         return hint
     if name == "kind" and pattern in {kind.value for kind in DivergenceKind}:

@@ -5,6 +5,7 @@ import binascii
 import hashlib
 import json
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,9 +18,10 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.problems import BadValue, CorpusError, Problem, Structure
 from maxpool_check.corpus.tensors import array
 from maxpool_check.files import read_regular
-from maxpool_check.reference.dtypes import NAMES, NUMPY
+from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.results.outcomes import Crashed, NotExecuted, Outcome, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.variants import Variant
+from maxpool_check.running.results_form import OUTCOMES, RESULT, TARGET
 from maxpool_check.specifications import documents
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.protocol import without_surrogates
@@ -28,86 +30,8 @@ from maxpool_check.words import plural
 MOST_BYTES = 2**31
 """The largest file that is read."""
 
-_TEXT = {"type": "string"}
-_TENSOR = {
-    "type": "object",
-    "required": ["dtype", "shape"],
-    "additionalProperties": False,
-    "properties": {
-        "dtype": {"enum": list(NAMES)},
-        "shape": {"type": "array", "items": {"type": "integer", "minimum": 0}, "maxItems": 32},
-        "data": {**_TEXT, "description": "its bytes in base64: row-major, each value little-endian"},
-        "hex": {**_TEXT, "description": "the same bytes in hexadecimal digits"},
-        "values": {
-            "type": "array",
-            "items": {"type": ["number", "string"]},
-            "description": 'its values, row-major: numbers, or the texts "inf", "-inf" and "nan"',
-        },
-    },
-}
-_RESULT = {
-    "type": "object",
-    "required": ["case"],
-    "additionalProperties": False,
-    "properties": {
-        "case": {**_TEXT, "description": "the id, such as edge/neg-inf:one-cell"},
-        "variant": {
-            "enum": ["indices", "y-only", "indices-only"],
-            "description": "which outputs were computed; if left out, those that the result has",
-        },
-        "outputs": {"type": "object", "additionalProperties": _TENSOR, "minProperties": 1},
-        "refusal": {
-            "type": "object",
-            "required": ["status", "message"],
-            "additionalProperties": False,
-            "properties": {"status": _TEXT, "message": _TEXT},
-        },
-        "crash": {**_TEXT, "description": "how it died"},
-        "timeout": {"type": "number", "minimum": 0, "description": "it had no result after so many seconds"},
-        "unable": {**_TEXT, "description": "why it cannot express the case: not executed"},
-        "seconds": {"type": "number", "minimum": 0, "description": "how long it took"},
-    },
-}
-_TARGET = {
-    "type": "object",
-    "required": ["target"],
-    "additionalProperties": False,
-    "properties": {
-        "target": {
-            "type": "object",
-            "required": ["name"],
-            "additionalProperties": False,
-            "properties": {
-                "name": {**_TEXT, "minLength": 1, "description": "what it is called, such as acme-dsp"},
-                "version": _TEXT,
-                "about": {**_TEXT, "description": "what it is, for people who read the report"},
-                "specs": {"type": "array", "items": _TEXT, "description": "the documents that it claims"},
-                "dtypes": {"type": "array", "items": {"enum": list(NAMES)}, "description": "all that it has"},
-                "spatial": {
-                    "type": "array",
-                    "items": {"type": "integer", "minimum": 0},
-                    "description": "the numbers of spatial axes that it has",
-                },
-                "indices": {
-                    "enum": ["whole", "plane", None],
-                    "description": "whether Indices number the cells of the whole tensor or of each plane; null: it has none",
-                },
-            },
-        }
-    },
-}
-_KINDS = ("outputs", "refusal", "crash", "timeout", "unable")
 _SPECIAL = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-_RESULT_STRUCTURE, _TARGET_STRUCTURE = Structure(_RESULT), Structure(_TARGET)
-
-
-def results_schema() -> Mapping[str, Any]:
-    """The JSON Schema of one line."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "maxpool-check results that were made elsewhere, one line: the first may describe the target",
-        "oneOf": [_TARGET, {**_RESULT, "oneOf": [{"required": [kind]} for kind in _KINDS]}],
-    }
+_RESULT_STRUCTURE, _TARGET_STRUCTURE = Structure(RESULT), Structure(TARGET)
 
 
 @dataclass(frozen=True)
@@ -141,6 +65,10 @@ def read_results(path: Path, cases: Mapping[str, Case]) -> GivenResults:
     by_case: dict[str, dict[Variant, GivenResult]] = defaultdict(dict)
     problems: list[Problem] = []
     is_first = True
+    if content.startswith(b'{"schema":"maxpool-check/vectors/'):
+        raise CorpusError(
+            [Problem(str(path), 1, 1, "these are exported vectors, not results; name them after the results, as PATH")]
+        )
     for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not line.strip():
             continue
@@ -156,13 +84,23 @@ def read_results(path: Path, cases: Mapping[str, Case]) -> GivenResults:
         except BadValue as bad:
             problems += [Problem(str(path), number, _column(line, each.path), str(each)) for each in bad.all]
         except json.JSONDecodeError as error:
-            problems.append(Problem(str(path), number, error.colno, f"not JSON: {error.msg}"))
+            # The first line that can be read may still describe the target.
+            problems.append(Problem(str(path), number, error.colno, _not_json(error)))
+            continue
         except (ValueError, RecursionError) as error:
             problems.append(Problem(str(path), number, 1, f"not a line of JSON: {error}"))
         is_first = False
     if problems:
         raise CorpusError(problems)
     return GivenResults(path, hashlib.sha256(content).hexdigest(), target, by_case)
+
+
+def _not_json(error: json.JSONDecodeError) -> str:
+    """What is wrong with a line, and the text there; C prints NaN and infinity as no JSON."""
+    text = error.doc[error.pos : error.pos + 20].strip()
+    special = re.match(r"-?nan|(-?inf)", text, re.IGNORECASE)
+    advice = f'; write "{(special[1] or "nan").lower()}", with quotes' if special else ""
+    return f"not JSON: {error.msg}, at '{text}'{advice}"
 
 
 def _check(structure: Structure, message: Any) -> None:
@@ -197,10 +135,10 @@ def _target(message: dict[str, Any], *, is_first: bool) -> Mapping[str, Any]:
 
 def _result(message: Any, cases: Mapping[str, Case], line: int) -> tuple[Case, Variant, GivenResult]:
     _check(_RESULT_STRUCTURE, message)
-    kinds = [kind for kind in _KINDS if kind in message]
+    kinds = [kind for kind in OUTCOMES if kind in message]
     if len(kinds) != 1:
         raise BadValue(
-            f"expected exactly one of {', '.join(_KINDS)}; found {' and '.join(kinds) or 'none'}", *kinds[1:2]
+            f"expected exactly one of {', '.join(OUTCOMES)}; found {' and '.join(kinds) or 'none'}", *kinds[1:2]
         )
     for key in ("timeout", "seconds"):
         if not math.isfinite(message.get(key, 0)):
@@ -229,7 +167,10 @@ def _variant(case: Case, message: Mapping[str, Any]) -> Variant:
     )  # fmt: skip
     more = case.context.side_outputs if case.context is not None else ()
     if missing := [each for each in (*variant.outputs, *more) if each not in outputs]:
-        raise BadValue(f"'outputs' has no '{missing[0]}', which the variant {variant} of {case.id} has", "outputs")
+        similar = next((f" (it has '{each}')" for each in outputs if each.lower() == missing[0].lower()), "")
+        raise BadValue(
+            f"'outputs' has no '{missing[0]}'{similar}, which the variant {variant} of {case.id} has", "outputs"
+        )
     known = ("Y", "Indices", *more)
     if unknown := [each for each in outputs if each not in known]:
         raise BadValue(f"unknown output '{unknown[0]}'; {case.id} has {', '.join(known)}", "outputs", unknown[0])

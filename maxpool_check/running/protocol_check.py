@@ -293,10 +293,5 @@ class ProtocolCheck:
         death = self._worker.death()
         is_clean = isinstance(death, Crashed) and death.how == "exited with status 0"
         how = death.how if isinstance(death, Crashed) else death.why
-        yield ProtocolStep(
-            "ends when stdin ends",
-            OK if is_clean else WRONG,
-            "" if is_clean else f"it {how}",
-            (),
-            "" if is_clean else fix,
-        )
+        state, message, fix = (OK, "", "") if is_clean else (WRONG, f"it {how}", fix)
+        yield ProtocolStep("ends when stdin ends", state, message, (), fix)

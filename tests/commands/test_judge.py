@@ -132,6 +132,10 @@ def test_a_mistake_of_the_kernel_is_a_verdict(cli, small, results, tmp_path, cha
     ("text", "place", "words"),
     [
         ('{"case": "small:ordinary", }', "1:28", "not JSON"),
+        ('{"case": "small:ordinary", "values": [1.0, -nan]}', "1:44", "at '-nan]}'; write \"nan\", with quotes"),
+        ("board 7 is up\n" + json.dumps({"target": {"name": "b"}}), "1:1", "at 'board 7 is up'\n1 problem;"),
+        ("x\n" * 25, "20:1", "... and 5 more\n25 problems"),
+        ('{"schema":"maxpool-check/vectors/1",\n"tool":{}', "1:1", "these are exported vectors, not results"),
         ("[1]", "1:1", "expected a map, found a list"),
         ({**ORDINARY, "case": "small:ordinari"}, "1:2", "did you mean 'small:ordinary'"),
         ({**ORDINARY, "crash": "x"}, "1:", "exactly one of outputs"),
@@ -139,7 +143,8 @@ def test_a_mistake_of_the_kernel_is_a_verdict(cli, small, results, tmp_path, cha
         ({**ORDINARY, "variant": "y_only"}, "1:", "expected one of indices | y-only"),
         ({"case": "small:ordinary", "outputs": {"Indices": INDICES}}, "1:28", "'outputs' has no 'Y'"),
         ({"case": "small:ordinary", "outputs": {"Y": Y, "Z": Y}}, "1:", "unknown output 'Z'"),
-        ({"case": "small:ordinary", "outputs": {"Y": {**Y, "dtype": "float"}}}, "1:46", "expected one of float16"),
+        ({"case": "small:ordinary", "outputs": {"Y": {**Y, "dtype": "float"}}}, "1:46", "(did you mean 'float32'?)"),
+        ({"case": "small:ordinary", "outputs": {"y": Y}}, "1:", "'outputs' has no 'Y' (it has 'y')"),
         ({"case": "small:ordinary", "outputs": {"Y": {**Y, "values": [1]}}}, "1:", "1 value; the shape [1, 2, 2, 3] has 12"),
         ({"case": "small:ordinary", "outputs": {"Y": {**Y, "values": ["x"] * 12}}}, "1:", "found the text 'x'"),
         ({"case": "small:ordinary", "outputs": {"Y": {"dtype": "float32", "shape": [1], "data": "AA"}}}, "1:", "not base64"),
@@ -252,3 +257,12 @@ def test_results_are_not_overwritten_and_are_no_target(cli, small, results):
     done = cli("run", small, "-t", "results:acme")
     assert done.code == 2
     assert "maxpool-check judge" in done.err
+
+
+def test_a_record_and_results_are_named_where_cases_or_defects_are_expected(cli, small, results, made, kernel_target):
+    record, written = made(kernel_target("right"))
+    for file, words in ((record, "this is a record"), (written, "these are results")):
+        for arguments in (("run", file), ("run", small, "--known", file), ("judge", written, file)):
+            done = cli(*arguments)
+            assert done.code == 2
+            assert f"{file}:1:1: {words}" in done.err

@@ -62,6 +62,7 @@ def test_several_expressions_select_what_any_of_them_does_and_documents_only_the
         (["-k", "edge/ties:*", "-k", "nosuch:*"], "no case is selected by 'nosuch:*'"),
         (["-k", "neg"], "(did you mean '*neg*'?)"),
         (["-k", "edge/ties:all-equl"], "(did you mean 'edge/ties:all-equal'?)"),
+        (["-k", "dtype:double"], "(did you mean 'float64'?)"),
         (["-k", "tag:neg-ing"], "(did you mean 'neg-inf'?)"),
         (["-k", "dtype:float61"], "(did you mean 'float64'?)"),
         (["-k", "kind:y-lowest-for-neg-in"], "(did you mean 'y-lowest-for-neg-inf'?)"),
