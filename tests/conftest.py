@@ -24,8 +24,6 @@ from maxpool_check.targets.name import parse
 
 ROOT = Path(__file__).parents[1]
 CASES = ROOT / "cases"
-EDGES = tuple(CASES / name for name in ("documents", "edge", "onnx", "refusals", "sonnx"))
-"""Cases by hand, of MaxPool alone: the part of the corpus that old releases and right kernels are always run on."""
 KERNELS = ROOT / "tests/kernels.py"
 MISBEHAVING_WORKERS = ROOT / "tests/misbehaving_workers.py"
 

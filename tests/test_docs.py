@@ -39,6 +39,10 @@ NOT_RUN = {
 """The commands that no test runs; their pages say why."""
 
 
+LARGE = ("export.md", "gate.md", "model.md")
+"""The pages whose commands take longest; what they do is tested with their commands, too."""
+
+
 def follow(name, folder, *, long):
     """Do what a page says, and return what its commands that show their output print."""
     printed = []
@@ -75,7 +79,9 @@ def test_the_readme_is_short_and_its_picture_small():
 
 
 @pytest.mark.network
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long) if name in LARGE else name for name in PAGES]
+)
 def test_every_command_of_a_page_runs_and_prints_what_the_page_shows(name, tmp_path):
     check(name, tmp_path)
 

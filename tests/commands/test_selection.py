@@ -72,8 +72,13 @@ def test_several_expressions_select_what_any_of_them_does_and_documents_only_the
         (["--spec", "onnx-22,sonx"], "unknown specification 'sonx' (did you mean 'sonnx'?)"),
     ],
 )
-@pytest.mark.parametrize("command", ["list", "run"])
-def test_what_selects_nothing_is_an_error_with_the_nearest_that_does(cli, command, arguments, message):
-    done = cli(command, CASES / "edge", *arguments)
+def test_what_selects_nothing_is_an_error_with_the_nearest_that_does(cli, arguments, message):
+    done = cli("list", CASES / "edge", *arguments)
     assert (done.code, done.out) == (2, "")
     assert message in done.err
+
+
+def test_a_run_of_what_selects_nothing_runs_nothing(cli, small):
+    done = cli("run", small, "-k", "neg-inf", "-k", "nosuch")
+    assert (done.code, done.out) == (2, "")
+    assert "no case is selected by 'nosuch'" in done.err

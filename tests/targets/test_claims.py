@@ -7,7 +7,7 @@ import pytest
 
 import maxpool_check
 from maxpool_check.results.storage import read
-from tests.conftest import CASES, EDGES, ROOT, run_pytest
+from tests.conftest import CASES, ROOT, run_pytest
 
 MUTANTS = ROOT / "tests/mutants"
 DROPS_NAN = f"python:{MUTANTS / 'correct.py'}:gathered"
@@ -118,14 +118,16 @@ def propagating(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("paths", "least"), [(EDGES, 400), pytest.param((CASES,), 1500, marks=pytest.mark.long)], ids=["edges", "whole"]
+    ("paths", "least"),
+    [((CASES / "documents", CASES / "onnx"), 100), pytest.param((CASES,), 1500, marks=pytest.mark.long)],
+    ids=["documents", "whole"],
 )
 def test_a_right_kernel_of_onnx_22_is_green_on_the_corpus(cli, propagating, paths, least):
     done = cli("run", *paths, "-t", DROPS_NAN, "-t", propagating, "--no-known", "--format", "json")
     assert done.code == 0, done.json["results"][:3]
     for target in done.json["targets"]:
         assert target["summary"]["conforms"] > least
-        assert 100 < target["summary"]["not-claimed"] < 1000
+        assert 0 < target["summary"]["not-claimed"] < 1000
 
 
 def test_a_claimed_document_is_compared_in_full(cli, propagating):
