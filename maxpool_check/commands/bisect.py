@@ -9,6 +9,7 @@ import click
 from packaging.version import Version
 
 from maxpool_check.commands import case_files, executing, options
+from maxpool_check.commands.output import Output
 from maxpool_check.comparing.bisection import Bisection, Boundary, Observation
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
@@ -57,11 +58,11 @@ class _Search(NamedTuple):
 @options.reports(FORMATS)
 @click.option("-o", "--output", type=options.FILE, metavar="FILE.json", help="The same as --report json=FILE.json.")
 @options.quiet
-@options.bundled(output=options.Output)
+@options.bundled(output=Output)
 @case_files.every
 def command(
     files: case_files.CaseFiles, name: str, target: TargetName, first: str | None, last: str | None, kind: str | None,
-    variant: str | None, pre: bool, write_known: bool, timeout: float, output: options.Output,
+    variant: str | None, pre: bool, write_known: bool, timeout: float, output: Output,
 ) -> int:  # fmt: skip
     """Find the release where the verdict on a case changes.
 

@@ -11,6 +11,7 @@ import click
 
 from maxpool_check.commands import options
 from maxpool_check.commands.case_files import mistakes
+from maxpool_check.commands.output import Output
 from maxpool_check.comparing.acceptance_file import read_accepted
 from maxpool_check.comparing.changes import BLOCKING, UNOBSERVABLE, Change
 from maxpool_check.comparing.gate import TargetComparison, compare_targets
@@ -112,10 +113,10 @@ def outputs(command: _Command) -> _Command:
 )  # fmt: skip
 @policy_options
 @outputs
-@options.bundled(output=options.Output, policy=PolicyOptions)
+@options.bundled(output=Output, policy=PolicyOptions)
 def command(
     old: Path, new: Path, old_target: str | None, new_target: str | None, intersection: bool, specs: tuple[str, ...],
-    policy: PolicyOptions, output: options.Output,
+    policy: PolicyOptions, output: Output,
 ) -> int:  # fmt: skip
     """Compare two records, OLD and NEW: what is the same, fixed, regressed, refused, accepted, or otherwise changed.
 
@@ -154,7 +155,7 @@ def _of_documents(specs: Sequence[str], *records: Record) -> set[str] | None:
 def show(
     name: str,
     comparisons: Sequence[TargetComparison],
-    output: options.Output,
+    output: Output,
     *,
     problems: Sequence[str] = (),
     undecided: ExitCode = ExitCode.NOTHING_COMPARED,

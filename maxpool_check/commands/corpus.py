@@ -9,6 +9,7 @@ import click
 import maxpool_check
 from maxpool_check import inert
 from maxpool_check.commands import case_files, options
+from maxpool_check.commands.output import Output
 from maxpool_check.corpus.lock import lock_of
 from maxpool_check.corpus.shipped import NAME, PREFIX, shipped_root
 from maxpool_check.files import STDOUT, open_text
@@ -89,7 +90,7 @@ def lock(files: case_files.CaseFiles, output: Path) -> int:
       maxpool-check corpus lock cases -o corpus-lock.json
     """
     corpus = files.read()
-    options.Output(reports=[("lock", output)]).check_writable([*corpus.files, *corpus.known_files])
+    Output(reports=[("lock", output)]).check_writable([*corpus.files, *corpus.known_files])
     with open_text(output) as file:
         file.write(lock_of(corpus, maxpool_check.__version__).json())
     if output != STDOUT:

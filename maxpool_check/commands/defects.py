@@ -10,6 +10,7 @@ import click
 
 from maxpool_check import inert
 from maxpool_check.commands import case_files, executing, options
+from maxpool_check.commands.output import Output
 from maxpool_check.comparing.defect_status import TargetStatus, completeness, statuses
 from maxpool_check.corpus.collection import Corpus, default_path, defect_files, root_of
 from maxpool_check.corpus.conditions import with_cases
@@ -80,7 +81,7 @@ def show(subject: str | None, live: bool, form: str, color: str, path: Path) -> 
     elif subject is not None and [defect.id for defect in chosen] == [subject]:
         options.echo(catalogue.page(chosen[0], versions, min(options.width(), 100)), nl=False)
     else:
-        colored = options.Output(color=color).colored
+        colored = Output(color=color).colored
         catalogue.write_list(chosen, versions, options.width(), sys.stdout, color=colored)
     return ExitCode.AS_EXPECTED
 

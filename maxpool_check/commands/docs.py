@@ -8,6 +8,7 @@ from itertools import zip_longest
 import click
 
 from maxpool_check.commands import options
+from maxpool_check.commands.output import Output
 from maxpool_check.docs import DocumentationPage, topics
 from maxpool_check.results.record import ExitCode
 from maxpool_check.specifications.specification import nearest
@@ -46,7 +47,7 @@ def command(topic: DocumentationPage | None, color: str) -> int:
     if topic is None:
         _list()
     elif sys.stdout.isatty() or color == "always":
-        _render(topic, colored=options.Output(color=color).colored)
+        _render(topic, colored=Output(color=color).colored)
     else:
         options.echo(topic.text, nl=False)
     return ExitCode.AS_EXPECTED

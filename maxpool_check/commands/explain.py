@@ -14,6 +14,7 @@ from rich.text import Text
 
 from maxpool_check import inert
 from maxpool_check.commands import case_files, model_cases, options
+from maxpool_check.commands.output import Output
 from maxpool_check.corpus.case import Case
 from maxpool_check.explaining import drawing, kinds
 from maxpool_check.judging.kinds import DivergenceKind
@@ -50,10 +51,10 @@ _COLUMNS = re.compile(r"( *)(?:(\S+) {2,})?")
 @options.form(["text", "markdown"], "How to print all kinds.")
 @case_files.max_cells
 @options.color
-@options.bundled(output=options.Output)
+@options.bundled(output=Output)
 def command(
     subject: str | None, targets: tuple[TargetName, ...], specs: tuple[str, ...], path: Path | None, at: str | None,
-    variants: frozenset[Variant], timeout: float, max_cells: int, output: options.Output,
+    variants: frozenset[Variant], timeout: float, max_cells: int, output: Output,
 ) -> int:  # fmt: skip
     """Draw a case and what is wrong with the outputs of a target, or describe a kind of divergence.
 
@@ -103,7 +104,7 @@ def command(
     return code
 
 
-def _print(lines: Iterable[object], output: options.Output) -> None:
+def _print(lines: Iterable[object], output: Output) -> None:
     """Print lines, which keep their styles if they are inert; a terminal gets them folded between words."""
     console = Console(
         width=options.width(), force_terminal=output.colored, no_color=not output.colored, highlight=False,

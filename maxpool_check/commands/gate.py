@@ -8,6 +8,7 @@ import click
 
 from maxpool_check.commands import case_files, compare, executing, options
 from maxpool_check.commands.offline import offline
+from maxpool_check.commands.output import Output
 from maxpool_check.comparing.gate import TargetComparison, compare_targets
 from maxpool_check.comparing.policy import GatePolicy
 from maxpool_check.comparing.transitions import Incomparable
@@ -50,13 +51,13 @@ base_target = click.option(
 @options.record
 @options.quiet
 @compare.outputs
-@options.bundled(output=options.Output, policy=compare.PolicyOptions)
+@options.bundled(output=Output, policy=compare.PolicyOptions)
 @case_files.corpus_lock
 @case_files.selected
 def command(
     files: case_files.CaseFiles, bases: tuple[TargetName | Path, ...], base_target: str | None, heads: tuple[TargetName, ...],
     variants: frozenset[Variant], jobs: int, dask: str | None, timeout: float, memory: int | None,
-    policy: compare.PolicyOptions, output: options.Output,
+    policy: compare.PolicyOptions, output: Output,
 ) -> int:  # fmt: skip
     """Run the cases of PATH... on two targets, and decide whether the head may replace the base.
 

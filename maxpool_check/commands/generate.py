@@ -6,6 +6,7 @@ import click
 
 from maxpool_check.commands import options
 from maxpool_check.commands import seeds as seed_options
+from maxpool_check.commands.output import Output
 from maxpool_check.corpus.context_generating import contexts_written
 from maxpool_check.corpus.generating import written
 from maxpool_check.files import open_text
@@ -64,7 +65,7 @@ def _single(text: str, output: Path | None) -> int:
     if output is None:
         options.echo(text, nl=False)
     else:
-        options.Output(output=output).check_writable()
+        Output(output=output).check_writable()
         _write(text, output)
     return ExitCode.AS_EXPECTED
 
@@ -77,7 +78,7 @@ def _files(spec: str, strength: int, seeds: range, jobs: int, dask: str | None, 
     def path(seed: int) -> Path:
         return folder / f"{spec}-strength-{strength}-seed-{seed}.yaml"
 
-    options.Output(output=path(seeds.start)).check_writable()
+    Output(output=path(seeds.start)).check_writable()
     with seed_options.pool(jobs, dask) as pool:
         done: list[int] = []
         try:

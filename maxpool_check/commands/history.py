@@ -7,6 +7,7 @@ from packaging.version import Version
 
 from maxpool_check.commands import case_files, executing, options
 from maxpool_check.commands.bisect import check_unversioned, releases
+from maxpool_check.commands.output import Output
 from maxpool_check.reporting import history_ci, history_json, history_markdown, history_text
 from maxpool_check.reporting.history import HistoryReport, Release
 from maxpool_check.reporting.html import history as history_html
@@ -37,12 +38,12 @@ FORMATS: options.Formats[HistoryReport] = {
 @options.form(FORMATS)
 @options.reports(FORMATS)
 @options.quiet
-@options.bundled(output=options.Output)
+@options.bundled(output=Output)
 @case_files.corpus_lock
 @case_files.selected
 def command(
     files: case_files.CaseFiles, target: TargetName, versions: str, pre: bool, jobs: int, timeout: float,
-    output: options.Output,
+    output: Output,
 ) -> int:  # fmt: skip
     """Run the cases of PATH... on many releases of a runtime: which defects and kinds each of them shows, and what changed.
 

@@ -6,6 +6,7 @@ import click
 
 from maxpool_check.commands import case_files, executing, options
 from maxpool_check.commands.configured import command_line
+from maxpool_check.commands.output import Output
 from maxpool_check.commands.report import FORMATS
 from maxpool_check.commands.run import publish
 from maxpool_check.corpus.selection import ALL
@@ -28,12 +29,12 @@ from maxpool_check.running.run import RunPlan, run
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @options.verbose("Show known defects in full")
 @options.color
-@options.bundled(output=options.Output, known=executing.KnownOptions)
+@options.bundled(output=Output, known=executing.KnownOptions)
 @case_files.corpus_lock
 @case_files.selected
 def command(
     results: Path, files: case_files.CaseFiles, partial: bool, known: executing.KnownOptions,
-    output: options.Output, strict: bool, exit_zero: bool,
+    output: Output, strict: bool, exit_zero: bool,
 ) -> int:  # fmt: skip
     """Judge results that were made elsewhere: on a board, in a simulator, or from a log.
 

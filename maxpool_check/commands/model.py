@@ -9,6 +9,7 @@ import click
 
 from maxpool_check.commands import case_files, executing, model_cases, options
 from maxpool_check.commands.configured import command_line
+from maxpool_check.commands.output import Output
 from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.collection import defect_files
 from maxpool_check.corpus.defect_file import read_all_defects
@@ -91,11 +92,11 @@ class _Targets:
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @options.verbose("Show everything in full")
 @options.color
-@options.bundled(output=options.Output, chosen=_Targets)
+@options.bundled(output=Output, chosen=_Targets)
 def command(
     models: tuple[Path, ...], chosen: _Targets, spec: str, shapes: tuple[tuple[str, tuple[int, ...]], ...],
     inputs: Path | None, case_file: Path | None, timeout: float, memory: int | None, known_files: tuple[Path, ...],
-    strict: bool, output: options.Output,
+    strict: bool, output: Output,
 ) -> int:  # fmt: skip
     """Test the MaxPool nodes of models on targets: which are affected, and what changes with the runtime.
 
@@ -186,11 +187,9 @@ def _analyses(paths: Sequence[Path], inputs: Path | None, **options: Any) -> lis
     return analyses
 
 
-def _write_cases(
-    analyses: Sequence[ModelAnalysis], file: Path, models: Sequence[Path], output: options.Output
-) -> ExitCode:
+def _write_cases(analyses: Sequence[ModelAnalysis], file: Path, models: Sequence[Path], output: Output) -> ExitCode:
     """Write the cases of models as a case file."""
-    options.Output(output=file).check_writable(models)
+    Output(output=file).check_writable(models)
     cases = [case for each in analyses for node in each.nodes for case in node.cases]
     if not cases:
         options.echo("there is no MaxPool that could be tested", err=True)
@@ -205,13 +204,7 @@ def _write_cases(
 
 
 def _report(
-    record: Record,
-    test: ModelTest,
-    plan: ModelPlan,
-    spec: str,
-    given: Sequence[str],
-    chosen: _Targets,
-    output: options.Output,
+    record: Record, test: ModelTest, plan: ModelPlan, spec: str, given: Sequence[str], chosen: _Targets, output: Output
 ) -> int:
     """Write and print the reports; the exit code."""
     made = _upgrade(record, test, plan, chosen)

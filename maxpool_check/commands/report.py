@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from maxpool_check.commands import case_files, options
+from maxpool_check.commands.output import Output
 from maxpool_check.corpus.case import Case
 from maxpool_check.files import STDOUT, open_text
 from maxpool_check.reporting import github, json, junit, markdown, sarif, text
@@ -41,8 +42,8 @@ _MOST_IDS = 10  # In a sentence.
 @click.option("--cases", is_flag=True, help="List the cases of each defect, and leave nothing out (text and Markdown).")
 @click.option("-v", "--verbose", is_flag=True, help="Show known defects in full.")
 @options.color
-@options.bundled(output=options.Output)
-def command(records: tuple[Path, ...], corpus: Path | None, cases: bool, output: options.Output) -> int:
+@options.bundled(output=Output)
+def command(records: tuple[Path, ...], corpus: Path | None, cases: bool, output: Output) -> int:
     """Render records. Exits with 3 if one of them is incomplete.
 
     \b

@@ -8,6 +8,7 @@ import click
 
 from maxpool_check.commands import case_files, executing, options
 from maxpool_check.commands.configured import command_line
+from maxpool_check.commands.output import Output
 from maxpool_check.commands.report import FORMATS
 from maxpool_check.reporting import json
 from maxpool_check.reporting.github import workflow_commands
@@ -45,12 +46,12 @@ from maxpool_check.words import plural
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @options.verbose("Show known defects in full")
 @options.color
-@options.bundled(output=options.Output, known=executing.KnownOptions)
+@options.bundled(output=Output, known=executing.KnownOptions)
 @case_files.corpus_lock
 @case_files.selected
 def command(
     files: case_files.CaseFiles, targets: tuple[TargetName, ...],
-    variants: frozenset[Variant], jobs: int, dask: str | None, timeout: float, memory: int | None, known: executing.KnownOptions, output: options.Output,
+    variants: frozenset[Variant], jobs: int, dask: str | None, timeout: float, memory: int | None, known: executing.KnownOptions, output: Output,
     exit_first: bool, strict: bool, exit_zero: bool,
 ) -> int:  # fmt: skip
     """Run all cases of PATH... on targets, judge the results, print and write reports.
@@ -101,7 +102,7 @@ def command(
         return publish(recorder.record, output, exit_zero=exit_zero)
 
 
-def publish(record: Record, output: options.Output, *, exit_zero: bool) -> int:
+def publish(record: Record, output: Output, *, exit_zero: bool) -> int:
     """Write and print the reports of a complete run; the exit code."""
     assert record.footer is not None
     exit_code = record.footer.exit_code
