@@ -6,6 +6,8 @@ from pathlib import Path
 import click
 
 from maxpool_check.commands import case_files, options
+from maxpool_check.commands.problems import Mistakes
+from maxpool_check.corpus.tensors import MOST_CELLS as MOST_CELLS_OF_CASES
 from maxpool_check.exporting import folder as export_folder
 from maxpool_check.exporting.export import MANIFEST, MOST_CELLS, Export
 from maxpool_check.exporting.onnx_testdata import export_onnx_testdata
@@ -25,7 +27,7 @@ _FORMS = {"json": export_vectors, "onnx-testdata": export_onnx_testdata}
 )  # fmt: skip
 @click.option(
     "--largest", type=options.COUNT, default=MOST_CELLS, metavar="N",
-    help=f"Leave out cases whose X or Y has more cells.  [default: {MOST_CELLS}]",
+    help=f"Leave out cases whose X or Y has more cells; --max-cells refuses whole files.  [default: {MOST_CELLS}]",
 )  # fmt: skip
 def command(form: str, files: case_files.CaseFiles, folder: Path, largest: int) -> int:
     """Write cases in a form that other programs read, without Python.
@@ -41,7 +43,14 @@ def command(form: str, files: case_files.CaseFiles, folder: Path, largest: int) 
       maxpool-check export json cases/ -o vectors
       maxpool-check export onnx-testdata cases/edge -k 'edge/dilations:*' -o testdata
     """
-    corpus = files.read()
+    try:
+        corpus = files.read()
+    except Mistakes as error:
+        if files.max_cells >= MOST_CELLS_OF_CASES:
+            raise
+        every = plural(len(error.problems), "problem")
+        use = "to leave out large cases, use --largest in place of --max-cells"
+        raise Mistakes([error.problems[0]], f"the first of {every}; {use}") from error
     cases = files.select(corpus)
     if not cases:
         return ExitCode.USAGE
@@ -61,10 +70,11 @@ def command(form: str, files: case_files.CaseFiles, folder: Path, largest: int) 
         if error.errno == errno.ENOSPC:
             raise
         raise click.UsageError(f"cannot write to {folder}: {error.strerror}") from error
-    _print(export, folder, len(cases))
+    _print(export, folder, len(cases), replaced=bool(earlier))
     return ExitCode.AS_EXPECTED
 
 
-def _print(export: Export, folder: Path, selected: int) -> None:
-    options.echo(f"{folder}: {len(export.cases)} of {plural(selected, 'case')} in {plural(len(export.files), 'file')}")
+def _print(export: Export, folder: Path, selected: int, *, replaced: bool) -> None:
+    written = f"{len(export.cases)} of {plural(selected, 'case')} in {plural(len(export.files), 'file')}"
+    options.echo(f"{folder}: {written}{'; the earlier export was replaced' if replaced else ''}")
     options.echo(f"{folder / MANIFEST}: digests, and what is left out")

@@ -234,8 +234,9 @@ def nearest(name: str, names: Iterable[str]) -> str:
     """`` (did you mean 'x'?)`` for the known name nearest to a misspelt one; empty if none is near."""
     import difflib
 
-    matches = difflib.get_close_matches(name, list(names), 1, 0.5)
-    return f" (did you mean '{matches[0]}'?)" if matches else ""
+    by_lower = {known.lower(): known for known in names}
+    matches = difflib.get_close_matches(name.lower(), list(by_lower), 1, 0.5)
+    return f" (did you mean '{by_lower[matches[0]]}'?)" if matches else ""
 
 
 def _typed(value: Any, kind: AttributeType) -> Any:

@@ -36,9 +36,12 @@ def test_an_earlier_export_is_replaced_as_a_whole(cli, small, tmp_path, form):
     assert cli("export", form, small, "corpus:edge/ties-sonnx", "-o", tmp_path / "out").code == 0
     other = FORMS[1 - FORMS.index(form)]
     for again in (form, other, form):
-        assert cli("export", again, small, "-k", "ordinary", "-o", tmp_path / "out").code == 0
-        assert cli("export", again, small, "-k", "ordinary", "-o", tmp_path / "new").code == 0
-        assert tree(tmp_path / "out") == {**tree(tmp_path / "new"), ".git/config": b"mine"}
+        done = cli("export", again, small, "-k", "ordinary", "-o", tmp_path / "out")
+        assert done.code == 0
+        assert "; the earlier export was replaced" in done.out
+        new = cli("export", again, small, "-k", "ordinary", "-o", tmp_path / "new" / again)
+        assert new.code == 0
+        assert tree(tmp_path / "out") == {**tree(tmp_path / "new" / again), ".git/config": b"mine"}
 
 
 def _of_others(folder):
@@ -102,6 +105,8 @@ def test_a_folder_with_other_things_is_refused(cli, small, tmp_path, form, spoil
         (["json", "corpus", "-o", "corpus/small.yaml"], "is no folder"),
         (["json", "corpus", "-o", "mine"], "mine is not empty and is no export of maxpool-check; name a new folder"),
         (["json", "corpus", "-o", "file/out"], "cannot write to file/out: Not a directory"),
+        (["json", "corpus", "-o", "out", "--max-cells", "2"], "problems; to leave out large cases, use --largest"),
+        (["json", "corpus", "-o", "out", "--spec", "ONNX-22"], "did you mean 'onnx-22'?"),
         (["yaml", "corpus", "-o", "out"], "'yaml' is not one of"),
         (["json", "corpus"], "Missing option '-o'"),
         (["json", "corpus", "-o", "out", "-k", "nothing"], "nothing"),
