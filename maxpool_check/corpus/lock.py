@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from maxpool_check.corpus.case import Case, Values
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.files import read_regular
 from maxpool_check.words import plural
@@ -47,7 +48,7 @@ def lock_of(corpus: Corpus, version: str) -> CorpusLock:
         version=version if corpus.shipped else None,
         sha256=corpus.sha256,
         defects=_defects(corpus),
-        cases={case.id: case.sha256 for case in corpus.cases},
+        cases={case.id: _digest(case) for case in corpus.cases},
     )
 
 
@@ -64,7 +65,7 @@ def read_lock(path: Path) -> CorpusLock:
 
 def differences(lock: CorpusLock, corpus: Corpus) -> list[str]:
     """How a corpus differs from a lock, in words; empty if it is the same."""
-    cases = {case.id: case.sha256 for case in corpus.cases}
+    cases = {case.id: _digest(case) for case in corpus.cases}
     return [*_differences(lock.cases, cases, "case"), *_differences(lock.defects, _defects(corpus), "file of defects")]
 
 
@@ -79,6 +80,17 @@ def _differences(old: Mapping[str, str], new: Mapping[str, str], noun: str) -> I
         if names:
             more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
             yield f"{plural(len(names), noun, nouns)} {how}: {', '.join(names[:_FEW])}{more}"
+
+
+def _digest(case: Case) -> str:
+    """The digest of what the result of a case depends on, and of what is expected of it, claimed and selected by."""
+    stated = [*case.covers, "", *case.tags, "", case.erratum or "", *sorted(map(str, case.provenance.items()))]
+    match case.expect:
+        case Values(Y, Indices):
+            stated += [f"{each.dtype} {each.shape} {each.tobytes().hex()}" for each in (Y, Indices) if each is not None]
+        case expectation:
+            stated.append(repr(expectation))
+    return hashlib.sha256("\n".join([case.sha256, *stated]).encode()).hexdigest()
 
 
 def _defects(corpus: Corpus) -> dict[str, str]:

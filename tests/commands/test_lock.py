@@ -122,3 +122,19 @@ def test_records_of_older_versions_name_no_corpus(cli, small, kernel_target, tmp
     done = cli("report", record, "--format", "markdown")
     assert done.code == 0
     assert "corpus:" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_refused"),
+    [
+        ("expect: {undefined: empty-window}", "tags: [x]", True),
+        ("tags: [neg-inf]", "covers: [ONNX-SHAPE]", True),
+        ("title: Nothing special", "title: Something", False),
+    ],
+)
+def test_a_lock_covers_what_is_expected_and_claimed_of_a_case(cli, small, locked, kernel_target, old, new, is_refused):
+    text = (small / "small.yaml").read_text()
+    assert old in text
+    (small / "small.yaml").write_text(text.replace(old, new))
+    done = cli("run", small, "-t", kernel_target("right"), "--corpus-lock", locked, "-k", "ordinary")
+    assert (done.code, "1 case changed" in done.err) == ((2, True) if is_refused else (0, False)), done.err
