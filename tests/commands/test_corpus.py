@@ -29,7 +29,9 @@ def test_a_file_or_folder_of_that_name_comes_first(cli, tmp_path, small):
     [
         ("corpus:edg", "the corpus has no 'edg' (did you mean 'corpus:edge'?)"),
         ("corpus:edge/ties.yaml:all-equal", "(did you mean 'corpus:edge/ties.yaml -k all-equal'?)"),
-        ("corpus:../edge", "the corpus has no '../edge'"),
+        # Both exist, beside the corpus of a checkout.
+        ("corpus:../tests", "the corpus has no '../tests'"),
+        ("corpus:edge/../../pyproject.toml", "the corpus has no 'edge/../../pyproject.toml'"),
         ("corpus:/etc", "the corpus has no 'etc'"),
     ],
 )

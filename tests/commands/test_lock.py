@@ -127,7 +127,8 @@ def test_records_of_older_versions_name_no_corpus(cli, small, kernel_target, tmp
 @pytest.mark.parametrize(
     ("old", "new", "is_refused"),
     [
-        ("expect: {undefined: empty-window}", "tags: [x]", True),
+        ("    expect: {undefined: empty-window}\n", "", True),
+        ("fill: -.inf}\n", "fill: -.inf}\n    expect: {Y: [[[[-.inf]], [[-.inf]]]]}\n", True),
         ("tags: [neg-inf]", "covers: [ONNX-SHAPE]", True),
         ("title: Nothing special", "title: Something", False),
     ],
