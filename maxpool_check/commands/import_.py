@@ -3,7 +3,6 @@
 import errno
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -25,19 +24,12 @@ _ABOUT = {
 _NOTHING = "nothing was imported"
 
 
-class _Format(click.Choice):  # type: ignore[type-arg]
-    """The name of a format; what 'export' calls json is vectors here, since others are JSON, too."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "json":
-            self.fail(
-                "'json' is not one of the formats; what 'maxpool-check export json' writes is 'vectors'", param, ctx
-            )
-        return super().convert(value, param, ctx)
-
-
 @click.command("import")
-@click.argument("form", type=_Format(list(_ABOUT)), metavar="FORMAT")
+@click.argument(
+    "form",
+    type=options.NearestChoice(_ABOUT, {"json": "; what 'maxpool-check export json' writes is 'vectors'"}),
+    metavar="FORMAT",
+)
 @click.argument("source", type=click.Path(path_type=Path, exists=True), required=False, metavar="[SRC]")
 @click.option(
     "-o", "--output", "folder", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR",

@@ -55,6 +55,21 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]
             self.fail(str(error), param, ctx)
 
 
+class NearestChoice(click.Choice):  # type: ignore[type-arg]
+    """The name of a format; an unknown one is refused with its ``hints``, or with the nearest."""
+
+    def __init__(self, names: Iterable[str], hints: Mapping[str, str] | None = None) -> None:
+        super().__init__(list(names))
+        self._hints = hints or {}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name."""
+        if value not in self.choices:
+            hint = self._hints.get(value) or nearest(value, self.choices)
+            self.fail(f"no format '{value}'{hint}; there are: {', '.join(self.choices)}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def _seconds(text: str) -> float:
     try:
         seconds = float(text)

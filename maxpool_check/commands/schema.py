@@ -1,7 +1,5 @@
 """``maxpool-check schema``."""
 
-from typing import Any
-
 import click
 
 from maxpool_check import inert
@@ -14,7 +12,6 @@ from maxpool_check.corpus.vectors import vector_file_schema
 from maxpool_check.results.record import ExitCode
 from maxpool_check.results.storage import schema
 from maxpool_check.running.results_form import results_schema
-from maxpool_check.specifications.specification import nearest
 
 _SCHEMAS = {
     "accepted": accepted_file_schema, "case": case_file_schema, "config": configuration_schema,
@@ -23,17 +20,8 @@ _SCHEMAS = {
 }  # fmt: skip
 
 
-class _Format(click.Choice):  # type: ignore[type-arg]
-    """The name of a format; an unknown one is refused with the nearest."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value not in _SCHEMAS:
-            self.fail(f"no format '{value}'{nearest(value, _SCHEMAS)}; there are: {', '.join(_SCHEMAS)}", param, ctx)
-        return super().convert(value, param, ctx)
-
-
 @click.command("schema")
-@click.argument("name", type=_Format(list(_SCHEMAS)))
+@click.argument("name", type=options.NearestChoice(_SCHEMAS))
 def command(name: str) -> int:
     """Print the JSON Schema of a file format.
 
