@@ -1,0 +1,140 @@
+"""The clauses of the documents: what each of them states, where, and whether a case can test it.
+
+A file ``NAME.yaml`` of this folder has the clauses of one document, or of the versions of one operator. A clause is one
+statement of the document in our own words, never the document's text.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from functools import cache
+from importlib import resources
+
+import msgspec
+import yaml
+
+
+class ClauseKind(str, Enum):
+    """What a statement is in its document."""
+
+    DEFINITION = "definition"
+    CONSTRAINT = "constraint"
+    RESTRICTION = "restriction"
+    EXAMPLE = "example"
+    NOTE = "note"
+
+
+class ClauseStatus(str, Enum):
+    """What a statement asks of a test."""
+
+    TESTABLE = "testable"
+    """A runtime can violate it, and a case notices."""
+    OPEN = "open"
+    """The document does not decide; a policy does."""
+    ERRATUM = "erratum"
+    """Printed by mistake; the erratum of that number says what holds."""
+    INFORMATIVE = "informative"
+    """It demands nothing of a runtime that a case could test."""
+
+
+class Edition(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The text of a document that was read. ``name`` follows the document's own after ``@``, as in ``sonnx@seed``.
+
+    ``date`` is that of the text or of its commit, ``source`` says where it is published. ``sha256`` is the digest of the
+    text that was read; None for a text that is known by the version of the operator alone.
+    """
+
+    name: str
+    title: str
+    date: str | None = None
+    source: str = ""
+    sha256: str | None = None
+
+
+class Erratum(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A mistake of a document: what is printed, and what holds. ``cases`` recompute it.
+
+    ``reviewer`` is the person who confirmed it, ``reviewed`` the day, YYYY-MM-DD; None until somebody has.
+    """
+
+    number: int
+    where: str
+    printed: str
+    correct: str
+    cases: tuple[str, ...] = ()
+    reviewer: str | None = None
+    reviewed: str | None = None
+
+
+class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One statement of a document.
+
+    ``where`` is the place, ``anchor`` the document's own name of it. ``documents`` are those of the file in which it holds,
+    all unless given. ``reason`` says why a clause is informative. ``origin`` are the ids of the clauses that it follows
+    from, as a constraint of SONNX follows from a restriction. ``policy`` is the point of an open clause, ``erratum`` the
+    number of the erratum. A generated or imported case is about the clause if one of ``bins`` matches: each is a
+    mapping of factors to bins, all of which the case has. ``violated_by`` are names of the wrong kernels that
+    violate it, ``MODULE:NAME`` or ``MODULE`` for all of a module.
+    """
+
+    id: str
+    where: str
+    states: str
+    kind: ClauseKind
+    status: ClauseStatus = ClauseStatus.TESTABLE
+    anchor: str = ""
+    documents: tuple[str, ...] = ()
+    reason: str = ""
+    origin: tuple[str, ...] = ()
+    policy: str | None = None
+    erratum: int | None = None
+    bins: tuple[dict[str, tuple[str, ...]], ...] = ()
+    violated_by: tuple[str, ...] = ()
+
+
+class ClauseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The clauses of one document, or of the versions of one operator; ``editions`` by the name of a document."""
+
+    editions: dict[str, Edition]
+    errata: tuple[Erratum, ...] = ()
+    clauses: tuple[Clause, ...]
+
+
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@cache
+def clause_files() -> Mapping[str, ClauseFile]:
+    """All clause files, by name."""
+    paths = sorted(resources.files(__name__).iterdir(), key=lambda path: path.name)
+    return {
+        path.name.removesuffix(".yaml"): msgspec.convert(yaml.load(path.read_bytes(), _Loader), ClauseFile)
+        for path in paths
+        if path.name.endswith(".yaml")
+    }
+
+
+@cache
+def clauses() -> Mapping[str, Clause]:
+    """Every clause by its id; ``documents`` are filled in."""
+    return {
+        clause.id: msgspec.structs.replace(clause, documents=clause.documents or tuple(file.editions))
+        for file in clause_files().values()
+        for clause in file.clauses
+    }
+
+
+@cache
+def clauses_of(document: str) -> tuple[Clause, ...]:
+    """The clauses that hold in a document, in its order."""
+    return tuple(clause for clause in clauses().values() if document in clause.documents)
+
+
+@cache
+def editions() -> Mapping[str, Edition]:
+    """The edition of each document that was read, by the name of the document."""
+    return {name: edition for file in clause_files().values() for name, edition in file.editions.items()}
+
+
+def edition_name(document: str) -> str:
+    """The name of a document with that of its edition, such as ``sonnx@seed``."""
+    return f"{document}@{editions()[document].name}"
