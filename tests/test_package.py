@@ -6,6 +6,7 @@ import zipfile
 import pytest
 
 import maxpool_check
+from maxpool_check.evidence.kernels import FOLDER
 from tests.conftest import CASES, ROOT
 from tests.packages import Installed, built, shared
 
@@ -27,6 +28,9 @@ def test_the_wheel_has_the_whole_corpus_and_the_types(wheel):
     pages = {f"maxpool_check/docs/{path.name}" for path in (ROOT / "maxpool_check/docs").glob("*.md")}
     assert pages
     assert pages <= names
+    kernels = {f"maxpool_check/evidence/wrong_kernels/{path.name}" for path in FOLDER.glob("*.py")}
+    assert kernels
+    assert kernels <= names
     assert not [name for name in names if name.startswith(("tests", "reports"))]
 
 

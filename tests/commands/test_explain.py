@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from maxpool_check.evidence.kernels import FOLDER as WRONG_KERNELS
 from maxpool_check.judging.kinds import DivergenceKind
-from tests.conftest import KERNELS, ROOT, on_a_terminal
+from tests.conftest import KERNELS, on_a_terminal
 
 NEG_INF = "cases/edge/neg-inf.yaml:"
 
@@ -99,11 +100,8 @@ def test_colour_where_it_is_wanted(cli, small, kernel_target):
     assert "\x1b[" not in cli(*arguments).out
 
 
-MUTANTS = ROOT / "tests/mutants"
-
-
 def test_both_shapes_are_drawn_with_the_axis_that_differs_and_its_formula(cli):
-    done = cli("explain", "cases/edge/ceil-mode.yaml:off", "-t", f"python:{MUTANTS}/sizes.py:ceils_always")
+    done = cli("explain", "cases/edge/ceil-mode.yaml:off", "-t", f"python:{WRONG_KERNELS}/sizes.py:ceils_always")
     assert done.code == 0
     assert (
         """
@@ -125,7 +123,7 @@ def test_both_shapes_are_drawn_with_the_axis_that_differs_and_its_formula(cli):
 
 
 def test_a_mistake_in_other_numbers_than_the_rounding_has_its_own_formula(cli):
-    done = cli("explain", "cases/edge/ceil-mode.yaml:dilation", "-t", f"python:{MUTANTS}/dilations.py:ignored")
+    done = cli("explain", "cases/edge/ceil-mode.yaml:dilation", "-t", f"python:{WRONG_KERNELS}/dilations.py:ignored")
     assert (
         """
   axis D1: ceil((7 + 0 + 0 - 3*(2 - 1) - 1)/2 + 1) = 3 by ONNX MaxPool-22;
@@ -136,7 +134,7 @@ def test_a_mistake_in_other_numbers_than_the_rounding_has_its_own_formula(cli):
 
 
 def test_several_axes_are_marked_below_the_shapes(cli):
-    target = f"python:{MUTANTS}/axes.py:strides_exchanged"
+    target = f"python:{WRONG_KERNELS}/axes.py:strides_exchanged"
     done = cli("explain", "cases/edge/ceil-mode.yaml:dropped-on-one-axis", "-t", target)
     assert (
         """

@@ -375,7 +375,12 @@ def test_a_new_inconsistency_is_reviewed_and_blocks_if_it_is_named(cli, kernel_t
 
 def test_a_wrong_shape_is_shown_with_the_axis_and_the_formulas(cli):
     done = cli(
-        "run", "cases/edge/ceil-mode.yaml", "-k", "off", "-t", f"python:{ROOT}/tests/mutants/sizes.py:ceils_always"
+        "run",
+        "cases/edge/ceil-mode.yaml",
+        "-k",
+        "off",
+        "-t",
+        f"python:{ROOT}/maxpool_check/evidence/wrong_kernels/sizes.py:ceils_always",
     )
     assert done.code == 1
     assert (

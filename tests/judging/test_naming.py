@@ -1,12 +1,12 @@
 """A cause is named after all executions of a target: the wrong kernels of the tests, on a sample of the corpus."""
 
-import sys
 from collections import Counter
-from unittest import mock
 
 import msgspec
 import pytest
 
+from maxpool_check.evidence.kernel_faults import kernel_profile, load, outcome
+from maxpool_check.evidence.kernels import WrongKernel
 from maxpool_check.judging.naming import Observations, contradictions, named_causes
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import judge
@@ -14,9 +14,7 @@ from maxpool_check.results.details import Cause
 from maxpool_check.results.record import Execution, Verdict
 from maxpool_check.running.case_run import CaseRun, executions
 from maxpool_check.targets import requests
-from maxpool_check.targets.worker.python_adapter import PythonFunction
-from tests.mutants.in_process import outcome, profile, tasks
-from tests.mutants.kill_matrix import FOLDER
+from tests.mutants.in_process import tasks
 
 NAMES = {
     "axes:kernels_exchanged": "kernel-axes-exchanged",
@@ -51,21 +49,21 @@ NAMES = {
 @pytest.mark.parametrize("name", NAMES)
 def test_a_wrong_kernel_gets_its_name(name):
     module, function = name.split(":")
-    with mock.patch.object(sys, "path", list(sys.path)):
-        adapter = PythonFunction({"function": [str(FOLDER / f"{module}.py"), function]})
+    adapter = load(WrongKernel(module, function, sentence=""))
     sample = [task for number, task in enumerate(tasks()) if number % 4 == 0]
     observations, wrong = Observations(), []
-    for number, (case, oracle, plans) in enumerate(sample):
+    for number, task in enumerate(sample):
+        case, oracle, plans = task.case, task.oracle, task.plans
         results = {
-            plan.variant: requests.result(plan, [outcome(adapter, each) for each in plan.requests], profile())
+            plan.variant: requests.result(plan, [outcome(adapter, each) for each in plan.requests], kernel_profile())
             for plan in plans
         }
         judgements = judge(oracle, {variant: each.outcome for variant, each in results.items()})
         for execution in executions(CaseRun(case, "kernel", oracle, results, judgements)):
             observations.add(number, execution)
             wrong += [execution] if execution.verdict is Verdict.DIVERGES else []
-    oracles = [oracle if isinstance(oracle, Oracle) else None for _, oracle, _ in sample]
-    contradicted = contradictions(observations, [case.id for case, _, _ in sample], oracles.__getitem__)
+    oracles = [task.oracle if isinstance(task.oracle, Oracle) else None for task in sample]
+    contradicted = contradictions(observations, [task.case.id for task in sample], oracles.__getitem__)
     named = Counter(frozenset(cause.kind for cause in causes) for causes in named_causes(wrong, contradicted) if causes)
     assert named.most_common(1)[0][0] == {NAMES[name]}
 

@@ -7,22 +7,22 @@ from functools import cache
 import numpy as np
 import pytest
 
+from maxpool_check.evidence.kernels import FOLDER as WRONG_KERNELS
 from maxpool_check.explaining.shapes import draw_shapes
 from maxpool_check.graphs.node import Node
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.shapes import wrong_shapes
 from maxpool_check.results.shapes import WrongAxis, WrongShape
 from maxpool_check.specifications import specification
-from tests.conftest import CASES, ROOT, run_record
+from tests.conftest import CASES, run_record
 from tests.judging.test_graph_verdicts import RIGHT, Y_ONLY, judged, oracle_of
 
-MUTANTS = ROOT / "tests/mutants"
 CLIPPED = " less the window that would begin in the end padding"
 
 
 @cache
 def recorded(corpus, mutant):
-    return run_record(CASES / corpus, f"python:{MUTANTS}/{mutant}").executions
+    return run_record(CASES / corpus, f"python:{WRONG_KERNELS}/{mutant}").executions
 
 
 def shape(executions, case, output="Y"):

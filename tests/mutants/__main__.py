@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import sys
 
+from maxpool_check.evidence.kernels import CORRECT, all_kernels
 from tests.conftest import shipped
-from tests.mutants.kill_matrix import CORRECT, kernels, measure, render
+from tests.mutants.kill_matrix import measure, render
 
 
 def main(words: list[str]) -> int:
     """Measure and print."""
-    chosen = [kernel for kernel in kernels() if not words or any(word in str(kernel) for word in words)]
+    chosen = [kernel for kernel in all_kernels() if not words or any(word in str(kernel) for word in words)]
     if not chosen:
         print(f"no kernel's name holds {' or '.join(words)}", file=sys.stderr)
         return 2

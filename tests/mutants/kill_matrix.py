@@ -5,7 +5,6 @@ A case kills a kernel where its execution is a fault, and the same execution of 
 
 from __future__ import annotations
 
-import ast
 import itertools
 import os
 import subprocess
@@ -20,53 +19,16 @@ from pathlib import Path
 from maxpool_check.corpus.bins import bins
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import collect
+from maxpool_check.evidence.kernels import CORRECT, POLICIES, WrongKernel, correct_kernel
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.record import FAULTS, Verdict
 from maxpool_check.results.storage import read
 from maxpool_check.specifications import SPECIFICATIONS
 
-FOLDER = Path(__file__).parent
-ROOT = FOLDER.parents[1]
+ROOT = Path(__file__).parents[2]
 CASES = ROOT / "cases"
-CORRECT, POLICIES, DEATHS = "correct", "policies", "deaths"
-"""Modules: kernels that no case may kill, kernels that differ by policy alone, kernels that end their process."""
-
-NO_KERNELS = ("__init__", "__main__", "in_process", "kill_matrix", "scan")
 TOGETHER = 16
 """Targets of one run: the reference computes each case once for all of them, and each target is a process."""
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """A function ``(X, attributes)``; its module is its class."""
-
-    module: str
-    name: str
-    sentence: str
-
-    def __str__(self) -> str:
-        return f"{self.module}:{self.name}"
-
-    @property
-    def target(self) -> str:
-        """Its name as a target."""
-        return f"python:{FOLDER / self.module}.py:{self.name}"
-
-
-def kernels() -> list[Kernel]:
-    """Every kernel of the folder: the public functions of X and attributes."""
-    return list(_kernels())
-
-
-def _kernels() -> Iterator[Kernel]:
-    for path in sorted(FOLDER.glob("*.py")):
-        if path.stem in NO_KERNELS:
-            continue
-        for node in ast.parse(path.read_text()).body:
-            if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
-                continue
-            if [argument.arg for argument in node.args.args] == ["X", "attributes"]:
-                yield Kernel(path.stem, node.name, " ".join((ast.get_docstring(node) or "").split()))
 
 
 @dataclass(frozen=True)
@@ -74,18 +36,18 @@ class Matrix:
     """``kills``: for each kernel the cases that kill it; ``cases``: all that were executed, in order."""
 
     cases: tuple[str, ...]
-    kills: dict[Kernel, tuple[str, ...]]
+    kills: dict[WrongKernel, tuple[str, ...]]
 
-    def kills_in(self, *modules: str) -> dict[Kernel, tuple[str, ...]]:
+    def kills_in(self, *modules: str) -> dict[WrongKernel, tuple[str, ...]]:
         """The kernels of some modules."""
         return {kernel: cases for kernel, cases in self.kills.items() if kernel.module in modules}
 
     @property
-    def wrong(self) -> dict[Kernel, tuple[str, ...]]:
+    def wrong(self) -> dict[WrongKernel, tuple[str, ...]]:
         """The kernels that must be noticed."""
         return {kernel: cases for kernel, cases in self.kills.items() if kernel.module not in (CORRECT, POLICIES)}
 
-    def noticed(self, least: int, most: int | None = None) -> dict[Kernel, tuple[str, ...]]:
+    def noticed(self, least: int, most: int | None = None) -> dict[WrongKernel, tuple[str, ...]]:
         """The wrong kernels that at least ``least`` and at most ``most`` cases kill."""
         return {
             kernel: cases
@@ -116,9 +78,9 @@ def _pairs(case: Case) -> Iterator[tuple[tuple[str, str], ...]]:
     return itertools.combinations(sorted(case_bins.items()), 2)
 
 
-def measure(chosen: Sequence[Kernel], jobs: int = 2, paths: Sequence[Path] = (CASES,)) -> Matrix:
+def measure(chosen: Sequence[WrongKernel], jobs: int = 2, paths: Sequence[Path] = (CASES,)) -> Matrix:
     """Execute every case of ``paths`` on every kernel and on the first correct one, in ``jobs`` runs at a time."""
-    correct = next(kernel for kernel in kernels() if kernel.module == CORRECT)
+    correct = correct_kernel()
     others = [kernel for kernel in dict.fromkeys(chosen) if kernel != correct]
     # Kernels of one module take equally long: every run gets some of each.
     count = max(min(jobs, len(others)), -(-len(others) // TOGETHER), 1)
@@ -140,7 +102,7 @@ Faults = dict[tuple[str, str], None]
 """Case and variant of each fault, in the order of the record."""
 
 
-def _faults(batch: Sequence[Kernel], record: Path, paths: Sequence[Path]) -> dict[Kernel, Faults]:
+def _faults(batch: Sequence[WrongKernel], record: Path, paths: Sequence[Path]) -> dict[WrongKernel, Faults]:
     """The faults of some kernels in one run of the command line."""
     targets = [word for kernel in batch for word in ("-t", kernel.target)]
     targets += [word for document in SPECIFICATIONS for word in ("--spec", document)]
@@ -153,7 +115,7 @@ def _faults(batch: Sequence[Kernel], record: Path, paths: Sequence[Path]) -> dic
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
     by_target = {kernel.target: kernel for kernel in batch}
-    faults: dict[Kernel, Faults] = {kernel: {} for kernel in batch}
+    faults: dict[WrongKernel, Faults] = {kernel: {} for kernel in batch}
     run = read(record)
     if run.footer is None or run.footer.errors:
         raise RuntimeError(f"a run did not complete: {run.footer and run.footer.errors}")

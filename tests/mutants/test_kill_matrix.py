@@ -5,12 +5,13 @@ import os
 import pytest
 
 from maxpool_check.corpus.collection import collect
+from maxpool_check.evidence.kernels import CORRECT, DEATHS, WrongKernel, all_kernels, wrong_kernels
 from tests.conftest import CASES
 from tests.mutants.in_process import LARGE, any_kills, faults, first_kills, is_excused, tasks
-from tests.mutants.kill_matrix import CORRECT, DEATHS, POLICIES, Kernel, Matrix, kernels, measure, render
+from tests.mutants.kill_matrix import Matrix, measure, render
 
-KERNELS = kernels()
-IN_PROCESS = [kernel for kernel in KERNELS if kernel.module not in (CORRECT, POLICIES, DEATHS)]
+KERNELS = all_kernels()
+IN_PROCESS = [kernel for kernel in wrong_kernels() if kernel.module != DEATHS]
 
 
 def of_module(name):
@@ -30,7 +31,7 @@ def test_two_cases_kill_every_kernel_that_ends_its_process():
 
 def is_quick(task):
     """Whether a case is by hand and of ordinary size."""
-    return task[0].X.size < LARGE and not task[0].id.startswith("generated/")
+    return task.case.X.size < LARGE and not task.case.id.startswith("generated/")
 
 
 @pytest.mark.parametrize("kernel", of_module(CORRECT), ids=str)
@@ -63,7 +64,7 @@ def test_every_kernel_says_what_it_does_and_where_that_was_seen(kernel):
 
 
 def test_the_matrix_names_what_is_not_noticed():
-    twice, once, never, correct = (Kernel(*words) for words in (
+    twice, once, never, correct = (WrongKernel(*words) for words in (
         ("sizes", "a", "Wrong a."), ("ties", "b", "Wrong b."), ("nans", "c", "Wrong c."), (CORRECT, "d", "Correct."),
     ))  # fmt: skip
     cases = ("one:1", "one:2", "one:3")
@@ -86,6 +87,6 @@ def test_a_case_needs_a_kernel_that_it_kills_or_a_pair_of_bins_of_its_own(tmp_pa
     )
     cases = collect([tmp_path]).cases
     ids = tuple(case.id for case in cases)
-    killer = Kernel("sizes", "a", "Wrong a.")
+    killer = WrongKernel("sizes", "a", "Wrong a.")
     assert Matrix(ids, {killer: ()}).without_a_reason(cases) == ("three:one", "three:same")
     assert Matrix(ids, {killer: ids[:1]}).without_a_reason(cases) == ("three:same",)

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 import maxpool_check
+from maxpool_check.evidence.kernels import FOLDER as WRONG_KERNELS
 from maxpool_check.results.storage import read
-from tests.conftest import CASES, ROOT, run_pytest
+from tests.conftest import CASES, run_pytest
 
-MUTANTS = ROOT / "tests/mutants"
-DROPS_NAN = f"python:{MUTANTS / 'correct.py'}:gathered"
+DROPS_NAN = f"python:{WRONG_KERNELS / 'correct.py'}:gathered"
 PROPAGATING = f"""\
 import subprocess
 import sys
-sys.path.insert(0, {str(MUTANTS)!r})
+sys.path.insert(0, {str(WRONG_KERNELS)!r})
 import numpy as np
 from scan import changed, first_maximum, scan
 
@@ -93,7 +93,7 @@ def kernel(tmp_path):
     def write(before="", parameters="X, attributes", body="return scan(X, attributes)"):
         path = tmp_path / "kernel.py"
         path.write_text(
-            f"import sys\nsys.path.insert(0, {str(MUTANTS)!r})\nfrom scan import scan\n{before}\n"
+            f"import sys\nsys.path.insert(0, {str(WRONG_KERNELS)!r})\nfrom scan import scan\n{before}\n"
             f"def maxpool({parameters}):\n    {body}\n"
         )
         return f"python:{path}:maxpool"

@@ -16,7 +16,7 @@ MOST_TAPS = 2 * 10**7
 
 
 @dataclass(frozen=True)
-class Axis:
+class PooledAxis:
     """One spatial axis: sizes as in the documents, ``begin`` and ``end`` after ``auto_pad``, ``output`` windows."""
 
     size: int
@@ -78,7 +78,7 @@ def axes_of(shape, attributes, size=output_size, same=same_pads):
             b, e, o = same(n, k, s, d, auto_pad == "SAME_UPPER")
         else:
             o = size(n, k, s, d, b, e, attributes["ceil_mode"] == 1)
-        axes.append(Axis(n, k, s, d, b, e, o))
+        axes.append(PooledAxis(n, k, s, d, b, e, o))
     return axes
 
 
