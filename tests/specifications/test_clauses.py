@@ -1,7 +1,9 @@
 """The clause files are whole: every id, name and place in them is one that exists."""
 
+import hashlib
 import re
 
+import onnx
 import pytest
 
 from maxpool_check.reference.policies import INTERPRETATIONS
@@ -38,3 +40,33 @@ def test_the_clauses_of_a_document_are_those_that_hold_in_it():
 def test_a_document_names_its_edition():
     assert edition_name("sonnx") == "sonnx@seed"
     assert all(re.fullmatch(r"[0-9a-f]{64}", edition.sha256) for edition in editions().values() if edition.sha256)
+
+
+def _text(since):
+    """What ONNX has of a version of the operator, as the digests of the editions are made from."""
+    schema = onnx.defs.get_schema("MaxPool", since, "")
+    attributes = [each for _, each in sorted(schema.attributes.items())]
+    tensors = (*schema.inputs, *schema.outputs)
+    types = schema.type_constraints
+    return "\n".join(
+        [
+            schema.doc,
+            *(
+                f"{each.name} {each.type.name}{' required' if each.required else ''}: {each.description}"
+                for each in attributes
+            ),
+            *(f"{each.name} {each.option.name} {each.type_str}: {each.description}" for each in tensors),
+            *(
+                f"{each.type_param_str} {' '.join(sorted(each.allowed_type_strs))}: {each.description}"
+                for each in types
+            ),
+        ]
+    )
+
+
+@pytest.mark.parametrize("since", [1, 8, 10, 11, 12, 22])
+def test_the_text_of_onnx_is_the_one_that_was_read(since):
+    edition = editions()[f"onnx-{since}"]
+    if edition.source != f"onnx {onnx.__version__}":
+        pytest.skip(f"the text was read in {edition.source}")
+    assert hashlib.sha256(_text(since).encode()).hexdigest() == edition.sha256
