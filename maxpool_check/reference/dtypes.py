@@ -1,5 +1,6 @@
 """The element types of MaxPool, by their names in case files."""
 
+import hashlib
 from functools import cache
 
 import ml_dtypes
@@ -41,6 +42,12 @@ def same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return a == b
     equal: np.ndarray = (bits(a) == bits(b)).reshape(a.shape)
     return equal | (np.isnan(a) & np.isnan(b))
+
+
+def digest(tensor: np.ndarray) -> str:
+    """The SHA-256 of a tensor: of its dtype, its shape and its bits in row-major order; of texts, dtype and shape alone."""
+    data = b"" if tensor.dtype.hasobject else tensor.tobytes()
+    return hashlib.sha256(f"{name_of(tensor.dtype)}{tensor.shape}".encode() + data).hexdigest()
 
 
 def lowest(dtype: np.dtype) -> np.generic:

@@ -61,7 +61,8 @@ class Axis:
     def window(self, i: int) -> list[int]:
         """The positions ``start + t * dilation``, ``0 <= t < kernel``, of window ``i`` inside the input, ascending."""
         start, d = self.start(i), self.dilation
-        return [p for p in range(self.size) if (p - start) % d == 0 and 0 <= (p - start) // d < self.kernel]
+        behind = start + effective_kernel(self.kernel, d)
+        return [p for p in range(max(0, start), min(self.size, behind)) if (p - start) % d == 0]
 
     def outside(self, i: int) -> tuple[int, int]:
         """The numbers of taps of window ``i`` before and behind the input."""

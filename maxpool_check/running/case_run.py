@@ -1,6 +1,5 @@
 """One case on one target: executes its requests, judges their outcomes, and makes the lines of the record."""
 
-import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +10,7 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.judging.graph_verdicts import judge
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import Judgement
-from maxpool_check.reference.dtypes import name_of
+from maxpool_check.reference.dtypes import digest, name_of
 from maxpool_check.reference.geometry import Placement
 from maxpool_check.results.details import Entering, Input
 from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, RefusedByTarget, Returned
@@ -188,7 +187,7 @@ def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Executio
         layout=case.specification.layout,
         interpretations=dict(judgement.interpretations),
         causes=judgement.causes,
-        digests={name: _digest(value) for name, value in outcome.outputs.items()}
+        digests={name: digest(value) for name, value in outcome.outputs.items()}
         if isinstance(outcome, Returned)
         else {},
         counts={kind.value: count for kind, count in (judgement.counts or {}).items()},
@@ -223,8 +222,3 @@ def _input(case: Case) -> Input:
 
 def _values(tensor: np.ndarray) -> tuple[str, ...] | None:
     return tuple(str(value) for value in tensor.reshape(-1)) if tensor.size <= MOST_VALUES else None
-
-
-def _digest(tensor: np.ndarray) -> str:
-    data = b"" if tensor.dtype.hasobject else tensor.tobytes()
-    return hashlib.sha256(f"{name_of(tensor.dtype)}{tensor.shape}".encode() + data).hexdigest()

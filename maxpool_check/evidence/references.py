@@ -1,0 +1,156 @@
+"""The result of each case by the definition and by the evaluator, as digests.
+
+Both are computed anew; the digests are those that records have of outputs. Of a graph of several nodes, the definition
+computes the MaxPool; the other nodes are exact, and are computed in one way only.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+
+from maxpool_check.corpus.case import Case
+from maxpool_check.graphs.context import BEHIND
+from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.oracle import ALL_INTERPRETATIONS, Oracle
+from maxpool_check.reference import definition, evaluator
+from maxpool_check.reference.dtypes import digest, identical
+from maxpool_check.reference.pooling import Pooled, Pooling
+from maxpool_check.specifications.refused import Refused
+
+SCHEMA = "maxpool-check/references/1"
+
+Reference = Callable[[np.ndarray, Pooling], Pooled]
+"""A program that pools X, of shape N x C x D1 x ... x Dn."""
+
+
+class ReferenceResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a case under one interpretation of its document, by both references.
+
+    ``interpretation`` has the points that the document leaves open and that make a difference here. ``definition`` and
+    ``evaluator`` are the SHA-256 of the outputs by name. ``without_value`` cells of Y are open (0 in the digest), and
+    ``without_index`` cells have no index (-1 in the digest). They ``agree`` in every bit, and in which cells are open.
+    """
+
+    interpretation: dict[str, str]
+    definition: dict[str, str]
+    evaluator: dict[str, str]
+    without_value: int
+    without_index: int
+    agree: bool
+
+
+class DocumentRefusal(msgspec.Struct, frozen=True, kw_only=True):
+    """The refusal of a case by its document, which neither reference computes."""
+
+    reason: str
+    clause: str
+    message: str
+
+
+class CaseReferences(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The results of a case by both references, the one that reports print first, or the refusal of its document."""
+
+    case: str
+    case_sha256: str
+    spec: str
+    results: tuple[ReferenceResult, ...] = ()
+    refused: DocumentRefusal | None = None
+
+    @property
+    def agree(self) -> bool:
+        """Whether both references agree in every result."""
+        return all(result.agree for result in self.results)
+
+
+class ReferenceCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """How many cases were computed and refused, and in how many of those that were computed both references agree."""
+
+    cases: int
+    refused: int
+    computed: int
+    results: int
+    agree: int
+    differ: int
+
+
+class ReferenceLog(msgspec.Struct, frozen=True, kw_only=True):
+    """The results of cases by both references."""
+
+    schema: str = SCHEMA
+    counts: ReferenceCounts
+    cases: tuple[CaseReferences, ...]
+
+    @property
+    def differing(self) -> list[str]:
+        """The ids of the cases in which the references differ."""
+        return [each.case for each in self.cases if not each.agree]
+
+    def encode(self) -> bytes:
+        """The log as JSON; equal logs have equal bytes."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n"
+
+
+def references(cases: Iterable[Case], evaluate: Reference = evaluator.evaluate) -> ReferenceLog:
+    """Compute the results of cases by the definition and by the evaluator, in order, and compare them."""
+    logged = tuple(references_of(case, evaluate) for case in cases)
+    computed = [each for each in logged if each.refused is None]
+    agree = sum(each.agree for each in computed)
+    counts = ReferenceCounts(
+        cases=len(logged),
+        refused=len(logged) - len(computed),
+        computed=len(computed),
+        results=sum(len(each.results) for each in computed),
+        agree=agree,
+        differ=len(computed) - agree,
+    )
+    return ReferenceLog(counts=counts, cases=logged)
+
+
+def references_of(case: Case, evaluate: Reference = evaluator.evaluate) -> CaseReferences:
+    """The results of one case by both references, under each interpretation that its document allows."""
+    oracle = case.oracle()
+    if isinstance(oracle, Refused):
+        refused = DocumentRefusal(reason=oracle.reason.value, clause=oracle.clause, message=oracle.message)
+        return CaseReferences(case=case.id, case_sha256=case.sha256, spec=case.spec, refused=refused)
+    results = tuple(_result(oracle, pooling, evaluate) for pooling in _interpretations(oracle))
+    return CaseReferences(case=case.id, case_sha256=case.sha256, spec=case.spec, results=results)
+
+
+def _interpretations(oracle: Oracle) -> Iterator[Pooling]:
+    """The pooling of an oracle, its alternatives, and each of them under every interpretation of a NaN that is open."""
+    for alternative in oracle.alternatives:
+        pooling = alternative.pooling
+        policies = [replace(pooling.policies, nan=nan) for nan in ALL_INTERPRETATIONS]
+        for each in policies if alternative.nan_is_open else [pooling.policies]:
+            yield replace(pooling, indices=True, alternatives=(), policies=each)
+
+
+def _result(oracle: Oracle, pooling: Pooling, evaluate: Reference) -> ReferenceResult:
+    slow, fast = definition.evaluate(oracle.core, pooling), evaluate(oracle.core, pooling)
+    by_definition, by_evaluator = _outputs(oracle, slow), _outputs(oracle, fast)
+    stated = oracle.pooling.policies.names()
+    return ReferenceResult(
+        interpretation={point: name for point, name in pooling.policies.names().items() if stated.get(point) != name},
+        definition={name: digest(output) for name, output in by_definition.items()},
+        evaluator={name: digest(output) for name, output in by_evaluator.items()},
+        without_value=int(slow.undefined.sum()),
+        without_index=int(slow.empty.sum()),
+        agree=identical(slow.undefined, fast.undefined)
+        and identical(slow.empty, fast.empty)
+        and by_definition.keys() == by_evaluator.keys()
+        and all(identical(output, by_evaluator[name]) for name, output in by_definition.items()),
+    )
+
+
+def _outputs(oracle: Oracle, pooled: Pooled) -> Mapping[str, np.ndarray]:
+    """The outputs by name, in the document's layout; of a graph, those of the graph."""
+    arranged = pooled.arranged(oracle.pooling.layout)
+    assert arranged.Indices is not None
+    outputs = {"Y": arranged.Y, "Indices": arranged.Indices}
+    if isinstance(oracle, GraphOracle):
+        *_, outputs["Y"] = oracle.graph.context.steps(pooled.maxima, pooled.Indices)
+        for name, number in oracle.graph.context.side_outputs.items():
+            outputs[name] = pooled.maxima if name == BEHIND or number is None else oracle.graph.flow[number]
+    return outputs
