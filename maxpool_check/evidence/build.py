@@ -1,0 +1,207 @@
+"""Builds bundles of evidence: the primary members from records and their cases, then what follows from them."""
+
+import gzip
+import hashlib
+import io
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import metadata
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import maxpool_check
+from maxpool_check.corpus import document
+from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.collection import DEFECTS, FORMATS, Corpus, defect_files
+from maxpool_check.corpus.defect_versions import FILE_NAME as VERSIONS
+from maxpool_check.corpus.shipped import located
+from maxpool_check.evidence.bundle import (
+    CASES,
+    CLAUSES,
+    DESCRIPTION,
+    MANIFEST,
+    RECORDS,
+    BundleDescription,
+    BundledRecord,
+    ToolDescription,
+    manifest,
+)
+from maxpool_check.evidence.contents import BadBundle
+from maxpool_check.evidence.derived import derived
+from maxpool_check.files import open_regular
+from maxpool_check.results.record import Record
+from maxpool_check.words import plural
+
+MOST_RECORD = 2**28
+"""The longest record, in bytes without compression."""
+
+_FEW = 10  # In a sentence.
+_LIBRARIES = ("jinja2", "msgspec")
+
+
+def build(records: Sequence[tuple[Path, Record]], corpus: Corpus, max_cells: int) -> dict[str, bytes]:
+    """The members of the bundle of records, whose cases are in ``corpus``; its manifest too.
+
+    Raises :class:`BadBundle` for records and cases that do not fit, and ``OSError``.
+    """
+    check_targets(records)
+    used = check_cases(records, corpus)
+    named = sorted(zip(_names([record for _, record in records]), records, strict=True))
+    members: dict[str, bytes] = {}
+    described = []
+    for name, (path, record) in named:
+        lines = _lines(path)
+        member = f"{RECORDS}{name}.jsonl.gz"
+        members[member] = compressed(lines)
+        described.append(
+            BundledRecord(
+                name=name,
+                member=member,
+                sha256=hashlib.sha256(lines).hexdigest(),
+                targets=tuple(target.name for target in record.header.targets),
+                cases=record.header.cases,
+                executions=len(record.executions),
+            )
+        )
+    members |= _case_members(used, corpus)
+    members |= _clause_members()
+    members[DESCRIPTION] = BundleDescription(
+        tool=present_tool(), records=tuple(described), cases=len(used), max_cells=max_cells
+    ).json()
+    members |= derived(members)
+    return {**members, MANIFEST: manifest(members)}
+
+
+def present_tool() -> ToolDescription:
+    """The tool that is running."""
+    return ToolDescription(
+        version=maxpool_check.__version__,
+        sha256=_own_files(),
+        libraries={name: metadata.version(name) for name in _LIBRARIES},
+    )
+
+
+def compressed(content: bytes) -> bytes:
+    """A member that is compressed by gzip; the same bytes for the same content."""
+    stream = io.BytesIO()
+    with gzip.GzipFile("", "wb", 9, stream, 0) as file:
+        file.write(content)
+    return stream.getvalue()
+
+
+def check_targets(records: Iterable[tuple[Path, Record]]) -> None:
+    """Raise :class:`BadBundle` for an incomplete record, and for a target that two records have."""
+    first: dict[str, Path] = {}
+    for path, record in records:
+        if record.footer is None:
+            raise BadBundle(f"{path} is incomplete: the run did not end; run it again")
+        for target in record.header.targets:
+            if (other := first.setdefault(target.name, path)) != path:
+                raise BadBundle(
+                    f"{other} and {path} are both of {target.name}; a bundle has one record of a target: build two bundles, "
+                    "or run all cases in one run"
+                )
+
+
+def check_cases(records: Iterable[tuple[Path, Record]], corpus: Corpus) -> list[Case]:
+    """The cases of records, in the order of the corpus. Raises :class:`BadBundle` if it has others."""
+    known = {case.id: case for case in corpus.cases}
+    used: set[str] = set()
+    for path, record in records:
+        digests = {execution.case: execution.case_sha256 for execution in record.executions}
+        missing = [case for case in digests if case not in known]
+        changed = [case for case, digest in digests.items() if case in known and known[case].sha256 != digest]
+        for ids, what in ((missing, "not in"), (changed, "different in")):
+            if ids:
+                raise BadBundle(
+                    f"{path}: {plural(len(ids), 'case')} of the record {'is' if len(ids) == 1 else 'are'} {what} {corpus.name}: "
+                    f"{', '.join(ids[:_FEW])}{' ...' if len(ids) > _FEW else ''}; name the case files of the run with --cases, "
+                    "or run these again"
+                )
+        used |= digests.keys()
+    return [case for case in corpus.cases if case.id in used]
+
+
+def _names(records: Sequence[Record]) -> list[str]:
+    """A name for each record, of its targets; it does not depend on the order of the records."""
+    texts = ["_".join(target.name for target in record.header.targets) for record in records]
+    short = [re.sub("[^A-Za-z0-9._-]+", "-", text.replace("==", "-")).strip("-.")[:60] or "record" for text in texts]
+    return [
+        f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}" if short.count(name) > 1 else name
+        for name, text in zip(short, texts, strict=True)
+    ]
+
+
+def _lines(path: Path) -> bytes:
+    """The lines of a record file, which may be compressed. Raises :class:`BadBundle` if they are too many."""
+    with open_regular(path) as file:
+        stream = gzip.GzipFile(fileobj=file) if file.peek(2).startswith(b"\x1f\x8b") else file
+        lines = stream.read(MOST_RECORD + 1)
+    if len(lines) > MOST_RECORD:
+        raise BadBundle(
+            f"{path} has more than {MOST_RECORD // 2**20} MiB of lines; select cases with -k or --spec, and build several bundles"
+        )
+    return lines
+
+
+def _case_members(cases: Iterable[Case], corpus: Corpus) -> dict[str, bytes]:
+    """The files that cases come from, with their tensors, and the files of defects of the corpus."""
+    members: dict[str, bytes] = {}
+    origins: dict[str, Path] = {}
+    for case in cases:
+        path = located(Path(case.origin.path))
+        if path.suffix in FORMATS and case.provenance:
+            raise BadBundle(
+                f"{case.id} comes from {path}, a file of another suite; write a case file of it with 'maxpool-check import', "
+                "and run that"
+            )
+        name = f"{CASES}{case.id.rpartition(':')[0]}{path.suffix}"
+        if origins.setdefault(name, path) != path:
+            raise BadBundle(f"{origins[name]} and {path} have the same name in a bundle; build two bundles")
+    for name, path in origins.items():
+        members[name] = path.read_bytes()
+        for tensor in _tensors(document.read(path).data):
+            members[os.path.normpath(PurePosixPath(name).parent / tensor)] = (path.parent / tensor).read_bytes()
+    for root in corpus.roots:
+        files_of_defects = defect_files(located(root))
+        versions = located(root) / DEFECTS / VERSIONS
+        for path in [*files_of_defects, *([versions] if versions.is_file() else [])]:
+            name = f"{CASES}{path.relative_to(located(root)).as_posix()}"
+            if members.setdefault(name, path.read_bytes()) != path.read_bytes():
+                raise BadBundle(f"two corpora have a file {name.removeprefix(CASES)}; build two bundles")
+    return members
+
+
+def _tensors(data: Any) -> Iterator[str]:
+    """The names of .npy files in a case file."""
+    if isinstance(data, Mapping):
+        if isinstance(data.get("npy"), str):
+            yield data["npy"]
+        data = list(data.values())
+    if isinstance(data, list):
+        for each in data:
+            yield from _tensors(each)
+
+
+def _clause_members() -> dict[str, bytes]:
+    """The clause files of the tool."""
+    folder = files("maxpool_check.specifications.clauses")
+    return {
+        f"{CLAUSES}{path.name}": path.read_bytes()
+        for path in sorted(folder.iterdir(), key=lambda path: path.name)
+        if path.name.endswith(".yaml")
+    }
+
+
+def _own_files() -> str:
+    """The digest of the files of the package, without the cases that come with it."""
+    folder = Path(maxpool_check.__file__).parent
+    names = sorted(
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and "corpus_data" not in path.parts
+    )
+    lines = (f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in names)
+    return hashlib.sha256("".join(lines).encode()).hexdigest()

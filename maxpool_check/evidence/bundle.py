@@ -1,0 +1,83 @@
+"""What a bundle of evidence is made of: the names of its members, its description, and its manifest."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+SCHEMA = "maxpool-check/evidence/1"
+
+DESCRIPTION = "bundle.json"
+KILLS = "kills.json"
+PROOF = "proof.json"
+MANIFEST = "MANIFEST.sha256"
+SIGNATURE = "MANIFEST.sha256.sig"
+
+RECORDS, CASES, CLAUSES = "records/", "cases/", "clauses/"
+"""The folders of primary members: records, the case files and defects that belong to them, and the clauses of the documents."""
+
+NAMESPACE = "maxpool-check-evidence"
+"""What a signature is for, in the words of ``ssh-keygen -n``."""
+
+
+class ToolDescription(msgspec.Struct, frozen=True, kw_only=True):
+    """The tool that made a bundle: ``sha256`` is the digest of its own files.
+
+    ``libraries`` are the versions of those that write members: another version may write other bytes.
+    """
+
+    version: str
+    sha256: str
+    libraries: dict[str, str]
+
+
+class BundledRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A record of a bundle: ``name`` is that of its pages, ``member`` its file, ``sha256`` the digest of its lines.
+
+    ``cases`` and ``executions`` are numbers.
+    """
+
+    name: str
+    member: str
+    sha256: str
+    targets: tuple[str, ...]
+    cases: int
+    executions: int
+
+
+class BundleDescription(msgspec.Struct, frozen=True, kw_only=True):
+    """The first member: the tool, the records, and how many cases they have together.
+
+    ``max_cells`` is the limit of cells with which the cases were read.
+    """
+
+    schema: str = SCHEMA
+    tool: ToolDescription
+    records: tuple[BundledRecord, ...]
+    cases: int
+    max_cells: int
+
+    def json(self) -> bytes:
+        """The member; the same bytes for the same description."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n"
+
+
+def is_primary(name: str) -> bool:
+    """Whether a member is evidence itself, from which the others follow."""
+    return name in (DESCRIPTION, KILLS, PROOF) or name.startswith((RECORDS, CASES, CLAUSES))
+
+
+def primary(members: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The primary members."""
+    return {name: content for name, content in members.items() if is_primary(name)}
+
+
+def manifest(members: Mapping[str, bytes]) -> bytes:
+    """The manifest of members, in the form that ``sha256sum -c`` reads: all but itself and its signature."""
+    names = sorted(name for name in members if name not in (MANIFEST, SIGNATURE))
+    return "".join(f"{hashlib.sha256(members[name]).hexdigest()}  {name}\n" for name in names).encode()
+
+
+def names_with(names: Iterable[str], folder: str) -> list[str]:
+    """The names in a folder, in order."""
+    return sorted(name for name in names if name.startswith(folder))

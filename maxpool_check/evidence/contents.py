@@ -1,0 +1,85 @@
+"""The primary members of a bundle, read: records, cases, clauses."""
+
+import contextlib
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.case_file import read_cases
+from maxpool_check.corpus.collection import DEFECTS, SUFFIXES, is_defect_file
+from maxpool_check.corpus.defect_file import read_all_defects
+from maxpool_check.corpus.defect_versions import FILE_NAME as VERSIONS
+from maxpool_check.evidence.archive import write_members
+from maxpool_check.evidence.bundle import CASES, DESCRIPTION, BundleDescription, BundledRecord, names_with, primary
+from maxpool_check.judging.defects import Defect
+from maxpool_check.results.record import Record
+from maxpool_check.results.storage import read
+
+_SUFFIXES = (*SUFFIXES, ".json")
+_VERSIONS = f"{CASES}{DEFECTS}/{VERSIONS}"
+
+
+class BadBundle(ValueError):
+    """Members of which no bundle can be made, or that are none; the message says which and why."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The primary members of a bundle, and what they say: ``records`` by name; the ``cases`` that these have, by id.
+
+    The cases are in the order of their files; their origins are members.
+    """
+
+    members: Mapping[str, bytes]
+    description: BundleDescription
+    records: Mapping[str, Record]
+    cases: Mapping[str, Case]
+    defects: tuple[Defect, ...]
+
+    @property
+    def bundled(self) -> tuple[BundledRecord, ...]:
+        """What the description says of each record."""
+        return self.description.records
+
+
+@contextlib.contextmanager
+def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
+    """Read the primary members; the others are ignored.
+
+    Raises :class:`BadBundle`, ``CorpusError`` for cases and defects that cannot be read, and ``BadRecord``.
+    """
+    try:
+        description = msgspec.json.decode(members[DESCRIPTION], type=BundleDescription)
+    except KeyError as error:
+        raise BadBundle(f"{DESCRIPTION} is missing") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise BadBundle(f"{DESCRIPTION}: {error}") from error
+    kept = primary(members)
+    for each in description.records:
+        if each.member not in kept:
+            raise BadBundle(f"{DESCRIPTION} names {each.member}, which is missing")
+    with tempfile.TemporaryDirectory(prefix="maxpool-check-") as temporary:
+        folder = Path(temporary)
+        write_members(kept, folder)
+        records = {each.name: read(folder / each.member) for each in description.records}
+        recorded = {execution.case for record in records.values() for execution in record.executions}
+        files = [name for name in names_with(kept, CASES) if name.endswith(_SUFFIXES) and name != _VERSIONS]
+        of_defects = [name for name in files if is_defect_file(folder / name)]
+        of_cases = [name for name in files if name not in of_defects]
+        cases = {case.id: case for case in _cases(folder, of_cases, description.max_cells) if case.id in recorded}
+        defects = read_all_defects([folder / name for name in of_defects])
+        yield Contents(kept, description, records, cases, tuple(defects))
+
+
+def _cases(folder: Path, members: Iterable[str], most_cells: int) -> Iterator[Case]:
+    """All cases of some members, which become their origins."""
+    held = 0
+    for name in members:
+        cases = read_cases(folder / name, folder / CASES, most_cells, held)
+        held += sum(case.X.size for case in cases)
+        for case in cases:
+            yield replace(case, origin=replace(case.origin, path=name))
