@@ -181,7 +181,7 @@ class CaseItem(pytest.Item):
         from maxpool_check.reporting.text import details
         from maxpool_check.results.record import KnownStatus
         from maxpool_check.running.case_run import executions, run_case
-        from maxpool_check.running.run import apply_known, covers
+        from maxpool_check.running.decisions import apply_known, covers
 
         session = self._session()
         expected = resolved(self.known, [self.case])

@@ -24,7 +24,8 @@ from maxpool_check.results.record import Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.pool import PoolLost
-from maxpool_check.running.run import RunPlan, run
+from maxpool_check.running.run import run
+from maxpool_check.running.run_plan import RunPlan
 from maxpool_check.targets.name import TargetName
 
 

@@ -13,7 +13,8 @@ from maxpool_check.corpus.selection import ALL
 from maxpool_check.results.storage import Recorder
 from maxpool_check.running.given_results import read_results
 from maxpool_check.running.results_executor import ResultsExecutor, profile_of
-from maxpool_check.running.run import RunPlan, run
+from maxpool_check.running.run import run
+from maxpool_check.running.run_plan import RunPlan
 
 
 @click.command("judge")

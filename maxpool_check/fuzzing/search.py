@@ -22,9 +22,9 @@ from maxpool_check.results.outcomes import Crashed, Failed, TimedOut
 from maxpool_check.results.record import COMPARED, TargetDescription
 from maxpool_check.results.variants import ALL_VARIANTS, DEFAULT_VARIANTS, Variant
 from maxpool_check.running.case_run import CaseRun, run_case
+from maxpool_check.running.decisions import covers
 from maxpool_check.running.executors import DEATHS_IN_A_ROW, check_same_targets
 from maxpool_check.running.pool import resource
-from maxpool_check.running.run import covers
 from maxpool_check.running.shrinking import shrink, tries
 from maxpool_check.specifications import specification
 from maxpool_check.targets.name import TargetName

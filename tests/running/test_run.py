@@ -10,7 +10,7 @@ from maxpool_check.judging.defects import Defect, ExpectedDivergence, Severity
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.storage import read
-from maxpool_check.running.run import completeness
+from maxpool_check.running.decisions import completeness
 from tests.conftest import misbehaving, untimed
 from tests.conftest import run_record as record
 
