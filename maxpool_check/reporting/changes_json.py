@@ -8,7 +8,7 @@ from maxpool_check import inert
 from maxpool_check.comparing.gate import TargetComparison
 from maxpool_check.comparing.transitions import Transition
 from maxpool_check.reporting.changes import ComparisonReport
-from maxpool_check.reporting.json import write_object
+from maxpool_check.reporting.json import target_data, write_object
 from maxpool_check.results.record import Execution
 
 _SIDE = ("verdict", "kinds", "known", "message", "opset", "digests", "interpretations", "cells", "differences")
@@ -27,8 +27,8 @@ def write(report: ComparisonReport, file: TextIO) -> None:
 
 def _members(comparison: TargetComparison) -> dict[str, Any]:
     return {
-        "old": msgspec.to_builtins(comparison.old),
-        "new": msgspec.to_builtins(comparison.new),
+        "old": target_data(comparison.old),
+        "new": target_data(comparison.new),
         "decision": comparison.decision,
         "message": str(comparison),
         "compared": comparison.gate.compared,

@@ -8,7 +8,7 @@ import msgspec
 from maxpool_check import inert
 from maxpool_check.reporting.findings import hypothesis
 from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.results.record import Execution, Verdict
+from maxpool_check.results.record import Execution, TargetDescription, Verdict
 
 SCHEMA = "maxpool-check/run/1"
 
@@ -29,15 +29,19 @@ def write(report: RunReport, file: TextIO) -> None:
         "complete": record.footer is not None,
         "summary": {"cases": record.header.cases, "executions": len(record.executions)} | report.totals,
         "profile": record.header.profile,
-        "targets": [
-            {**msgspec.to_builtins(target), "summary": report.counts[target.name]} for target in record.header.targets
-        ],
+        "targets": [{**target_data(target), "summary": report.counts[target.name]} for target in record.header.targets],
         "results": map(result_data, record.executions),
         "known": msgspec.to_builtins(report.known),
         "errors": [{"message": message} for message in report.problems] if record.footer else [],
     }
     write_object(file, document)
     file.write("\n")
+
+
+def target_data(target: TargetDescription) -> dict[str, Any]:
+    """A target as a member of a JSON document. What it is made of is in the record."""
+    members: dict[str, Any] = msgspec.to_builtins(target)
+    return {name: value for name, value in members.items() if name not in ("environments", "program")}
 
 
 def result_data(execution: Execution) -> dict[str, Any]:

@@ -2,11 +2,9 @@
 
 from typing import Any, TextIO
 
-import msgspec
-
 from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis
 from maxpool_check.models.reach import Reach
-from maxpool_check.reporting.json import result_data, write_object
+from maxpool_check.reporting.json import result_data, target_data, write_object
 from maxpool_check.reporting.model_report import ModelReport, NodeResult
 
 SCHEMA = "maxpool-check/model/1"
@@ -21,7 +19,7 @@ def write(report: ModelReport, file: TextIO) -> None:
         "exit_code": report.exit_code,
         "result": label,
         "message": text,
-        "targets": [msgspec.to_builtins(target) for target in report.record.header.targets],
+        "targets": [target_data(target) for target in report.record.header.targets],
         "models": [_model(report, model) for model in report.models],
         **({} if upgrade is None else {"upgrade": {
             "base": upgrade.base, "head": upgrade.head, "decision": upgrade.decision,

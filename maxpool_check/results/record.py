@@ -9,6 +9,7 @@ import msgspec
 
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.results.details import AllowedDifference, Cause, Cell, Input
+from maxpool_check.results.provenance import DocumentEdition, Machine, PythonEnvironment, ReferenceAgreement, ToolFiles
 from maxpool_check.results.shapes import WrongShape
 
 SCHEMA = "maxpool-check/record/1"
@@ -96,6 +97,8 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
 
     ``distribution``, ``version`` and ``provider`` are those of a runtime; a kernel has what its program says, otherwise the
     first word of its name and twice nothing. ``python`` and ``numpy`` are ``-`` where there is none.
+    ``environments`` are what it runs in, first that of the runtime, then that of a tool; ``program`` has the SHA-256 of a
+    kernel's files, by the words of its name. Both are empty in records of older versions, and where nothing was found.
     ``newest_opset`` is the newest operator set that it loads, None if it gets no ONNX models. ``speaks`` is the language
     of its requests. ``indices``: whether it numbers the cells of the ``whole`` tensor or of each ``plane``; None if it
     returns no Indices. ``specs`` are the documents that a kernel claims; None: all. ``graphs`` is the newest operator set in
@@ -115,6 +118,8 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
     indices: str | None = "whole"
     specs: tuple[str, ...] | None = None
     graphs: int | None = None
+    environments: tuple[PythonEnvironment, ...] = ()
+    program: dict[str, str] = {}
 
     @property
     def release(self) -> str:
@@ -159,8 +164,10 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
 
     ``command`` are the words of the command line, the program's name first; empty in records of older versions, which have no
     ``corpus`` either. Runs of a model have none.
-    ``profile`` holds the policies of each document in use, by its name. The digests are SHA-256, of all cases and of the
-    files of known defects (None without such files).
+    ``profile`` holds the policies of each document in use, by its name, ``editions`` the edition that was read, as far as it is
+    known. The digests are SHA-256, of all cases and of the files of known defects (None without such files).
+    ``tool_files`` and ``machine`` are None in records of older versions. ``references`` is None if the two references were not
+    compared. ``seeds`` are those of random values that no case holds, by what is drawn.
     """
 
     schema: str = SCHEMA
@@ -177,6 +184,11 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
     known_sha256: str | None
     command: tuple[str, ...] = ()
     corpus: CorpusDescription | None = None
+    tool_files: ToolFiles | None = None
+    machine: Machine | None = None
+    editions: dict[str, DocumentEdition] = {}
+    references: ReferenceAgreement | None = None
+    seeds: dict[str, int] = {}
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit_defaults=True):
@@ -233,7 +245,8 @@ class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A known defect and its status on one target; ``reason`` is its mechanism, ``issue`` the address of one upstream.
 
     ``versions`` are those that showed it when they were tested, in words; ``expires`` is the last day on which it is expected,
-    YYYY-MM-DD, the first if there are several.
+    YYYY-MM-DD, the first if there are several. ``reviewer`` is the person who has confirmed it, ``reviewed`` the day, YYYY-MM-DD;
+    both are empty until somebody has.
     """
 
     id: str
@@ -248,6 +261,8 @@ class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     versions: str = ""
     expires: str = ""
+    reviewer: str = ""
+    reviewed: str = ""
 
 
 class RunFooter(msgspec.Struct, frozen=True, kw_only=True, tag="footer"):

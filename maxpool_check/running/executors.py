@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol
 
+import msgspec
+
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.results.record import DEATHS, Execution, TargetDescription, Verdict
@@ -17,6 +19,7 @@ from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.case_run import StartedCase, executions, finish_case, start_case
 from maxpool_check.running.pool import Pool, PoolLost, resource
 from maxpool_check.targets.environments import WheelSource, wheel_source
+from maxpool_check.targets.inspection import Inspection
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.session import TargetSession
@@ -103,14 +106,17 @@ class FailureBudget:
 class LocalExecutor:
     """Runs cases in this process, with one worker for each target."""
 
-    def __init__(self, config: ExecutionConfig) -> None:
-        """Start all targets concurrently; ``descriptions`` and ``errors`` wait until they are ready."""
-        self._config = config
+    def __init__(self, config: ExecutionConfig, *, inspects: bool = True) -> None:
+        """Start all targets concurrently; ``descriptions`` and ``errors`` wait until they are ready.
+
+        ``inspects``: the descriptions say what the targets are made of.
+        """
+        self._config, self._inspects = config, inspects
         self._sessions: list[TargetSession] = []
         self._closed = False
-        self._starting: list[Future[TargetSession]] = []
+        self._starting: list[Future[tuple[TargetSession, TargetDescription]]] = []
         for name in config.targets:
-            future: Future[TargetSession] = Future()
+            future: Future[tuple[TargetSession, TargetDescription]] = Future()
             self._starting.append(future)
             # Not in a pool, whose threads must end before the program: a runtime may hang during its import.
             threading.Thread(target=self._start, args=(name, future), daemon=True).start()
@@ -118,12 +124,12 @@ class LocalExecutor:
     @property
     def sessions(self) -> list[TargetSession]:
         """The targets that started, in order; waits for them."""
-        return [future.result() for future in self._starting if future.exception() is None]
+        return [future.result()[0] for future in self._starting if future.exception() is None]
 
     @property
     def descriptions(self) -> list[TargetDescription]:
         """The targets that started, in order; waits for them."""
-        return [session.profile.description for session in self.sessions]
+        return [future.result()[1] for future in self._starting if future.exception() is None]
 
     @property
     def errors(self) -> list[str]:
@@ -161,24 +167,29 @@ class LocalExecutor:
         self.end()
         for future in self._starting:
             if future.done() and future.exception() is None:
-                future.result().close()
+                future.result()[0].close()
 
-    def _start(self, name: TargetName, future: Future[TargetSession]) -> None:
+    def _start(self, name: TargetName, future: Future[tuple[TargetSession, TargetDescription]]) -> None:
         try:
             config = self._config
-            session = TargetSession(Target(name, config.seconds, config.memory, config.transcript, config.source))
+            target = Target(name, config.seconds, config.memory, config.transcript, config.source)
+            session = TargetSession(target)
             self._sessions.append(session)
             if self._closed:
                 session.end()
-            try:
-                _ = session.profile
-            except BaseException:
-                session.close()
-                raise
+            with contextlib.ExitStack() as stack:
+                inspection = stack.enter_context(contextlib.closing(Inspection(target))) if self._inspects else None
+                try:
+                    description = session.profile.description
+                except BaseException:
+                    session.close()
+                    raise
+                if inspection is not None:
+                    description = inspection.added_to(description)
         except BaseException as error:
             future.set_exception(error)
         else:
-            future.set_result(session)
+            future.set_result((session, description))
 
 
 def _finished(
@@ -241,7 +252,7 @@ def run_chunk(
     given_up: Collection[str],
 ) -> list[CaseResults]:
     """The results of a chunk. Raises :class:`PoolLost` if the targets are not as expected."""
-    executor = resource(run, lambda: LocalExecutor(config))
+    executor = resource(run, lambda: LocalExecutor(config, inspects=False))
     if len(executor.descriptions) != len(expected):
         raise PoolLost(f"{platform.node()} cannot start the same targets: {'; '.join(executor.errors)}")
     check_same_targets(executor.descriptions, expected)
@@ -249,7 +260,14 @@ def run_chunk(
 
 
 def check_same_targets(actual: Sequence[TargetDescription], expected: Sequence[TargetDescription]) -> None:
-    """Refuse targets that differ from those of the process where the run began. Raises :class:`PoolLost`."""
-    for description, other in zip(actual, expected, strict=True):
+    """Refuse targets that differ from those of the process where the run began. Raises :class:`PoolLost`.
+
+    What they are made of is known of the latter alone.
+    """
+    for description, other in zip(map(_uninspected, actual), map(_uninspected, expected), strict=True):
         if description != other:
             raise PoolLost(f"{platform.node()} has other targets: {description}, not {other}")
+
+
+def _uninspected(description: TargetDescription) -> TargetDescription:
+    return msgspec.structs.replace(description, environments=(), program={})

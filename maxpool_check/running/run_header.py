@@ -1,10 +1,9 @@
 """The header of a record: everything that an output or a verdict can depend on."""
 
-import contextlib
 import hashlib
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
@@ -12,8 +11,11 @@ from pathlib import Path
 import maxpool_check
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus, digest_of
+from maxpool_check.results.provenance import DocumentEdition
 from maxpool_check.results.record import CorpusDescription, RunHeader, TargetDescription
+from maxpool_check.running.provenance import machine, processor, tool_files
 from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.specifications.clauses import edition_name, editions
 
 
 def header(
@@ -22,6 +24,7 @@ def header(
     known_files: Sequence[Path],
     command: Sequence[str] = (),
     corpus: Corpus | None = None,
+    seeds: Mapping[str, int] | None = None,
 ) -> RunHeader:
     """The first line of a record: everything that an output or a verdict can depend on."""
     used = {case.spec for case in cases}
@@ -31,7 +34,7 @@ def header(
         python=platform.python_version(),
         # The release without what a distributor adds.
         system=f"{platform.system()} {platform.release().partition('-')[0]}",
-        cpu=_cpu(),
+        cpu=processor()[0],
         libraries={name: version(name) for name in ("numpy", "ml_dtypes", "onnx")},
         targets=tuple(targets),
         profile={name: document.policies.names() for name, document in SPECIFICATIONS.items() if name in used},
@@ -47,16 +50,15 @@ def header(
         )
         if corpus is not None and corpus.name
         else None,
+        tool_files=tool_files(),
+        machine=machine(),
+        editions={
+            name: DocumentEdition(name=edition_name(name), sha256=edition.sha256)
+            for name, edition in sorted(editions().items())
+            if name in used
+        },
+        seeds=dict(seeds or {}),
     )
-
-
-def _cpu() -> str:
-    """The name of the processor."""
-    name = platform.processor() or "unknown"
-    with contextlib.suppress(OSError):
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        name = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), name)
-    return f"{name} ({platform.machine()})"
 
 
 def now() -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from maxpool_check.results.outcomes import Crashed, Failed, Outcome, TimedOut
+from maxpool_check.targets.isolation import variables
 from maxpool_check.targets.mistakes import about_line
 from maxpool_check.targets.protocol import line_of, outcome_of, parsed, text_of
 from maxpool_check.targets.stderr import shown
@@ -79,10 +80,6 @@ class Worker:
         ``heard`` gets each line that it reads (``in``) and writes (``out``), from two threads. Raises :class:`CannotStart`.
         """
         self._program, self._heard = program[0], heard
-        environment = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "1"}
-        if isolated:
-            environment = {name: environment[name] for name in environment.keys() - {"PYTHONPATH", "PYTHONHOME"}}
-            environment["PYTHONNOUSERSITE"] = "1"
         self._lifeline, guards_end = socket.socketpair()
         guard = [sys.executable, "-I", "-S", _GUARD, str(guards_end.fileno()), str(memory or 0)]
         try:
@@ -91,7 +88,7 @@ class Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=environment,
+                env=variables(isolated=isolated),
                 pass_fds=[guards_end.fileno()],
                 # Ctrl-C is the parent's to handle.
                 start_new_session=True,

@@ -50,7 +50,8 @@ class TargetProfile:
 class Target:
     """One runtime in one environment. It starts workers; each worker is one process.
 
-    ``seconds`` is the time limit of one execution, ``memory`` limits what a worker may allocate, in bytes.
+    ``seconds`` is the time limit of one execution, ``memory`` limits what a worker may allocate, in bytes. ``python`` is the
+    interpreter that runs the adapter of the runtime, ``tools_python`` that of the tool, None without one.
     """
 
     def __init__(
@@ -64,21 +65,21 @@ class Target:
         self.name = name
         self.seconds = seconds
         self._memory, self._transcript = memory, transcript
-        self._python = name.options.get("python", sys.executable)
-        self._tools_python = name.tool.options.get("python", sys.executable) if name.tool is not None else None
+        self.python = name.options.get("python", sys.executable)
+        self.tools_python = name.tool.options.get("python", sys.executable) if name.tool is not None else None
         if name.version is not None:
-            self._python = self._made(RUNTIMES[name.runtime].distribution, name.version, (), source)
+            self.python = self._made(RUNTIMES[name.runtime].distribution, name.version, (), source)
         if name.tool is not None and name.tool.version is not None:
             # Its other options are those of functions that need what the release does not declare.
             besides = ("onnx", "sympy") if "tool" in name.tool.options else ()
-            self._tools_python = self._made(name.distribution, name.tool.version, besides, source)
+            self.tools_python = self._made(name.distribution, name.tool.version, besides, source)
 
     @property
     def folders(self) -> list[Path]:
         """The folders of the isolated environments that it uses: of the runtime, and of the tool."""
         tool = self.name.tool
-        made = [self._python] if self.name.version is not None else []
-        made += [str(self._tools_python)] if tool is not None and tool.version is not None else []
+        made = [self.python] if self.name.version is not None else []
+        made += [str(self.tools_python)] if tool is not None and tool.version is not None else []
         return [Path(python).parents[1] for python in made]
 
     def _made(self, distribution: str, version: str, besides: Sequence[str], source: WheelSource | None) -> str:
@@ -114,19 +115,19 @@ class Target:
             program = name.program
         elif name.function is not None:
             options["function"] = [str(Path(name.function[0]).resolve()), name.function[1]]
-            program = adapter(self._python, "python")
+            program = adapter(self.python, "python")
         else:
             runtime = RUNTIMES[name.runtime]
             options["distribution"] = runtime.distribution
-            program, isolated = adapter(self._python, runtime.adapter), self._python != sys.executable
+            program, isolated = adapter(self.python, runtime.adapter), self.python != sys.executable
             if name.tool is not None:
-                program = adapter(self._python, "transform")
+                program = adapter(self.python, "transform")
                 options["tool"] = {
                     "name": name.tool.name,
                     "distribution": name.distribution,
                     "options": {key: value for key, value in name.tool.options.items() if key != "python"},
-                    "python": self._tools_python,
-                    "isolated": self._tools_python != sys.executable,
+                    "python": self.tools_python,
+                    "isolated": self.tools_python != sys.executable,
                     "adapter": runtime.adapter,
                 }
         try:
@@ -142,7 +143,7 @@ class Target:
     def cannot_start(self, error: CannotStart) -> CannotStart:
         """The error of a worker that could not be started, with the target's name and what may help."""
         hint, runtime = "", RUNTIMES.get(self.name.runtime)
-        if runtime is not None and self._python == sys.executable and not _is_installed(runtime.distribution):
+        if runtime is not None and self.python == sys.executable and not _is_installed(runtime.distribution):
             error = CannotStart(f"{runtime.distribution} is not installed in this environment")
             hint = f"\nInstall it with {runtime.install}, or name a release, {self.name.runtime}==VERSION, which gets its own."
         if self.folders:

@@ -1,0 +1,77 @@
+"""The parts of a record that say what a run was made with, so that it can be repeated: files by their digests, and the machine.
+
+Every digest is a SHA-256 in hexadecimal digits.
+"""
+
+import msgspec
+
+
+class Distribution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An installed distribution of Python.
+
+    ``requires`` are the distributions of the same environment that it declares to need. ``wheel`` is the name of the file
+    that it was installed from and ``wheel_sha256`` its digest, where they are known. ``files_sha256`` is the digest of
+    the installed files: of a line ``SHA256  NAME`` for each, as ``sha256sum`` writes it, in the order of the names, without
+    what depends on the installer or the folder; None where there is no list of files. ``libraries`` are its shared libraries and programs with their
+    digests, computed from the files themselves; other files have the digests that the list gives.
+    """
+
+    name: str
+    version: str
+    requires: tuple[str, ...] = ()
+    wheel: str | None = None
+    wheel_sha256: str | None = None
+    files_sha256: str | None = None
+    libraries: dict[str, str] = {}
+
+
+class PythonEnvironment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An environment of Python, and the distributions in it that a target needs; all of them if it was made for the target."""
+
+    implementation: str
+    version: str
+    executable_sha256: str | None = None
+    distributions: tuple[Distribution, ...] = ()
+
+
+class ToolFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """The files of the tool itself, without the cases that come with it.
+
+    ``sha256`` is a digest as ``files_sha256`` of a distribution. ``revision`` is the git commit if the tool runs from a checkout, and
+    ``modified`` whether its files differ from that commit; otherwise both are None.
+    """
+
+    sha256: str
+    revision: str | None = None
+    modified: bool | None = None
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine on which a run began, besides its processor and system.
+
+    ``features`` are those of the processor. ``environment`` has the variables of the environment that can change a result,
+    as far as they are set.
+    """
+
+    features: tuple[str, ...]
+    kernel: str
+    libc: str
+    environment: dict[str, str]
+
+
+class DocumentEdition(msgspec.Struct, frozen=True, kw_only=True):
+    """The edition of a document, such as ``sonnx@seed``, and the digest of its text, None if it is not known by its text."""
+
+    name: str
+    sha256: str | None = None
+
+
+class ReferenceAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """How many cases of a run the definition and the evaluator were compared on, and on how many they agreed.
+
+    ``log_sha256`` is the digest of the log, if there is one.
+    """
+
+    compared: int
+    agreed: int
+    log_sha256: str | None = None

@@ -1,0 +1,117 @@
+"""What a run is made with, besides its targets: the tool's own files and the machine."""
+
+import contextlib
+import hashlib
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import maxpool_check
+from maxpool_check.results.provenance import Machine, ToolFiles
+
+_PACKAGE = Path(maxpool_check.__file__).parent
+_SHIPPED_CASES = "corpus_data"
+"""The folder of the cases that come with an installed tool: a checkout has them elsewhere, and a record has their digest."""
+
+_GIT_SECONDS = 10.0
+
+_VARIABLES = re.compile(
+    r"""(CUDA_VISIBLE_DEVICES|CUBLAS_WORKSPACE_CONFIG|NVIDIA_TF32_OVERRIDE|GLIBC_TUNABLES|LD_PRELOAD|LD_LIBRARY_PATH
+    |DYLD_INSERT_LIBRARIES|DYLD_LIBRARY_PATH|PYTHONHASHSEED|PYTHONPATH|PYTHONHOME|XLA_FLAGS
+    |VK_ICD_FILENAMES|VK_DRIVER_FILES|VECLIB_MAXIMUM_THREADS|NUMEXPR_NUM_THREADS
+    |(ATEN|BLIS|DNNL|GOMP|GOTO|HIP|JAX|KMP|MAXPOOL_CHECK|MIGRAPHX|MKL|MKLDNN|NPY|OMP|ONEDNN|ONNX|ONNXRUNTIME
+      |OPENBLAS|OPENVINO|ORT|OV|PYTORCH|QNN|ROCR|TBB|TORCH|TRACT)_\w+)""",
+    re.VERBOSE,
+)
+"""The variables that can change what a runtime computes, or which libraries are loaded."""
+
+_SECRET = re.compile("TOKEN|SECRET|PASS|KEY|CREDENTIAL|AUTH", re.IGNORECASE)
+
+
+@cache
+def tool_files() -> ToolFiles | None:
+    """The tool's own files: their digest, and their revision if they are in a checkout. None if they cannot be read."""
+    folders = os.walk(_PACKAGE)
+    paths = sorted(Path(folder, name) for folder, _, names in folders for name in names if not name.endswith(".pyc"))
+    names = {path.relative_to(_PACKAGE).as_posix(): path for path in paths}
+    try:
+        lines = [
+            f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n"
+            for name, path in sorted(names.items())
+            if not name.startswith(f"{_SHIPPED_CASES}/")
+        ]
+    except OSError:
+        return None
+    revision, modified = _revision(_PACKAGE.parent)
+    return ToolFiles(sha256=hashlib.sha256("".join(lines).encode()).hexdigest(), revision=revision, modified=modified)
+
+
+def _revision(root: Path) -> tuple[str | None, bool | None]:
+    """The commit of a checkout of this project, and whether the package differs from it.
+
+    A repository of the user's that has the tool in an environment, or in a folder, is none.
+    """
+    try:
+        project = (root / "pyproject.toml").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None, None
+    if not (root / ".git").exists() or not re.search(r'^name = "maxpool-check"$', project, re.MULTILINE):
+        return None, None
+    # A hook of git sets variables that name another repository.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    status = ["status", "--porcelain=v2", "--branch", "--untracked-files=normal", "--", _PACKAGE.name]
+    try:
+        process = subprocess.run(
+            ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", *status],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            cwd=root,
+            env=environment,
+            timeout=_GIT_SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None, None
+    lines = process.stdout.splitlines()
+    commit = next((line.rpartition(" ")[2] for line in lines if line.startswith("# branch.oid ")), "")
+    if not re.fullmatch("[0-9a-f]{40,64}", commit):
+        return None, None
+    return commit, any(not line.startswith("#") for line in lines)
+
+
+@cache
+def processor() -> tuple[str, tuple[str, ...]]:
+    """The name of the processor, and its features: those that Linux lists, or those that numpy knows of elsewhere."""
+    fields: dict[str, str] = {}
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+            name, _, value = line.partition(":")
+            fields.setdefault(name.strip(), value.strip())
+    name = fields.get("model name") or platform.processor() or "unknown"
+    features = (fields.get("flags") or fields.get("Features") or "").split()
+    if not features:
+        extensions: Any = np.show_config(mode="dicts")
+        features = [*extensions["SIMD Extensions"]["baseline"], *extensions["SIMD Extensions"]["found"]]
+    return f"{name} ({platform.machine()})", tuple(features)
+
+
+def machine(environment: Mapping[str, str] = os.environ) -> Machine:
+    """The machine of this process, besides its processor and system."""
+    return Machine(
+        features=processor()[1],
+        kernel=platform.release(),
+        libc=" ".join(filter(None, platform.libc_ver())),
+        environment={
+            name: os.fsencode(value).decode(errors="backslashreplace")
+            for name, value in sorted(environment.items())
+            if _VARIABLES.fullmatch(name) and not _SECRET.search(name)
+        },
+    )
