@@ -12,6 +12,7 @@ from maxpool_check import __version__
 from maxpool_check.commands import case_files, executing, options
 from maxpool_check.commands import seeds as seed_options
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.clauses import with_clauses
 from maxpool_check.corpus.collection import defect_files, root_of
 from maxpool_check.corpus.writing import case_file
 from maxpool_check.files import named
@@ -99,7 +100,7 @@ class _Report:
         while path.exists():
             path, other = self._folder / f"{stem}-{other}.yaml", other + 1
         title = f"{kinds} on {target.release or target.name}"
-        case = replace(discovery.case, id=f"{path.stem}:{discovery.name}", title=title)
+        case = with_clauses(replace(discovery.case, id=f"{path.stem}:{discovery.name}", title=title))
         partial = path.with_suffix(".partial")
         with named(partial):
             partial.write_text(case_file(case, about), encoding="utf-8")

@@ -1,9 +1,7 @@
 """Reads a case file: structure, defaults, matrices, then every case; reports all problems together."""
 
-import itertools
 import math
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.case import Case, Expectation, Origin, Refusal, Shape, Undefined, Values, contradictions
+from maxpool_check.corpus.clauses import check_covers, covering, names_in
 from maxpool_check.corpus.document import Document, Steps, read
 from maxpool_check.corpus.graph_fields import at_node, context_of, document_in
+from maxpool_check.corpus.matrix import expand, merge
 from maxpool_check.corpus.problems import BadValue, CorpusError, Problem, Structure, describe
 from maxpool_check.corpus.schema import CASE, CASE_FILE
 from maxpool_check.corpus.tensors import MOST_CELLS, array, excess_together, npy, tensor
@@ -23,14 +23,10 @@ from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import DEFAULT, specification
 from maxpool_check.specifications.refused import IllTyped, Reason
-from maxpool_check.specifications.specification import Specification, nearest, override
+from maxpool_check.specifications.specification import Specification, override
 
 _FILE_STRUCTURE, _CASE_STRUCTURE = Structure(CASE_FILE), Structure(CASE)
-_VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _EXPECT_FORMS = ({"Y"}, {"Indices"}, {"Y", "Indices"}, {"shape"}, {"refuse"}, {"undefined"})
-
-MAX_CASES = 100_000
-"""The most combinations of a matrix."""
 
 
 def read_cases(path: Path, root: Path, most_cells: int = MOST_CELLS, held: int = 0) -> list[Case]:
@@ -136,6 +132,8 @@ class _Reader:
                 context = None if X is None else context_of(usable, document, X)
         if context is None:
             expect = self._expectation(number, usable.get("expect"), document, None if X is None else X.dtype)
+        with self._mistakes(number, "covers"):
+            check_covers(usable.get("covers", ()))
         self._check_attributes(number, document, usable.get("attributes", {}), fields.get("expect"))
         if "Indices" in usable.get("outputs", ()) and not document.indices:
             self._problem(number, ("outputs",), f"{document.title} has no Indices; write outputs: [Y]")
@@ -149,7 +147,7 @@ class _Reader:
         case = Case(
             id=f"{self._prefix}:{fields['id']}", spec=document.name, X=X, attributes=fields.get("attributes", {}),
             outputs=tuple(fields.get("outputs", ["Y", "Indices"] if document.indices else ["Y"])), policies=policies,
-            title=fields.get("title", fields["id"]), covers=tuple(fields.get("covers", ())),
+            title=fields.get("title", fields["id"]), covers=names_in(usable.get("covers", ())),
             tags=tuple(fields.get("tags", ())), expect=expect, erratum=fields.get("erratum"),
             origin=Origin(self._document.path, mark.line, mark.column), provenance=fields.get("provenance", {}), context=context,
         )  # fmt: skip
@@ -160,7 +158,7 @@ class _Reader:
                 raise at_node(error, case, usable.get("graph")) from error
             if context is not None:
                 case = replace(case, expect=self._expectation(number, usable.get("expect"), document, dtype))
-        return case if len(self.problems) == before else None
+        return covering(case, usable.get("covers", ())) if len(self.problems) == before else None
 
     def _check_id(self, number: int, name: str | None) -> None:
         if name is None:
@@ -221,14 +219,6 @@ class _Reader:
         return Values(arrays.get("Y"), arrays.get("Indices"))
 
 
-def merge(defaults: Any, fields: Any) -> Any:
-    """The defaults, overridden by the fields: maps are merged, other values replaced."""
-    if not isinstance(defaults, Mapping) or not isinstance(fields, Mapping):
-        return fields
-    common = {key: merge(defaults[key], fields[key]) for key in defaults.keys() & fields.keys()}
-    return {**defaults, **fields, **common}
-
-
 def checked_output(case: Case, most_cells: int) -> np.dtype:
     """The dtype of the output Y; :class:`BadValue` if it would have more cells than the limit, or is not exact."""
     try:
@@ -249,50 +239,3 @@ def _has_onnx_type(value: Any) -> bool:
         types = {str if isinstance(entry, str) else float for entry in value}
         return len(types) < 2 and all(not isinstance(entry, list) and _has_onnx_type(entry) for entry in value)
     return isinstance(value, (float, str)) or (isinstance(value, int) and -(2**63) <= value < 2**63)
-
-
-def expand(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """An entry per combination, in the order of the lists; without a matrix, itself. Raises :class:`BadValue`."""
-    rest = {key: value for key, value in entry.items() if key != "matrix"}
-    axes: Mapping[str, list[Any]] = entry.get("matrix", {})
-    if not axes:
-        yield rest
-        return
-    for name, values in axes.items():
-        for i, value in enumerate(values):
-            if isinstance(value, dict):
-                raise BadValue("a map cannot be written in an id; use text, numbers or lists", "matrix", name, i)
-    size = math.prod(map(len, axes.values()))
-    if size > MAX_CASES:
-        raise BadValue(f"the matrix has {size} combinations; the limit is {MAX_CASES}", "matrix")
-    in_id = set(_VARIABLE.findall(str(entry.get("id", ""))))
-    missing = [f"${name}" for name in axes if name not in in_id]
-    if missing:
-        raise BadValue(f"the id must name every axis of the matrix, so that ids stay unique; add {missing[0]}", "id")
-    for combination in itertools.product(*axes.values()):
-        variables = dict(zip(axes, combination, strict=True))
-        yield {key: _substitute(value, variables, (key,)) for key, value in rest.items()}
-
-
-def _substitute(value: Any, variables: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
-    if isinstance(value, dict):
-        return {key: _substitute(inner, variables, (*path, key)) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_substitute(inner, variables, (*path, i)) for i, inner in enumerate(value)]
-    if not isinstance(value, str) or "$" not in value:
-        return value
-    for name in _VARIABLE.findall(value):
-        if name not in variables:
-            guess = nearest(name, variables)
-            raise BadValue(f"${name} is not an axis of the matrix{guess}; the axes are {', '.join(variables)}", *path)
-    whole = _VARIABLE.fullmatch(value)
-    # An id is always text.
-    if whole and path != ("id",):
-        return variables[whole[1]]
-    return _VARIABLE.sub(lambda match: _text(variables[match[1]]), value)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list):
-        return "x".join(map(_text, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from maxpool_check.corpus.clauses import BY_BINS
 from maxpool_check.corpus.context_space import FACTORS, drawn_case, possible_rows
 from maxpool_check.corpus.generating import flow
 from maxpool_check.corpus.random_tensors import stream
@@ -26,6 +27,7 @@ def contexts_written(seed: int) -> str:
         "# Written by this command; not to be edited.",
         "spec: onnx-22",
         "about: Every possible pair of a graph around MaxPool, dtype, values, attributes and operator set, in some case.",
+        f"defaults: {{covers: {BY_BINS}}}",
         "cases:",
     ]
     entries = [

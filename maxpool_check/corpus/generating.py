@@ -16,6 +16,7 @@ import numpy as np
 import yaml
 
 from maxpool_check.corpus.bins import FACTORS, OUTPUTS, Bins, values
+from maxpool_check.corpus.clauses import BY_BINS
 from maxpool_check.corpus.random_tensors import stream
 from maxpool_check.corpus.space import BESIDE_GEOMETRY, Space, space
 from maxpool_check.corpus.tensors import tensor
@@ -58,6 +59,7 @@ def written(name: str, strength: int, seed: int) -> str:
         "# Written by this command; not to be edited.",
         f"spec: {name}",
         f"about: Every {what} that {title} allows, in some case. An id and a title name what is not usual.",
+        f"defaults: {{covers: {BY_BINS}}}",
         "cases:",
     ]
     entries = [

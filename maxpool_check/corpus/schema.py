@@ -84,6 +84,8 @@ GRAPH = map_of(
 )
 """The ``graph`` of a case as a map; a list is that of its ``nodes``."""
 
+_COVERS = list_of(TEXT, description="clauses of the document; or by-bins, those that follow from the bins of each case")
+
 _FIELDS: dict[str, Any] = {
     "id": ID,
     "title": text("the purpose of the case, in one sentence"),
@@ -91,7 +93,7 @@ _FIELDS: dict[str, Any] = {
         **map_of(suite=TEXT, version=TEXT, file=TEXT),
         "description": "the origin of a case of another suite",
     },
-    "covers": list_of(TEXT, description="clauses of the document"),
+    "covers": {**_COVERS, "type": ["array", "string"]},
     "tags": list_of(TEXT, description="words to select cases by"),
     "input": _INPUT,
     "attributes": {"type": "object", "description": "the document's own attributes"},
@@ -136,7 +138,9 @@ CASE_FILE = map_of(
 
 def case_file_schema() -> dict[str, Any]:
     """The published schema of a case file, for editors."""
-    whole = {**_FIELDS, "graph": {"anyOf": [_NODES, GRAPH], "description": _FIELDS["graph"]["description"]}}
+    forms = {"graph": [_NODES, GRAPH], "covers": [_COVERS, {"const": "by-bins"}]}
+    described = {name: {"anyOf": form, "description": _FIELDS[name]["description"]} for name, form in forms.items()}
+    whole = {**_FIELDS, **described}
     fields = {name: _or_variable(schema) for name, schema in whole.items()}
     properties = {
         **CASE_FILE["properties"],

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.clauses import with_clauses
 from maxpool_check.corpus.writing import write_with_inputs
 from maxpool_check.models.cases import ModelCase
 
@@ -28,7 +29,8 @@ def write_cases(cases: Sequence[ModelCase], path: Path) -> dict[Path, int]:
         model, _, name = case.id.partition(":")
         # The operator set decides which version of ONNX's document it is.
         document = "onnx" if case.context is not None and case.spec.startswith("onnx-") else case.spec
-        groups[document].append((replace(case, id=f"{path.stem}:{f'{model}/' if several else ''}{name}"), each.fields))
+        named = replace(case, id=f"{path.stem}:{f'{model}/' if several else ''}{name}")
+        groups[document].append((with_clauses(named), each.fields))
     files = {}
     for number, (document, group) in enumerate(groups.items()):
         file = path if number == 0 else path.with_name(f"{path.stem}-{document}{path.suffix}")

@@ -47,7 +47,7 @@ defaults:
 cases:
   - id: one
     title: Why
-    covers: [C1]
+    covers: [SONNX-MAX]
     input: {dtype: int8, data: [[[[1, 2], [3, 4]]]]}
     attributes: {pads: [1, 0, 0, 0]}
     expect: {Y: [[[[2], [4]]]], Indices: [[[[1], [3]]]]}
@@ -62,7 +62,7 @@ cases:
     )
     first, second = collect([folder]).cases
     assert first.id == "sub/x:one"
-    assert (first.title, first.covers, first.tags, first.erratum) == ("Why", ("C1",), ("t",), "none really")
+    assert (first.title, first.covers, first.tags, first.erratum) == ("Why", ("SONNX-MAX",), ("t",), "none really")
     assert first.attributes["pads"] == [1, 0, 0, 0]
     assert first.attributes["strides"] == [1, 1]
     assert first.outputs == ("Y", "Indices")

@@ -235,8 +235,7 @@ class TestTestgenonnx:
 
     def test_the_fields_of_a_sample(self):
         case = next(case for case in collect([SAMPLES]).cases if "int8" in case.id)
-        assert "BD-011" in case.tags
-        assert case.covers == ("Y-C1",)
+        assert {"BD-011", "Y-C1"} <= set(case.tags)
         assert case.provenance["file"] == "MaxPool_int8_BD-011_T4.json"
         assert case.X[0, 0, 0, 0] == case.X[0, 0, 4, 0] == 100
 
@@ -373,7 +372,7 @@ class TestWriter:
     )
     def test_text_is_read_back_as_text(self, text, tmp_path):
         provenance = {"suite": text, "file": text}
-        made = replace(case_of(X[0], X[0], text, provenance=provenance), title=text, tags=(text,), covers=(text,))
+        made = replace(case_of(X[0], X[0], text, provenance=provenance), title=text, tags=(text,))
         write_suite([made], tmp_path, text, "test")
         (case,) = read_cases(tmp_path / "group.yaml", tmp_path)
         assert everything(case) == everything(made)

@@ -15,6 +15,7 @@ import numpy as np
 
 from maxpool_check.corpus.case import Case, Origin, Values
 from maxpool_check.corpus.case_file import checked_output
+from maxpool_check.corpus.clauses import with_clauses
 from maxpool_check.corpus.problems import BadValue, Problem
 from maxpool_check.files import read_regular
 from maxpool_check.graphs.context import Context
@@ -85,9 +86,9 @@ def dtype_of(name: str) -> str:
 def make_case(
     *, group: str, name: str, title: str, spec: str, X: np.ndarray, attributes: Mapping[str, Any],
     outputs: Sequence[str], expect: Values, path: Path | str, provenance: Mapping[str, str], most_cells: int,
-    covers: Iterable[str] = (), tags: Iterable[str] = (), context: Context | None = None,
+    tags: Iterable[str] = (), context: Context | None = None,
 ) -> Case:  # fmt: skip
-    """Build and check a case.
+    """Build and check a case, about the clauses that follow from its bins.
 
     Raises :class:`LeftOut` for attributes that the document lacks and for a graph without an exact result, and
     :class:`Broken`.
@@ -103,7 +104,7 @@ def make_case(
         raise Broken(f"X has {X.size} cells; the limit is {most_cells} (raise it with --max-cells)")
     built = Case(
         id=f"{group}{spec}:{_id_text(name)}", spec=spec, X=X, attributes=attributes, outputs=tuple(outputs),
-        policies=document.policies, title=title, covers=tuple(covers), tags=tuple(map(_id_text, tags)),
+        policies=document.policies, title=title, tags=tuple(map(_id_text, tags)),
         expect=None if expect.Y is None and expect.Indices is None else expect,
         origin=Origin(str(path), 1, 1), provenance=provenance, context=context,
     )  # fmt: skip
@@ -118,7 +119,7 @@ def make_case(
         checked_output(built, most_cells)
     except BadValue as error:
         raise Broken(str(error)) from error
-    return built
+    return with_clauses(built)
 
 
 def _id_text(name: str) -> str:

@@ -72,8 +72,8 @@ def read(file: Path, root: Path, most_cells: int) -> list[Case]:
             group=group, name=file.stem, title=title or file.stem,
             spec=spec, X=X, attributes=attributes, outputs=("Y", "Indices") if "Indices" in printed else ("Y",),
             expect=Values(printed["Y"], printed.get("Indices")), path=file, provenance=provenance, most_cells=most_cells,
-            covers=test.get("class_predicates", ()),
-            tags=filter(None, (test.get("kind"), test.get("class_id"), template.get("id"))),
+            # Predicates on the attributes: equivalence classes, not clauses.
+            tags=filter(None, (test.get("kind"), test.get("class_id"), template.get("id"), *test.get("class_predicates", ()))),
         )
     ]  # fmt: skip
 

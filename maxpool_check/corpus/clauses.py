@@ -1,0 +1,53 @@
+"""Which clauses a case is about: those that its file names, which must exist, or those that follow from its bins."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from maxpool_check.corpus.bins import OUTPUTS, Bins, bins
+from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.problems import BadValue, describe
+from maxpool_check.specifications.clauses import clauses_of
+
+BY_BINS = "by-bins"
+"""What a case file writes as ``covers`` for the clauses that follow from the bins of each case."""
+
+
+def clauses_by_rule(case: Case) -> tuple[str, ...]:
+    """The clauses of its document that a case is about by its bins; none if the document excludes the case."""
+    found = bins(case)
+    outputs = "y-and-indices" if "Indices" in case.outputs else "y-alone"
+    return matching(case.spec, {**found, OUTPUTS: outputs}) if found else ()
+
+
+def matching(document: str, found: Bins) -> tuple[str, ...]:
+    """The clauses of a document with a mapping of factors to bins of which each factor has one in ``found``."""
+    return tuple(
+        clause.id
+        for clause in clauses_of(document)
+        if any(_matches(wanted, found) for wanted in clause.bins)
+    )  # fmt: skip
+
+
+def _matches(wanted: Mapping[str, tuple[str, ...]], found: Bins) -> bool:
+    return all(found.get(factor) in names for factor, names in wanted.items())
+
+
+def names_in(covers: Sequence[str]) -> tuple[str, ...]:
+    """The clauses that the ``covers`` of a case file name; none for those that follow from bins."""
+    return () if covers == BY_BINS else tuple(covers)
+
+
+def covering(case: Case, covers: Sequence[str]) -> Case:
+    """The case, with the clauses that follow from its bins if its file asks for them."""
+    return replace(case, covers=clauses_by_rule(case)) if covers == BY_BINS else case
+
+
+def with_clauses(case: Case) -> Case:
+    """The case, about what follows from its bins if it names no clause."""
+    return case if case.covers else replace(case, covers=clauses_by_rule(case))
+
+
+def check_covers(covers: Sequence[str]) -> None:
+    """Raise :class:`BadValue` for ``covers`` that a case of a document cannot have."""
+    if isinstance(covers, str) and covers != BY_BINS:
+        raise BadValue(f"expected a list of clauses or the word {BY_BINS}, found {describe(covers)}")

@@ -1,0 +1,95 @@
+"""The clauses of cases that name none: those that follow from their bins, by a rule that is compared with the attributes."""
+
+import shutil
+
+import numpy as np
+
+from maxpool_check.corpus.bins import FACTORS
+from maxpool_check.corpus.case import Refusal
+from maxpool_check.corpus.clauses import clauses_by_rule
+from maxpool_check.corpus.collection import collect
+from maxpool_check.specifications.clauses import clauses, editions
+from tests.conftest import ROOT, shipped
+from tests.models import zoo
+from tests.models.writing import saved
+
+GENERATED = [case for case in shipped().cases if case.id.startswith("generated/")]
+
+
+def by_attributes(case):
+    """What some clauses say, read from the attributes and X alone."""
+    attributes, X = case.attributes, case.X
+    padded, same = any(attributes.get("pads", ())), str(attributes.get("auto_pad", "")).startswith("SAME")
+    has_nan = X.dtype.kind == "f" and bool(np.isnan(X).any())
+    if case.spec == "sonnx":
+        yield "SONNX-TYPES-INT", X.dtype in (np.int8, np.uint8)
+        yield "SONNX-PADS", padded
+        yield "SONNX-WINDOW-DILATIONS", any(size > 1 for size in attributes["dilations"])
+        yield "SONNX-WINDOW-PLANES", X.shape[0] > 1 or X.shape[1] > 1
+        yield "SONNX-NAN", has_nan
+        yield "SONNX-MAX", True
+    else:
+        yield "ONNX-SAME-PADS", same
+        yield "ONNX-PADS", padded
+        yield "ONNX-SIZE-DILATED", any(size > 1 for size in attributes.get("dilations", ())) and not same
+        yield "ONNX-MAX", True
+
+
+def test_the_factors_and_bins_of_clauses_exist():
+    for clause in clauses().values():
+        for wanted in clause.bins:
+            for name, bins in wanted.items():
+                assert set(bins) <= set(FACTORS[name].bins), (clause.id, name)
+
+
+def test_the_rule_finds_what_the_attributes_say():
+    seen = set()
+    for case in (case for case in GENERATED if case.spec in ("sonnx", "onnx-22") and case.context is None):
+        for clause, applies in by_attributes(case):
+            assert (clause in case.covers) is applies, (case, clause)
+            seen.add((clause, applies))
+    assert len(seen) == 18
+
+
+def test_each_generated_case_is_about_clauses_that_hold_in_its_document():
+    for case in GENERATED:
+        if case.spec in editions():
+            assert case.covers, case.id
+        assert all(case.spec in clauses()[clause].documents for clause in case.covers), case.id
+
+
+def test_a_case_that_its_document_excludes_is_about_none_by_rule():
+    refused = [case for case in shipped().cases if isinstance(case.expect, Refusal)]
+    assert refused
+    assert not any(map(clauses_by_rule, refused))
+
+
+def test_imported_cases_are_about_what_follows_from_their_bins(cli, tmp_path):
+    shutil.copytree(ROOT / "tests/data/testgenonnx", tmp_path / "tests")
+    assert cli("import", "testgenonnx", tmp_path / "tests", "-o", tmp_path / "imported").code == 0
+    direct, imported = collect([tmp_path / "tests"]).cases, collect([tmp_path / "imported"]).cases
+    for case in (*direct, *imported):
+        assert case.covers == clauses_by_rule(case) != ()
+    assert "pads-C2_axis2-begin_" in {tag for case in imported for tag in case.tags}
+
+
+def test_a_file_asks_for_the_rule(tmp_path):
+    own = tmp_path / "own.yaml"
+    own.write_text(
+        "spec: sonnx\ndefaults:\n  input: {dtype: int8, data: [[[[1, 2], [3, 4]]]]}\n"
+        "  attributes: {kernel_shape: [2, 2], strides: [1, 1], dilations: [1, 1], pads: [0, 0, 0, 0],\n"
+        "               auto_pad: NOTSET, ceil_mode: 0, storage_order: 0}\n"
+        "cases:\n- {id: named, covers: [SONNX-MAX]}\n- {id: unnamed}\n- {id: by-rule, covers: by-bins}\n"
+    )
+    named, unnamed, by_rule = collect([own]).cases
+    assert (named.covers, unnamed.covers) == (("SONNX-MAX",), ())
+    assert by_rule.covers == clauses_by_rule(by_rule) != ()
+
+
+def test_drawn_cases_and_those_of_models_are_about_what_follows_from_their_bins(cli, kernel_target, tmp_path):
+    fuzz = ("fuzz", "-t", kernel_target("counts_in_the_plane"), "-o", tmp_path / "found", "-q")
+    assert cli(*fuzz, "--max-cases", 10).code == 1
+    assert cli("model", saved(zoo.plain(), tmp_path, "m.onnx"), "--case", tmp_path / "model.yaml").code == 0
+    for path in (tmp_path / "found", tmp_path / "model.yaml"):
+        for case in collect([path]).cases:
+            assert case.covers == clauses_by_rule(case) != (), case.id
