@@ -1,6 +1,7 @@
 """The shipped corpus: what it holds, and the verdicts on real releases of ONNX Runtime."""
 
 from collections import Counter
+from fnmatch import fnmatchcase
 from importlib.metadata import version
 from itertools import groupby
 
@@ -12,6 +13,7 @@ from maxpool_check.corpus.defect_checks import unmet
 from maxpool_check.corpus.defect_file import read_defects, unmatched
 from maxpool_check.evidence.references import references
 from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.specifications.clauses import ClauseStatus, clause_files, clauses, clauses_of, editions
 from tests.conftest import CASES, shipped
 from tests.report_matrix import REPORTS, record_at
 
@@ -70,6 +72,32 @@ def test_every_document_dtype_and_form_of_expectation_is_used():
     }
     assert {type(case.expect) for case in CORPUS.cases} == {Values, Shape, Refusal, Undefined, type(None)}
     assert len(CORPUS.cases) >= 150
+
+
+def test_each_case_covers_clauses_that_hold_in_its_document():
+    held = {document: {clause.id for clause in clauses_of(document)} for document in editions()}
+    without = [case.id for case in CORPUS.cases if case.spec in held and not case.covers]
+    unknown = [
+        f"{case.id}: {clause}"
+        for case in CORPUS.cases
+        for clause in case.covers
+        if clause not in held.get(case.spec, case.covers)
+    ]
+    assert (without, unknown) == ([], [])
+
+
+def test_each_testable_clause_has_a_case():
+    covered = {clause for case in CORPUS.cases for clause in case.covers}
+    testable = [clause.id for clause in clauses().values() if clause.status is ClauseStatus.TESTABLE]
+    assert [name for name in testable if name not in covered] == []
+
+
+def test_the_cases_of_each_erratum_exist():
+    for file in clause_files().values():
+        names = [case.id for case in CORPUS.cases if case.spec in file.editions]
+        for erratum in file.errata:
+            for pattern in erratum.cases:
+                assert any(fnmatchcase(name, pattern) for name in names), (erratum.number, pattern)
 
 
 def test_no_two_cases_are_the_same():
