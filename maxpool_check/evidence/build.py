@@ -4,10 +4,10 @@ import gzip
 import hashlib
 import io
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
 from importlib.resources import files
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -27,6 +27,7 @@ from maxpool_check.evidence.bundle import (
     BundledRecord,
     ToolDescription,
     manifest,
+    member_names,
 )
 from maxpool_check.evidence.contents import BadBundle
 from maxpool_check.evidence.derived import derived
@@ -48,10 +49,10 @@ def build(records: Sequence[tuple[Path, Record]], corpus: Corpus, max_cells: int
     """
     check_targets(records)
     used = check_cases(records, corpus)
-    named = sorted(zip(_names([record for _, record in records]), records, strict=True))
+    targets = ["_".join(target.name for target in record.header.targets) for _, record in records]
     members: dict[str, bytes] = {}
     described = []
-    for name, (path, record) in named:
+    for name, (path, record) in sorted(zip(member_names(targets), records, strict=True), key=itemgetter(0)):
         lines = _lines(path)
         member = f"{RECORDS}{name}.jsonl.gz"
         members[member] = compressed(lines)
@@ -122,16 +123,6 @@ def check_cases(records: Iterable[tuple[Path, Record]], corpus: Corpus) -> list[
                 )
         used |= digests.keys()
     return [case for case in corpus.cases if case.id in used]
-
-
-def _names(records: Sequence[Record]) -> list[str]:
-    """A name for each record, of its targets; it does not depend on the order of the records."""
-    texts = ["_".join(target.name for target in record.header.targets) for record in records]
-    short = [re.sub("[^A-Za-z0-9._-]+", "-", text.replace("==", "-")).strip("-.")[:60] or "record" for text in texts]
-    return [
-        f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}" if short.count(name) > 1 else name
-        for name, text in zip(short, texts, strict=True)
-    ]
 
 
 def _lines(path: Path) -> bytes:

@@ -1,7 +1,8 @@
 """What a bundle of evidence is made of: the names of its members, its description, and its manifest."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -15,6 +16,9 @@ SIGNATURE = "MANIFEST.sha256.sig"
 
 RECORDS, CASES, CLAUSES = "records/", "cases/", "clauses/"
 """The folders of primary members: records, the case files and defects that belong to them, and the clauses of the documents."""
+
+_LONGEST = 50
+"""A name of a member has 100 characters at most."""
 
 NAMESPACE = "maxpool-check-evidence"
 """What a signature is for, in the words of ``ssh-keygen -n``."""
@@ -75,9 +79,25 @@ def primary(members: Mapping[str, bytes]) -> dict[str, bytes]:
 def manifest(members: Mapping[str, bytes]) -> bytes:
     """The manifest of members, in the form that ``sha256sum -c`` reads: all but itself and its signature."""
     names = sorted(name for name in members if name not in (MANIFEST, SIGNATURE))
-    return "".join(f"{hashlib.sha256(members[name]).hexdigest()}  {name}\n" for name in names).encode()
+    return "".join(f"{sha256_of(members[name])}  {name}\n" for name in names).encode()
+
+
+def sha256_of(content: bytes) -> str:
+    """The digest of a member."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def names_with(names: Iterable[str], folder: str) -> list[str]:
     """The names in a folder, in order."""
     return sorted(name for name in names if name.startswith(folder))
+
+
+def member_names(texts: Sequence[str]) -> list[str]:
+    """A name for the members of each target or record, whatever the order: ``onnxruntime==1.31.1`` is onnxruntime-1.31.1."""
+    short = [
+        re.sub("[^A-Za-z0-9._-]+", "-", text.replace("==", "-")).strip("-.")[:_LONGEST] or "target" for text in texts
+    ]
+    return [
+        f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}" if short.count(name) > 1 else name
+        for name, text in zip(short, texts, strict=True)
+    ]

@@ -4,6 +4,7 @@ import contextlib
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,7 @@ from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import FILE_NAME as VERSIONS
 from maxpool_check.evidence.archive import write_members
 from maxpool_check.evidence.bundle import CASES, DESCRIPTION, BundleDescription, BundledRecord, names_with, primary
+from maxpool_check.evidence.references import ReferenceLog, references
 from maxpool_check.judging.defects import Defect
 from maxpool_check.results.record import Record
 from maxpool_check.results.storage import read
@@ -39,6 +41,11 @@ class Contents:
     records: Mapping[str, Record]
     cases: Mapping[str, Case]
     defects: tuple[Defect, ...]
+
+    @cached_property
+    def references(self) -> ReferenceLog:
+        """The results of the cases by both references."""
+        return references(self.cases.values())
 
     @property
     def bundled(self) -> tuple[BundledRecord, ...]:

@@ -6,7 +6,11 @@ Every member is a pure function of the primary members and of the tool: no time,
 import io
 from collections.abc import Callable, Iterator, Mapping
 
+from maxpool_check.evidence.attestations import attestations
 from maxpool_check.evidence.contents import Contents, opened
+from maxpool_check.evidence.environments import environments
+from maxpool_check.evidence.qualification import qualification
+from maxpool_check.evidence.statements import statements
 from maxpool_check.reporting.html import run as run_page
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import ExitCode, Record
@@ -33,4 +37,8 @@ def _reports(contents: Contents) -> Iterator[tuple[str, bytes]]:
         yield f"reports/{name}.html", page.getvalue().encode()
 
 
-_DERIVATIONS: tuple[Derivation, ...] = (_reports,)
+def _references(contents: Contents) -> Iterator[tuple[str, bytes]]:
+    yield "references.json", contents.references.encode()
+
+
+_DERIVATIONS: tuple[Derivation, ...] = (_reports, _references, attestations, environments, statements, qualification)
