@@ -69,7 +69,7 @@ def _test_result(contents: Contents, results: TargetResults) -> dict[str, Any]:
     return {
         "result": "FAILED" if not passes else "WARNED" if results.warned else "PASSED",
         "configuration": [
-            {"name": f"maxpool-check {tool.version}", "digest": {"sha256": tool.sha256}},
+            {"name": f"maxpool-check {tool.version}", "digest": {"sha256": tool.files.sha256}},
             *(_descriptor(contents, name) for name in names_with(contents.members, CASES)),
         ],
         "passedTests": results.passed,

@@ -33,13 +33,14 @@ from maxpool_check.evidence.contents import BadBundle
 from maxpool_check.evidence.derived import derived
 from maxpool_check.files import open_regular
 from maxpool_check.results.record import Record
+from maxpool_check.running.provenance import tool_files
 from maxpool_check.words import plural
 
 MOST_RECORD = 2**28
 """The longest record, in bytes without compression."""
 
 _FEW = 10  # In a sentence.
-_LIBRARIES = ("jinja2", "msgspec")
+_LIBRARIES = ("cyclonedx-python-lib", "jinja2", "msgspec", "numpy")
 
 
 def build(records: Sequence[tuple[Path, Record]], corpus: Corpus, max_cells: int) -> dict[str, bytes]:
@@ -76,11 +77,12 @@ def build(records: Sequence[tuple[Path, Record]], corpus: Corpus, max_cells: int
 
 
 def present_tool() -> ToolDescription:
-    """The tool that is running."""
+    """The tool that is running. Raises :class:`BadBundle` if its files cannot be read."""
+    own = tool_files()
+    if own is None:
+        raise BadBundle("the files of maxpool-check itself cannot be read; install it again")
     return ToolDescription(
-        version=maxpool_check.__version__,
-        sha256=_own_files(),
-        libraries={name: metadata.version(name) for name in _LIBRARIES},
+        version=maxpool_check.__version__, files=own, libraries={name: metadata.version(name) for name in _LIBRARIES}
     )
 
 
@@ -184,15 +186,3 @@ def _clause_members() -> dict[str, bytes]:
         for path in sorted(folder.iterdir(), key=lambda path: path.name)
         if path.name.endswith(".yaml")
     }
-
-
-def _own_files() -> str:
-    """The digest of the files of the package, without the cases that come with it."""
-    folder = Path(maxpool_check.__file__).parent
-    names = sorted(
-        path.relative_to(folder).as_posix()
-        for path in folder.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts and "corpus_data" not in path.parts
-    )
-    lines = (f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in names)
-    return hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from maxpool_check.results.provenance import ToolFiles
+
 SCHEMA = "maxpool-check/evidence/1"
 
 DESCRIPTION = "bundle.json"
@@ -25,13 +27,13 @@ NAMESPACE = "maxpool-check-evidence"
 
 
 class ToolDescription(msgspec.Struct, frozen=True, kw_only=True):
-    """The tool that made a bundle: ``sha256`` is the digest of its own files.
+    """The tool that made a bundle.
 
     ``libraries`` are the versions of those that write members: another version may write other bytes.
     """
 
     version: str
-    sha256: str
+    files: ToolFiles
     libraries: dict[str, str]
 
 

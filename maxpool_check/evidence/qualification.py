@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from maxpool_check.corpus.case import contradictions
 from maxpool_check.evidence.bundle import KILLS, PROOF
 from maxpool_check.evidence.contents import Contents
 from maxpool_check.evidence.passages import passage
@@ -18,28 +19,78 @@ from maxpool_check.results.record import Verdict
 from maxpool_check.specifications.clauses import ClauseStatus, clause_files, clauses_of
 from maxpool_check.words import plural
 
-_NO_CLAIM = wrapped(
-    "This file has what DO-330 asks for, in its order, as far as the tool's authors can give it. **The tool is qualified for no "
-    "standard, and nothing here claims that it could be.** Whoever uses it decides what it is used for, at which level, and whether "
-    "this suffices."
-)
+_NO_CLAIM = """\
+This file has what DO-330 asks for, in its order, as far as the authors of the tool can give it. **The tool is qualified for no
+standard, and nothing here claims that it could be.** Whoever uses it decides what it is used for, at which level, and whether
+this suffices."""
 
-_REQUIREMENTS = (
-    "It executes every selected case on every named target in every selected variant, and writes a line of the record for each, "
-    "or says in the record why it did not.",
-    "It judges by the document that a case names, and by that alone; where the document leaves a point open, every interpretation "
-    "conforms, and the record has the policies.",
-    "It says `conforms` only where every bit of every requested output is one that the document allows, payload and sign of NaN "
-    "aside, or where the target refused a graph that the document excludes.",
-    "What was not compared with a document never counts as conforming, and is counted apart.",
-    "A known defect never makes a wrong result a right one: it stays `diverges`, and is named.",
-    "Each target runs in a process of its own; its crash, its silence or its damaged memory costs executions, never a verdict.",
-    "A bad input is refused with its place and the reason, before anything is executed.",
-    "The record has what a verdict depends on: versions and digests of the tool, the target and the cases, the machine and the "
-    "command line. The same input gives the same record but for times.",
-    "The exit code says whether the result was expected; see below.",
-)
-"""What the tool promises; each becomes a numbered requirement."""
+_USE = """\
+The tool answers one question: does this runtime compute MaxPool as specified? It executes cases on a runtime and compares Y and
+Indices with a reference bit by bit. A user may rely on its verdicts in the place of a review of these outputs; it changes no
+software that is delivered."""
+
+_REQUIREMENTS = """\
+It executes every selected case on every named target in every selected variant, and writes a line of the record for each, or
+says in the record why it did not.
+
+It judges by the document that a case names, and by that alone; where the document leaves a point open, every interpretation
+conforms, and the record has the policies.
+
+It says `conforms` only where every bit of every requested output is one that the document allows, payload and sign of NaN aside,
+or where the target refused a graph that the document excludes.
+
+What was not compared with a document never counts as conforming, and is counted apart.
+
+A known defect never makes a wrong result a right one: it stays `diverges`, and is named.
+
+Each target runs in a process of its own. Its crash, its silence or its damaged memory costs executions, never a verdict.
+
+A bad input is refused with its place and the reason, before anything is executed.
+
+The record has what a verdict depends on: versions and digests of the tool, the target and the cases, the machine and the command
+line. The same input gives the same record but for times.
+
+The exit code says whether the result was expected; see below.
+"""
+"""What the tool promises; each paragraph becomes a numbered requirement."""
+
+_ENVIRONMENT = """\
+Linux and Python 3.10 or later. `environments/` has that of each run of this bundle. Records are JSON lines of the schema that
+`maxpool-check schema record` prints."""
+
+_PROCEDURES = """\
+**Two references** (TOR-2, TOR-3). Every case is computed by the definition, which is written to be read beside the documents, and
+by the evaluator, which judges; they must agree in every bit. `references.json` has the digests of both; `maxpool-check evidence
+verify` makes it again.
+
+**Proof over small geometries** (TOR-3). Both references compute all small geometries in one and two dimensions, and are compared in
+every bit. `proof.json` is the log, with the digests of the files that were compared; `make prove` in a checkout makes it again.
+
+**Kernels that are wrong on purpose** (TOR-3, TOR-4). Each violates a clause in one way; cases of this clause must notice it.
+`kills.json` names them, with cases that do; `maxpool-check trace --mutants` makes the list again.
+
+**Cases with an expectation** (TOR-2). Results that documents print are cases; the tool compares what a case expects with its
+reference before it runs anything. Where a document is wrong, the case has an erratum.
+
+**The tool's own tests** (TOR-1 to TOR-9). `make test` in a checkout: targets that crash, hang or lie, broken and hostile input, and
+a judge that is wrong on purpose. This bundle does not hold their result.
+"""
+
+_OWN_PROBLEMS = """\
+The definition and the evaluator share the computation of output sizes and of the begin of the padding (`reference/geometry.py`):
+a mistake there is in both. What speaks against one are the results that documents print, and other runtimes that conform.
+
+The tool's authors have read the documents and put them into clauses. Nobody else has reviewed the clauses; an erratum or a defect
+names its reviewer, if there is one.
+
+Inputs and outputs travel as text between the tool and the process of a runtime, and the `onnx` package builds the models. A
+mistake there changes bits, and so shows as a divergence; it can hide one only if it undoes it.
+
+A runtime that recognises the cases, or the process of the tool, can return what is expected. The tool tests runtimes, not
+intentions.
+
+The digests of wheels and libraries are those that the environment of the run gave.
+"""
 
 
 def qualification(contents: Contents) -> Iterator[tuple[str, bytes]]:
@@ -47,7 +98,7 @@ def qualification(contents: Contents) -> Iterator[tuple[str, bytes]]:
     results = target_results(contents)
     pages = (
         ("1-operational-requirements", _requirements(contents)),
-        ("2-verification-cases-and-procedures", _procedures(contents)),
+        ("2-verification-cases-and-procedures", _procedures()),
         ("3-verification-results", _results(contents, results)),
         ("4-known-problems", _problems(contents, results)),
     )
@@ -59,11 +110,7 @@ def _requirements(contents: Contents) -> Iterator[str]:
     yield "# Tool operational requirements"
     yield _NO_CLAIM
     yield "## Use"
-    yield wrapped(
-        "The tool answers one question: does this runtime compute MaxPool as specified? It executes cases on a runtime and compares "
-        "Y and Indices with a reference bit by bit. A user may rely on its verdicts in place of a review of these outputs; it "
-        "changes no software that is delivered."
-    )
+    yield _USE
     yield "## Documents by which it judges"
     rows = []
     for name in sorted({case.spec for case in contents.cases.values()}):
@@ -80,54 +127,19 @@ def _requirements(contents: Contents) -> Iterator[str]:
     )
     yield wrapped("The clauses, each in a sentence, are in `clauses/`; the numbers above count them by status.")
     yield "## What it promises"
-    yield bullets(wrapped(f"**TOR-{number}** {text}") for number, text in enumerate(_REQUIREMENTS, 1))
+    yield bullets(f"**TOR-{number}** {text}" for number, text in enumerate(_paragraphs(_REQUIREMENTS), 1))
     yield "## Verdicts"
     yield passage("verdicts", "Verdicts")
     yield "## Results and exit codes"
     yield passage("verdicts", "Results and exit codes")
     yield "## Environment"
-    yield wrapped(
-        "Linux and Python 3.10 or later. `environments/` has that of each run of this bundle. Records are JSON lines of the schema "
-        "that `maxpool-check schema` prints."
-    )
+    yield _ENVIRONMENT
 
 
-def _procedures(contents: Contents) -> Iterator[str]:
+def _procedures() -> Iterator[str]:
     yield "# Tool verification cases and procedures"
     yield _NO_CLAIM
-    yield wrapped(
-        "Five things show that a verdict can be relied on. The first four are in this bundle, and `maxpool-check evidence verify` "
-        "repeats the first."
-    )
-    yield bullets(
-        wrapped(text)
-        for text in (
-            "**Two references** (TOR-2, TOR-3): every case is computed by the definition, which is written to be read beside the "
-            "documents, and by the evaluator, which judges; they must agree in every bit. `references.json` has the digests of both.",
-            *(
-                [
-                    "**Proof over small geometries** (TOR-3): both references on all small geometries of a range, compared in every bit. `proof.json` is its log; `make proof` in a checkout makes it again."
-                ]
-                if PROOF in contents.members
-                else [
-                    "**Proof over small geometries** (TOR-3): the tests compare both references on all small geometries in one dimension. This bundle has no log of it."
-                ]
-            ),
-            *(
-                [
-                    "**Kernels that are wrong on purpose** (TOR-3, TOR-4): each violates a clause in one way; cases of this clause must notice it. `kills.json` names them."
-                ]
-                if KILLS in contents.members
-                else [
-                    "**Kernels that are wrong on purpose** (TOR-3, TOR-4): each is wrong in one way, and the tests fail unless two cases notice it. This bundle has no list of it."
-                ]
-            ),
-            "**Cases with printed results** (TOR-2): examples that a document prints are cases, whose expectation the tool compares "
-            "with its reference whenever it reads them; where a document is wrong, the case says so (`erratum`).",
-            "**The tool's own tests** (TOR-1 to TOR-9): `make test` in a checkout; targets that crash, hang or lie, inputs that are "
-            "broken or hostile, mutants of the judge. This bundle does not hold their result.",
-        )
-    )
+    yield bullets(_paragraphs(_PROCEDURES))
 
 
 def _results(contents: Contents, results: list[TargetResults]) -> Iterator[str]:
@@ -154,36 +166,42 @@ def _own_results(contents: Contents) -> Iterator[str]:
         f"**Two references**: {plural(counts.cases, 'case')}; documents exclude {counts.refused} of them, and both references computed "
         f"{counts.computed}, {plural(counts.results, 'result')} under all interpretations. They agree in {counts.agree} and differ in {counts.differ}."
     )
-    if (proof := _json(contents, PROOF)) is not None:
-        yield f"**Proof over small geometries**: {escaped(_proved(proof))}"
-    if (kills := _json(contents, KILLS)) is not None:
-        by_clause = kills["clauses"]
-        killed = sum(any(cases for cases in by_kernel.values()) for by_kernel in by_clause.values())
-        yield (
-            f"**Kernels that are wrong on purpose**: {plural(len(kills['kernels']), 'kernel')}. Of {plural(len(by_clause), 'testable clause')}, "
-            f"{killed} have cases in this bundle that notice a kernel which violates them."
-        )
+    if PROOF in contents.members:
+        yield f"**Proof over small geometries**: {_proved(json.loads(contents.members[PROOF]))}"
+    if KILLS in contents.members:
+        yield f"**Kernels that are wrong on purpose**: {_killed(json.loads(contents.members[KILLS]))}"
     expecting = [case for case in contents.cases.values() if case.expect is not None]
+    wrong = sum(bool(contradictions(case)) for case in expecting)
     yield (
-        f"**Cases with printed results**: {plural(len(expecting), 'case')} of {len(contents.cases)} say what is expected; "
-        f"{plural(sum(case.erratum is not None for case in expecting), 'case')} of them name an erratum of their document. "
-        "The tool has read them all, so that the reference contradicts none of the others."
+        f"**Cases with an expectation**: {plural(len(expecting), 'case')} of {len(contents.cases)}; "
+        f"{sum(case.erratum is not None for case in expecting)} of them name an erratum of their document. The reference "
+        f"contradicts {wrong} of the others."
     )
 
 
-def _json(contents: Contents, name: str) -> Any:
-    return json.loads(contents.members[name]) if name in contents.members else None
-
-
 def _proved(proof: Any) -> str:
-    return str(proof.get("summary", "see proof.json"))
+    parts = [proof[part] for part in ("values", "numbers", "one_dimension", "two_dimensions")]
+    total = {name: sum(part[name] for part in parts) for name in parts[0]}
+    return (
+        f"{proof['tables']} distinct tables of taps, which {proof['axes']} axes have; all {proof['pairs']} pairs of them in two dimensions. "
+        f"{total['evaluations']} evaluations with {total['cells']} cells were compared; {total['mismatches']} differ."
+    )
+
+
+def _killed(kills: Any) -> str:
+    by_clause = kills["clauses"]
+    killed = sum(any(by_kernel.values()) for by_kernel in by_clause.values())
+    return (
+        f"{plural(len(kills['kernels']), 'kernel')}. Of {plural(len(by_clause), 'testable clause')} of the documents of this bundle, "
+        f"{killed} have cases here that notice a kernel which violates them."
+    )
 
 
 def _problems(contents: Contents, results: list[TargetResults]) -> Iterator[str]:
     yield "# Known problems"
     yield _NO_CLAIM
     yield "## Of the tool"
-    yield bullets(wrapped(text) for text in _OWN_PROBLEMS)
+    yield bullets(_paragraphs(_OWN_PROBLEMS))
     yield "## Points that documents leave open"
     rows = [
         [code(clause.id), codes(clause.documents), escaped(clause.states), code(clause.policy) if clause.policy else ""]
@@ -227,14 +245,5 @@ def _problems(contents: Contents, results: list[TargetResults]) -> Iterator[str]
     yield limitations(contents, results).replace("\n## ", "\n### ").replace("# Limitations", "## Limitations", 1)
 
 
-_OWN_PROBLEMS = (
-    "The definition and the evaluator share the computation of output sizes and of the begin of the padding "
-    "(`reference/geometry.py`): a mistake there is in both. The examples that documents print, and runtimes that conform, are what "
-    "speaks against one.",
-    "Documents were read and put into clauses by the tool's authors. Nobody of the documents has reviewed the clauses, unless an "
-    "erratum or a defect names its reviewer.",
-    "Inputs and outputs travel as JSON and base64 between the tool and the process of a runtime, and models are built by the "
-    "`onnx` package: a mistake there would show as a divergence, not as a false `conforms`, as far as bits differ.",
-    "A runtime that recognises the cases, or the process of the tool, can return what is expected. The tool tests runtimes, not intentions.",
-    "The digests of wheels and libraries are those that the environment of the run gives.",
-)
+def _paragraphs(text: str) -> list[str]:
+    return text.strip().split("\n\n")
