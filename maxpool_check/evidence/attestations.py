@@ -65,11 +65,16 @@ def _test_result(contents: Contents, results: TargetResults) -> dict[str, Any]:
         ExitCode.INCOMPLETE, ExitCode.NOTHING_COMPARED,
     )  # fmt: skip
     passes = is_complete and results.passed and not results.failed
-    tool = contents.description.tool
+    header = results.header
+    tool = (
+        {"name": f"maxpool-check {header.tool}", "digest": {"sha256": header.tool_files.sha256}}
+        if header.tool_files
+        else None
+    )
     return {
         "result": "FAILED" if not passes else "WARNED" if results.warned else "PASSED",
         "configuration": [
-            {"name": f"maxpool-check {tool.version}", "digest": {"sha256": tool.files.sha256}},
+            *([tool] if tool else []),
             *(_descriptor(contents, name) for name in names_with(contents.members, CASES)),
         ],
         "passedTests": results.passed,

@@ -19,6 +19,11 @@ the signature alone, if the bundle has one (`MANIFEST.sha256.sig`), or by `maxpo
 executes the cases again. Without either, a bundle shows no more than that it is consistent."""
 
 
+_VARYING = """\
+Outputs that vary from run to run, such as those of a case that is `unstable`, and everything that a processor or the version of a
+library changes, may differ."""
+
+
 def statements(contents: Contents) -> Iterator[tuple[str, bytes]]:
     """The limitations, and the commands to repeat the runs."""
     results = target_results(contents)
@@ -88,18 +93,21 @@ def _repeat(contents: Contents, results: list[TargetResults]) -> str:
     return joined(
         [
             "# Repeat the runs",
-            "How to execute the same cases on the same runtimes again, and to compare what comes out. Take `FILE` for the name of this bundle.",
+            wrapped(
+                "How to execute the same cases on the same runtimes again, and to compare the results. `FILE` stands for this bundle."
+            ),
             "## The tool",
             bullets(_tools(results)),
             "## All at once",
-            "In fresh environments, with a package index at hand; compares the digests of all outputs:",
+            wrapped(
+                "This makes fresh environments, which needs a package index, and compares the digests of all outputs:"
+            ),
             fenced(["maxpool-check evidence verify FILE --rerun"], "sh"),
             "## By hand",
             "Unpack the bundle, and check its files:",
             fenced(["tar -xf FILE", "cd evidence", "sha256sum -c MANIFEST.sha256"], "sh"),
             *(block for each in results for block in _of_run(contents, each)),
-            "Outputs that vary from run to run, such as those of a case that is `unstable`, and everything that a processor or the "
-            "version of a library changes, may differ.",
+            _VARYING,
         ]
     )
 
