@@ -92,6 +92,13 @@ def test_each_testable_clause_has_a_case():
     assert [name for name in testable if name not in covered] == []
 
 
+def test_each_version_of_openvino_has_a_case_of_each_testable_clause_that_holds_in_it():
+    covered = {(case.spec, clause) for case in CORPUS.cases for clause in case.covers}
+    for document in ("openvino-1", "openvino-8", "openvino-14"):
+        testable = [clause.id for clause in clauses_of(document) if clause.status is ClauseStatus.TESTABLE]
+        assert [name for name in testable if (document, name) not in covered] == [], document
+
+
 def test_the_cases_of_each_erratum_exist():
     for file in clause_files().values():
         names = [case.id for case in CORPUS.cases if case.spec in file.editions]

@@ -32,6 +32,12 @@ def test_a_clause_names_what_exists(name, file, clause):
     assert clause.status is not ClauseStatus.ERRATUM or clause.erratum is not None
 
 
+@pytest.mark.parametrize("clause", [clause for *_, clause in CLAUSES if clause.policy], ids=lambda clause: clause.id)
+def test_an_open_clause_is_about_a_point_that_its_documents_have(clause):
+    for document in clauses()[clause.id].documents:
+        assert clause.policy not in SPECIFICATIONS[document].policies.inapplicable
+
+
 def test_the_clauses_of_a_document_are_those_that_hold_in_it():
     assert clauses()["SONNX-R3"] in clauses_of("sonnx")
     assert all("sonnx" in clause.documents for clause in clauses_of("sonnx"))
