@@ -5,10 +5,10 @@ import shutil
 import numpy as np
 
 from maxpool_check.corpus.bins import FACTORS
-from maxpool_check.corpus.case import Refusal
 from maxpool_check.corpus.clauses import clauses_by_rule
 from maxpool_check.corpus.collection import collect
 from maxpool_check.specifications.clauses import clauses, editions
+from maxpool_check.specifications.refused import Refused
 from tests.conftest import ROOT, shipped
 from tests.models import zoo
 from tests.models.writing import saved
@@ -59,7 +59,7 @@ def test_each_generated_case_is_about_clauses_that_hold_in_its_document():
 
 
 def test_a_case_that_its_document_excludes_is_about_none_by_rule():
-    refused = [case for case in shipped().cases if isinstance(case.expect, Refusal)]
+    refused = [case for case in shipped().cases if isinstance(case.resolved, Refused)]
     assert refused
     assert not any(map(clauses_by_rule, refused))
 
