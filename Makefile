@@ -6,6 +6,7 @@
 # make check            lint and types
 # make format           format the code
 # make mutants          print which cases notice which of the kernels that are wrong on purpose
+# make prove            compare the evaluator with the definition wherever everything is small; writes maxpool_check/evidence/proof.json
 # make bench            measure how fast the tool is, compared with what it stands on; writes reports/benchmark.md
 # make generated        write cases/generated/
 # make reports          write reports/ from real runs: report, report-runtimes, history and pages
@@ -30,7 +31,7 @@ GENERATED := onnx-22 sonnx openvino-14 ort-nhwc-11 ngraph-0 xmos-maxpool2d
 # Python is started hundreds of times by the tests: what it has compiled is kept, also where this is set, as in many images.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-time test-all test-runtimes mutants bench check format generated reports report report-runtimes contexts history defects pages site picture constraints clean
+.PHONY: run test test-time test-all test-runtimes mutants prove bench check format generated reports report report-runtimes contexts history defects pages site picture constraints clean
 
 run: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/ -o build/record.jsonl --report markdown=build/report.md --report json=build/report.json
@@ -52,6 +53,10 @@ test-runtimes: $(BIN)/.installed-for-tests
 
 mutants: $(BIN)/.installed-for-tests
 	$(BIN)/python -m tests.mutants
+
+# Some minutes on two cores.
+prove: $(BIN)/.installed
+	$(BIN)/python -m maxpool_check.evidence.proof -o maxpool_check/evidence/proof.json -j 2
 
 bench: $(BIN)/.installed-for-tests
 	$(BIN)/python -m tests.bench
@@ -80,6 +85,7 @@ pages: $(BIN)/.installed-for-tests
 	$(BIN)/maxpool-check documents cases/ > reports/documents.md
 	$(BIN)/maxpool-check explain --format markdown > reports/kinds.md
 	$(BIN)/python -m tests.report_matrix
+	$(BIN)/python -m tests.report_agreement
 	$(BIN)/python -m tests.report_defects
 
 site: $(BIN)/.installed
