@@ -1,12 +1,13 @@
 """The faults of a kernel, by the judge in this process: quick, and only for kernels that survive and return.
 
-A kernel gets what the adapter of ``python:`` targets gives it, and the judge gets what that adapter returns.
+A kernel gets what the adapter of ``python:`` targets gives it, and the judge gets what that adapter returns. A kernel in the
+language of a document gets a case of it as it is; only a graph of several nodes is beyond all kernels.
 """
 
 import copy
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -14,18 +15,19 @@ from functools import cache
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.evidence.kernels import FOLDER, WrongKernel, correct_kernel
+from maxpool_check.evidence.kernels import FOLDER, WrongKernel
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import judge
 from maxpool_check.results.outcomes import NotExecuted, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import FAULTS, TargetDescription
-from maxpool_check.results.variants import DEFAULT_VARIANTS
+from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.targets import requests
 from maxpool_check.targets.name import parse
-from maxpool_check.targets.plans import VariantPlan
+from maxpool_check.targets.plans import PlannedRequest, VariantPlan
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.target import TargetProfile
+from maxpool_check.targets.translation import Translation
 from maxpool_check.targets.worker.python_adapter import PythonFunction
 
 
@@ -38,12 +40,27 @@ class KernelTask:
     plans: tuple[VariantPlan, ...]
 
 
-def tasks(cases: Iterable[Case]) -> Iterator[KernelTask]:
-    """Those of the cases that a kernel can execute, in order."""
-    for case in cases:
-        plans = requests.plan(case, DEFAULT_VARIANTS, kernel_profile())
-        if any(plan.parts for plan in plans):
-            yield KernelTask(case, case.oracle(), tuple(plans))
+def task_of(case: Case, specs: Collection[str] = ()) -> KernelTask | None:
+    """A case for kernels of these ``specs``; None if they cannot execute it."""
+    if case.context is not None or (specs and case.spec not in specs):
+        return None
+    plans = _in_its_own_language(case) if specs else requests.plan(case, DEFAULT_VARIANTS, kernel_profile())
+    return KernelTask(case, case.oracle(), tuple(plans)) if any(plan.parts for plan in plans) else None
+
+
+def _in_its_own_language(case: Case) -> list[VariantPlan]:
+    """The case as it is, once for each set of outputs."""
+    layout = case.specification.layout
+    unchanged = Translation(case.attributes, case.X.shape, layout, layout)
+    return [
+        VariantPlan(case, variant, (PlannedRequest(_own_request(case, variant), unchanged),))
+        for variant in case.variants(DEFAULT_VARIANTS)
+        if variant.variation is None and not variant.in_domain
+    ]
+
+
+def _own_request(case: Case, variant: Variant) -> Request:
+    return Request(case.X, variant.outputs, b"", case.attributes, spec=case.spec)
 
 
 def faulty_variants(function: PythonFunction, task: KernelTask) -> list[str]:
@@ -82,7 +99,7 @@ def _modules_of_kernels() -> Iterator[None]:
 def kernel_profile() -> TargetProfile:
     """A kernel as a target."""
     description = TargetDescription(
-        name=correct_kernel().target, distribution="python", version="0", provider="CPUExecutionProvider", providers=(),
+        name=f"python:{FOLDER / 'correct.py'}:gathered", distribution="python", version="0", provider="CPUExecutionProvider", providers=(),
         session_options={}, python="", numpy="", newest_opset=None, speaks="attributes",
     )  # fmt: skip
     return TargetProfile(parse(description.name), description)
@@ -90,7 +107,8 @@ def kernel_profile() -> TargetProfile:
 
 def outcome(function: PythonFunction, request: Request) -> Outcome:
     """What the adapter of ``python:`` targets returns for a request."""
-    message = {"attributes": copy.deepcopy(dict(request.attributes)), "outputs": list(request.outputs)}
+    attributes = copy.deepcopy(dict(request.attributes))
+    message = {"attributes": attributes, "outputs": list(request.outputs), "spec": request.spec}
     with warnings.catch_warnings():
         # In a process of its own a kernel's warnings go to stderr.
         warnings.simplefilter("ignore")

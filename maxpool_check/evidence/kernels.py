@@ -1,7 +1,9 @@
-"""The kernels that are wrong on purpose: a case that cannot notice any of them is no test.
+"""The kernels that are wrong on purpose: cases that notice none of them test nothing.
 
-Each is a function of ``wrong_kernels/MODULE.py`` that takes X and the attributes of ONNX, as a kernel of a user does:
-``python:FILE:NAME`` runs it like any other target. Its docstring says how it is wrong, and where such a defect was seen.
+Each is a function of ``wrong_kernels/MODULE.py``. Its docstring says how it is wrong, and where such a defect was seen. Most
+take X and the attributes of ONNX, as a kernel of a user does: ``python:FILE:NAME`` runs them like any other target. Those
+of a module with ``SPECS`` take X and the attributes of these documents as a case has them, and the name of the document:
+``(X, attributes, spec)``. They show what no translation keeps: defaults, names, and what a document refuses.
 """
 
 import ast
@@ -9,24 +11,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TypeGuard
 
 FOLDER = Path(__file__).parent / "wrong_kernels"
 CORRECT, POLICIES, DEATHS = "correct", "policies", "deaths"
 """Modules: kernels that no case may notice, kernels that differ by policy alone, kernels that end their process."""
 
-_STEPS = "scan"
-"""The module that the others are made of."""
+_STEPS = ("scan", "documents")
+"""Modules that the others are made of."""
 
-_PARAMETERS = ["X", "attributes"]
+_PARAMETERS = (["X", "attributes"], ["X", "attributes", "spec"])
 
 
 @dataclass(frozen=True)
 class WrongKernel:
-    """A function ``(X, attributes)`` that is wrong in one way, unless its module is ``correct`` or ``policies``."""
+    """A function that is wrong in one way, unless it is one of those that are there to be compared with.
+
+    ``specs`` are the documents whose own attributes it takes; without any, it takes those of ONNX, for cases of all documents.
+    """
 
     module: str
     name: str
     sentence: str
+    specs: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.module}:{self.name}"
@@ -41,6 +48,16 @@ class WrongKernel:
         """Its name as a target."""
         return f"python:{self.path}:{self.name}"
 
+    @property
+    def is_correct(self) -> bool:
+        """Whether no case may find fault with it."""
+        return CORRECT in (self.module, self.name)
+
+    @property
+    def model(self) -> "WrongKernel":
+        """The correct kernel that takes the same attributes: a fault that this one has too is no kill."""
+        return next(each for each in all_kernels() if each.is_correct and each.specs == self.specs)
+
 
 @cache
 def all_kernels() -> tuple[WrongKernel, ...]:
@@ -51,23 +68,24 @@ def all_kernels() -> tuple[WrongKernel, ...]:
 @cache
 def wrong_kernels() -> tuple[WrongKernel, ...]:
     """The kernels that cases must notice."""
-    return tuple(kernel for kernel in all_kernels() if kernel.module not in (CORRECT, POLICIES))
-
-
-@cache
-def correct_kernel() -> WrongKernel:
-    """The kernel whose faults are no kills of any other."""
-    return next(kernel for kernel in all_kernels() if kernel.module == CORRECT)
+    return tuple(kernel for kernel in all_kernels() if not kernel.is_correct and kernel.module != POLICIES)
 
 
 def _modules() -> list[Path]:
-    return sorted(path for path in FOLDER.glob("*.py") if path.stem != _STEPS)
+    return sorted(path for path in FOLDER.glob("*.py") if path.stem not in _STEPS)
 
 
 def _kernels(path: Path) -> Iterator[WrongKernel]:
     """The public functions of X and attributes of a module."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    statements = ast.parse(path.read_text(encoding="utf-8")).body
+    specs = next((ast.literal_eval(node.value) for node in statements if _is_assignment_of(node, "SPECS")), ())
+    for node in statements:
         if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
             continue
-        if [argument.arg for argument in node.args.args] == _PARAMETERS:
-            yield WrongKernel(path.stem, node.name, " ".join((ast.get_docstring(node) or "").split()))
+        if [argument.arg for argument in node.args.args] in _PARAMETERS:
+            sentence = " ".join((ast.get_docstring(node) or "").split())
+            yield WrongKernel(path.stem, node.name, sentence, tuple(specs))
+
+
+def _is_assignment_of(node: ast.stmt, name: str) -> TypeGuard[ast.Assign]:
+    return isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == [name]

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
 
-from maxpool_check.evidence import kernel_faults
-from maxpool_check.evidence.kernel_faults import KernelTask, faulty_variants, load
-from maxpool_check.evidence.kernels import DEATHS, WrongKernel, correct_kernel, wrong_kernels
+from maxpool_check.evidence.kernel_faults import KernelTask, faulty_variants, load, task_of
+from maxpool_check.evidence.kernels import DEATHS, WrongKernel, wrong_kernels
 from tests.conftest import shipped
 
 Fault = tuple[str, str]
@@ -30,7 +29,7 @@ KILLERS = Path(__file__).parents[1] / "data/killers.json"
 def faults(kernel: WrongKernel, chosen: Iterable[KernelTask] | None = None) -> Iterator[Fault]:
     """The executions of a kernel that are faults, in the order of the corpus, or of the ``chosen`` cases."""
     function = load(kernel)
-    for task in tasks() if chosen is None else chosen:
+    for task in tasks(kernel.specs) if chosen is None else chosen:
         for variant in faulty_variants(function, task):
             yield task.case.id, variant
 
@@ -38,7 +37,7 @@ def faults(kernel: WrongKernel, chosen: Iterable[KernelTask] | None = None) -> I
 def any_kills(kernel: WrongKernel, count: int) -> list[str]:
     """Some cases that kill a kernel, no more than ``count``."""
     hints = set(killers().get(str(kernel), []))
-    return first_kills(kernel, count, sorted(mixed(), key=lambda task: task.case.id not in hints))
+    return first_kills(kernel, count, sorted(mixed(kernel.specs), key=lambda task: task.case.id not in hints))
 
 
 @lru_cache(1)
@@ -48,43 +47,43 @@ def killers() -> dict[str, list[str]]:
     return found
 
 
-@lru_cache(1)
-def mixed() -> list[KernelTask]:
+@cache
+def mixed(specs: tuple[str, ...] = ()) -> list[KernelTask]:
     """The cases in another order, which kills sooner: the first of each file, the second of each; the large ones at last."""
     seen: Counter[str] = Counter()
     places = []
-    for task in tasks():
+    for task in tasks(specs):
         file = task.case.id.partition(":")[0]
         places.append((task.case.X.size >= LARGE, seen[file], len(places)))
         seen[file] += 1
-    return [tasks()[number] for *_, number in sorted(places)]
+    return [tasks(specs)[number] for *_, number in sorted(places)]
 
 
 def first_kills(kernel: WrongKernel, count: int, chosen: Iterable[KernelTask] | None = None) -> list[str]:
     """The first cases that kill a kernel, no more than ``count``."""
     kills: dict[str, None] = {}
     for case, variant in faults(kernel, chosen):
-        if not is_excused((case, variant)):
+        if not is_excused(kernel, (case, variant)):
             kills[case] = None
         if len(kills) == count:
             break
     return list(kills)
 
 
-def is_excused(fault: Fault) -> bool:
-    """Whether the first correct kernel has the fault too: then it is no kill of any other."""
-    return fault in _faults_of_the_correct(fault[0])
+def is_excused(kernel: WrongKernel, fault: Fault) -> bool:
+    """Whether the correct kernel has the fault too: then it is no kill of any other."""
+    return fault in _faults_of_the_correct(kernel.model, fault[0])
 
 
 @cache
-def _faults_of_the_correct(case: str) -> frozenset[Fault]:
-    return frozenset(faults(correct_kernel(), [task for task in tasks() if task.case.id == case]))
+def _faults_of_the_correct(model: WrongKernel, case: str) -> frozenset[Fault]:
+    return frozenset(faults(model, [task for task in tasks(model.specs) if task.case.id == case]))
 
 
-@lru_cache(1)
-def tasks() -> list[KernelTask]:
-    """All cases of the corpus that a kernel can execute."""
-    return list(kernel_faults.tasks(shipped().cases))
+@cache
+def tasks(specs: tuple[str, ...] = ()) -> list[KernelTask]:
+    """All cases of the corpus that a kernel of these documents can execute."""
+    return [task for case in shipped().cases if (task := task_of(case, specs)) is not None]
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from pathlib import Path
 from maxpool_check.corpus.bins import bins
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import collect
-from maxpool_check.evidence.kernels import CORRECT, POLICIES, WrongKernel, correct_kernel
+from maxpool_check.evidence.kernels import CORRECT, POLICIES, WrongKernel
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.record import FAULTS, Verdict
 from maxpool_check.results.storage import read
@@ -80,7 +80,7 @@ def _pairs(case: Case) -> Iterator[tuple[tuple[str, str], ...]]:
 
 def measure(chosen: Sequence[WrongKernel], jobs: int = 2, paths: Sequence[Path] = (CASES,)) -> Matrix:
     """Execute every case of ``paths`` on every kernel and on the first correct one, in ``jobs`` runs at a time."""
-    correct = correct_kernel()
+    correct = chosen[0].model
     others = [kernel for kernel in dict.fromkeys(chosen) if kernel != correct]
     # Kernels of one module take equally long: every run gets some of each.
     count = max(min(jobs, len(others)), -(-len(others) // TOGETHER), 1)

@@ -6,12 +6,15 @@ import pytest
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.evidence.kernels import CORRECT, DEATHS, WrongKernel, all_kernels, wrong_kernels
+from maxpool_check.specifications import SPECIFICATIONS
 from tests.conftest import CASES
 from tests.mutants.in_process import LARGE, any_kills, faults, first_kills, is_excused, tasks
 from tests.mutants.kill_matrix import Matrix, measure, render
 
 KERNELS = all_kernels()
 IN_PROCESS = [kernel for kernel in wrong_kernels() if kernel.module != DEATHS]
+OF_ONNX = [kernel for kernel in KERNELS if not kernel.specs]
+IN_OTHER_LANGUAGES = [kernel for kernel in KERNELS if kernel.specs and kernel.is_correct]
 
 
 def of_module(name):
@@ -36,7 +39,7 @@ def is_quick(task):
 
 @pytest.mark.parametrize("kernel", of_module(CORRECT), ids=str)
 def test_no_case_by_hand_kills_a_correct_kernel(kernel):
-    assert [fault for fault in faults(kernel, filter(is_quick, tasks())) if not is_excused(fault)] == []
+    assert [fault for fault in faults(kernel, filter(is_quick, tasks())) if not is_excused(kernel, fault)] == []
 
 
 @pytest.mark.long
@@ -44,22 +47,35 @@ def test_no_case_by_hand_kills_a_correct_kernel(kernel):
 def test_no_generated_or_large_case_kills_a_correct_kernel(kernel):
     chosen = [task for task in tasks() if not is_quick(task)]
     assert len(chosen) > 400
-    assert [fault for fault in faults(kernel, chosen) if not is_excused(fault)] == []
+    assert [fault for fault in faults(kernel, chosen) if not is_excused(kernel, fault)] == []
+
+
+@pytest.mark.parametrize("kernel", IN_OTHER_LANGUAGES, ids=str)
+def test_no_case_kills_a_kernel_that_reads_the_attributes_of_a_document_as_it_says(kernel):
+    ordinary = [task for task in tasks(kernel.specs) if task.case.policies == task.case.specification.policies]
+    assert len(ordinary) > 100
+    assert list(faults(kernel, ordinary)) == []
+
+
+def test_each_language_has_one_correct_kernel():
+    languages = {kernel.specs for kernel in KERNELS if kernel.specs}
+    assert sorted(kernel.specs for kernel in IN_OTHER_LANGUAGES) == sorted(languages)
+    assert {spec for specs in languages for spec in specs} == set(SPECIFICATIONS)
 
 
 @pytest.mark.long
 def test_the_command_line_gives_the_same_matrix():
-    matrix = measure(KERNELS, max(2, os.cpu_count() or 2))
+    matrix = measure(OF_ONNX, max(2, os.cpu_count() or 2))
     assert matrix.noticed(0, 1) == {}
     assert {kernel: cases for kernel, cases in matrix.kills_in(CORRECT).items() if cases} == {}
-    for kernel in IN_PROCESS:
+    for kernel in set(IN_PROCESS) & set(OF_ONNX):
         assert matrix.kills[kernel] == tuple(first_kills(kernel, len(matrix.cases)))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_every_kernel_says_what_it_does_and_where_that_was_seen(kernel):
     assert kernel.sentence
-    if kernel.module != CORRECT:
+    if not kernel.is_correct:
         assert ("Seen: " in kernel.sentence) != ("Plausible: " in kernel.sentence)
 
 

@@ -1,0 +1,115 @@
+"""Which cases of a clause notice the wrong kernels that violate it: a clause whose cases notice none is not tested."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from itertools import islice
+from typing import Any
+
+from maxpool_check.corpus.case import Case
+from maxpool_check.evidence.kernel_faults import KernelTask, faulty_variants, load, task_of
+from maxpool_check.evidence.kernels import DEATHS, WrongKernel, wrong_kernels
+from maxpool_check.results.record import FAULTS
+from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
+from maxpool_check.specifications.clauses import Clause, ClauseStatus
+from maxpool_check.targets.name import parse
+from maxpool_check.targets.worker.python_adapter import PythonFunction
+
+SCHEMA = "maxpool-check/kills/1"
+
+Kills = Mapping[str, Mapping[WrongKernel, tuple[str, ...]]]
+"""For each clause the kernels that violate it, and the ids of cases of this clause that notice them."""
+
+
+def kills_by_clause(cases: Iterable[Case], clauses: Iterable[Clause], most: int = 3) -> Kills:
+    """For each testable clause the wrong kernels that violate it, each with up to ``most`` cases of this clause that notice it.
+
+    A case notices a kernel where its execution is a fault, and that of the correct kernel is not. Small cases are tried first.
+    """
+    executed = _ExecutedKernels()
+    by_clause: dict[str, list[Case]] = {}
+    for case in sorted(cases, key=lambda case: (case.X.size, case.id)):
+        for clause_id in case.covers:
+            by_clause.setdefault(clause_id, []).append(case)
+    return {
+        clause.id: {
+            kernel: executed.first_kills(kernel, by_clause.get(clause.id, ()), most) for kernel in violating(clause)
+        }
+        for clause in clauses
+        if clause.status is ClauseStatus.TESTABLE
+    }
+
+
+def violating(clause: Clause) -> tuple[WrongKernel, ...]:
+    """The wrong kernels that violate a clause."""
+    return tuple(kernel for kernel in wrong_kernels() if any(is_named(kernel, name) for name in clause.violated_by))
+
+
+def is_named(kernel: WrongKernel, pattern: str) -> bool:
+    """Whether a pattern names a kernel: ``MODULE`` or ``MODULE:NAME``, with ``*``."""
+    return fnmatchcase(str(kernel) if ":" in pattern else kernel.module, pattern)
+
+
+def to_json(kills: Kills) -> dict[str, Any]:
+    """The kills as JSON: what each kernel does wrong, and for each clause the cases that notice each kernel."""
+    kernels = sorted({kernel for by_kernel in kills.values() for kernel in by_kernel}, key=str)
+    return {
+        "schema": SCHEMA,
+        "kernels": {str(kernel): kernel.sentence for kernel in kernels},
+        "clauses": {
+            clause_id: {str(kernel): list(killing) for kernel, killing in by_kernel.items()}
+            for clause_id, by_kernel in kills.items()
+        },
+    }
+
+
+class _ExecutedKernels:
+    """Executes kernels on cases, each pair once."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[tuple[str, tuple[str, ...]], KernelTask | None] = {}
+        self._functions: dict[WrongKernel, PythonFunction] = {}
+        self._faults: dict[tuple[WrongKernel, str], frozenset[str]] = {}
+
+    def first_kills(self, kernel: WrongKernel, cases: Sequence[Case], most: int) -> tuple[str, ...]:
+        """The first cases, at most ``most``, that notice a kernel."""
+        kills = self._deadly(kernel, cases) if kernel.module == DEATHS else self._in_process(kernel, cases)
+        return tuple(case.id for case in islice(kills, most))
+
+    def _in_process(self, kernel: WrongKernel, cases: Iterable[Case]) -> Iterator[Case]:
+        for case in cases:
+            faults = self._faults_of(kernel, case)
+            if faults and not faults <= self._faults_of(kernel.model, case):
+                yield case
+
+    def _faults_of(self, kernel: WrongKernel, case: Case) -> frozenset[str]:
+        """The variants in which a kernel is at fault."""
+        key = (kernel, case.id)
+        if key not in self._faults:
+            task = self._task(case, kernel.specs)
+            if kernel not in self._functions:
+                self._functions[kernel] = load(kernel)
+            self._faults[key] = frozenset(faulty_variants(self._functions[kernel], task) if task is not None else ())
+        return self._faults[key]
+
+    def _task(self, case: Case, specs: tuple[str, ...]) -> KernelTask | None:
+        key = (case.id, specs)
+        if key not in self._tasks:
+            task = task_of(case, specs)
+            # A function is told nothing of the outputs that are wanted: with all of them, all is said.
+            self._tasks[key] = None if task is None else replace(task, plans=task.plans[:1])
+        return self._tasks[key]
+
+    def _deadly(self, kernel: WrongKernel, cases: Sequence[Case]) -> Iterator[Case]:
+        """As in process, for a kernel that ends its process."""
+        by_id = {case.id: case for case in cases}
+        executor = LocalExecutor(ExecutionConfig((parse(kernel.target),)))
+        try:
+            for results in executor.results(cases, ()):
+                for execution in results[executor.descriptions[0].name].executions:
+                    case = by_id[execution.case]
+                    if execution.verdict in FAULTS and execution.variant not in self._faults_of(kernel.model, case):
+                        yield case
+                        break
+        finally:
+            executor.close()

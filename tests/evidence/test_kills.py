@@ -1,0 +1,83 @@
+"""A clause is tested where its own cases notice kernels that violate it."""
+
+import sys
+from dataclasses import replace
+
+import pytest
+from msgspec.structs import replace as changed
+
+from maxpool_check.evidence.kernel_faults import load
+from maxpool_check.evidence.kernels import WrongKernel, wrong_kernels
+from maxpool_check.evidence.kills import is_named, kills_by_clause, to_json, violating
+from maxpool_check.library import case
+from maxpool_check.specifications.clauses import Clause, ClauseKind, ClauseStatus
+
+CLAUSE = Clause(id="T-PADS", where="", states="", kind=ClauseKind.DEFINITION, violated_by=("padding:zero",))
+
+
+def covering(clause, **fields):
+    return replace(case([[[-3.0, -2.0]]], kernel_shape=[2], **fields), covers=(clause,))
+
+
+PADDED = covering("T-PADS", name="padded", pads=[1, 0])
+LARGER = replace(covering("T-PADS", name="larger", pads=[1, 0]), X=case([[[-3.0, -2.0, -1.0]]], kernel_shape=[2]).X)
+NOT_PADDED = covering("T-PADS", name="not-padded")
+OF_ANOTHER_CLAUSE = covering("T-OTHER", name="of-another-clause", pads=[0, 1])
+
+
+def kills(*cases, clause=CLAUSE, most=3):
+    return {str(kernel): found for kernel, found in kills_by_clause(cases, [clause], most)[clause.id].items()}
+
+
+def test_the_cases_of_a_clause_that_notice_a_kernel_are_named_small_ones_first():
+    cases = (LARGER, NOT_PADDED, PADDED, OF_ANOTHER_CLAUSE)
+    assert kills(*cases) == {"padding:zero": ("library:padded", "library:larger")}
+    assert kills(*cases, most=1) == {"padding:zero": ("library:padded",)}
+
+
+def test_a_clause_whose_cases_notice_nothing_names_its_kernels_without_cases():
+    assert kills(NOT_PADDED, OF_ANOTHER_CLAUSE) == {"padding:zero": ()}
+
+
+def test_only_testable_clauses_count():
+    assert kills_by_clause([PADDED], [changed(CLAUSE, status=ClauseStatus.INFORMATIVE)]) == {}
+
+
+def test_a_kernel_that_ends_its_process_is_executed_in_another_one():
+    refused = replace(
+        case([[[1.0, 2.0]]], name="stride-0", kernel_shape=[2], strides=[0], expect={"refuse": "invalid-attribute"}),
+        covers=("T-PADS",),
+    )
+    clause = changed(CLAUSE, violated_by=("deaths",))
+    assert kills(PADDED, refused, clause=clause) == {"deaths:dies_of_the_stride": ("library:stride-0",)}
+
+
+def test_a_kernel_in_the_language_of_a_document_gets_the_attributes_of_its_cases():
+    # Without strides, which no translation leaves out.
+    clause = changed(CLAUSE, violated_by=("onnx_maxpool:needs_strides", "openvino_maxpool:needs_all_attributes"))
+    found = kills(NOT_PADDED, clause=clause)
+    assert found == {"onnx_maxpool:needs_strides": ("library:not-padded",), "openvino_maxpool:needs_all_attributes": ()}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "named"),
+    [("padding", True), ("padding:zero", True), ("padding:z*", True), ("padding:*_for_*", False), ("pad", False)],
+)
+def test_a_clause_names_kernels_by_module_or_by_name(pattern, named):
+    assert is_named(WrongKernel("padding", "zero", ""), pattern) is named
+
+
+def test_the_kills_as_json_say_what_each_kernel_does():
+    found = to_json(kills_by_clause([PADDED], [CLAUSE]))
+    (kernel,) = violating(CLAUSE)
+    assert found == {
+        "schema": "maxpool-check/kills/1",
+        "kernels": {"padding:zero": kernel.sentence},
+        "clauses": {"T-PADS": {"padding:zero": ["library:padded"]}},
+    }
+
+
+def test_loading_a_kernel_leaves_no_module_behind():
+    before = set(sys.modules), list(sys.path)
+    load(wrong_kernels()[0])
+    assert (set(sys.modules), list(sys.path)) == before
