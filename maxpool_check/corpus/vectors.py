@@ -167,7 +167,7 @@ FILE = map_of(
         name={"enum": list(SPECIFICATIONS)},
         title=TEXT,
         layout=text("the order of the axes of X, Y and Indices"),
-        edition=text("the edition of the document, where its name does not say it"),
+        edition=text("the edition of the document that was read"),
         sha256=text("the SHA-256 of its text"),
     ),
     numberOfTests=_NATURAL,

@@ -13,7 +13,7 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.vectors import MANIFEST_SCHEMA
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.editions import EDITIONS
+from maxpool_check.specifications.clauses import edition_name, editions
 
 MANIFEST = "manifest.json"
 
@@ -86,9 +86,15 @@ class Export:
 
 
 def document_data(name: str) -> dict[str, str]:
-    """A document as plain data, with its edition where its name does not say it."""
+    """A document as plain data, with the edition that was read."""
     document = specification(name)
-    return {"name": name, "title": document.title, "layout": document.layout.value, **EDITIONS.get(name, {})}
+    data = {"name": name, "title": document.title, "layout": document.layout.value}
+    edition = editions().get(name)
+    if edition is not None:
+        data["edition"] = f"{edition_name(name)}: {edition.title}"
+        if edition.sha256:
+            data["sha256"] = edition.sha256
+    return data
 
 
 def too_large(case: Case, most_cells: int) -> str | None:

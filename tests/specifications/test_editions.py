@@ -1,15 +1,12 @@
 """The editions of documents are those that CONTRIBUTING describes."""
 
-from maxpool_check.specifications import SPECIFICATIONS
-from maxpool_check.specifications.editions import EDITIONS
+from maxpool_check.specifications.clauses import edition_name, editions
 from tests.conftest import ROOT
 
 
 def test_the_editions_are_those_of_the_table():
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    assert EDITIONS.keys() < SPECIFICATIONS.keys()
-    for name, each in EDITIONS.items():
-        (row,) = [line for line in text.splitlines() if line.startswith(f"| `{name}` |") and each["sha256"] in line]
-        assert f"| {each['edition']} | `{each['sha256']}` |" in row.replace("`", "").replace(
-            each["sha256"], f"`{each['sha256']}`"
-        )
+    section = (ROOT / "CONTRIBUTING.md").read_text().partition("\n## Editions\n")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| `")]
+    assert rows == [
+        f"| `{edition_name(name)}` | {edition.title} | `{edition.sha256}` |" for name, edition in editions().items()
+    ]
