@@ -38,6 +38,7 @@ def command() -> None:
 @click.option("--reason", required=True, metavar="TEXT", help="Why the runtime diverges, or why you accept it.")
 @click.option("--title", metavar="TEXT", help="What is wrong, in a sentence.  [default: the reason]")
 @click.option("--issue", metavar="URL", help="The address of an issue upstream, https://...")
+@click.option("--reviewer", metavar="NAME", help="Who has reviewed it today.")
 @click.option("--expires", type=options.DATE, metavar="DATE", help="The last day on which it is expected, YYYY-MM-DD.")
 @options.kind("Only executions that show this kind.  [default: all that are unexpected]")
 @click.option(
@@ -45,7 +46,8 @@ def command() -> None:
     help="Where to write.  [default: known-divergences.yaml at the root of the record's cases]",
 )  # fmt: skip
 def add(
-    record: Path, reason: str, title: str | None, issue: str | None, expires: date | None, kind: str | None, file: Path | None
+    record: Path, reason: str, title: str | None, issue: str | None, reviewer: str | None, expires: date | None, kind: str | None,
+    file: Path | None,
 ) -> int:  # fmt: skip
     """Write the narrowest entries for the faults of RECORD that no defect of its corpus expects.
 
@@ -61,6 +63,8 @@ def add(
     """
     if not reason.strip():
         raise click.UsageError("--reason is empty")
+    if reviewer is not None and not reviewer.strip():
+        raise click.UsageError("--reviewer is empty; leave it out if nobody has reviewed it")
     if issue is not None and not re.fullmatch(r"https://\S+", issue):
         raise click.UsageError(f"--issue '{issue}' is no address, https://...")
     stored = options.read_record(record)
@@ -80,7 +84,8 @@ def add(
     upstream = Upstream("open", date.today(), issue) if issue is not None else None
     added = [
         replace(
-            defect, title=title or defect.title, upstream=upstream,
+            defect, title=title or defect.title, upstream=upstream, reviewer=reviewer or "",
+            reviewed=date.today() if reviewer is not None else None,
             expected=tuple(replace(each, expires=expires) for each in defect.expected),
         )
         for defect in added

@@ -118,6 +118,8 @@ def _fields(defect: Defect) -> dict[str, Any]:
     if defect.upstream is not None and defect.upstream.issue is not None:
         upstream = defect.upstream
         fields["upstream"] = {"issue": upstream.issue, "state": upstream.state, "seen": upstream.seen.isoformat()}
+    if defect.reviewed is not None:
+        fields |= {"reviewer": inert.line(defect.reviewer), "reviewed": defect.reviewed.isoformat()}
     if defect.example is not None:
         fields["example"] = defect.example
     return {**fields, "expect": [_expected(each) for each in defect.expected]}

@@ -116,13 +116,17 @@ class _Reader:
         """A known divergence, which is a defect in short."""
         when = self._parsed(place, fields, "when", TargetSelector.parse)
         kinds, variants, expires = self._of_expected(place, fields)
+        reviewed = self._reviewed(place, fields)
         issue = fields.get("issue")
         if self.problems or when is None or kinds is None:
             return None
         upstream = Upstream("open", date.min, issue) if issue else None
         expected = ExpectedDivergence(fields["id"], when, tuple(fields["cases"]), kinds, variants, expires)
         reason = fields["reason"]
-        return Defect(fields["id"], when.runtime, reason, severity_of(kinds), reason, (expected,), upstream=upstream)
+        return Defect(
+            fields["id"], when.runtime, reason, severity_of(kinds), reason, (expected,), upstream=upstream,
+            reviewer=fields.get("reviewer", ""), reviewed=reviewed,
+        )  # fmt: skip
 
     def _defect(self, place: _Place, fields: Mapping[str, Any]) -> Defect | None:
         runtime = self._parsed(place, fields, "runtime", lambda text: TargetSelector.of(text).runtime)
@@ -133,6 +137,7 @@ class _Reader:
             seen = self._parsed((*place, "upstream"), fields["upstream"], "seen", _date)
             if seen is not None and "state" in fields["upstream"]:
                 upstream = Upstream(**{**fields["upstream"], "seen": seen})
+        reviewed = self._reviewed(place, fields)
         expected: list[ExpectedDivergence] = []
         items = fields.get("expect")
         for number, item in enumerate(items if isinstance(items, list) else []):
@@ -162,8 +167,17 @@ class _Reader:
         return Defect(
             fields["id"], runtime, fields["title"], Severity(fields["severity"]), fields["mechanism"], tuple(expected),
             fields.get("established", ""), tuple(fields.get("documents", ())), conditions or Conditions(), upstream,
-            fields.get("example"),
+            fields.get("example"), fields.get("reviewer", ""), reviewed,
         )  # fmt: skip
+
+    def _reviewed(self, place: _Place, fields: Mapping[str, Any]) -> date | None:
+        """The day of the review. Its person is named with it, or there is none."""
+        for key, other in (("reviewer", "reviewed"), ("reviewed", "reviewer")):
+            if key in fields and other not in fields:
+                message = f"'{key}' without '{other}'; give the person who has reviewed it, and the day, YYYY-MM-DD"
+                self.problems.append(self._document.problem((*place, key), message))
+        reviewed: date | None = self._parsed(place, fields, "reviewed", _date)
+        return reviewed
 
     def _of_expected(self, place: _Place, fields: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         """The kinds, the variants and the date of an expectation; None for what is not there."""

@@ -14,6 +14,8 @@ from maxpool_check.specifications.refused import Reason
 
 _DATE = text("a date, YYYY-MM-DD", pattern=r"^\d{4}-\d{2}-\d{2}$")
 _WORDS = r"\S"
+_REVIEWER = text("the name of the reviewer, who has confirmed the mechanism", pattern=_WORDS)
+_REVIEWED = text("the day of that review, YYYY-MM-DD", pattern=r"^\d{4}-\d{2}-\d{2}$")
 _CASES = list_of(text("the id of a case, or a glob", pattern="."), minItems=1)
 _KINDS = list_of(TEXT, minItems=1)
 _VARIANTS = list_of(
@@ -65,6 +67,8 @@ _DEFECT = map_of(
         seen=_DATE,
         note=TEXT,
     ),
+    reviewer=_REVIEWER,
+    reviewed=_REVIEWED,
     example=text("the id of the case to show", pattern="."),
     expect=list_of(_EXPECTED, minItems=1),
 )
@@ -80,6 +84,8 @@ _KNOWN = map_of(
     variants=_VARIANTS,
     reason=text("the reason, in words", pattern=_WORDS),
     issue=TEXT,
+    reviewer=_REVIEWER,
+    reviewed=_REVIEWED,
     expires=_DATE,
 )
 

@@ -39,6 +39,7 @@ def page(
         "Violates": codes(defect.documents),
         "Conditions": escaped("; ".join(conditions(defect.conditions))),
         "Upstream": found,
+        "Reviewed": f"by {escaped(defect.reviewer)}, {defect.reviewed}" if defect.reviewed is not None else "",
     }
     blocks = [
         f"# {escaped(defect.id)}: {escaped(defect.title)}",

@@ -76,6 +76,7 @@ def page(defect: Defect, versions: DefectVersions, width: int) -> str:
         "documents": ", ".join(defect.documents),
         "conditions": "; ".join(conditions(defect.conditions)),
         "upstream": _upstream(defect),
+        "reviewed": f"by {defect.reviewer}, {defect.reviewed}" if defect.reviewed is not None else "",
     }
     label = max(map(len, fields)) + 2
     lines = [f"{defect.id}: {defect.title}", ""]
@@ -130,6 +131,8 @@ def data(defect: Defect, versions: DefectVersions) -> dict[str, Any]:
         "upstream": None
         if upstream is None
         else {"issue": upstream.issue, "state": upstream.state, "seen": str(upstream.seen), "note": upstream.note},
+        "reviewer": defect.reviewer or None,
+        "reviewed": str(defect.reviewed) if defect.reviewed is not None else None,
         "mechanism": defect.mechanism,
         "established": defect.established,
         "documents": list(defect.documents),

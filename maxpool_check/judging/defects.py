@@ -173,6 +173,7 @@ class Defect:
 
     ``runtime`` names it as ``-t`` does, without the version. ``established`` says how the mechanism is known. ``documents`` are
     the documents that it violates, by name or family; empty if nobody has said. ``example`` is the id of the case to show.
+    ``reviewer`` is the person who has confirmed the mechanism, on the day ``reviewed``; both or neither.
     """
 
     id: str
@@ -186,6 +187,8 @@ class Defect:
     conditions: Conditions = field(default_factory=Conditions)
     upstream: Upstream | None = None
     example: str | None = None
+    reviewer: str = ""
+    reviewed: date | None = None
 
     @property
     def kinds(self) -> frozenset[DivergenceKind]:

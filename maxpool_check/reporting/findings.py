@@ -113,6 +113,7 @@ class Finding:
             return []
         lines = [_NOTICES[self.status]] if self.status in _NOTICES else []
         lines += [f"Expected until {self.defect.expires}."] if self.defect.expires else []
+        lines += [self.defect.review] if self.defect.review else []
         return lines + ([f"Upstream: {self.defect.issue}"] if self.defect.issue else [])
 
     @property

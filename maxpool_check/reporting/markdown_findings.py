@@ -79,6 +79,7 @@ def section(report: RunReport, finding: Finding) -> list[str]:
     if finding.defect is not None:
         issue = f" Upstream: {link(finding.defect.issue)}." if finding.defect.issue else ""
         issue += f" Expected until {escaped(finding.defect.expires)}." if finding.defect.expires else ""
+        issue += f" {escaped(finding.defect.review)}" if finding.defect.review else ""
         mechanism = " ".join(finding.defect.reason.split())
         status = "" if finding.is_expected else f", **{escaped(finding.status)}**"
         blocks += [

@@ -264,6 +264,11 @@ class KnownEntry(msgspec.Struct, frozen=True, kw_only=True):
     reviewer: str = ""
     reviewed: str = ""
 
+    @property
+    def review(self) -> str:
+        """Who has confirmed it and when, as a sentence; empty if nobody has."""
+        return f"Reviewed by {self.reviewer}, {self.reviewed}." if self.reviewer else ""
+
 
 class RunFooter(msgspec.Struct, frozen=True, kw_only=True, tag="footer"):
     """The last line of a complete run; ``summary`` counts executions by target and verdict.

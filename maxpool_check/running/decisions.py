@@ -141,6 +141,8 @@ def known_entry(
         message=why,
         versions=versions,
         expires=dates[0].isoformat() if dates else "",
+        reviewer=defect.reviewer,
+        reviewed=defect.reviewed.isoformat() if defect.reviewed is not None else "",
     )
 
 

@@ -202,3 +202,39 @@ def test_gate_names_the_defect_of_a_change(cli, catalogue, kernel_target):
     assert done.code == 1
     assert "regressed  conforms -> PY-SEED" in done.out
     assert "PY-SEED (wrong-on-special): MaxPool keeps" in done.out
+
+
+def test_who_has_reviewed_a_defect_is_shown_wherever_it_is(cli, catalogue, kernel_target, tmp_path):
+    review = "reviewer: Ada [bold]Example\n    reviewed: 2026-11-23"
+    corpus = catalogue("cases: [small:neg-inf]")
+    file = corpus / "defects/python.yaml"
+    file.write_text(file.read_text().replace("example: small:neg-inf", f"example: small:neg-inf\n    {review}"))
+    assert "by Ada [bold]Example, 2026-11-23" in cli("defects", "PY-SEED", "-p", corpus).out
+    (listed,) = cli("defects", "-p", corpus, "--format", "json").json["defects"]
+    assert (listed["reviewer"], listed["reviewed"]) == ("Ada [bold]Example", "2026-11-23")
+    record, page, text = (tmp_path / name for name in ("record.jsonl", "report.html", "report.md"))
+    target = ("-t", kernel_target("keeps_the_seed"))
+    done = cli("run", corpus, *target, "-v", "-o", record, "--report", f"html={page}", "--report", f"markdown={text}")
+    assert all("Reviewed by Ada" in shown for shown in (done.out, page.read_text(), text.read_text()))
+    (entry,) = json.loads(record.read_text().splitlines()[-1])["known"]
+    assert (entry["reviewer"], entry["reviewed"]) == ("Ada [bold]Example", "2026-11-23")
+
+
+@pytest.mark.parametrize(
+    ("review", "message"),
+    [
+        ("reviewer: Ada", "'reviewer' without 'reviewed'"),
+        ("reviewed: 2026-11-23", "'reviewed' without 'reviewer'"),
+        ("reviewer: Ada\n    reviewed: 2026-13-23", "not a date"),
+        ('reviewer: " "\n    reviewed: 2026-11-23', "the name of the reviewer"),
+    ],
+)
+def test_half_a_review_is_refused(cli, catalogue, review, message):
+    corpus = catalogue("cases: [small:neg-inf]")
+    assert cli("lint", corpus).code == 0
+    file = corpus / "defects/python.yaml"
+    file.write_text(file.read_text().replace("example: small:neg-inf", f"example: small:neg-inf\n    {review}"))
+    done = cli("lint", corpus)
+    assert done.code == 2
+    assert f"{file}:" in done.out + done.err
+    assert message in done.out + done.err

@@ -1,5 +1,7 @@
 """``known add`` and ``known check``, as a user types them."""
 
+from datetime import date
+
 import pytest
 import yaml
 
@@ -67,12 +69,22 @@ def test_an_entry_is_written_where_the_next_run_reads_it_with_its_issue_and_date
     record = tmp_path / "record.jsonl"
     target = kernel_target("keeps_the_seed")
     cli("run", small, "-t", target, "-o", record, "-q")
-    details = ("--title", "The seed stays", "--issue", "https://example.org/1", "--expires", "2099-12-31")
+    details = (
+        "--title",
+        "The seed stays",
+        "--issue",
+        "https://example.org/1",
+        "--expires",
+        "2099-12-31",
+        "--reviewer",
+        "Ada",
+    )
     added = cli("known", "add", record, "--reason", "Seen", *details)
     assert f"added to {small / 'known-divergences.yaml'}" in added.out
     (entry,) = yaml.safe_load((small / "known-divergences.yaml").read_text())["defects"]
     assert (entry["title"], entry["mechanism"]) == ("The seed stays", "Seen")
     assert entry["upstream"]["issue"] == "https://example.org/1"
+    assert (entry["reviewer"], str(entry["reviewed"])) == ("Ada", str(date.today()))
     assert [str(each["expires"]) for each in entry["expect"]] == ["2099-12-31"]
     again = cli("run", small, "-t", target)
     assert again.code == 0, again.out
@@ -118,7 +130,7 @@ def test_a_lock_covers_what_is_expected(cli, small, kernel_target, record, tmp_p
 
 
 def test_the_date_and_the_issue_of_what_is_accepted_are_in_the_record_and_in_reports(cli, small, kernel_target, record):
-    details = ("--issue", "https://example.org/1", "--expires", "2099-12-31")
+    details = ("--issue", "https://example.org/1", "--expires", "2099-12-31", "--reviewer", "Ada")
     cli("known", "add", record, "--reason", "Seen", *details)
     shown = cli("run", small, "-t", kernel_target("keeps_the_seed"), "-v", "-o", record)
     (entry,) = cli("report", record, "--format", "json").json["known"]

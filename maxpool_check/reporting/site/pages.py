@@ -155,7 +155,7 @@ def _defect(collected: Collected, defect: DefectEntry) -> Page:
             table.append((run, "not run", ""))
     data = {
         "id": defect.entry.id, "title": defect.entry.title, "severity": defect.entry.severity, "kinds": defect.entry.kinds,
-        "mechanism": defect.entry.reason, "versions": defect.entry.versions, "upstream": defect.entry.issue,
+        "mechanism": defect.entry.reason, "versions": defect.entry.versions, "upstream": defect.entry.issue, "reviewer": defect.entry.reviewer, "reviewed": defect.entry.reviewed,
         "runs": [{"target": run.target.name, "page": address("runs", run.name), "text": text} for run, text, _ in table],
         "cases": cases,
     }  # fmt: skip
