@@ -12,6 +12,7 @@ from maxpool_check.reporting.interpretations import profiles
 from maxpool_check.reporting.markdown_findings import EVERYTHING, anchor, overview, reasons_table, section
 from maxpool_check.reporting.markdown_lists import behaviour, clauses, documents, not_given
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, folded, joined, opened, short, table, wrapped
+from maxpool_check.reporting.provenance import made_with
 from maxpool_check.reporting.reasons import refusals
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import Record, RunHeader, TargetDescription, Verdict
@@ -170,6 +171,7 @@ def _setting(record: Record) -> str:
         *corpus_line(header),
         f"cases: SHA-256 {code(header.cases_sha256)}",
         f"known defects: {f'SHA-256 {code(header.known_sha256)}' if header.known_sha256 else 'none used'}",
+        *(escaped(f"{name}: {fact}") for name, fact in made_with(header, header.targets)),
     ]
     return folded(
         "Environment and settings",

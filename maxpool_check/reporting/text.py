@@ -15,6 +15,7 @@ from maxpool_check import inert
 from maxpool_check.reporting.findings import Finding, explained, sentence
 from maxpool_check.reporting.interpretations import interpretations, profiles
 from maxpool_check.reporting.next_steps import execute_again, next_step
+from maxpool_check.reporting.provenance import made_with
 from maxpool_check.reporting.reasons import ReasonGroup, not_judged, refusals
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.shapes import axis_lines
@@ -105,6 +106,8 @@ def _tested(console: Console, report: RunReport) -> None:
         console.print(f"[dim]{styled(' '.join(specs))}: {styled(listed or 'nothing left open')}[/]", soft_wrap=True)
     if (corpus := header.corpus) is not None and (report.in_full or corpus.version is not None):
         console.print(styled(f"Corpus: {corpus}, {plural(corpus.cases, 'case')}, SHA-256 {corpus.sha256[:16]}"))
+    for name, fact in made_with(header, header.targets) if report.in_full else ():
+        console.print(f"[dim]{styled(f'{name}: {fact}')}[/]", soft_wrap=True)
     console.print(f"Tested: {report.tested}\n")
     verdicts = [verdict for verdict in Verdict if verdict is Verdict.CONFORMS or report.totals[verdict]]
     by_verdict = [[report.counts[target.name][verdict] for verdict in verdicts] for target in header.targets]

@@ -65,6 +65,9 @@ class DocumentEdition(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     sha256: str | None = None
 
+    def __str__(self) -> str:
+        return f"{self.name}, SHA-256 {self.sha256}" if self.sha256 is not None else self.name
+
 
 class ReferenceAgreement(msgspec.Struct, frozen=True, kw_only=True):
     """How many cases of a run the definition and the evaluator were compared on, and on how many they agreed.

@@ -5,6 +5,7 @@ Some dependencies are imported on first use: most runs test what is installed.
 
 import contextlib
 import hashlib
+import json
 import os
 import platform
 import re
@@ -21,6 +22,8 @@ from pathlib import Path
 
 import uv
 from packaging.version import InvalidVersion, Version
+
+from maxpool_check.targets.worker.contents import WHEELS
 
 _FINDING_UV = threading.Lock()
 """Held while uv is located: ``sysconfig``, which locates it, is not safe for threads before Python 3.13."""
@@ -190,6 +193,7 @@ def _fill(folder: Path, python: str, requirements: Sequence[str], source: WheelS
         arguments = ["--only-binary", ":all:", "--python", str(_python(folder)), *source.arguments]
         process = run_uv("pip", "install", *source.limits, *arguments, *requirements)
     if process.returncode == 0:
+        _write_wheels(folder, source)
         return
     minors = sorted({int(minor) for minor in re.findall(r"`cp3(\d+)`", process.stderr)} - {sys.version_info[1]})
     if python == sys.executable and "matching Python ABI tag" in process.stderr and minors:
@@ -203,6 +207,19 @@ def _fill(folder: Path, python: str, requirements: Sequence[str], source: WheelS
         where = f"{source.folder} has" if source.offline else "there is"
         raise NoSuchRelease(f"{where} no release {requirements[0].partition('==')[2]} for Python {version}")
     raise CannotMake(f"cannot create an environment with {wanted}:\n{explain(process.stderr, requirements, source)}")
+
+
+def _write_wheels(folder: Path, source: WheelSource) -> None:
+    """Write down which wheels a new environment was made of. Without their digests it is as good for tests."""
+    from maxpool_check.targets.wheels import installed_wheels
+
+    python = ["--python", str(_python(folder))]
+    frozen = run_uv("pip", "freeze", *python).stdout
+    locking = ["--no-deps", "--no-header", "--only-binary", ":all:", "--prerelease", "allow", "--format", "pylock.toml"]
+    lock = run_uv("pip", "compile", *source.limits, *python, *source.arguments, *locking, "-", stdin=frozen)
+    if lock.returncode == 0:
+        with contextlib.suppress(ValueError, KeyError):
+            (folder / WHEELS).write_text(json.dumps(installed_wheels(folder, lock.stdout), indent=1), encoding="utf-8")
 
 
 _PLUGINS = {"onnxruntime-ep-webgpu": ("0", "0.4.0"), "onnxruntime-qnn": ("2", "2.7.0")}

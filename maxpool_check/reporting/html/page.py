@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import maxpool_check
 from maxpool_check import inert
 from maxpool_check.reporting.findings import sentence
+from maxpool_check.reporting.provenance import made_with
 from maxpool_check.reporting.tensors import coordinates, window_text
 from maxpool_check.reporting.windows import LEGEND
 
@@ -79,7 +80,8 @@ def _environment(filters: tuple[tuple[str, Callable[[Any], str]], ...]) -> "Envi
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "slug": slug, "coordinates": coordinates, "window_text": window_text, "sentence": sentence, **dict(filters),
+        "slug": slug, "coordinates": coordinates, "window_text": window_text, "sentence": sentence,
+        "made_with": lambda header, targets: list(made_with(header, targets)), **dict(filters),
     }  # fmt: skip
     environment.globals["legend"] = LEGEND
     return environment
