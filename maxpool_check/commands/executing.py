@@ -1,6 +1,7 @@
 """What commands that execute cases on targets have in common."""
 
 import contextlib
+import hashlib
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.corpus.shipped import shipped_root
 from maxpool_check.judging.defects import Defect
+from maxpool_check.results.provenance import ReferenceAgreement
 from maxpool_check.results.record import Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
@@ -27,6 +29,8 @@ from maxpool_check.running.pool import PoolLost
 from maxpool_check.running.run import run
 from maxpool_check.running.run_plan import RunPlan
 from maxpool_check.targets.name import TargetName
+
+_FEW = 5  # In a message.
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,22 @@ def validate_against_reference(cases: Sequence[Case]) -> None:
     problems = [problem for case in cases for problem in contradictions(case)]
     if problems:
         raise Mistakes(problems)
+
+
+def compare_references(cases: Sequence[Case]) -> ReferenceAgreement:
+    """Compute cases by both references, which must agree in every bit. Raises :class:`Incomplete`."""
+    from maxpool_check.evidence.references import references
+
+    log = references(cases)
+    if log.differing:
+        few = ", ".join(log.differing[:_FEW]) + (" ..." if len(log.differing) > _FEW else "")
+        raise Incomplete(
+            f"nothing was run: the definition and the evaluator, the two references of this tool, differ in {few}; "
+            "this is a mistake of the tool, please report it"
+        )
+    return ReferenceAgreement(
+        compared=log.counts.computed, agreed=log.counts.agree, log_sha256=hashlib.sha256(log.encode()).hexdigest()
+    )
 
 
 def variants_named(case: Case, name: str | None) -> list[Variant]:

@@ -43,6 +43,10 @@ from maxpool_check.words import plural
     "--strict", is_flag=True,
     help="Also fail on differences that a document leaves open, and on inconsistencies; known defects still pass (see --no-known).",
 )  # fmt: skip
+@click.option(
+    "--check-references", is_flag=True,
+    help="First compute every case by both references, and record that they agree. Execute nothing if they differ.",
+)  # fmt: skip
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 instead of 1.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @options.verbose("Show known defects in full")
@@ -53,7 +57,7 @@ from maxpool_check.words import plural
 def command(
     files: case_files.CaseFiles, targets: tuple[TargetName, ...],
     variants: frozenset[Variant], jobs: int, dask: str | None, timeout: float, memory: int | None, known: executing.KnownOptions, output: Output,
-    exit_first: bool, strict: bool, exit_zero: bool,
+    exit_first: bool, strict: bool, check_references: bool, exit_zero: bool,
 ) -> int:  # fmt: skip
     """Run all cases of PATH... on targets, judge the results, print and write reports.
 
@@ -83,6 +87,7 @@ def command(
     plan = RunPlan(
         corpus, cases, targets, entries, known_files, timeout, limit, jobs, exit_first, strict, variants, dask,
         output.verbose > 1, executing.versions_of(corpus, entries, catalogue), catalogue, command=command_line(),
+        references=executing.compare_references(cases) if check_references else None,
     )  # fmt: skip
     with transcribing(output.transcript) as transcript, Recorder(output.output) as recorder:
         plan = replace(plan, transcript=transcript)

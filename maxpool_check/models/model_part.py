@@ -106,6 +106,10 @@ def _bytes_of(tensor: onnx.TensorProto) -> int:
     return int(entries.get("length", 0)) if entries else len(tensor.raw_data)
 
 
+FIRST_SEED = 1
+"""The seed of the random values of a model's first input; each further one has the next number."""
+
+
 def random_inputs(model: UserModel, types: Types) -> dict[str, np.ndarray]:
     """Random values for each input of a model, and each missing constant, by its type and shape; the same for the same model.
 
@@ -113,7 +117,7 @@ def random_inputs(model: UserModel, types: Types) -> dict[str, np.ndarray]:
     """
     names = dict.fromkeys([*(value.name for value in model.inputs), *model.missing])
     inputs = {}
-    for seed, name in enumerate(names):
+    for seed, name in enumerate(names, FIRST_SEED):
         known = types.get(name)
         if known is None or known.shape is None:
             raise CannotRun(
@@ -131,7 +135,7 @@ def _random(dtype: str, shape: tuple[int, ...], seed: int, name: str) -> np.ndar
     if dtype not in NUMPY:
         raise CannotRun(f"the input '{name}' is of {dtype}; pass it as --inputs")
     if is_float(NUMPY[dtype]) or dtype in ("int8", "uint8"):
-        return draw("normal", seed + 1, shape, NUMPY[dtype], False)
+        return draw("normal", seed, shape, NUMPY[dtype], False)
     # Numbers of tokens, lengths and the like, which must be small.
     return np.ones(shape, NUMPY[dtype])
 

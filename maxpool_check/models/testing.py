@@ -20,7 +20,7 @@ from maxpool_check.models.analysis import ModelAnalysis, node_of
 from maxpool_check.models.cases import SPECIAL
 from maxpool_check.models.flow import ModelRun
 from maxpool_check.models.model_file import BadModel
-from maxpool_check.models.model_part import CannotRun, random_inputs
+from maxpool_check.models.model_part import FIRST_SEED, CannotRun, random_inputs
 from maxpool_check.models.reach import Reach, reaching
 from maxpool_check.results.record import (
     FAULTS,
@@ -101,7 +101,8 @@ def run_models(
         found.targets = executor.descriptions
         cases = [case.case for each in plan.models for node in each.nodes for case in node.cases]
         lines = _Lines(plan, found, write)
-        lines.begin(header(cases, found.targets, plan.accepted_files, plan.command))
+        seeds = {"random-inputs": FIRST_SEED} if any(not each.inputs for each in plan.models) else {}
+        lines.begin(header(cases, found.targets, plan.accepted_files, plan.command, seeds=seeds))
         for analysis in plan.models:
             cases += _in_models(analysis, executor.sessions, plan, found, lines)
         corpus = Corpus(tuple(cases), (), False)

@@ -41,7 +41,7 @@ def run(
             running = executor if executor is not None and plan.cases else LocalExecutor(config)
         stack.callback(running.close)
         descriptions = running.descriptions
-        head = header(plan.cases, descriptions, plan.known_files, plan.command, plan.corpus)
+        head = header(plan.cases, descriptions, plan.known_files, plan.command, plan.corpus, references=plan.references)
         write(head)
         decisions = Decisions(plan, descriptions, day_of(head))
         summary, errors, ended_early = RunSummary(), list(running.errors), False

@@ -11,7 +11,7 @@ from pathlib import Path
 import maxpool_check
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus, digest_of
-from maxpool_check.results.provenance import DocumentEdition
+from maxpool_check.results.provenance import DocumentEdition, ReferenceAgreement
 from maxpool_check.results.record import CorpusDescription, RunHeader, TargetDescription
 from maxpool_check.running.provenance import machine, processor, tool_files
 from maxpool_check.specifications import SPECIFICATIONS
@@ -25,6 +25,7 @@ def header(
     command: Sequence[str] = (),
     corpus: Corpus | None = None,
     seeds: Mapping[str, int] | None = None,
+    references: ReferenceAgreement | None = None,
 ) -> RunHeader:
     """The first line of a record: everything that an output or a verdict can depend on."""
     used = {case.spec for case in cases}
@@ -57,6 +58,7 @@ def header(
             for name, edition in sorted(editions().items())
             if name in used
         },
+        references=references,
         seeds=dict(seeds or {}),
     )
 

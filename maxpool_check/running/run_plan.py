@@ -7,6 +7,7 @@ from pathlib import Path
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.judging.defects import Defect
+from maxpool_check.results.provenance import ReferenceAgreement
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.transcript import Transcript
@@ -22,7 +23,7 @@ class RunPlan:
     ``tracebacks``: those of exceptions in the tool itself are recorded. ``versions`` says which versions show a known defect,
     by its id. ``catalogue`` are known defects that explain what none of ``known`` expects, and excuse nothing. ``transcript`` gets the conversations with the targets, which then run in this process. ``command`` are the
     words of the command line to record; those of the process if there are none. ``gives_up``: a target that dies too often
-    is given up.
+    is given up. ``references`` is the result of the comparison of both references on the cases, if there was one.
     """
 
     corpus: Corpus
@@ -43,3 +44,4 @@ class RunPlan:
     transcript: Transcript | None = None
     command: Sequence[str] = ()
     gives_up: bool = True
+    references: ReferenceAgreement | None = None

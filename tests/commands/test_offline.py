@@ -1,5 +1,7 @@
 """``--offline`` and ``--find-links``: environments without a package index, as a user types it."""
 
+import hashlib
+import json
 import os
 import shutil
 import socket
@@ -118,6 +120,31 @@ def test_environments_are_made_of_a_folder_of_wheels(offline, small, wheels, tmp
     done = offline("run", small, "-t", "onnxruntime==1.31.1", "--offline")
     assert done.code == 3
     assert "it is hollow" in done.out
+
+
+def test_an_environment_knows_its_wheels_and_what_was_changed_since(offline, wheels, tmp_path):
+    library = {"fast.so": "machine code\n", "plain.py": "\n"}
+    wheel(wheels, "onnxruntime", "1.31.2", library, ["numpy"])
+    assert offline("targets", "--prepare", "onnxruntime==1.31.2", "--offline", "--find-links", wheels).code == 0
+    (folder,) = (tmp_path / "cache/environments").glob("onnxruntime-1.31.2-*[!k]")
+
+    def contents():
+        words = [folder / "bin/python", ROOT / "maxpool_check/targets/worker/contents.py"]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        return {each["name"]: each for each in json.loads(done.stdout)["distributions"]}
+
+    made = contents()["onnxruntime"]
+    file = wheels / "onnxruntime-1.31.2-py3-none-any.whl"
+    assert (made["wheel"], made["wheel_sha256"]) == (file.name, hashlib.sha256(file.read_bytes()).hexdigest())
+    assert made["libraries"] == {"fast.so": hashlib.sha256(b"machine code\n").hexdigest()}
+    assert contents()["numpy"]["wheel"] == "numpy-2.0.0-py3-none-any.whl"
+    (installed,) = folder.glob("lib/python*/site-packages/fast.so")
+    # A link to uv's cache.
+    installed.unlink()
+    installed.write_text("other machine code\n")
+    changed = contents()["onnxruntime"]
+    assert changed["libraries"] == {"fast.so": hashlib.sha256(b"other machine code\n").hexdigest()}
+    assert changed["files_sha256"] != made["files_sha256"]
 
 
 def test_what_the_folder_lacks(offline, wheels, tmp_path):

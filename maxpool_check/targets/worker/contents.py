@@ -111,15 +111,14 @@ def _listed(distribution: Any, record: str) -> Iterator[tuple[str, tuple[str, bo
     """The files of a list, by name: their digest, and whether they are libraries or programs."""
     for row in csv.reader(record.splitlines()):
         path, listed = row[0], row[1] if len(row) > 1 else ""
-        if not listed or _OF_INSTALLER.search(path):
+        if path.endswith(".pyc") or _OF_INSTALLER.search(path):
             continue
         file = Path(str(distribution.locate_file(path)))
         if _is_library(file):
-            digest = _digest_or_none(file) or "missing"
-            yield path, (digest, True)
+            yield path, (_digest_or_none(file) or "missing", True)
         elif not path.startswith(("..", "/")):
             # Scripts have the folder of the environment in their first line.
-            yield path, (_in_hexadecimal(listed), False)
+            yield path, (_in_hexadecimal(listed) if listed else _digest_or_none(file) or "missing", False)
 
 
 def _is_library(file: Path) -> bool:

@@ -1,0 +1,175 @@
+"""What a record says a run was made with: files by their digests, the tool, the machine."""
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from maxpool_check.results.storage import read
+from maxpool_check.specifications.clauses import edition_name
+from tests.conftest import KERNELS, MISBEHAVING_WORKERS, ROOT, SMALL, command, misbehaving
+
+SET = {"OMP_NUM_THREADS": "1", "LD_LIBRARY_PATH": "/nowhere", "ORT_API_TOKEN": "secret", "HOME_SWEET_HOME": "secret"}
+
+
+def sha256(path):
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def run(folder, *arguments, **variables):
+    (folder / "small.yaml").write_text(SMALL)
+    words = ("run", folder, "-k", "small:ordinary", "-o", folder / "record.jsonl", *arguments)
+    done = command(*words, **variables)
+    return done, read(folder / "record.jsonl").header
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """What a run on the installed ONNX Runtime prints, and the header of its record."""
+    folder = tmp_path_factory.mktemp("installed")
+    reports = [f"--report={form}={folder}/report.{form}" for form in ("html", "markdown")]
+    done, header = run(folder, "-t", "onnxruntime", "-v", "--check-references", *reports, **SET)
+    assert done.code == 0, done.err
+    return done, header, folder
+
+
+def test_the_libraries_of_a_runtime_have_the_digests_of_their_files(installed):
+    _, header, _ = installed
+    (environment,) = header.targets[0].environments
+    assert (environment.implementation, environment.version) == ("CPython", platform.python_version())
+    assert environment.executable_sha256 == sha256(sys.executable)
+    found = {each.name: each for each in environment.distributions}
+    assert {"onnxruntime", "numpy", "ml-dtypes", "protobuf"} <= found.keys()
+    assert "pytest" not in found
+    runtime, itself = found["onnxruntime"], metadata.distribution("onnxruntime")
+    assert runtime.version == header.targets[0].version
+    assert "numpy" in runtime.requires
+    assert any("libonnxruntime" in name or "onnxruntime_pybind11_state" in name for name in runtime.libraries)
+    for name, digest in runtime.libraries.items():
+        assert digest == sha256(itself.locate_file(name)), name
+    assert len(runtime.files_sha256) == 64
+
+
+def test_the_machine_and_the_variables_that_matter_are_there_and_no_secret(installed):
+    _, header, _ = installed
+    assert header.machine.kernel == platform.release()
+    assert header.machine.libc == " ".join(platform.libc_ver()).strip()
+    assert header.machine.environment["OMP_NUM_THREADS"] == "1"
+    assert header.machine.environment["LD_LIBRARY_PATH"] == "/nowhere"
+    assert "secret" not in str(header.machine)
+    if sys.platform == "linux":
+        listed = Path("/proc/cpuinfo").read_text()
+        assert all(feature in listed for feature in header.machine.features)
+    assert header.machine.features
+
+
+def test_editions_policies_and_the_agreement_of_the_references(installed):
+    _, header, _ = installed
+    assert header.editions.keys() == header.profile.keys() == {"onnx-22"}
+    assert header.editions["onnx-22"].name == edition_name("onnx-22")
+    assert (header.references.compared, header.references.agreed) == (1, 1)
+
+
+def test_reports_show_it_and_keep_paths_to_themselves(installed):
+    done, header, folder = installed
+    (runtime,) = [each for each in header.targets[0].environments[0].distributions if each.name == "onnxruntime"]
+    for text in (done.out, *((folder / f"report.{form}").read_text() for form in ("html", "markdown"))):
+        words = " ".join(text.split())
+        assert header.tool_files.sha256 in words
+        assert "OMP_NUM_THREADS=1" in words.replace("\\", "")
+        assert "LD_LIBRARY_PATH (set)" in words.replace("\\", "")
+        assert "agree on 1 of 1 case" in words
+        assert all(digest in words for digest in runtime.libraries.values())
+    assert "/nowhere" not in done.out
+
+
+def test_the_same_command_writes_the_same_header_but_for_its_time(kernel_target, tmp_path):
+    headers = []
+    for _ in range(2):
+        _, header = run(tmp_path, "-t", kernel_target("right"), "-q")
+        headers.append(header)
+    assert headers[0].started <= headers[1].started
+    fixed = [json.dumps(str(header).replace(header.started, "")) for header in headers]
+    assert fixed[0] == fixed[1]
+    assert headers[0].references is None
+
+
+def test_a_kernel_has_the_digest_of_its_file(tmp_path):
+    kernel = tmp_path / "kernel.py"
+    shutil.copy(KERNELS, kernel)
+    _, first = run(tmp_path, "-t", f"python:{kernel}:right")
+    assert first.targets[0].program == {str(kernel): sha256(kernel)}
+    assert "numpy" in {each.name for each in first.targets[0].environments[0].distributions}
+    kernel.write_text(kernel.read_text() + "# Another comment.\n")
+    _, second = run(tmp_path, "-t", f"python:{kernel}:right")
+    assert second.targets[0].program == {str(kernel): sha256(kernel)} != first.targets[0].program
+
+
+def test_a_program_has_the_digests_of_the_files_that_its_words_name(tmp_path):
+    _, header = run(tmp_path, "-t", misbehaving("says_its_name"))
+    program = header.targets[0].program
+    assert program == {sys.executable: sha256(sys.executable), str(MISBEHAVING_WORKERS): sha256(MISBEHAVING_WORKERS)}
+    assert header.targets[0].environments == ()
+
+
+def test_a_record_without_all_that_is_compared_with_one_that_has_it(kernel_target, tmp_path):
+    run(tmp_path, "-t", kernel_target("right"), "-q")
+    lines = (tmp_path / "record.jsonl").read_text().splitlines(keepends=True)
+    header = json.loads(lines[0])
+    for name in ("tool_files", "machine", "editions", "references", "seeds"):
+        del header[name]
+    for name in ("environments", "program"):
+        del header["targets"][0][name]
+    old = tmp_path / "old.jsonl"
+    old.write_text(json.dumps(header) + "\n" + "".join(lines[1:]))
+    assert "files of" not in command("report", old, "-v").out
+    assert command("compare", old, tmp_path / "record.jsonl").code == 0
+    words = ("gate", tmp_path, "-k", "small:ordinary", "--base", old, "--head", kernel_target("right"))
+    done = command(*words)
+    assert done.code == 0, done.err
+
+
+def own_files(root):
+    """What the tool in this folder says of its own files."""
+    program = (
+        "from maxpool_check.running.provenance import tool_files as f; t = f(); print(t.sha256, t.revision, t.modified)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=root, env={**os.environ, "GIT_DIR": "/nowhere"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout.split()
+
+
+def git(root, *arguments):
+    identity = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "core.hooksPath=/nowhere"]
+    done = subprocess.run(["git", *identity, *arguments], cwd=root, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_only_a_checkout_of_this_project_has_a_revision(tmp_path):
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "maxpool_check", tmp_path / "maxpool_check", ignore=ignored)
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "mine"\n')
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "All")
+    digest, *of_a_user = own_files(tmp_path)
+    assert of_a_user == ["None", "None"]
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    git(tmp_path, "commit", "-q", "-a", "-m", "It is the project now")
+    commit = git(tmp_path, "rev-parse", "HEAD")
+    assert own_files(tmp_path) == [digest, commit, "False"]
+    (tmp_path / "README.md").write_text("Not of the package.\n")
+    assert own_files(tmp_path) == [digest, commit, "False"]
+    (tmp_path / "maxpool_check/new.py").write_text("")
+    changed, *checkout = own_files(tmp_path)
+    assert changed != digest
+    assert checkout == [commit, "True"]
