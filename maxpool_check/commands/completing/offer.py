@@ -42,7 +42,20 @@ COMPLETED_BY_NAME = {
 """Likewise by the name of the parameter, or by that of its command and its own, where the type does not say."""
 
 NOT_COMPLETED = frozenset(
-    {"dask", "at", "reason", "title", "issue", "versions", "timeout", "shapes", "seeds", "author", "expires"}
+    {
+        "dask",
+        "at",
+        "reason",
+        "title",
+        "issue",
+        "versions",
+        "timeout",
+        "shapes",
+        "seeds",
+        "author",
+        "reviewer",
+        "expires",
+    }
 )
 """The parameters whose values nobody can know, besides numbers."""
 
