@@ -37,6 +37,7 @@ COMMANDS = {
     "protocol": "Check a program that speaks the protocol, and print examples.",
     "report": "Render records.",
     "site": "Write a static site from records.",
+    "trace": "Trace clauses of the documents to cases and results, and back.",
     "evidence": "Build bundles of evidence from records, and sign them.",
     "compare": "Compare two records: what is fixed, regressed, or otherwise changed.",
     "gate": "Decide whether a target may replace another.",

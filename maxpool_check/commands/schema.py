@@ -9,6 +9,7 @@ from maxpool_check.configuration.schema import configuration_schema
 from maxpool_check.corpus.defect_schema import defect_file_schema
 from maxpool_check.corpus.schema import case_file_schema
 from maxpool_check.corpus.vectors import vector_file_schema
+from maxpool_check.evidence.trace import trace_schema
 from maxpool_check.results.record import ExitCode
 from maxpool_check.results.storage import schema
 from maxpool_check.running.results_form import results_schema
@@ -16,7 +17,7 @@ from maxpool_check.running.results_form import results_schema
 _SCHEMAS = {
     "accepted": accepted_file_schema, "case": case_file_schema, "config": configuration_schema,
     "defects": defect_file_schema, "known": defect_file_schema, "record": schema,
-    "results": results_schema, "vectors": vector_file_schema,
+    "results": results_schema, "trace": trace_schema, "vectors": vector_file_schema,
 }  # fmt: skip
 
 
@@ -25,7 +26,7 @@ _SCHEMAS = {
 def command(name: str) -> int:
     """Print the JSON Schema of a file format.
 
-    Case files, defects, accepted changes, a configuration, a line of a record or of results, exported vectors.
+    Case files, defects, accepted changes, a configuration, a line of a record or of results, a trace, exported vectors.
 
     \b
     Examples:

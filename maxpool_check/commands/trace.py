@@ -1,0 +1,97 @@
+"""``maxpool-check trace``."""
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import click
+
+from maxpool_check.commands import case_files, options
+from maxpool_check.commands.output import Output
+from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.collection import Corpus
+from maxpool_check.corpus.selection import ALL
+from maxpool_check.evidence import trace_csv, trace_json, trace_markdown, trace_text
+from maxpool_check.evidence.trace import Trace
+from maxpool_check.evidence.trace_text import TraceReport
+from maxpool_check.evidence.tracing import ExecutedTwice, TraceScope, trace
+from maxpool_check.files import STDOUT, open_text
+from maxpool_check.results.record import ExitCode
+from maxpool_check.specifications import SPECIFICATIONS, documents
+from maxpool_check.specifications.clauses import clauses
+
+FORMATS: options.Formats[TraceReport] = {
+    "text": trace_text.write,
+    "json": trace_json.write,
+    "markdown": trace_markdown.write,
+    "csv": trace_csv.write,
+}
+"""The formats of a trace. A new one is its module and a line here."""
+
+_CLAUSE = "clause:"
+
+
+@click.command("trace")
+@click.option(
+    "--record", "records", multiple=True, type=options.FILE, metavar="RECORD.jsonl",
+    help="Count the executions of this record. Repeatable.",
+)  # fmt: skip
+@click.option(
+    "--spec", "specs", multiple=True, type=options.DOCUMENTS, callback=options.joined, metavar="NAME,...",
+    help="Only these documents or families, such as sonnx or onnx. Repeatable.  [default: those of the cases]",
+)  # fmt: skip
+@options.form(FORMATS, "The format of the trace.")
+@click.option("-o", "--output", type=options.FILE, metavar="FILE", help="Write to a file, not to stdout.")
+@click.option("--fail-uncovered", is_flag=True, help="Exit with 1 if a testable clause has no case.")
+@click.option("-v", "--verbose", is_flag=True, help="Show statements and places, every case, and its clauses.")
+@options.color
+@case_files.by_expression
+@options.bundled(output=Output)
+def command(
+    files: case_files.CaseFiles, records: tuple[Path, ...], fail_uncovered: bool, output: Output
+) -> int:  # fmt: skip
+    """Trace each clause of the documents to its cases and their results, and each case to its clauses.
+
+    \b
+    Examples:
+      maxpool-check trace --spec sonnx
+      maxpool-check trace cases/ --record record.jsonl --format html -o trace.html
+    """
+    if files.selected and fail_uncovered:
+        raise click.UsageError("--fail-uncovered looks at all cases; -k leaves some out")
+    stored = {str(path): options.read_record(path) for path in records}
+    corpus = files.read()
+    path = output.output
+    output.check_writable([*records, *corpus.files])
+    try:
+        traced = trace(_scope(files, corpus), stored)
+    except ExecutedTwice as error:
+        raise click.UsageError(str(error)) from error
+    colored = path is None and output.colored
+    with open_text(path or STDOUT) as file:
+        FORMATS[output.form](TraceReport(traced, options.width(), colored, output.verbose > 0), file)
+    return _exit_code(traced, fail_uncovered=fail_uncovered)
+
+
+def _scope(files: case_files.CaseFiles, corpus: Corpus) -> TraceScope:
+    """What the user wants to see; without ``--spec``, the documents of the cases, and with ``-k``, the clauses of these alone."""
+    named = [document for name in files.specs if name != ALL for document in documents(name)]
+    # A document may have no case.
+    cases: tuple[Case, ...] = files.select(corpus) if files.selected else corpus.cases
+    if named:
+        cases = tuple(case for case in cases if case.spec in named)
+    used = SPECIFICATIONS if ALL in files.specs else named or {case.spec for case in cases}
+    globs = [each.removeprefix(_CLAUSE) for each in files.selected]
+    only = files.selected and all(each.startswith(_CLAUSE) for each in files.selected)
+    wanted = [name for name in clauses() if any(fnmatchcase(name, glob) for glob in globs)] if only else None
+    chosen = {case.id for case in cases}
+    others = [case.id for case in corpus.cases if case.id not in chosen]
+    return TraceScope(cases, used, others, whole=not files.selected, clauses=wanted)
+
+
+def _exit_code(traced: Trace, *, fail_uncovered: bool) -> ExitCode:
+    if any(not record.complete for record in traced.records):
+        return ExitCode.INCOMPLETE
+    if traced.records and not any(record.counted for record in traced.records):
+        return ExitCode.NOTHING_COMPARED
+    gaps = any(clause.gap is not None for clause in traced.clauses)
+    return ExitCode.UNEXPECTED if gaps and fail_uncovered else ExitCode.AS_EXPECTED

@@ -1,0 +1,106 @@
+"""What a trace says in words, in all of its formats."""
+
+from collections.abc import Iterator, Sequence
+
+from maxpool_check.evidence.trace import Gap, Trace, TracedClause, TracedRecord, TracedResult
+from maxpool_check.results.record import Verdict
+from maxpool_check.specifications.clauses import ClauseStatus
+from maxpool_check.words import plural
+
+_VERBS = {
+    Verdict.CONFORMS: ("conforms", "conform"),
+    Verdict.DIVERGES: ("diverges", "diverge"),
+    Verdict.REFUSES: ("refuses", "refuse"),
+    Verdict.CRASHES: ("crashes", "crash"),
+    Verdict.TIMES_OUT: ("times out", "time out"),
+}
+_GAPS = {Gap.NO_CASE: "NO CASE", Gap.NO_KILL: "NO KERNEL NOTICED"}
+_MOST_IDS = 5
+
+NOT_EXECUTED = "not executed"
+
+
+def verdicts(result: TracedResult) -> str:
+    """The number of executions by verdict: ``30 conform, 6 diverge``."""
+    counts = {Verdict(name): count for name, count in result.verdicts.items()}
+    return ", ".join(
+        f"{count} {_VERBS[verdict][count > 1] if verdict in _VERBS else verdict.value.replace('-', ' ')}"
+        for verdict, count in counts.items()
+    )
+
+
+def outcome(result: TracedResult, most: int = 3) -> str:
+    """The verdicts, what is unexpected, and the known defects, so many of them at most."""
+    parts = [verdicts(result)]
+    if result.unexpected:
+        parts.append(f"{result.unexpected} UNEXPECTED ({listed(result.kinds, most)})")
+    if result.defects:
+        parts.append(f"known: {listed(result.defects, most)}")
+    return "; ".join(parts)
+
+
+def listed(names: Sequence[str], most: int = _MOST_IDS) -> str:
+    """Names with commas between them, and the number of those that are left out."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def standing(clause: TracedClause) -> str:
+    """What a clause asks of a test, with the policy, the erratum or the reason; what is wrong about it in capitals."""
+    if clause.gap is not None:
+        return _GAPS[clause.gap]
+    if clause.status is ClauseStatus.OPEN:
+        return f"open, by the policy {clause.policy}"
+    if clause.status is ClauseStatus.INFORMATIVE:
+        return f"informative: {clause.reason}"
+    text = clause.status.value
+    return (
+        f"{text}, erratum {clause.erratum}"
+        if clause.erratum is not None and text != "erratum"
+        else text + (f" {clause.erratum}" if clause.erratum is not None else "")
+    )
+
+
+def kernels(clause: TracedClause) -> str:
+    """How many of the wrong kernels that violate a clause its cases notice; empty if none were run."""
+    if not clause.kernels:
+        return ""
+    return f"{clause.noticed} of {plural(len(clause.kernels), 'wrong kernel')} noticed"
+
+
+def place(clause: TracedClause) -> str:
+    """Where the statement is: the place, and the document's own name of it."""
+    return f"{clause.where}, {clause.anchor}" if clause.anchor else clause.where
+
+
+def counted(trace: Trace) -> str:
+    """The number of clauses by status: ``210 testable, 4 open``."""
+    counts = {status: sum(clause.status is status for clause in trace.clauses) for status in ClauseStatus}
+    return ", ".join(f"{count} {status.value}" for status, count in counts.items() if count)
+
+
+def about_record(record: TracedRecord) -> Iterator[str]:
+    """What was counted of a record, and what was not, a sentence each."""
+    yield f"{record.name}: {record.counted} of {plural(record.executions, 'execution')} on {', '.join(record.targets)}"
+    if record.changed:
+        yield f"{plural(len(record.changed), 'case has', 'cases have')} changed since, and count for nothing: {listed(record.changed)}"
+    if record.missing:
+        yield f"{plural(len(record.missing), 'case is', 'cases are')} not in the files: {listed(record.missing)}"
+    if not record.complete:
+        yield "incomplete: the run did not end"
+
+
+def result(trace: Trace) -> tuple[str, str]:
+    """One word, and a sentence."""
+    cases, kills = trace.gaps(Gap.NO_CASE), trace.gaps(Gap.NO_KILL)
+    testable = plural(trace.testable, "testable clause")
+    if cases or kills:
+        parts = [
+            f"{len(cases)} of {testable} {'has' if len(cases) == 1 else 'have'} no case" if cases else "",
+            f"the cases of {plural(len(kills), 'testable clause')} notice no wrong kernel" if kills else "",
+        ]
+        return "UNCOVERED", "; ".join(filter(None, parts))
+    noticed = any(clause.kernels is not None for clause in trace.clauses)
+    more = ", and cases that notice a wrong kernel" if noticed else ""
+    has = "has a case" if trace.testable == 1 else "each have a case"
+    return "COVERED", f"{testable} {has}{more}"

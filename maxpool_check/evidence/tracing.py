@@ -1,0 +1,201 @@
+"""Traces clauses to cases, executions and wrong kernels, and cases to clauses. Nothing is executed here."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import maxpool_check
+from maxpool_check.corpus.case import Case
+from maxpool_check.evidence.trace import (
+    Gap,
+    Trace,
+    TracedCase,
+    TracedClause,
+    TracedDocuments,
+    TracedRecord,
+    TracedResult,
+)
+from maxpool_check.results.record import Execution, Record, Verdict
+from maxpool_check.specifications.clauses import Clause, ClauseFile, ClauseStatus, clause_files
+
+Kills = Mapping[str, Mapping[str, Sequence[str]]]
+"""Of each clause, the wrong kernels that violate it, each with the cases that notice it."""
+
+
+class ExecutedTwice(ValueError):
+    """Two records have the same case in the same variant on the same target; the message has it."""
+
+
+@dataclass(frozen=True)
+class TraceScope:
+    """What is traced: ``cases``, and the clauses of ``documents``.
+
+    ``others`` are the ids of cases of the same files that are left out. ``whole``: clauses without a case are listed, since
+    all cases of the documents are there. ``clauses``: only these; None: all.
+    """
+
+    cases: Sequence[Case]
+    documents: Collection[str]
+    others: Collection[str] = ()
+    whole: bool = True
+    clauses: Collection[str] | None = None
+
+
+@dataclass
+class _Tally:
+    """Executions of a case on a target, while they are counted."""
+
+    verdicts: Counter[str] = field(default_factory=Counter)
+    unexpected: int = 0
+    defects: dict[str, None] = field(default_factory=dict)
+    kinds: dict[str, None] = field(default_factory=dict)
+
+    def add(self, execution: Execution) -> None:
+        self.verdicts[execution.verdict.value] += 1
+        self.unexpected += execution.unexpected
+        if execution.known is not None:
+            self.defects[execution.known] = None
+        self.kinds.update(dict.fromkeys(execution.kinds))
+
+    def result(self) -> TracedResult:
+        return TracedResult(
+            cases=1, verdicts=_in_order(self.verdicts), unexpected=self.unexpected, defects=tuple(self.defects),
+            kinds=tuple(self.kinds),
+        )  # fmt: skip
+
+
+class _Executions:
+    """The executions of records, by case and target, as far as their cases are as they were."""
+
+    def __init__(self, scope: TraceScope) -> None:
+        self._digests = {case.id: case.sha256 for case in scope.cases}
+        self._others = frozenset(scope.others)
+        self._seen: set[tuple[str, str, str]] = set()
+        self.tallies: dict[str, dict[str, _Tally]] = defaultdict(lambda: defaultdict(_Tally))
+        self.targets: dict[str, str] = {}
+        self.defects: dict[str, str] = {}
+
+    def read(self, name: str, record: Record) -> TracedRecord:
+        """Count the executions of a record. Raises :class:`ExecutedTwice`."""
+        changed: dict[str, None] = {}
+        missing: dict[str, None] = {}
+        counted = 0
+        for execution in record.executions:
+            key = (execution.target, execution.case, execution.variant)
+            if key in self._seen:
+                raise ExecutedTwice(
+                    f"{name}: {execution.case} ({execution.variant}) on {execution.target} is in another record, too; "
+                    "each execution counts once: leave one of the records out"
+                )
+            self._seen.add(key)
+            digest = self._digests.get(execution.case)
+            if digest == execution.case_sha256:
+                self.tallies[execution.case][execution.target].add(execution)
+                counted += 1
+            elif digest is not None:
+                changed[execution.case] = None
+            elif execution.case not in self._others:
+                missing[execution.case] = None
+        header = record.header
+        self.targets.update({target.name: target.software() for target in header.targets})
+        for entry in record.footer.known if record.footer else ():
+            self.defects.setdefault(entry.id, " ".join((entry.title or entry.reason).split()))
+        return TracedRecord(
+            name=name, tool=header.tool, started=header.started, targets=tuple(each.name for each in header.targets),
+            complete=record.footer is not None, executions=len(record.executions), counted=counted,
+            changed=tuple(changed), missing=tuple(missing),
+        )  # fmt: skip
+
+
+def trace(
+    scope: TraceScope,
+    records: Mapping[str, Record],
+    kills: Kills | None = None,
+    kernels: Mapping[str, str] | None = None,
+) -> Trace:
+    """The trace of cases and clauses, with the executions of ``records``, by name.
+
+    An execution counts for the clauses that its case is about now, if the case has not changed since. ``kills`` of wrong
+    ``kernels``, which are sentences by name; None if they were not run. Raises :class:`ExecutedTwice`.
+    """
+    executions = _Executions(scope)
+    traced_records = tuple(executions.read(name, record) for name, record in records.items())
+    cases = tuple(_traced(case, executions) for case in scope.cases)
+    by_clause: dict[str, list[TracedCase]] = defaultdict(list)
+    for case in cases:
+        for clause in case.clauses:
+            by_clause[clause].append(case)
+    documents = tuple(
+        each
+        for name, file in clause_files().items()
+        if (each := _documents(name, file, scope, by_clause, kills)).clauses
+    )
+    shown = {defect for case in cases for result in case.results.values() for defect in result.defects}
+    used = {kernel for each in documents for clause in each.clauses for kernel in clause.kernels or ()}
+    return Trace(
+        tool=maxpool_check.__version__, documents=documents, cases=cases, targets=executions.targets,
+        records=traced_records, defects={name: executions.defects.get(name, "") for name in sorted(shown)},
+        kernels={name: sentence for name, sentence in (kernels or {}).items() if name in used},
+    )  # fmt: skip
+
+
+def _traced(case: Case, executions: _Executions) -> TracedCase:
+    origin = case.origin
+    return TracedCase(
+        id=case.id, title=case.title, document=case.spec, origin=f"{origin.path}:{origin.line}", sha256=case.sha256,
+        clauses=case.covers,
+        results={target: tally.result() for target, tally in executions.tallies.get(case.id, {}).items()},
+    )  # fmt: skip
+
+
+def _documents(
+    name: str, file: ClauseFile, scope: TraceScope, by_clause: Mapping[str, Sequence[TracedCase]], kills: Kills | None
+) -> TracedDocuments:
+    held = {document: edition for document, edition in file.editions.items() if document in scope.documents}
+    clauses = []
+    for clause in file.clauses:
+        documents = tuple(document for document in held if document in (clause.documents or held))
+        cases = by_clause.get(clause.id, ())
+        is_wanted = scope.clauses is None or clause.id in scope.clauses
+        if documents and is_wanted and (scope.whole or cases):
+            clauses.append(_clause(clause, documents, cases, None if kills is None else kills.get(clause.id, {})))
+    return TracedDocuments(name=name, editions=held, errata=file.errata, clauses=tuple(clauses))
+
+
+def _clause(
+    clause: Clause, documents: tuple[str, ...], cases: Sequence[TracedCase], kills: Mapping[str, Sequence[str]] | None
+) -> TracedClause:
+    gap = None
+    if clause.status is ClauseStatus.TESTABLE:
+        gap = Gap.NO_CASE if not cases else Gap.NO_KILL if kills is not None and not any(kills.values()) else None
+    tested = {case.document for case in cases}
+    return TracedClause(
+        id=clause.id, documents=documents, where=clause.where, states=" ".join(clause.states.split()), kind=clause.kind,
+        status=clause.status, anchor=clause.anchor, reason=" ".join(clause.reason.split()), origin=clause.origin,
+        policy=clause.policy, erratum=clause.erratum, cases=tuple(case.id for case in cases),
+        without_case=tuple(document for document in documents if document not in tested),
+        results=_together(case.results for case in cases),
+        kernels=None if kills is None else {name: tuple(noticing) for name, noticing in kills.items()}, gap=gap,
+    )  # fmt: skip
+
+
+def _together(results: Iterable[Mapping[str, TracedResult]]) -> dict[str, TracedResult]:
+    """The results of several cases, by target."""
+    by_target: dict[str, list[TracedResult]] = defaultdict(list)
+    for each in results:
+        for target, result in each.items():
+            by_target[target].append(result)
+    return {
+        target: TracedResult(
+            cases=len(several),
+            verdicts=_in_order(sum((Counter(each.verdicts) for each in several), Counter())),
+            unexpected=sum(each.unexpected for each in several),
+            defects=tuple(dict.fromkeys(defect for each in several for defect in each.defects)),
+            kinds=tuple(dict.fromkeys(kind for each in several for kind in each.kinds)),
+        )
+        for target, several in by_target.items()
+    }
+
+
+def _in_order(verdicts: Mapping[str, int]) -> dict[str, int]:
+    return {verdict.value: verdicts[verdict.value] for verdict in Verdict if verdicts.get(verdict.value)}
