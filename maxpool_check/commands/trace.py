@@ -10,7 +10,15 @@ from maxpool_check.commands.output import Output
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.selection import ALL
-from maxpool_check.evidence import trace_csv, trace_json, trace_markdown, trace_needs, trace_sdoc, trace_text
+from maxpool_check.evidence import (
+    trace_csv,
+    trace_html,
+    trace_json,
+    trace_markdown,
+    trace_needs,
+    trace_sdoc,
+    trace_text,
+)
 from maxpool_check.evidence.trace import Trace
 from maxpool_check.evidence.trace_text import TraceReport
 from maxpool_check.evidence.tracing import ExecutedTwice, TraceScope, trace
@@ -23,6 +31,7 @@ FORMATS: options.Formats[TraceReport] = {
     "text": trace_text.write,
     "json": trace_json.write,
     "markdown": trace_markdown.write,
+    "html": trace_html.write,
     "csv": trace_csv.write,
     "sdoc": trace_sdoc.write,
     "needs": trace_needs.write,

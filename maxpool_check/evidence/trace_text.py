@@ -60,7 +60,7 @@ def write(report: TraceReport, file: TextIO) -> None:
 
 
 def _clauses(console: Console, report: TraceReport, documents: TracedDocuments) -> None:
-    clauses = sorted(documents.clauses, key=_rank)
+    clauses = problems_first(documents.clauses)
     if report.verbose or report.width < _NARROW:
         for clause in clauses:
             style = "bold red" if _rank(clause) < 2 else "bold"
@@ -78,6 +78,11 @@ def _clauses(console: Console, report: TraceReport, documents: TracedDocuments) 
         text = "\n".join(map(styled, _results(report, clause)))
         table.add_row(styled(clause.id), styled(_number(clause)), f"{style}{text}[/]")
     console.print(Padding(table, (0, 0, 0, 2), expand=False))
+
+
+def problems_first(clauses: Iterable[TracedClause]) -> list[TracedClause]:
+    """The clauses in their order, but those first that are not covered, then those with unexpected results."""
+    return sorted(clauses, key=_rank)
 
 
 def _rank(clause: TracedClause) -> int:
