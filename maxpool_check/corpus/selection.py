@@ -10,6 +10,7 @@ from maxpool_check.judging.defects import Defect, ExpectedDivergence
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.specifications import SPECIFICATIONS, documents
+from maxpool_check.specifications.clauses import clauses
 from maxpool_check.specifications.specification import nearest
 
 PROPERTIES = ("tag", "clause", "dtype", "spec", "defect", "kind")
@@ -120,10 +121,16 @@ def _nearest_id(cases: Sequence[Case], expression: str) -> str:
 def _hint(name: str, pattern: str, values: Sequence[str]) -> str:
     if name == "dtype" and (usual := USUAL_NAMES.get(pattern)) in values:
         return f" (did you mean '{usual}'?)"
-    if hint := nearest(pattern, values):
+    if name != "clause" and (hint := nearest(pattern, values)):
         return hint
+    if name == "clause":
+        return ": no case covers it" if pattern in clauses() else nearest(pattern, clauses()) or _few(values)
     if name == "kind" and pattern in {kind.value for kind in DivergenceKind}:
         return ": no known defect with this kind is expected of them"
     if name == "spec" and pattern in SPECIFICATIONS:
         return ": there is no case of this document"
+    return _few(values)
+
+
+def _few(values: Sequence[str]) -> str:
     return f"; there are {', '.join(sorted(values))}" if 0 < len(values) <= 20 else ""

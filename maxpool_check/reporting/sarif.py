@@ -130,6 +130,8 @@ def _result(case: CaseResult, reasons: Mapping[str, str]) -> dict[str, Any]:
             "variants": {execution.variant: execution.verdict for execution in case.executions},
             "kinds": case.kinds,
             "clauses": case.clauses,
+            # Viewers show and filter tags alone.
+            "tags": case.clauses,
         },
     }
     if all(execution.status == "expected" for execution in case.executions):

@@ -1,0 +1,223 @@
+"""``trace``: clauses, cases and executions in both directions, in all formats."""
+
+import csv
+import io
+import re
+from collections import Counter
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from maxpool_check.commands.trace import FORMATS
+from maxpool_check.results.storage import read
+from maxpool_check.specifications.clauses import ClauseStatus, clauses, clauses_of
+from tests.conftest import command
+from tests.test_inert import HOSTILE, check_report
+
+CASES = """\
+spec: sonnx
+defaults:
+  input: {dtype: int8, data: [[[[1, 2], [3, 4]]]]}
+  attributes: {kernel_shape: [1, 2], strides: [1, 1], dilations: [1, 1], pads: [0, 0, 0, 0], auto_pad: NOTSET,
+               ceil_mode: 0, storage_order: 0}
+cases:
+- {id: maximum, covers: [SONNX-MAX]}
+- {id: ties, covers: [SONNX-MAX, SONNX-INDICES-FIRST], input: {data: [[[[7, 7], [7, 7]]]]}}
+- {id: automatic, covers: [SONNX-AUTO-PAD-C2], attributes: {auto_pad: VALID}, expect: {refuse: outside-profile}}
+- {id: unnamed, input: {data: [[[[5, 6], [3, 4]]]]}}
+"""
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory):
+    """The file of the cases, and the record of two kernels on them."""
+    folder = tmp_path_factory.mktemp("traced")
+    (folder / "own.yaml").write_text(CASES)
+    kernels = [("-t", f"python:tests/kernels.py:{name}") for name in ("right", "names_the_last_tie")]
+    done = command("run", folder / "own.yaml", *sum(kernels, ()), "--spec", "sonnx", "-q", "-o", folder / "r.jsonl")
+    assert done.code == 1, done.err
+    return folder / "own.yaml", folder / "r.jsonl"
+
+
+def of(document, name):
+    """The clause of this name in the JSON of a trace."""
+    (clause,) = (each for documents in document["documents"] for each in documents["clauses"] if each["id"] == name)
+    return clause
+
+
+def test_both_directions(cli, traced):
+    path, record = traced
+    document = cli("trace", path, "--record", record, "--format", "json").json
+    assert not list(Draft202012Validator(cli("schema", "trace").json).iter_errors(document))
+    assert {case["id"]: case["clauses"] for case in document["cases"]} == {
+        "own:maximum": ["SONNX-MAX"], "own:ties": ["SONNX-MAX", "SONNX-INDICES-FIRST"],
+        "own:automatic": ["SONNX-AUTO-PAD-C2"], "own:unnamed": [],
+    }  # fmt: skip
+    assert of(document, "SONNX-MAX")["cases"] == ["own:maximum", "own:ties"]
+    # The results of a clause are those of its cases in the record, counted here once more.
+    executions = list(read(record).executions)
+    for name in ("SONNX-MAX", "SONNX-INDICES-FIRST", "SONNX-AUTO-PAD-C2"):
+        clause = of(document, name)
+        for target in document["targets"]:
+            counted = Counter(
+                each.verdict.value for each in executions if each.target == target and each.case in clause["cases"]
+            )
+            assert clause["results"][target]["verdicts"] == counted, (name, target)
+    wrong = of(document, "SONNX-INDICES-FIRST")["results"]["python:tests/kernels.py:names_the_last_tie"]
+    assert (wrong["unexpected"], wrong["kinds"]) == (1, ["indices-tie-last"])
+    assert document["records"][0]["counted"] == len(executions)
+
+
+def test_every_clause_of_the_document_is_there_with_what_it_is(cli, traced):
+    document = cli("trace", traced[0], "--format", "json").json
+    (documents,) = document["documents"]
+    assert [clause["id"] for clause in documents["clauses"]] == [clause.id for clause in clauses_of("sonnx")]
+    for clause in documents["clauses"]:
+        stated = clauses()[clause["id"]]
+        assert (clause["states"], clause["status"]) == (" ".join(stated.states.split()), stated.status.value)
+        is_gap = stated.status is ClauseStatus.TESTABLE and not clause["cases"]
+        assert clause["gap"] == ("no-case" if is_gap else None)
+    shown = cli("trace", traced[0]).out
+    assert re.search("SONNX-PADS-C1 +NO CASE", shown)
+    assert "open, by the policy nan" in shown
+    assert "informative: No runtime has real numbers." in shown
+    assert shown.index("NO CASE") < shown.index("informative")
+
+
+def test_a_testable_clause_without_a_case_fails_if_asked(cli, traced, tmp_path):
+    path = traced[0]
+    done = cli("trace", path, "--fail-uncovered")
+    testable = sum(clause.status is ClauseStatus.TESTABLE for clause in clauses_of("sonnx"))
+    assert done.code == 1
+    assert done.out.splitlines()[-1].startswith(
+        f"UNCOVERED  {testable - 3} of {testable} testable clauses have no case"
+    )
+    assert cli("trace", path).code == 0
+    refused = cli("trace", path, "--fail-uncovered", "-k", "*")
+    assert (refused.code, "-k leaves some out" in refused.err) == (2, True)
+    # A document without a case is traced, if it is named.
+    assert "no case" in cli("trace", path, "--spec", "onnx-1").out
+    everything = [clause.id for clause in clauses_of("sonnx") if clause.status is ClauseStatus.TESTABLE]
+    (tmp_path / "all.yaml").write_text(CASES.replace("[SONNX-MAX]", f"[{', '.join(everything)}]"))
+    covered = cli("trace", tmp_path / "all.yaml", "--fail-uncovered")
+    assert covered.code == 0
+    assert covered.out.splitlines()[-1].startswith(f"COVERED  {testable} testable clauses each have a case (")
+
+
+def test_a_clause_is_shown_with_its_cases_and_an_unknown_one_with_the_nearest(cli, traced):
+    path, record = traced
+    shown = cli("trace", path, "--record", record, "-k", "clause:SONNX-INDICES-FIRST", "-v").out
+    assert "SONNX-MAX:" not in shown
+    assert (
+        "own:ties: python:tests/kernels.py:right: 2 conform; python:tests/kernels.py:names_the_last_tie: "
+        in " ".join(shown.split())
+    )
+    assert "own:maximum" not in shown
+    for name, hint in (("SONNX-MAXX", "did you mean 'SONNX-MAX'?"), ("SONNX-NAN", "no case covers it")):
+        refused = cli("trace", path, "-k", f"clause:{name}")
+        assert refused.code == 2
+        assert hint in refused.err, refused.err
+
+
+def test_changed_and_missing_cases_do_not_count(cli, traced, tmp_path):
+    path = tmp_path / "own.yaml"
+    path.write_text(CASES.replace("[[[[7, 7], [7, 7]]]]", "[[[[7, 7], [7, 8]]]]").replace("unnamed", "new"))
+    done = cli("trace", path, "--record", traced[1])
+    assert done.code == 0
+    assert "1 case has changed since, and count for nothing: own:ties" in done.out
+    assert "1 case is not in the files: own:unnamed" in done.out
+    document = cli("trace", path, "--record", traced[1], "--format", "json").json
+    assert of(document, "SONNX-INDICES-FIRST")["results"] == {}
+    assert {result["cases"] for result in of(document, "SONNX-MAX")["results"].values()} == {1}
+    # What -k leaves out is not missing.
+    assert "not in the files: own:unnamed" in cli("trace", path, "--record", traced[1], "-k", "*:maximum").out
+
+
+def test_records_that_cannot_be_used(cli, traced, tmp_path):
+    path, record = traced
+    (tmp_path / "again.jsonl").write_bytes(record.read_bytes())
+    twice = cli("trace", path, "--record", record, "--record", tmp_path / "again.jsonl")
+    assert twice.code == 2
+    assert "is in another record, too" in twice.err
+    (tmp_path / "cut.jsonl").write_text("".join(record.read_text().splitlines(keepends=True)[:-1]))
+    cut = cli("trace", path, "--record", tmp_path / "cut.jsonl")
+    assert (cut.code, "incomplete: the run did not end" in cut.out) == (3, True)
+    (tmp_path / "other.yaml").write_text(CASES)
+    assert cli("trace", tmp_path / "other.yaml", "--record", record).code == 4
+    assert cli("trace", path, "--record", path).code == 2
+    before = record.read_bytes()
+    refused = cli("trace", path, "--record", record, "-o", record)
+    assert (refused.code, record.read_bytes()) == (2, before)
+
+
+def test_the_table_for_spreadsheets(cli, traced):
+    path, record = traced
+    rows = list(csv.DictReader(io.StringIO(cli("trace", path, "--record", record, "--format", "csv").out)))
+    document = cli("trace", path, "--record", record, "--format", "json").json
+    pairs = {(row["clause"], row["case"], row["target"]) for row in rows if row["clause"] and row["case"]}
+    assert pairs == {
+        (clause, case["id"], target)
+        for case in document["cases"] for clause in case["clauses"] for target in case["results"]
+    }  # fmt: skip
+    assert {row["clause"] for row in rows if not row["case"]} == {
+        clause["id"] for clause in document["documents"][0]["clauses"] if not clause["cases"]
+    }
+    assert [row["case"] for row in rows if not row["clause"]] == ["own:unnamed"] * 2
+    assert sum(int(row["unexpected"]) for row in rows if row["clause"] == "SONNX-INDICES-FIRST") == 1
+
+
+@pytest.mark.parametrize("form", [*FORMATS, "verbose"])
+def test_text_of_cases_is_nothing_but_text(cli, tmp_path, form):
+    path = tmp_path / "own.yaml"
+    data = {"spec": "sonnx", "cases": []}
+    attributes = {
+        "kernel_shape": [1, 2], "strides": [1, 1], "dilations": [1, 1], "pads": [0, 0, 0, 0], "auto_pad": "NOTSET",
+        "ceil_mode": 0, "storage_order": 0,
+    }  # fmt: skip
+    titles = [HOSTILE, "=1+1", "@x", "+1", "-1", ">>>", "[LINK: SONNX-MAX]", "[[copy()]]", "::error::x"]
+    for number, title in enumerate(titles):
+        data["cases"].append({
+            "id": f"=c<b>`|{number}", "title": title, "covers": ["SONNX-MAX"], "attributes": attributes,
+            "input": {"dtype": "int8", "data": [[[[number, 2], [3, 4]]]]},
+        })  # fmt: skip
+    path.write_text(yaml.safe_dump(data))
+    words = ["-v"] if form == "verbose" else ["--format", form]
+    shown = cli("trace", path, *words)
+    assert shown.code == 0, shown.err
+    check_report(form, shown.out, form)
+    if form == "csv":
+        cells = [cell for row in csv.reader(io.StringIO(shown.out)) for cell in row]
+        assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
+        assert "'=1+1" in cells
+    if form == "html":
+        assert "<b>`" not in shown.out
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_no_line_is_wider_than_the_terminal(cli, traced, width):
+    path, record = traced
+    shown = cli("trace", path, "--record", record, COLUMNS=str(width))
+    ids = ("python:tests", "/", "UNCOVERED")
+    wide = [line for line in shown.out.splitlines() if len(line) > width and not line.lstrip().startswith(ids)]
+    assert wide == []
+    assert "\x1b" not in shown.out
+    assert "\x1b[" in cli("trace", path, "--color", "always").out
+
+
+def test_reports_of_runs_name_the_clauses_of_each_case(cli, traced):
+    record = traced[1]
+    suites = ET.fromstring(cli("report", record, "--format", "junit").out)
+    tests = {test.get("name"): test for test in suites.iter("testcase")}
+    named = [each.get("value") for each in tests["ties"].iter("property") if each.get("name") == "clause"]
+    assert named == ["SONNX-MAX", "SONNX-INDICES-FIRST"]
+    assert [each.get("name") for each in tests["unnamed"].iter("property")] == ["spec"]
+    log = cli("report", record, "--format", "sarif").json
+    properties = [result["properties"] for run in log["runs"] for result in run["results"]]
+    assert properties
+    for each in properties:
+        expected = {"own:ties": ["SONNX-MAX", "SONNX-INDICES-FIRST"], "own:automatic": ["SONNX-AUTO-PAD-C2"]}[
+            each["case"]
+        ]
+        assert each["clauses"] == each["tags"] == expected
