@@ -3,7 +3,7 @@
 # make test-time        the same tests, and which of them use most processor time
 # make test-all         make test, the kill matrix by the command line, the adapters of all runtimes, the smallest benchmark
 # make test-runtimes    the adapters of the other runtimes, on the real ones
-# make check            lint and types
+# make check            lint, types, and a case for each clause of the documents
 # make format           format the code
 # make mutants          print which cases notice which of the kernels that are wrong on purpose
 # make prove            compare the evaluator with the definition wherever everything is small; writes maxpool_check/evidence/proof.json
@@ -67,6 +67,7 @@ check: $(BIN)/.installed-for-tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/maxpool-check lint cases/
+	$(BIN)/maxpool-check trace cases/ --fail-uncovered -o build/trace.txt
 
 format: $(BIN)/.installed-for-tests
 	$(BIN)/ruff format .

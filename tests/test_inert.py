@@ -230,7 +230,7 @@ def corpus(tmp_path):
     folder.mkdir()
     tensor = {"dtype": "float32", "data": [[[[1, 2], [3, 4]]]]}
     attributes = {"kernel_shape": [2, 2]}
-    case = {"title": HOSTILE, "covers": [HOSTILE], "tags": [HOSTILE, "documents"], "input": tensor}
+    case = {"title": HOSTILE, "covers": ["ONNX-MAX"], "tags": [HOSTILE, "documents"], "input": tensor}
     case |= {"attributes": attributes, "provenance": {"suite": HOSTILE, "version": HOSTILE, "file": HOSTILE}}
     cases = [
         {"id": "a\x9b\u202e`<b>|::x".replace(":", ""), **case},

@@ -19,8 +19,10 @@ from maxpool_check.evidence import (
     trace_sdoc,
     trace_text,
 )
+from maxpool_check.evidence.kills import Kills, kills_by_clause
 from maxpool_check.evidence.trace import Trace
 from maxpool_check.evidence.trace_text import TraceReport
+from maxpool_check.evidence.trace_words import result
 from maxpool_check.evidence.tracing import ExecutedTwice, TraceScope, trace
 from maxpool_check.files import STDOUT, open_text
 from maxpool_check.results.record import ExitCode
@@ -52,13 +54,20 @@ _CLAUSE = "clause:"
 )  # fmt: skip
 @options.form(FORMATS, "The format of the trace.")
 @click.option("-o", "--output", type=options.FILE, metavar="FILE", help="Write to a file, not to stdout.")
-@click.option("--fail-uncovered", is_flag=True, help="Exit with 1 if a testable clause has no case.")
+@click.option(
+    "--mutants", is_flag=True,
+    help="Run the wrong kernels that violate each testable clause on its cases, up to three cases that notice each.",
+)  # fmt: skip
+@click.option(
+    "--fail-uncovered", is_flag=True,
+    help="Exit with 1 if a testable clause has no case; with --mutants, also if its cases notice no wrong kernel.",
+)  # fmt: skip
 @click.option("-v", "--verbose", is_flag=True, help="Show statements and places, every case, and its clauses.")
 @options.color
 @case_files.by_expression
 @options.bundled(output=Output)
 def command(
-    files: case_files.CaseFiles, records: tuple[Path, ...], fail_uncovered: bool, output: Output
+    files: case_files.CaseFiles, records: tuple[Path, ...], mutants: bool, fail_uncovered: bool, output: Output
 ) -> int:  # fmt: skip
     """Trace each clause of the documents to its cases and their results, and each case to its clauses.
 
@@ -74,12 +83,17 @@ def command(
     path = output.output
     output.check_writable([*records, *corpus.files])
     try:
-        traced = trace(_scope(files, corpus), stored)
+        scope = _scope(files, corpus)
+        kills = _kills(scope) if mutants else None
+        traced = trace(scope, stored, kills)
     except ExecutedTwice as error:
         raise click.UsageError(str(error)) from error
     colored = path is None and output.colored
     with open_text(path or STDOUT) as file:
         FORMATS[output.form](TraceReport(traced, options.width(), colored, output.verbose > 0), file)
+    if path not in (None, STDOUT):
+        word, sentence = result(traced)
+        options.echo(f"{word}  {sentence}\ntrace: {path}", err=True)
     return _exit_code(traced, fail_uncovered=fail_uncovered)
 
 
@@ -97,6 +111,12 @@ def _scope(files: case_files.CaseFiles, corpus: Corpus) -> TraceScope:
     chosen = {case.id for case in cases}
     others = [case.id for case in corpus.cases if case.id not in chosen]
     return TraceScope(cases, used, others, whole=not files.selected, clauses=wanted)
+
+
+def _kills(scope: TraceScope) -> Kills:
+    """The wrong kernels that violate each clause of the scope, and the cases that notice them."""
+    listed = [clause for clause in clauses().values() if scope.lists(clause)]
+    return kills_by_clause(scope.cases, listed)
 
 
 def _exit_code(traced: Trace, *, fail_uncovered: bool) -> ExitCode:

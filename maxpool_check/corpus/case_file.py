@@ -133,7 +133,7 @@ class _Reader:
         if context is None:
             expect = self._expectation(number, usable.get("expect"), document, None if X is None else X.dtype)
         with self._mistakes(number, "covers"):
-            check_covers(usable.get("covers", ()))
+            check_covers(usable.get("covers", ()), document.name)
         self._check_attributes(number, document, usable.get("attributes", {}), fields.get("expect"))
         if "Indices" in usable.get("outputs", ()) and not document.indices:
             self._problem(number, ("outputs",), f"{document.title} has no Indices; write outputs: [Y]")

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from maxpool_check.corpus.bins import OUTPUTS, Bins, bins
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.problems import BadValue, describe
-from maxpool_check.specifications.clauses import clauses_of
+from maxpool_check.corpus.problems import BadValue, describe, first_of
+from maxpool_check.specifications.clauses import clauses, clauses_of
+from maxpool_check.specifications.specification import nearest
 
 BY_BINS = "by-bins"
 """What a case file writes as ``covers`` for the clauses that follow from the bins of each case."""
@@ -47,7 +48,24 @@ def with_clauses(case: Case) -> Case:
     return case if case.covers else replace(case, covers=clauses_by_rule(case))
 
 
-def check_covers(covers: Sequence[str]) -> None:
+def check_covers(covers: Sequence[str], document: str) -> None:
     """Raise :class:`BadValue` for ``covers`` that a case of a document cannot have."""
-    if isinstance(covers, str) and covers != BY_BINS:
-        raise BadValue(f"expected a list of clauses or the word {BY_BINS}, found {describe(covers)}")
+    if isinstance(covers, str):
+        if covers != BY_BINS:
+            raise BadValue(f"expected a list of clauses or the word {BY_BINS}, found {describe(covers)}")
+        return
+    pairs = ((at, _mistake(name, document)) for at, name in enumerate(covers))
+    mistakes = [BadValue(message, at) for at, message in pairs if message is not None]
+    if mistakes:
+        raise first_of(mistakes)
+
+
+def _mistake(name: str, document: str) -> str | None:
+    """Why a case of a document cannot cover a clause of this name; None if it can."""
+    clause = clauses().get(name)
+    own = [each.id for each in clauses_of(document)]
+    if clause is None:
+        return f"unknown clause '{name}'{nearest(name, own) or nearest(name, clauses())}; 'maxpool-check trace --spec {document}' lists those of {document}"
+    if document in clause.documents:
+        return None
+    return f"the clause '{name}' does not hold in {document}, only in {', '.join(clause.documents)}{nearest(name, own)}"

@@ -14,7 +14,6 @@ _VERBS = {
     Verdict.CRASHES: ("crashes", "crash"),
     Verdict.TIMES_OUT: ("times out", "time out"),
 }
-_GAPS = {Gap.NO_CASE: "NO CASE", Gap.NO_KILL: "NO KERNEL NOTICED"}
 _MOST_IDS = 5
 
 NOT_EXECUTED = "not executed"
@@ -48,7 +47,9 @@ def listed(names: Sequence[str], most: int = _MOST_IDS) -> str:
 def standing(clause: TracedClause) -> str:
     """What a clause asks of a test, with the policy, the erratum or the reason; what is wrong about it in capitals."""
     if clause.gap is not None:
-        return _GAPS[clause.gap]
+        if clause.gap is Gap.NO_CASE:
+            return "NO CASE"
+        return "NO WRONG KERNEL NOTICED" if clause.kernels else "NO WRONG KERNEL"
     if clause.status is ClauseStatus.OPEN:
         return f"open, by the policy {clause.policy}"
     if clause.status is ClauseStatus.INFORMATIVE:
@@ -96,11 +97,17 @@ def result(trace: Trace) -> tuple[str, str]:
     testable = plural(trace.testable, "testable clause")
     if cases or kills:
         parts = [
-            f"{len(cases)} of {testable} {'has' if len(cases) == 1 else 'have'} no case" if cases else "",
-            f"the cases of {plural(len(kills), 'testable clause')} notice no wrong kernel" if kills else "",
+            f"{len(cases)} of {testable} {'has' if len(cases) == 1 else 'have'} no case: {_ids(cases)}"
+            if cases
+            else "",
+            f"{len(kills)} of {testable} with cases that notice no wrong kernel: {_ids(kills)}" if kills else "",
         ]
         return "UNCOVERED", "; ".join(filter(None, parts))
     noticed = any(clause.kernels is not None for clause in trace.clauses)
     more = ", and cases that notice a wrong kernel" if noticed else ""
     has = "has a case" if trace.testable == 1 else "each have a case"
     return "COVERED", f"{testable} {has}{more}"
+
+
+def _ids(clauses: Sequence[TracedClause]) -> str:
+    return listed([clause.id for clause in clauses])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import maxpool_check
 from maxpool_check.corpus.case import Case
+from maxpool_check.evidence.kills import Kills
 from maxpool_check.evidence.trace import (
     Gap,
     Trace,
@@ -16,10 +17,7 @@ from maxpool_check.evidence.trace import (
     TracedResult,
 )
 from maxpool_check.results.record import Execution, Record, Verdict
-from maxpool_check.specifications.clauses import Clause, ClauseFile, ClauseStatus, clause_files
-
-Kills = Mapping[str, Mapping[str, Sequence[str]]]
-"""Of each clause, the wrong kernels that violate it, each with the cases that notice it."""
+from maxpool_check.specifications.clauses import Clause, ClauseStatus, clause_files, clauses
 
 
 class ExecutedTwice(ValueError):
@@ -39,6 +37,11 @@ class TraceScope:
     others: Collection[str] = ()
     whole: bool = True
     clauses: Collection[str] | None = None
+
+    def lists(self, clause: Clause) -> bool:
+        """Whether a clause may be listed: it holds in one of the documents, and is wanted."""
+        holds = any(document in self.documents for document in clause.documents)
+        return holds and (self.clauses is None or clause.id in self.clauses)
 
 
 @dataclass
@@ -107,16 +110,11 @@ class _Executions:
         )  # fmt: skip
 
 
-def trace(
-    scope: TraceScope,
-    records: Mapping[str, Record],
-    kills: Kills | None = None,
-    kernels: Mapping[str, str] | None = None,
-) -> Trace:
+def trace(scope: TraceScope, records: Mapping[str, Record], kills: Kills | None = None) -> Trace:
     """The trace of cases and clauses, with the executions of ``records``, by name.
 
-    An execution counts for the clauses that its case is about now, if the case has not changed since. ``kills`` of wrong
-    ``kernels``, which are sentences by name; None if they were not run. Raises :class:`ExecutedTwice`.
+    An execution counts for the clauses that its case is about now, if the case has not changed since. ``kills`` are None if
+    no wrong kernels were run. Raises :class:`ExecutedTwice`.
     """
     executions = _Executions(scope)
     traced_records = tuple(executions.read(name, record) for name, record in records.items())
@@ -125,17 +123,14 @@ def trace(
     for case in cases:
         for clause in case.clauses:
             by_clause[clause].append(case)
-    documents = tuple(
-        each
-        for name, file in clause_files().items()
-        if (each := _documents(name, file, scope, by_clause, kills)).clauses
-    )
+    documents = tuple(each for name in clause_files() if (each := _documents(name, scope, by_clause, kills)).clauses)
     shown = {defect for case in cases for result in case.results.values() for defect in result.defects}
-    used = {kernel for each in documents for clause in each.clauses for kernel in clause.kernels or ()}
+    listed = {clause.id for each in documents for clause in each.clauses}
+    kernels = {kernel for clause, each in (kills or {}).items() if clause in listed for kernel in each}
     return Trace(
         tool=maxpool_check.__version__, documents=documents, cases=cases, targets=executions.targets,
         records=traced_records, defects={name: executions.defects.get(name, "") for name in sorted(shown)},
-        kernels={name: sentence for name, sentence in (kernels or {}).items() if name in used},
+        kernels={str(kernel): kernel.sentence for kernel in sorted(kernels, key=str)},
     )  # fmt: skip
 
 
@@ -149,33 +144,35 @@ def _traced(case: Case, executions: _Executions) -> TracedCase:
 
 
 def _documents(
-    name: str, file: ClauseFile, scope: TraceScope, by_clause: Mapping[str, Sequence[TracedCase]], kills: Kills | None
+    name: str, scope: TraceScope, by_clause: Mapping[str, Sequence[TracedCase]], kills: Kills | None
 ) -> TracedDocuments:
-    held = {document: edition for document, edition in file.editions.items() if document in scope.documents}
-    clauses = []
-    for clause in file.clauses:
-        documents = tuple(document for document in held if document in (clause.documents or held))
-        cases = by_clause.get(clause.id, ())
-        is_wanted = scope.clauses is None or clause.id in scope.clauses
-        if documents and is_wanted and (scope.whole or cases):
-            clauses.append(_clause(clause, documents, cases, None if kills is None else kills.get(clause.id, {})))
-    return TracedDocuments(name=name, editions=held, errata=file.errata, clauses=tuple(clauses))
+    file = clause_files()[name]
+    editions = {document: edition for document, edition in file.editions.items() if document in scope.documents}
+    traced = tuple(
+        _clause(clause, editions, by_clause.get(clause.id, ()), kills)
+        for clause in (clauses()[each.id] for each in file.clauses)
+        if scope.lists(clause) and (scope.whole or clause.id in by_clause)
+    )
+    return TracedDocuments(name=name, editions=editions, errata=file.errata, clauses=traced)
 
 
 def _clause(
-    clause: Clause, documents: tuple[str, ...], cases: Sequence[TracedCase], kills: Mapping[str, Sequence[str]] | None
+    clause: Clause, documents: Collection[str], cases: Sequence[TracedCase], kills: Kills | None
 ) -> TracedClause:
-    gap = None
+    kernels, gap = None, None
+    if kills is not None and clause.status is ClauseStatus.TESTABLE:
+        kernels = {str(kernel): noticing for kernel, noticing in kills.get(clause.id, {}).items()}
     if clause.status is ClauseStatus.TESTABLE:
-        gap = Gap.NO_CASE if not cases else Gap.NO_KILL if kills is not None and not any(kills.values()) else None
+        is_noticed = kernels is None or any(kernels.values())
+        gap = Gap.NO_CASE if not cases else None if is_noticed else Gap.NO_KILL
+    holds = tuple(document for document in documents if document in clause.documents)
     tested = {case.document for case in cases}
     return TracedClause(
-        id=clause.id, documents=documents, where=clause.where, states=" ".join(clause.states.split()), kind=clause.kind,
+        id=clause.id, documents=holds, where=clause.where, states=" ".join(clause.states.split()), kind=clause.kind,
         status=clause.status, anchor=clause.anchor, reason=" ".join(clause.reason.split()), origin=clause.origin,
         policy=clause.policy, erratum=clause.erratum, cases=tuple(case.id for case in cases),
-        without_case=tuple(document for document in documents if document not in tested),
-        results=_together(case.results for case in cases),
-        kernels=None if kills is None else {name: tuple(noticing) for name, noticing in kills.items()}, gap=gap,
+        without_case=tuple(document for document in holds if document not in tested),
+        results=_together(case.results for case in cases), kernels=kernels, gap=gap,
     )  # fmt: skip
 
 

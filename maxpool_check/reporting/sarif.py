@@ -130,8 +130,8 @@ def _result(case: CaseResult, reasons: Mapping[str, str]) -> dict[str, Any]:
             "variants": {execution.variant: execution.verdict for execution in case.executions},
             "kinds": case.kinds,
             "clauses": case.clauses,
-            # Viewers show and filter tags alone.
-            "tags": case.clauses,
+            # Of the properties, viewers show and filter the tags.
+            **({"tags": case.clauses} if case.clauses else {}),
         },
     }
     if all(execution.status == "expected" for execution in case.executions):

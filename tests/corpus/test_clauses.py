@@ -3,11 +3,12 @@
 import shutil
 
 import numpy as np
+import pytest
 
 from maxpool_check.corpus.bins import FACTORS
 from maxpool_check.corpus.clauses import clauses_by_rule
 from maxpool_check.corpus.collection import collect
-from maxpool_check.specifications.clauses import clauses, editions
+from maxpool_check.specifications.clauses import clauses
 from maxpool_check.specifications.refused import Refused
 from tests.conftest import ROOT, shipped
 from tests.models import zoo
@@ -53,8 +54,7 @@ def test_the_rule_finds_what_the_attributes_say():
 
 def test_each_generated_case_is_about_clauses_that_hold_in_its_document():
     for case in GENERATED:
-        if case.spec in editions():
-            assert case.covers, case.id
+        assert case.covers, case.id
         assert all(case.spec in clauses()[clause].documents for clause in case.covers), case.id
 
 
@@ -73,7 +73,7 @@ def test_imported_cases_are_about_what_follows_from_their_bins(cli, tmp_path):
     assert "pads-C2_axis2-begin_" in {tag for case in imported for tag in case.tags}
 
 
-def test_a_file_asks_for_the_rule(tmp_path):
+def test_a_file_asks_for_the_rule_and_exported_cases_that_name_no_clause_follow_it(cli, tmp_path):
     own = tmp_path / "own.yaml"
     own.write_text(
         "spec: sonnx\ndefaults:\n  input: {dtype: int8, data: [[[[1, 2], [3, 4]]]]}\n"
@@ -84,6 +84,14 @@ def test_a_file_asks_for_the_rule(tmp_path):
     named, unnamed, by_rule = collect([own]).cases
     assert (named.covers, unnamed.covers) == (("SONNX-MAX",), ())
     assert by_rule.covers == clauses_by_rule(by_rule) != ()
+    assert cli("export", "json", own, "-o", tmp_path / "vectors").code == 0
+    named, unnamed, again = collect([tmp_path / "vectors"]).cases
+    assert (named.covers, unnamed.covers, again.covers) == (("SONNX-MAX",), by_rule.covers, by_rule.covers)
+    (file,) = (tmp_path / "vectors").glob("sonnx*.json")
+    (tmp_path / "changed.json").write_text(file.read_text().replace("SONNX-MAX", "SONNX-MAXX"))
+    refused = cli("lint", tmp_path / "changed.json")
+    assert refused.code == 2
+    assert "unknown clause 'SONNX-MAXX' (did you mean 'SONNX-MAX'?)" in refused.err
 
 
 def test_drawn_cases_and_those_of_models_are_about_what_follows_from_their_bins(cli, kernel_target, tmp_path):
@@ -93,3 +101,24 @@ def test_drawn_cases_and_those_of_models_are_about_what_follows_from_their_bins(
     for path in (tmp_path / "found", tmp_path / "model.yaml"):
         for case in collect([path]).cases:
             assert case.covers == clauses_by_rule(case) != (), case.id
+
+
+@pytest.mark.parametrize(
+    ("covers", "where", "message"),
+    [
+        ("[SONNX-MAX, SONNX-BOGUS-9]", "3:40", "unknown clause 'SONNX-BOGUS-9'"),
+        ("[SONNX-MAXX]", "3:29", "unknown clause 'SONNX-MAXX' (did you mean 'SONNX-MAX'?)"),
+        ("[ONNX-22-CEIL-CLIP]", "3:29", "the clause 'ONNX-22-CEIL-CLIP' does not hold in sonnx, only in onnx-22"),
+        ("SONNX-MAX", "3:28", "expected a list of clauses or the word by-bins, found the text 'SONNX-MAX'"),
+        ("[$clause]", "3:29", "unknown clause 'NOT-A-CLAUSE'"),
+    ],
+)
+def test_clauses_that_a_case_cannot_cover_are_mistakes_of_its_file(cli, tmp_path, covers, where, message):
+    (tmp_path / "own.yaml").write_text(
+        "spec: sonnx\ncases:\n- {id: one$clause, covers: " + covers + ", matrix: {clause: [NOT-A-CLAUSE]},\n"
+        "  input: {dtype: int8, data: [[[[1, 2], [3, 4]]]]}}\n"
+    )
+    for name in ("lint", "run"):
+        done = cli(name, tmp_path / "own.yaml")
+        assert done.code == 2
+        assert f"own.yaml:{where}: {message}" in done.err, done.err

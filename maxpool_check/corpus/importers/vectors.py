@@ -9,6 +9,7 @@ import numpy as np
 
 from maxpool_check.corpus.case import Case, Expectation, Origin, Refusal, Values
 from maxpool_check.corpus.case_file import checked_output
+from maxpool_check.corpus.clauses import check_covers, with_clauses
 from maxpool_check.corpus.graph_fields import context_of, document_in
 from maxpool_check.corpus.importers import Broken, LeftOut, manifest, read_bytes
 from maxpool_check.corpus.problems import BadValue, Structure
@@ -98,6 +99,7 @@ def _case(
         tags=tuple(test.get("tags", ())), expect=_expectation(test, most_cells), origin=Origin(str(file), 1, 1),
         provenance=test.get("provenance", provenance), context=context_of(graph, document, X),
     )  # fmt: skip
+    check_covers(case.covers, case.spec)
     checked_output(case, most_cells)
     if case.sha256 != test["sha256"]:
         raise ValueError(
@@ -110,7 +112,7 @@ def _case(
                 "not what the reference has: the file was changed, or another version wrote it; export the cases again",
                 *place,
             )
-    return case
+    return with_clauses(case)
 
 
 def _difference(a: Any, b: Any, *place: str | int) -> tuple[str | int, ...] | None:
