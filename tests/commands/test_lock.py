@@ -129,7 +129,7 @@ def test_records_of_older_versions_name_no_corpus(cli, small, kernel_target, tmp
     [
         ("    expect: {undefined: empty-window}\n", "", True),
         ("fill: -.inf}\n", "fill: -.inf}\n    expect: {Y: [[[[-.inf]], [[-.inf]]]]}\n", True),
-        ("tags: [neg-inf]", "covers: [ONNX-SHAPE]", True),
+        ("tags: [neg-inf]", "covers: [ONNX-MAX]", True),
         ("title: Nothing special", "title: Something", False),
     ],
 )
