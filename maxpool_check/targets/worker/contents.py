@@ -17,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Iterable, Iterator
 
-_LIBRARY = re.compile(r"\.(so|dylib|dll|pyd)(\.\d+)*$", re.IGNORECASE)
+_LIBRARY = re.compile(r"\.(so|dylib|dll|pyd|exe)(\.\d+)*$", re.IGNORECASE)
 _PROGRAMS = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 """How files of machine code begin: on Linux, Windows and macOS."""
 
@@ -113,21 +113,23 @@ def _listed(distribution: Any, record: str) -> Iterator[tuple[str, tuple[str, bo
         path, listed = row[0], row[1] if len(row) > 1 else ""
         if path.endswith(".pyc") or _OF_INSTALLER.search(path):
             continue
-        file = Path(str(distribution.locate_file(path)))
-        if _is_library(file):
-            yield path, (_digest_or_none(file) or "missing", True)
-        elif not path.startswith(("..", "/")):
-            # Scripts have the folder of the environment in their first line.
-            yield path, (_in_hexadecimal(listed) if listed else _digest_or_none(file) or "missing", False)
+        is_library = bool(_LIBRARY.search(path)) or (
+            "." not in path.rpartition("/")[2] and _is_program(path, distribution)
+        )
+        # Scripts have the folder of the environment in their first line.
+        if is_library or not path.startswith(("..", "/")):
+            digest = "" if is_library or not listed else _in_hexadecimal(listed)
+            yield path, (digest or _digest_or_none(_located(path, distribution)) or "missing", is_library)
 
 
-def _is_library(file: Path) -> bool:
-    if _LIBRARY.search(file.name):
-        return True
+def _located(path: str, distribution: Any) -> Path:
+    return Path(str(distribution.locate_file(path)))
+
+
+def _is_program(path: str, distribution: Any) -> bool:
+    """Whether a file without a suffix is machine code, such as the compiler of a runtime."""
     try:
-        if not file.stat().st_mode & 0o111:
-            return False
-        with file.open("rb") as stream:
+        with _located(path, distribution).open("rb") as stream:
             return stream.read(4).startswith(_PROGRAMS)
     except OSError:
         return False
