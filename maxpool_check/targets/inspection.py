@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -43,25 +44,67 @@ class Inspection:
     def __init__(self, target: Target) -> None:
         """Begin it."""
         self._target = target
-        self._processes: list[subprocess.Popen[bytes]] = []
-        for python, names in _pythons(target):
+        self._known = {(python, *names): _earlier((python, *names)) for python, names in _pythons(target)}
+        self._processes: dict[tuple[str, ...], subprocess.Popen[bytes]] = {}
+        for python, known in self._known.items():
             # The worker's own start says so if there is no such program.
             with contextlib.suppress(OSError):
-                self._processes.append(_process(python, *names))
+                if known is None:
+                    self._processes[python] = _process(*python)
 
     def added_to(self, description: TargetDescription) -> TargetDescription:
         """The description with what was found; waits for it. What cannot be inspected is left out."""
         return msgspec.structs.replace(
             description,
-            environments=tuple(found for process in self._processes if (found := _contents(process)) is not None),
+            environments=tuple(found for python in self._known if (found := self._found(python)) is not None),
             program=program_files(self._target.name),
         )
 
+    def _found(self, python: tuple[str, ...]) -> PythonEnvironment | None:
+        process = self._processes.pop(python, None)
+        if process is not None:
+            contents = _contents(process)
+            if contents is not None:
+                _EARLIER[python, os.environ.get("PYTHONPATH")] = contents
+                self._known[python] = contents.environment
+        return self._known[python]
+
     def close(self) -> None:
         """End the processes."""
-        for process in self._processes:
+        for process in self._processes.values():
             process.kill()
             process.communicate()
+
+
+class _Contents(PythonEnvironment, frozen=True, kw_only=True):
+    """The contents of an environment, and the state of the files that they depend on."""
+
+    watched: dict[str, tuple[int, int, int, int]]
+
+    @property
+    def environment(self) -> PythonEnvironment:
+        """The contents alone."""
+        return PythonEnvironment(**{name: getattr(self, name) for name in PythonEnvironment.__struct_fields__})
+
+
+_EARLIER: dict[tuple[tuple[str, ...], str | None], _Contents] = {}
+"""What this process has found, by the Python and the distributions: a process may have many runs."""
+
+
+def _earlier(python: tuple[str, ...]) -> PythonEnvironment | None:
+    """What was found before, if no file that it depends on has changed since."""
+    contents = _EARLIER.get((python, os.environ.get("PYTHONPATH")))
+    if contents is None or any(_state(path) != state for path, state in contents.watched.items()):
+        return None
+    return contents.environment
+
+
+def _state(path: str) -> tuple[int, int, int, int] | None:
+    try:
+        state = Path(path).stat()
+    except OSError:
+        return None
+    return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino
 
 
 def program_files(name: TargetName) -> dict[str, str]:
@@ -101,7 +144,7 @@ def _process(python: str, *names: str) -> "subprocess.Popen[bytes]":
     )
 
 
-def _contents(process: "subprocess.Popen[bytes]") -> PythonEnvironment | None:
+def _contents(process: "subprocess.Popen[bytes]") -> _Contents | None:
     try:
         output, _ = process.communicate(timeout=_SECONDS)
     except subprocess.TimeoutExpired:
@@ -110,7 +153,7 @@ def _contents(process: "subprocess.Popen[bytes]") -> PythonEnvironment | None:
         return None
     try:
         # A customized Python may print something before.
-        return msgspec.json.decode(output.splitlines()[-1], type=PythonEnvironment)
+        return msgspec.json.decode(output.splitlines()[-1], type=_Contents)
     except (IndexError, msgspec.MsgspecError, RecursionError):
         return None
 

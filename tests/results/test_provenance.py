@@ -173,3 +173,17 @@ def test_only_a_checkout_of_this_project_has_a_revision(tmp_path):
     changed, *checkout = own_files(tmp_path)
     assert changed != digest
     assert checkout == [commit, "True"]
+
+
+def test_a_library_that_changes_between_two_runs_of_a_process_has_another_digest(kernel_target, tmp_path):
+    packages = tmp_path / "packages"
+    information = packages / "ml_dtypes-9.0.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: ml_dtypes\nVersion: 9.0\n")
+    (information / "RECORD").write_text("fast.so,,\nml_dtypes-9.0.dist-info/RECORD,,\n")
+    for content in ("machine code 1", "machine code 2", "machine code 2"):
+        (packages / "fast.so").write_text(content)
+        _, header = run(tmp_path, "-t", kernel_target("right"), PYTHONPATH=str(packages))
+        (found,) = [each for each in header.targets[0].environments[0].distributions if each.name == "ml-dtypes"]
+        assert found.version == "9.0"
+        assert found.libraries == {"fast.so": hashlib.sha256(content.encode()).hexdigest()}

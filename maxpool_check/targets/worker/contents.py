@@ -10,6 +10,7 @@ import base64
 import csv
 import hashlib
 import json
+import os
 import platform
 import re
 import sys
@@ -29,15 +30,31 @@ WHEELS = "wheels.json"
 """The file of an environment that has the name and digest of the wheel of each distribution; who makes it writes it."""
 
 
+WATCHED: dict[str, list[int]] = {}
+"""The files and folders that the contents depend on, as they were before they were read: while they are so, so are these."""
+
+
+def watch(path: str) -> None:
+    """Note how a file or folder is before it is read."""
+    try:
+        state = os.stat(path)  # noqa: PTH116 - as the reader of this list does
+    except OSError:
+        return
+    WATCHED.setdefault(path, [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino])
+
+
 def main(names: list[str]) -> None:
     """Print the contents of this environment."""
     installed = needed(names) if names else everything()
     wheels = _wheels()
+    for folder in sys.path:
+        watch(folder)
     contents = {
         "implementation": platform.python_implementation(),
         "version": platform.python_version(),
         "executable_sha256": _digest_or_none(Path(sys.executable)),
         "distributions": [described(name, installed, wheels.get(name)) for name in sorted(installed)],
+        "watched": WATCHED,
     }
     sys.stdout.write(json.dumps(contents) + "\n")
 
@@ -112,6 +129,8 @@ def _listed(distribution: Any, record: str) -> Iterator[tuple[str, tuple[str, bo
     for row in csv.reader(record.splitlines()):
         path, listed = row[0], row[1] if len(row) > 1 else ""
         if path.endswith(".pyc") or _OF_INSTALLER.search(path):
+            if path.endswith("/RECORD"):
+                watch(str(_located(path, distribution)))
             continue
         is_library = bool(_LIBRARY.search(path)) or (
             "." not in path.rpartition("/")[2] and _is_program(path, distribution)
@@ -145,6 +164,7 @@ def _in_hexadecimal(listed: str) -> str:
 
 def _digest_or_none(file: Path) -> str | None:
     digest = hashlib.sha256()
+    watch(str(file))
     try:
         with file.open("rb") as stream:
             while True:
