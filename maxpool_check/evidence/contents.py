@@ -47,6 +47,13 @@ class Contents:
         """The results of the cases by both references."""
         return references(self.cases.values())
 
+    @cached_property
+    def trace(self) -> Trace:
+        """The trace of the cases and of all clauses of their documents."""
+        kills = json.loads(self.members[KILLS])
+        scope = TraceScope(tuple(self.cases.values()), {case.spec for case in self.cases.values()})
+        return trace(scope, self.records, kills["clauses"], kills["kernels"])
+
     @property
     def bundled(self) -> tuple[BundledRecord, ...]:
         """What the description says of each record."""

@@ -93,17 +93,20 @@ The digests of wheels and libraries are those that the environment of the run ga
 """
 
 
+PAGES = tuple(
+    f"qualification/{name}.md"
+    for name in (
+        "1-operational-requirements", "2-verification-cases-and-procedures", "3-verification-results", "4-known-problems",
+    )
+)  # fmt: skip
+
+
 def qualification(contents: Contents) -> Iterator[tuple[str, bytes]]:
     """The four files."""
     results = target_results(contents)
-    pages = (
-        ("1-operational-requirements", _requirements(contents)),
-        ("2-verification-cases-and-procedures", _procedures()),
-        ("3-verification-results", _results(contents, results)),
-        ("4-known-problems", _problems(contents, results)),
-    )
-    for name, blocks in pages:
-        yield f"qualification/{name}.md", f"{joined(blocks)}\n".encode()
+    texts = (_requirements(contents), _procedures(), _results(contents, results), _problems(contents, results))
+    for name, blocks in zip(PAGES, texts, strict=True):
+        yield name, f"{joined(blocks)}\n".encode()
 
 
 def _requirements(contents: Contents) -> Iterator[str]:
@@ -146,7 +149,7 @@ def _results(contents: Contents, results: list[TargetResults]) -> Iterator[str]:
     yield "# Tool verification results"
     yield _NO_CLAIM
     yield "## Of the tool"
-    yield bullets(wrapped(text) for text in _own_results(contents))
+    yield bullets(wrapped(text) for text in own_results(contents))
     yield "## Of the runs in this bundle"
     yield "These are results of the tool's use: executions by verdict."
     verdicts = [verdict for verdict in Verdict if any(each.executions[verdict] for each in results)]
@@ -160,7 +163,8 @@ def _results(contents: Contents, results: list[TargetResults]) -> Iterator[str]:
     )
 
 
-def _own_results(contents: Contents) -> Iterator[str]:
+def own_results(contents: Contents) -> Iterator[str]:
+    """What shows that the tool is right, in numbers: a paragraph for each of the procedures that a bundle holds."""
     counts = contents.references.counts
     yield (
         f"**Two references**: {plural(counts.cases, 'case')}; documents exclude {counts.refused} of them, and both references computed "
