@@ -12,7 +12,7 @@ from maxpool_check.corpus.tensors import MOST_CELLS
 from maxpool_check.evidence.archive import BadArchive, packed, unpacked
 from maxpool_check.evidence.build import build as members_of
 from maxpool_check.evidence.build import check_targets
-from maxpool_check.evidence.contents import BadBundle
+from maxpool_check.evidence.contents import BadBundle, IncompleteRecord
 from maxpool_check.evidence.signing import CannotSign, signed
 from maxpool_check.files import STDOUT, named, not_found
 from maxpool_check.results.record import ExitCode
@@ -56,6 +56,8 @@ def build(records: tuple[Path, ...], output: Path, paths: tuple[Path, ...], max_
         corpus = case_files.CaseFiles(paths or (Path(CORPUS),), max_cells or MOST_CELLS).read()
         Output(reports=[("bundle", output)]).check_writable([*records, *corpus.files, *corpus.known_files])
         content = packed(members := members_of(stored, corpus, max_cells))
+    except IncompleteRecord as error:
+        raise options.Incomplete(str(error)) from error
     except (BadBundle, BadArchive) as error:
         raise click.UsageError(str(error)) from error
     if output == STDOUT:

@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-import io
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
@@ -12,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import maxpool_check
+from maxpool_check import inert
 from maxpool_check.corpus import document
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import DEFECTS, FORMATS, Corpus, defect_files
@@ -21,19 +21,23 @@ from maxpool_check.evidence.bundle import (
     CASES,
     CLAUSES,
     DESCRIPTION,
+    KILLS,
     MANIFEST,
     RECORDS,
     BundleDescription,
     BundledRecord,
     ToolDescription,
+    compressed,
     manifest,
     member_names,
 )
-from maxpool_check.evidence.contents import BadBundle
+from maxpool_check.evidence.contents import BadBundle, IncompleteRecord
 from maxpool_check.evidence.derived import derived
+from maxpool_check.evidence.kills import Kills, kills_by_clause, to_json
 from maxpool_check.files import open_regular
 from maxpool_check.results.record import Record
 from maxpool_check.running.provenance import tool_files
+from maxpool_check.specifications.clauses import clauses
 from maxpool_check.words import plural
 
 MOST_RECORD = 2**28
@@ -69,11 +73,18 @@ def build(records: Sequence[tuple[Path, Record]], corpus: Corpus, max_cells: int
         )
     members |= _case_members(used, corpus)
     members |= _clause_members()
+    members[KILLS] = f"{inert.dumps(to_json(kills_of(used)), indent=1)}\n".encode()
     members[DESCRIPTION] = BundleDescription(
         tool=present_tool(), records=tuple(described), cases=len(used), max_cells=max_cells
     ).json()
     members |= derived(members)
     return {**members, MANIFEST: manifest(members)}
+
+
+def kills_of(cases: Sequence[Case]) -> Kills:
+    """The wrong kernels that the cases notice, by the clauses of their documents."""
+    documents = {case.spec for case in cases}
+    return kills_by_clause(cases, [clause for clause in clauses().values() if documents & {*clause.documents}])
 
 
 def present_tool() -> ToolDescription:
@@ -86,20 +97,14 @@ def present_tool() -> ToolDescription:
     )
 
 
-def compressed(content: bytes) -> bytes:
-    """A member that is compressed by gzip; the same bytes for the same content."""
-    stream = io.BytesIO()
-    with gzip.GzipFile("", "wb", 9, stream, 0) as file:
-        file.write(content)
-    return stream.getvalue()
-
-
-def check_targets(records: Iterable[tuple[Path, Record]]) -> None:
+def check_targets(records: Sequence[tuple[Path, Record]]) -> None:
     """Raise :class:`BadBundle` for an incomplete record, and for a target that two records have."""
     first: dict[str, Path] = {}
-    for path, record in records:
+    for number, (path, record) in enumerate(records):
+        if path in [other for other, _ in records[:number]]:
+            raise BadBundle(f"{path} is named twice")
         if record.footer is None:
-            raise BadBundle(f"{path} is incomplete: the run did not end; run it again")
+            raise IncompleteRecord(f"{path} is incomplete: the run did not end; run it again")
         for target in record.header.targets:
             if (other := first.setdefault(target.name, path)) != path:
                 raise BadBundle(

@@ -1,6 +1,8 @@
 """What a bundle of evidence is made of: the names of its members, its description, and its manifest."""
 
+import gzip
 import hashlib
+import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -82,6 +84,17 @@ def manifest(members: Mapping[str, bytes]) -> bytes:
     """The manifest of members, in the form that ``sha256sum -c`` reads: all but itself and its signature."""
     names = sorted(name for name in members if name not in (MANIFEST, SIGNATURE))
     return "".join(f"{sha256_of(members[name])}  {name}\n" for name in names).encode()
+
+
+def compressed(content: bytes) -> bytes:
+    """A member that is compressed by gzip, without a name and a time.
+
+    Other builds of the compressor may make other bytes of the same content.
+    """
+    stream = io.BytesIO()
+    with gzip.GzipFile("", "wb", 9, stream, 0) as file:
+        file.write(content)
+    return stream.getvalue()
 
 
 def sha256_of(content: bytes) -> str:

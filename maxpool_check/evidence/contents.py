@@ -1,6 +1,7 @@
 """The primary members of a bundle, read: records, cases, clauses."""
 
 import contextlib
+import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,8 +16,18 @@ from maxpool_check.corpus.collection import DEFECTS, SUFFIXES, is_defect_file
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import FILE_NAME as VERSIONS
 from maxpool_check.evidence.archive import write_members
-from maxpool_check.evidence.bundle import CASES, DESCRIPTION, BundleDescription, BundledRecord, names_with, primary
+from maxpool_check.evidence.bundle import (
+    CASES,
+    DESCRIPTION,
+    KILLS,
+    BundleDescription,
+    BundledRecord,
+    names_with,
+    primary,
+)
 from maxpool_check.evidence.references import ReferenceLog, references
+from maxpool_check.evidence.trace import Trace
+from maxpool_check.evidence.tracing import TraceScope, trace
 from maxpool_check.judging.defects import Defect
 from maxpool_check.results.record import Record
 from maxpool_check.results.storage import read
@@ -27,6 +38,10 @@ _VERSIONS = f"{CASES}{DEFECTS}/{VERSIONS}"
 
 class BadBundle(ValueError):
     """Members of which no bundle can be made, or that are none; the message says which and why."""
+
+
+class IncompleteRecord(BadBundle):
+    """A record of a run that did not end."""
 
 
 @dataclass(frozen=True)

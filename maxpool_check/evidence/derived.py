@@ -1,19 +1,23 @@
 """The members of a bundle that follow from the primary ones: made when it is built, and made again when it is verified.
 
-Every member is a pure function of the primary members and of the tool: no time, no folder, no machine.
+Every member is a pure function of the primary members and of the tool: no time, no folder, no machine. Of those that are compressed,
+the content is; large lists are.
 """
 
 import io
 from collections.abc import Callable, Iterator, Mapping
+from typing import TextIO
 
+from maxpool_check.evidence import trace_csv, trace_json, trace_needs, trace_sdoc
 from maxpool_check.evidence.attestations import attestations
+from maxpool_check.evidence.bundle import compressed
 from maxpool_check.evidence.contents import Contents, opened
 from maxpool_check.evidence.environments import environments
+from maxpool_check.evidence.index_page import index_page, report_of
 from maxpool_check.evidence.qualification import qualification
 from maxpool_check.evidence.statements import statements
+from maxpool_check.evidence.trace_text import TraceReport
 from maxpool_check.reporting.html import run as run_page
-from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.results.record import ExitCode, Record
 
 Derivation = Callable[[Contents], Iterator[tuple[str, bytes]]]
 """A function that makes some members, each with its name."""
@@ -25,11 +29,6 @@ def derived(members: Mapping[str, bytes]) -> dict[str, bytes]:
         return dict(member for derivation in _DERIVATIONS for member in derivation(contents))
 
 
-def report_of(record: Record) -> RunReport:
-    """The report of a record, as the pages of a bundle show it."""
-    return RunReport(record, record.footer.exit_code if record.footer else ExitCode.INCOMPLETE)
-
-
 def _reports(contents: Contents) -> Iterator[tuple[str, bytes]]:
     for name, record in contents.records.items():
         page = io.StringIO()
@@ -37,8 +36,23 @@ def _reports(contents: Contents) -> Iterator[tuple[str, bytes]]:
         yield f"reports/{name}.html", page.getvalue().encode()
 
 
+def _traces(contents: Contents) -> Iterator[tuple[str, bytes]]:
+    report = TraceReport(contents.trace)
+    for name, write in _TRACES.items():
+        file = io.StringIO()
+        write(report, file)
+        yield name, compressed(file.getvalue().encode())
+
+
 def _references(contents: Contents) -> Iterator[tuple[str, bytes]]:
-    yield "references.json", contents.references.encode()
+    yield "references.json.gz", compressed(contents.references.encode())
 
 
-_DERIVATIONS: tuple[Derivation, ...] = (_reports, _references, attestations, environments, statements, qualification)
+_TRACES: Mapping[str, Callable[[TraceReport, TextIO], None]] = {
+    "trace.json.gz": trace_json.write, "trace.csv.gz": trace_csv.write, "trace.sdoc.gz": trace_sdoc.write,
+    "needs.json.gz": trace_needs.write,
+}  # fmt: skip
+
+_DERIVATIONS: tuple[Derivation, ...] = (
+    index_page, _traces, _reports, _references, attestations, environments, statements, qualification,
+)  # fmt: skip

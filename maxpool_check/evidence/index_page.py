@@ -74,7 +74,14 @@ class EvidencePage:
             for name, edition in documents.editions.items():
                 held = [clause for clause in documents.clauses if name in clause.documents]
                 status, gaps = Counter(clause.status for clause in held), Counter(clause.gap for clause in held)
-                rows.append((f"{name}@{edition.name}", [status[each] for each in self.statuses], gaps[Gap.NO_CASE], gaps[Gap.NO_KILL]))
+                rows.append(
+                    (
+                        f"{name}@{edition.name}",
+                        [status[each] for each in self.statuses],
+                        gaps[Gap.NO_CASE],
+                        gaps[Gap.NO_KILL],
+                    )
+                )
         return rows
 
     @property

@@ -60,7 +60,7 @@ Linux and Python 3.10 or later. `environments/` has that of each run of this bun
 
 _PROCEDURES = """\
 **Two references** (TOR-2, TOR-3). Every case is computed by the definition, which is written to be read beside the documents, and
-by the evaluator, which judges; they must agree in every bit. `references.json` has the digests of both; `maxpool-check evidence
+by the evaluator, which judges; they must agree in every bit. `references.json.gz` has the digests of both; `maxpool-check evidence
 verify` makes it again.
 
 **Proof over small geometries** (TOR-3). Both references compute all small geometries in one and two dimensions, and are compared in

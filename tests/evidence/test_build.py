@@ -29,8 +29,8 @@ NAN = """\
 spec: sonnx
 cases:
   - id: nan
-    title: A NaN beside a number
-    input: {dtype: float32, data: [[[[.nan, 2], [3, 0.5]]]]}
+    title: A window of NaN
+    input: {dtype: float32, data: [[[[.nan, .nan], [.nan, .nan]]]]}
     attributes:
       {kernel_shape: [2, 2], strides: [1, 1], dilations: [1, 1], pads: [0, 0, 0, 0], auto_pad: NOTSET, ceil_mode: 0, storage_order: 0}
 """
@@ -43,7 +43,7 @@ defects:
     severity: wrong-on-special
     mechanism: Whatever is compared with a NaN is false.
     expect:
-      - kinds: [y-nan-order-dependent]
+      - kinds: [y-nan-introduced]
         cases: [nan:nan]
 """
 
@@ -85,10 +85,6 @@ def members(bundle):
 def copy(given, tmp_path):
     """The folder of cases and records, to be changed."""
     return shutil.copytree(given, tmp_path / "copy")
-
-
-def build(folder, *words):
-    return command("evidence", "build", *words, "-o", "new.tar", cwd=folder)
 
 
 def test_a_bundle_has_the_records_and_all_that_their_cases_need(members, given):
@@ -133,11 +129,10 @@ def test_the_same_records_and_cases_make_the_same_bytes_anywhere(bundle, copy):
     assert (copy / "again.tar").read_bytes() == bundle.read_bytes()
 
 
-def test_nothing_of_the_machine_that_builds_is_in_what_follows_from_the_records(members, bundle):
+def test_no_folder_of_the_machine_that_builds_is_in_what_follows_from_the_records(members, bundle):
     of_records = {name for name in members if name.startswith("records/")}
     for name in members.keys() - of_records:
         assert str(bundle.parent).encode() not in members[name], name
-        assert os.uname().nodename.encode() not in members[name], name
 
 
 def statements(members, kind):
@@ -161,8 +156,8 @@ def test_a_test_result_is_a_statement_of_in_toto_and_lists_each_compared_case_on
         assert [name for name in digests if name.startswith("records/")]
         assert "cases/small.yaml" in configured
         predicate = statement["predicate"]
-        lists = [predicate[f"{word}Tests"] for word in ("passed", "warned", "failed")]
-        assert len({*sum(lists, [])}) == len(sum(lists, []))
+        listed = [*predicate["passedTests"], *predicate["warnedTests"], *predicate["failedTests"]]
+        assert len({*listed}) == len(listed)
         assert predicate["result"] == "FAILED"
     runtime = next(each for name, each in by_target.items() if name == "onnxruntime")["predicate"]
     # A known defect explains it, and it is wrong all the same; nothing compared the window that misses X.
@@ -230,8 +225,9 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(copy, change, words
     if change is not None:
         change(copy)
     before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
-    options = [] if "--cases" in words else ["--cases", "cases"]
-    done = build(copy, *options, *words)
+    options = [("--cases", "cases"), ("-o", "new.tar")]
+    usual = [word for option in options if option[0] not in words for word in option]
+    done = command("evidence", "build", *words, *usual, cwd=copy)
     assert (done.code, done.out) == (code, "")
     assert message in done.err
     assert {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()} == before
