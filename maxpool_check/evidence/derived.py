@@ -8,7 +8,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from typing import TextIO
 
-from maxpool_check.evidence import trace_csv, trace_json, trace_needs, trace_sdoc
+from maxpool_check.evidence import trace_csv, trace_html, trace_json, trace_needs, trace_sdoc
 from maxpool_check.evidence.attestations import attestations
 from maxpool_check.evidence.bundle import compressed
 from maxpool_check.evidence.contents import Contents, opened
@@ -37,7 +37,9 @@ def _reports(contents: Contents) -> Iterator[tuple[str, bytes]]:
 
 
 def _traces(contents: Contents) -> Iterator[tuple[str, bytes]]:
-    report = TraceReport(contents.trace)
+    report, page = TraceReport(contents.trace), io.StringIO()
+    trace_html.write(report, page)
+    yield "trace.html", page.getvalue().encode()
     for name, write in _TRACES.items():
         file = io.StringIO()
         write(report, file)
