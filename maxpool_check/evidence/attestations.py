@@ -10,7 +10,7 @@ from typing import Any
 from maxpool_check import inert
 from maxpool_check.evidence.bundle import CASES, names_with, sha256_of
 from maxpool_check.evidence.contents import Contents
-from maxpool_check.evidence.target_results import TargetResults, target_results
+from maxpool_check.evidence.target_results import TargetResults
 from maxpool_check.results.record import ExitCode, Verdict
 
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -23,7 +23,7 @@ FOLDER = "attestations/"
 
 def attestations(contents: Contents) -> Iterator[tuple[str, bytes]]:
     """The two statements of each target."""
-    for results in target_results(contents):
+    for results in contents.results:
         yield _member(
             results, "test-result", _statement(contents, results, TEST_RESULT, _test_result(contents, results))
         )

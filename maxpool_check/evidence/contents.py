@@ -16,21 +16,17 @@ from maxpool_check.corpus.collection import DEFECTS, SUFFIXES, is_defect_file
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import FILE_NAME as VERSIONS
 from maxpool_check.evidence.archive import write_members
-from maxpool_check.evidence.bundle import (
-    CASES,
-    DESCRIPTION,
-    KILLS,
-    BundleDescription,
-    BundledRecord,
-    names_with,
-    primary,
-)
+from maxpool_check.evidence.bundle import CASES, DESCRIPTION, KILLS, BundleDescription, names_with, primary
 from maxpool_check.evidence.references import ReferenceLog, references
+from maxpool_check.evidence.target_results import TargetResults, target_results
 from maxpool_check.evidence.trace import Trace
 from maxpool_check.evidence.tracing import TraceScope, trace
 from maxpool_check.judging.defects import Defect
 from maxpool_check.results.record import Record
 from maxpool_check.results.storage import read
+
+_MOST_HELD = 100_000
+"""A record of more executions stays in its file."""
 
 _SUFFIXES = (*SUFFIXES, ".json")
 _VERSIONS = f"{CASES}{DEFECTS}/{VERSIONS}"
@@ -69,10 +65,10 @@ class Contents:
         scope = TraceScope(tuple(self.cases.values()), {case.spec for case in self.cases.values()})
         return trace(scope, self.records, kills["clauses"], kills["kernels"])
 
-    @property
-    def bundled(self) -> tuple[BundledRecord, ...]:
-        """What the description says of each record."""
-        return self.description.records
+    @cached_property
+    def results(self) -> list[TargetResults]:
+        """The results of every target, in the order of the records."""
+        return target_results([(each, self.records[each.name]) for each in self.description.records])
 
 
 @contextlib.contextmanager
@@ -94,7 +90,7 @@ def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
     with tempfile.TemporaryDirectory(prefix="maxpool-check-") as temporary:
         folder = Path(temporary)
         write_members(kept, folder)
-        records = {each.name: read(folder / each.member) for each in description.records}
+        records = {each.name: _held(read(folder / each.member)) for each in description.records}
         recorded = {execution.case for record in records.values() for execution in record.executions}
         files = [name for name in names_with(kept, CASES) if name.endswith(_SUFFIXES) and name != _VERSIONS]
         of_defects = [name for name in files if is_defect_file(folder / name)]
@@ -102,6 +98,11 @@ def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
         cases = {case.id: case for case in _cases(folder, of_cases, description.max_cells) if case.id in recorded}
         defects = read_all_defects([folder / name for name in of_defects])
         yield Contents(kept, description, records, cases, tuple(defects))
+
+
+def _held(record: Record) -> Record:
+    """The record, in memory if it is not large: it is read many times."""
+    return replace(record, executions=tuple(record.executions)) if len(record.executions) <= _MOST_HELD else record
 
 
 def _cases(folder: Path, members: Iterable[str], most_cells: int) -> Iterator[Case]:

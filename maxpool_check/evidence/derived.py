@@ -8,7 +8,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from typing import TextIO
 
-from maxpool_check.evidence import trace_csv, trace_html, trace_json, trace_needs, trace_sdoc
+from maxpool_check.evidence import trace_html, trace_json, trace_needs, trace_sdoc
 from maxpool_check.evidence.attestations import attestations
 from maxpool_check.evidence.bundle import compressed
 from maxpool_check.evidence.contents import Contents, opened
@@ -51,7 +51,7 @@ def _references(contents: Contents) -> Iterator[tuple[str, bytes]]:
 
 
 _TRACES: Mapping[str, Callable[[TraceReport, TextIO], None]] = {
-    "trace.json.gz": trace_json.write, "trace.csv.gz": trace_csv.write, "trace.sdoc.gz": trace_sdoc.write,
+    "trace.json.gz": trace_json.write, "trace.sdoc.gz": trace_sdoc.write,
     "needs.json.gz": trace_needs.write,
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ import msgspec
 
 from maxpool_check import inert
 from maxpool_check.evidence.contents import Contents
-from maxpool_check.evidence.target_results import TargetResults, target_results
+from maxpool_check.evidence.target_results import TargetResults
 from maxpool_check.results.provenance import Distribution, PythonEnvironment
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _NAMESPACE = uuid.UUID("6f0ad6b2-1a3c-5f54-9c1e-6d2f0a0c7d11")
 
 def environments(contents: Contents) -> Iterator[tuple[str, bytes]]:
     """The environment of each target, and its bill of materials."""
-    for results in target_results(contents):
+    for results in contents.results:
         environment = _environment(results)
         yield f"{FOLDER}{results.name}.json", f"{inert.dumps(environment, indent=1)}\n".encode()
         yield f"{FOLDER}{results.name}.cdx.json", _bill(results)

@@ -9,7 +9,7 @@ from functools import cached_property
 from maxpool_check.evidence.bundle import CASES, CLAUSES, RECORDS, BundleDescription, names_with
 from maxpool_check.evidence.contents import Contents
 from maxpool_check.evidence.qualification import PAGES, own_results
-from maxpool_check.evidence.target_results import TargetResults, target_results
+from maxpool_check.evidence.target_results import TargetResults
 from maxpool_check.evidence.trace import Gap
 from maxpool_check.evidence.trace_words import result
 from maxpool_check.reporting.html.page import asset, render_page, source_of
@@ -37,7 +37,7 @@ class EvidencePage:
     def __init__(self, contents: Contents) -> None:
         self._contents = contents
         self.description: BundleDescription = contents.description
-        self.targets = [TargetOnPage(each, report_of(each.record)) for each in target_results(contents)]
+        self.targets = [TargetOnPage(each, report_of(each.record)) for each in contents.results]
 
     @property
     def title(self) -> str:

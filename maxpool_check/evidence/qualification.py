@@ -13,7 +13,7 @@ from maxpool_check.evidence.bundle import KILLS, PROOF
 from maxpool_check.evidence.contents import Contents
 from maxpool_check.evidence.passages import passage
 from maxpool_check.evidence.statements import limitations
-from maxpool_check.evidence.target_results import TargetResults, target_results
+from maxpool_check.evidence.target_results import TargetResults
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, joined, table, wrapped
 from maxpool_check.results.record import Verdict
 from maxpool_check.specifications.clauses import ClauseStatus, clause_files, clauses_of
@@ -103,7 +103,7 @@ PAGES = tuple(
 
 def qualification(contents: Contents) -> Iterator[tuple[str, bytes]]:
     """The four files."""
-    results = target_results(contents)
+    results = contents.results
     texts = (_requirements(contents), _procedures(), _results(contents, results), _problems(contents, results))
     for name, blocks in zip(PAGES, texts, strict=True):
         yield name, f"{joined(blocks)}\n".encode()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from maxpool_check.evidence.contents import Contents
 from maxpool_check.evidence.passages import passage
-from maxpool_check.evidence.target_results import TargetResults, target_results
+from maxpool_check.evidence.target_results import TargetResults
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, fenced, joined, table, wrapped
 from maxpool_check.results.record import COMPARED, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, GRAPH_VARIANTS
@@ -26,7 +26,7 @@ library changes, may differ."""
 
 def statements(contents: Contents) -> Iterator[tuple[str, bytes]]:
     """The limitations, and the commands to repeat the runs."""
-    results = target_results(contents)
+    results = contents.results
     yield "limitations.md", f"{limitations(contents, results)}\n".encode()
     yield "repeat.md", f"{_repeat(contents, results)}\n".encode()
 

@@ -1,12 +1,11 @@
 """What the records of a bundle say of each target, counted by verdict and by case."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from maxpool_check.evidence.bundle import BundledRecord, member_names
-from maxpool_check.evidence.contents import Contents
 from maxpool_check.results.record import COMPARED, FAULTS, KnownEntry, Record, RunHeader, TargetDescription, Verdict
 
 _FAILED = FAULTS | {Verdict.ERROR}
@@ -76,18 +75,18 @@ class TargetResults:
         return [case for case, verdicts in self.cases.items() if verdict in verdicts]
 
 
-def target_results(contents: Contents) -> list[TargetResults]:
+def target_results(records: Sequence[tuple[BundledRecord, Record]]) -> list[TargetResults]:
     """The results of every target, in the order of the records."""
-    targets = [(each, target) for each in contents.bundled for target in contents.records[each.name].header.targets]
+    targets = [(each, target) for each, record in records for target in record.header.targets]
     names = member_names([target.name for _, target in targets])
     results: list[TargetResults] = []
-    for each in contents.bundled:
-        counted = _counted(contents.records[each.name])
+    for each, record in records:
+        counted = _counted(record)
         results += [
             TargetResults(
                 name,
                 each,
-                contents.records[each.name],
+                record,
                 target,
                 counted[target.name].executions,
                 {case: frozenset(verdicts) for case, verdicts in counted[target.name].cases.items()},
