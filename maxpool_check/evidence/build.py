@@ -72,10 +72,14 @@ def build(records: Sequence[tuple[Path, Record]], corpus: Corpus, max_cells: int
             )
         )
     members |= _case_members(used, corpus)
-    members |= _clause_members()
+    members |= clause_members()
     members[KILLS] = f"{inert.dumps(to_json(kills_of(used)), indent=1)}\n".encode()
     members[DESCRIPTION] = BundleDescription(
-        tool=present_tool(), records=tuple(described), cases=len(used), max_cells=max_cells
+        tool=present_tool(),
+        libraries={name: metadata.version(name) for name in _LIBRARIES},
+        records=tuple(described),
+        cases=len(used),
+        max_cells=max_cells,
     ).json()
     members |= derived(members)
     return {**members, MANIFEST: manifest(members)}
@@ -183,7 +187,7 @@ def _tensors(data: Any) -> Iterator[str]:
             yield from _tensors(each)
 
 
-def _clause_members() -> dict[str, bytes]:
+def clause_members() -> dict[str, bytes]:
     """The clause files of the tool."""
     folder = files("maxpool_check.specifications.clauses")
     return {

@@ -29,14 +29,10 @@ NAMESPACE = "maxpool-check-evidence"
 
 
 class ToolDescription(msgspec.Struct, frozen=True, kw_only=True):
-    """The tool that made a bundle.
-
-    ``libraries`` are the versions of those that write members: another version may write other bytes.
-    """
+    """The tool that made a bundle."""
 
     version: str
     files: ToolFiles
-    libraries: dict[str, str]
 
 
 class BundledRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,11 +52,12 @@ class BundledRecord(msgspec.Struct, frozen=True, kw_only=True):
 class BundleDescription(msgspec.Struct, frozen=True, kw_only=True):
     """The first member: the tool, the records, and how many cases they have together.
 
-    ``max_cells`` is the limit of cells with which the cases were read.
+    ``libraries`` are the versions of those that write members: another version may write other bytes. ``max_cells`` is the limit of cells with which the cases were read.
     """
 
     schema: str = SCHEMA
     tool: ToolDescription
+    libraries: dict[str, str]
     records: tuple[BundledRecord, ...]
     cases: int
     max_cells: int

@@ -16,7 +16,15 @@ from maxpool_check.corpus.collection import DEFECTS, SUFFIXES, is_defect_file
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import FILE_NAME as VERSIONS
 from maxpool_check.evidence.archive import write_members
-from maxpool_check.evidence.bundle import CASES, DESCRIPTION, KILLS, BundleDescription, names_with, primary
+from maxpool_check.evidence.bundle import (
+    CASES,
+    DESCRIPTION,
+    KILLS,
+    BundleDescription,
+    BundledRecord,
+    names_with,
+    primary,
+)
 from maxpool_check.evidence.references import ReferenceLog, references
 from maxpool_check.evidence.target_results import TargetResults, target_results
 from maxpool_check.evidence.trace import Trace
@@ -68,7 +76,12 @@ class Contents:
     @cached_property
     def results(self) -> list[TargetResults]:
         """The results of every target, in the order of the records."""
-        return target_results([(each, self.records[each.name]) for each in self.description.records])
+        return target_results([(each, self.records[each.name]) for each in self.bundled])
+
+    @property
+    def bundled(self) -> tuple[BundledRecord, ...]:
+        """What the description says of each record."""
+        return self.description.records
 
 
 @contextlib.contextmanager

@@ -26,7 +26,12 @@ Derivation = Callable[[Contents], Iterator[tuple[str, bytes]]]
 def derived(members: Mapping[str, bytes]) -> dict[str, bytes]:
     """All derived members, by name. Raises as :func:`~maxpool_check.evidence.contents.opened` does."""
     with opened(members) as contents:
-        return dict(member for derivation in _DERIVATIONS for member in derivation(contents))
+        return derived_from(contents)
+
+
+def derived_from(contents: Contents) -> dict[str, bytes]:
+    """All derived members, by name."""
+    return dict(member for derivation in _DERIVATIONS for member in derivation(contents))
 
 
 def _reports(contents: Contents) -> Iterator[tuple[str, bytes]]:
