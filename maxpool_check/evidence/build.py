@@ -96,9 +96,7 @@ def present_tool() -> ToolDescription:
     own = tool_files()
     if own is None:
         raise BadBundle("the files of maxpool-check itself cannot be read; install it again")
-    return ToolDescription(
-        version=maxpool_check.__version__, files=own, libraries={name: metadata.version(name) for name in _LIBRARIES}
-    )
+    return ToolDescription(version=maxpool_check.__version__, files=own)
 
 
 def check_targets(records: Sequence[tuple[Path, Record]]) -> None:
