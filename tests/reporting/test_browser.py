@@ -16,6 +16,7 @@ from playwright.sync_api import sync_playwright
 from maxpool_check.commands.report import FORMATS
 from maxpool_check.comparing.bisection import Boundary, Observation
 from maxpool_check.comparing.gate import compare_targets
+from maxpool_check.evidence.archive import unpacked
 from maxpool_check.reporting.bisection import BisectionReport
 from maxpool_check.reporting.changes import ComparisonReport
 from maxpool_check.reporting.history import HistoryReport, Release
@@ -24,7 +25,7 @@ from maxpool_check.reporting.html import changes, history
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.site.writing import write_site
 from maxpool_check.results.storage import read
-from tests.conftest import KERNELS, ROOT, command
+from tests.conftest import KERNELS, ROOT, SMALL, command
 from tests.models import zoo
 from tests.models.writing import saved
 from tests.test_inert import HOSTILE
@@ -144,6 +145,7 @@ def pages(tmp_path_factory):
     made = saved(zoo.plain(), folder, "model.onnx")
     done = command("model", made, "--base", kernels[0], "--head", kernels[1], "--report", f"html={paths['model']}")
     assert done.code == 1, done.err
+    paths["evidence"] = entry_of_a_bundle(folder)
     known = read(ROOT / "reports/jax-0.10.2.jsonl.gz")
     known = replace(known, executions=tuple(each for each in known.executions if each.known))
     write_site([("golden", golden), ("hostile", hostile), ("known", known)], [], folder / "site")
@@ -166,6 +168,19 @@ def pages(tmp_path_factory):
     return paths
 
 
+def entry_of_a_bundle(folder):
+    """The entry page of a bundle of evidence; what it leads to is not there."""
+    (folder / "small.yaml").write_text(SMALL)
+    for words in (
+        ("run", "small.yaml", "-t", "onnxruntime", "-q", "-o", "small.jsonl"),
+        ("evidence", "build", "small.jsonl", "--cases", "small.yaml", "-o", "evidence.tar"),
+    ):
+        done = command(*words, cwd=folder)
+        assert done.code in (0, 1), done.err
+    (folder / "evidence.html").write_bytes(unpacked(folder / "evidence.tar")["index.html"])
+    return folder / "evidence.html"
+
+
 def record_of_one(record, target):
     """The record of one of its targets."""
     [description] = [each for each in record.header.targets if each.name == target]
@@ -174,7 +189,7 @@ def record_of_one(record, target):
 
 
 ALL = (
-    "run", "corpus", "hostile", "model", "compare", "history", "bisect", "site-index", "site-search", "site-runs-golden",
+    "run", "corpus", "hostile", "model", "compare", "history", "bisect", "evidence", "site-index", "site-search", "site-runs-golden",
     "site-kinds-index", "site-cases", "site-kinds", "site-runtimes", "site-defects", "site-clauses",
     "site-docs-index", "site-docs-verdicts",
 )  # fmt: skip
