@@ -1,7 +1,6 @@
 """The primary members of a bundle, read: records, cases, clauses."""
 
 import contextlib
-import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -25,6 +24,8 @@ from maxpool_check.evidence.bundle import (
     names_with,
     primary,
 )
+from maxpool_check.evidence.kernels import WrongKernel
+from maxpool_check.evidence.kills import Kills
 from maxpool_check.evidence.references import ReferenceLog, references
 from maxpool_check.evidence.target_results import TargetResults, target_results
 from maxpool_check.evidence.trace import Trace
@@ -44,6 +45,23 @@ class BadBundle(ValueError):
     """Members of which no bundle can be made, or that are none; the message says which and why."""
 
 
+class KillList(msgspec.Struct, frozen=True, kw_only=True):
+    """``kills.json``: wrong kernels with what each does wrong, and for each clause the cases that notice each of them."""
+
+    schema: str
+    kernels: dict[str, str]
+    clauses: dict[str, dict[str, tuple[str, ...]]]
+
+    @property
+    def kills(self) -> Kills:
+        """The kills. ``KeyError`` for a kernel that the list does not describe, ``ValueError`` for a name of another form."""
+        kernels = {name: WrongKernel(*_split(name), sentence) for name, sentence in self.kernels.items()}
+        return {
+            clause: {kernels[name]: cases for name, cases in by_kernel.items()}
+            for clause, by_kernel in self.clauses.items()
+        }
+
+
 class IncompleteRecord(BadBundle):
     """A record of a run that did not end."""
 
@@ -60,6 +78,7 @@ class Contents:
     records: Mapping[str, Record]
     cases: Mapping[str, Case]
     defects: tuple[Defect, ...]
+    kills: Kills
 
     @cached_property
     def references(self) -> ReferenceLog:
@@ -69,9 +88,8 @@ class Contents:
     @cached_property
     def trace(self) -> Trace:
         """The trace of the cases and of all clauses of their documents."""
-        kills = json.loads(self.members[KILLS])
         scope = TraceScope(tuple(self.cases.values()), {case.spec for case in self.cases.values()})
-        return trace(scope, self.records, kills["clauses"], kills["kernels"])
+        return trace(scope, self.records, self.kills)
 
     @cached_property
     def results(self) -> list[TargetResults]:
@@ -110,7 +128,20 @@ def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
         of_cases = [name for name in files if name not in of_defects]
         cases = {case.id: case for case in _cases(folder, of_cases, description.max_cells) if case.id in recorded}
         defects = read_all_defects([folder / name for name in of_defects])
-        yield Contents(kept, description, records, cases, tuple(defects))
+        yield Contents(kept, description, records, cases, tuple(defects), _kills(kept))
+
+
+def _kills(members: Mapping[str, bytes]) -> Kills:
+    """The kills of a bundle. Raises :class:`BadBundle`."""
+    try:
+        return msgspec.json.decode(members[KILLS], type=KillList).kills
+    except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, ValueError) as error:
+        raise BadBundle(f"{KILLS}: {error}" if KILLS in members else f"{KILLS} is missing") from error
+
+
+def _split(name: str) -> tuple[str, str]:
+    module, name = name.split(":")
+    return module, name
 
 
 def _held(record: Record) -> Record:

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from maxpool_check.corpus.case import contradictions
-from maxpool_check.evidence.bundle import KILLS, PROOF
+from maxpool_check.evidence.bundle import PROOF
 from maxpool_check.evidence.contents import Contents
+from maxpool_check.evidence.kills import Kills
 from maxpool_check.evidence.passages import passage
 from maxpool_check.evidence.statements import limitations
 from maxpool_check.evidence.target_results import TargetResults
@@ -172,8 +173,7 @@ def own_results(contents: Contents) -> Iterator[str]:
     )
     if PROOF in contents.members:
         yield f"**Proof over small geometries**: {_proved(json.loads(contents.members[PROOF]))}"
-    if KILLS in contents.members:
-        yield f"**Kernels that are wrong on purpose**: {_killed(json.loads(contents.members[KILLS]))}"
+    yield f"**Kernels that are wrong on purpose**: {_killed(contents.kills)}"
     expecting = [case for case in contents.cases.values() if case.expect is not None]
     wrong = sum(bool(contradictions(case)) for case in expecting)
     yield (
@@ -192,11 +192,11 @@ def _proved(proof: Any) -> str:
     )
 
 
-def _killed(kills: Any) -> str:
-    by_clause = kills["clauses"]
-    killed = sum(any(by_kernel.values()) for by_kernel in by_clause.values())
+def _killed(kills: Kills) -> str:
+    kernels = {kernel for by_kernel in kills.values() for kernel in by_kernel}
+    killed = sum(any(by_kernel.values()) for by_kernel in kills.values())
     return (
-        f"{plural(len(kills['kernels']), 'kernel')}. Of {plural(len(by_clause), 'testable clause')} of the documents of this bundle, "
+        f"{plural(len(kernels), 'kernel')}. Of {plural(len(kills), 'testable clause')} of the documents of this bundle, "
         f"{killed} have cases here that notice a kernel which violates them."
     )
 
