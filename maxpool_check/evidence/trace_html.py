@@ -43,8 +43,9 @@ class ClauseView:
 
     @property
     def standing(self) -> str:
-        """What it asks of a test, or what is missing."""
-        return standing(self.clause)
+        """What it asks of a test, or what is missing, without the reason."""
+        is_informative = self.clause.status is ClauseStatus.INFORMATIVE
+        return self.clause.status.value if is_informative else standing(self.clause)
 
     @property
     def place(self) -> str:

@@ -146,6 +146,9 @@ def pages(tmp_path_factory):
     done = command("model", made, "--base", kernels[0], "--head", kernels[1], "--report", f"html={paths['model']}")
     assert done.code == 1, done.err
     paths["evidence"] = entry_of_a_bundle(folder)
+    paths["trace"] = folder / "trace.html"
+    done = command("trace", "corpus:sonnx", "--record", GOLDEN, "--format", "html", "-o", paths["trace"])
+    assert done.code == 4, done.err
     known = read(ROOT / "reports/jax-0.10.2.jsonl.gz")
     known = replace(known, executions=tuple(each for each in known.executions if each.known))
     write_site([("golden", golden), ("hostile", hostile), ("known", known)], [], folder / "site")
@@ -189,7 +192,8 @@ def record_of_one(record, target):
 
 
 ALL = (
-    "run", "corpus", "hostile", "model", "compare", "history", "bisect", "evidence", "site-index", "site-search", "site-runs-golden",
+    "run", "corpus", "hostile", "model", "compare", "history", "bisect", "evidence", "trace", "site-index", "site-search",
+    "site-runs-golden",
     "site-kinds-index", "site-cases", "site-kinds", "site-runtimes", "site-defects", "site-clauses",
     "site-docs-index", "site-docs-verdicts",
 )  # fmt: skip
