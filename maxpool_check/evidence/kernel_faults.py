@@ -63,22 +63,19 @@ def _own_request(case: Case, variant: Variant) -> Request:
     return Request(case.X, variant.outputs, b"", case.attributes, spec=case.spec)
 
 
-def faulty_variants(function: PythonFunction, task: KernelTask) -> list[str]:
-    """The variants in which the execution of a case is a fault of the kernel."""
-    outcomes = {
-        plan.variant: requests.result(
-            plan, [outcome(function, each) for each in plan.requests], kernel_profile()
-        ).outcome
-        for plan in task.plans
-    }
-    judgements = judge(task.oracle, outcomes)
-    return [variant.name for variant, judgement in judgements.items() if judgement.verdict in FAULTS]
+def faulty_variants(function: PythonFunction, task: KernelTask) -> Iterator[str]:
+    """The variants in which the execution of a case is a fault of the kernel, each executed only when it is asked for."""
+    for plan in task.plans:
+        outcomes = [outcome(function, each) for each in plan.requests]
+        result = requests.result(plan, outcomes, kernel_profile()).outcome
+        if judge(task.oracle, {plan.variant: result})[plan.variant].verdict in FAULTS:
+            yield plan.variant.name
 
 
-def load(kernel: WrongKernel) -> PythonFunction:
-    """A kernel, as the worker of its target loads it; the modules of this process are as before."""
+def load(*kernels: WrongKernel) -> tuple[PythonFunction, ...]:
+    """Kernels, as the worker of a target loads one; the modules of this process are as before."""
     with _modules_of_kernels():
-        return PythonFunction({"function": [str(kernel.path), kernel.name]})
+        return tuple(PythonFunction({"function": [str(kernel.path), kernel.name]}) for kernel in kernels)
 
 
 @contextmanager

@@ -1,19 +1,17 @@
 """Which cases of a clause notice the wrong kernels that violate it: a clause whose cases notice none is not tested."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.evidence.kernel_faults import KernelTask, faulty_variants, load, task_of
-from maxpool_check.evidence.kernels import DEATHS, WrongKernel, wrong_kernels
+from maxpool_check.evidence.kernels import DEATHS, WrongKernel, all_kernels, wrong_kernels
 from maxpool_check.results.record import FAULTS
 from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.specifications.clauses import Clause, ClauseStatus
 from maxpool_check.targets.name import parse
-from maxpool_check.targets.worker.python_adapter import PythonFunction
 
 SCHEMA = "maxpool-check/kills/1"
 
@@ -68,8 +66,10 @@ class _ExecutedKernels:
 
     def __init__(self) -> None:
         self._tasks: dict[tuple[str, tuple[str, ...]], KernelTask | None] = {}
-        self._functions: dict[WrongKernel, PythonFunction] = {}
-        self._faults: dict[tuple[WrongKernel, str], frozenset[str]] = {}
+        harmless = [kernel for kernel in all_kernels() if kernel.module != DEATHS]
+        self._functions = dict(zip(harmless, load(*harmless), strict=True))
+        self._excused: dict[tuple[WrongKernel, str], frozenset[str]] = {}
+        self._kills: dict[tuple[WrongKernel, str], bool] = {}
 
     def first_kills(self, kernel: WrongKernel, cases: Sequence[Case], most: int) -> tuple[str, ...]:
         """The first cases, at most ``most``, that notice a kernel."""
@@ -78,26 +78,27 @@ class _ExecutedKernels:
 
     def _in_process(self, kernel: WrongKernel, cases: Iterable[Case]) -> Iterator[Case]:
         for case in cases:
-            faults = self._faults_of(kernel, case)
-            if faults and not faults <= self._faults_of(kernel.model, case):
+            if (kernel, case.id) not in self._kills:
+                excused = self._faults_of_the_correct(kernel.model, case)
+                self._kills[kernel, case.id] = any(fault not in excused for fault in self._faults(kernel, case))
+            if self._kills[kernel, case.id]:
                 yield case
 
-    def _faults_of(self, kernel: WrongKernel, case: Case) -> frozenset[str]:
-        """The variants in which a kernel is at fault."""
+    def _faults_of_the_correct(self, kernel: WrongKernel, case: Case) -> frozenset[str]:
+        """The variants in which a correct kernel is at fault."""
         key = (kernel, case.id)
-        if key not in self._faults:
-            task = self._task(case, kernel.specs)
-            if kernel not in self._functions:
-                self._functions[kernel] = load(kernel)
-            self._faults[key] = frozenset(faulty_variants(self._functions[kernel], task) if task is not None else ())
-        return self._faults[key]
+        if key not in self._excused:
+            self._excused[key] = frozenset(self._faults(kernel, case))
+        return self._excused[key]
+
+    def _faults(self, kernel: WrongKernel, case: Case) -> Iterator[str]:
+        task = self._task(case, kernel.specs)
+        return faulty_variants(self._functions[kernel], task) if task is not None else iter(())
 
     def _task(self, case: Case, specs: tuple[str, ...]) -> KernelTask | None:
         key = (case.id, specs)
         if key not in self._tasks:
-            task = task_of(case, specs)
-            # A function is told nothing of the outputs that are wanted: with all of them, all is said.
-            self._tasks[key] = None if task is None else replace(task, plans=task.plans[:1])
+            self._tasks[key] = task_of(case, specs)
         return self._tasks[key]
 
     def _deadly(self, kernel: WrongKernel, cases: Sequence[Case]) -> Iterator[Case]:
@@ -108,7 +109,9 @@ class _ExecutedKernels:
             for results in executor.results(cases, ()):
                 for execution in results[executor.descriptions[0].name].executions:
                     case = by_id[execution.case]
-                    if execution.verdict in FAULTS and execution.variant not in self._faults_of(kernel.model, case):
+                    if execution.verdict in FAULTS and execution.variant not in self._faults_of_the_correct(
+                        kernel.model, case
+                    ):
                         yield case
                         break
         finally:

@@ -49,7 +49,7 @@ NAMES = {
 @pytest.mark.parametrize("name", NAMES)
 def test_a_wrong_kernel_gets_its_name(name):
     module, function = name.split(":")
-    adapter = load(WrongKernel(module, function, sentence=""))
+    (adapter,) = load(WrongKernel(module, function, sentence=""))
     sample = [task for number, task in enumerate(tasks()) if number % 4 == 0]
     observations, wrong = Observations(), []
     for number, task in enumerate(sample):

@@ -28,7 +28,7 @@ KILLERS = Path(__file__).parents[1] / "data/killers.json"
 
 def faults(kernel: WrongKernel, chosen: Iterable[KernelTask] | None = None) -> Iterator[Fault]:
     """The executions of a kernel that are faults, in the order of the corpus, or of the ``chosen`` cases."""
-    function = load(kernel)
+    (function,) = load(kernel)
     for task in tasks(kernel.specs) if chosen is None else chosen:
         for variant in faulty_variants(function, task):
             yield task.case.id, variant

@@ -191,3 +191,8 @@ def passes_over_unknown_attributes(X, attributes, spec):
 def passes_over_values_of_another_type(X, attributes, spec):
     """Takes the default where a value has another type, 1 for the window if it is missing. Plausible: get_attribute(name, default)."""
     return correct(X, {"window_shape": [1] * (X.ndim - 2), **well_typed(attributes, _ATTRIBUTES)}, spec)
+
+
+def output_is_float32(X, attributes, spec):
+    """Gives the output in float32, whatever the type of arg. Plausible: one type for all results."""
+    return correct(X, attributes, spec).astype(np.float32)

@@ -206,3 +206,11 @@ def copies_without_spatial_axes(X, attributes, spec):
     if X.ndim > 2:
         return correct(X, attributes, spec)
     return X, np.arange(X.size).reshape(X.shape)
+
+
+def takes_other_types(X, attributes, spec):
+    """Pools types that version 11 does not have. Seen: an example of the page has uint8."""
+    if X.dtype.name in ("float16", "float32", "float64"):
+        return correct(X, attributes, spec)
+    Y, Indices = correct(X.astype(np.float64), attributes, spec)
+    return Y.astype(X.dtype), Indices

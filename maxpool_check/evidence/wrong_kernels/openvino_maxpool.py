@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 from documents import Choice, Lists, Whole, as_type, check_input, kept_ceil_size, maxpool, read
-from scan import floating, lowest, output_size
+from scan import floating, lowest, output_size, same_pads
 
 SPECS = ("openvino-1", "openvino-8", "openvino-14")
 
@@ -207,3 +207,45 @@ def needs_floats(X, attributes, spec):
     if not floating(X):
         raise ValueError(f"X of {X.dtype.name}")
     return correct(X, attributes, spec)
+
+
+def rounds_up_always(X, attributes, spec):
+    """Rounds the output size up always. Seen: Caffe."""
+    return _changed(X, attributes, spec, rounding_type="ceil")
+
+
+def outputs_are_float32(X, attributes, spec):
+    """Gives Y in float32, whatever the type of X. Plausible: one type for all results."""
+    outputs = correct(X, attributes, spec)
+    return (outputs[0].astype(np.float32), outputs[1]) if isinstance(outputs, tuple) else outputs.astype(np.float32)
+
+
+def same_keeps_the_size(X, attributes, spec):
+    """Pads same_upper and same_lower until the output has the size of the input. Seen: the formulas of the documents."""
+
+    def same(n, k, s, d, upper):
+        total = (n - 1) * s + (k - 1) * d + 1 - n
+        small, large = total // 2, total - total // 2
+        return (small, large, n) if upper else (large, small, n)
+
+    return pooled(X, values_of(X, attributes, spec), same=same)
+
+
+def same_ignores_dilations(X, attributes, spec):
+    """Pads same_upper and same_lower by the kernel, not the dilated one. Seen: ONNX Runtime 1.23.2."""
+    return pooled(
+        X,
+        values_of(X, attributes, spec),
+        same=lambda n, k, s, d, upper: (*same_pads(n, k, s, 1, upper)[:2], -(-n // s)),
+    )
+
+
+def same_rounds_by_rounding_type(X, attributes, spec):
+    """Rounds the size of same_upper and same_lower down under floor. Plausible: one formula for all."""
+    rounds_up = values_of(X, attributes, spec)["rounding_type"] != "floor"
+
+    def same(n, k, s, d, upper):
+        begin, end, output = same_pads(n, k, s, d, upper)
+        return begin, end, output if rounds_up else max(1, n // s)
+
+    return pooled(X, values_of(X, attributes, spec), same=same)

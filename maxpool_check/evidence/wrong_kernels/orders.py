@@ -3,7 +3,7 @@
 from math import prod
 
 import numpy as np
-from scan import changed, scan
+from scan import changed, check, scan
 
 
 def _by_columns(X, attributes, of):
@@ -59,3 +59,9 @@ def transposes_the_output(X, attributes):
     if attributes["storage_order"] == 0 or X.ndim != 4 or Y.shape[2] != Y.shape[3]:
         return Y, Indices
     return np.swapaxes(Y, 2, 3), np.swapaxes(Indices, 2, 3)
+
+
+def columns_always(X, attributes):
+    """Counts down the columns always. Plausible: a library of Fortran or MATLAB."""
+    check(X, attributes)
+    return scan(X, {**attributes, "storage_order": 1})

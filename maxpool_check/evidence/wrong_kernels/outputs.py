@@ -5,6 +5,7 @@ from nans import propagates
 from scan import last_maximum, positions, scan
 
 _BEFORE = {}
+_LAST = {}
 
 
 def kernels_that_disagree_on_nan(X, attributes):
@@ -59,3 +60,23 @@ def last_window_reads_out_of_bounds(X, attributes):
         return table_of_taps
 
     return scan(X, attributes, table=table)
+
+
+def y_is_float32(X, attributes):
+    """Gives Y in float32, whatever the type of X. Plausible: one type for all results."""
+    Y, Indices = scan(X, attributes)
+    return Y.astype(np.float32), Indices
+
+
+def y_alone_lacks_the_last_column(X, attributes):
+    """Leaves the last column of Y at 77 where the same is wanted again, as it is for Y alone.
+
+    Plausible: a kernel of its own for Y alone, without the tail of a row.
+    """
+    Y, Indices = scan(X, attributes)
+    key = (X.tobytes(), X.shape, repr(attributes))
+    is_again = _LAST.get("key") == key
+    _LAST["key"] = None if is_again else key
+    if is_again:
+        Y[..., -1:] = 77
+    return Y, Indices

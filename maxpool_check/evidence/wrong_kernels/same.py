@@ -53,3 +53,8 @@ def same_keeps_pads(X, attributes):
     """Applies pads instead of SAME where both are given. Plausible: pads are read last."""
     both = str(attributes["auto_pad"]).startswith("SAME") and any(attributes["pads"])
     return scan(X, changed(attributes, auto_pad="NOTSET") if both else attributes)
+
+
+def valid_is_same(X, attributes):
+    """Takes VALID for SAME_UPPER. Plausible: a table of two words."""
+    return scan(X, {**attributes, "auto_pad": "SAME_UPPER"} if attributes["auto_pad"] == "VALID" else attributes)
