@@ -79,8 +79,9 @@ class _ExecutedKernels:
     def _in_process(self, kernel: WrongKernel, cases: Iterable[Case]) -> Iterator[Case]:
         for case in cases:
             if (kernel, case.id) not in self._kills:
-                excused = self._faults_of_the_correct(kernel.model, case)
-                self._kills[kernel, case.id] = any(fault not in excused for fault in self._faults(kernel, case))
+                self._kills[kernel, case.id] = any(
+                    fault not in self._faults_of_the_correct(kernel.model, case) for fault in self._faults(kernel, case)
+                )
             if self._kills[kernel, case.id]:
                 yield case
 

@@ -10,7 +10,8 @@ from maxpool_check.evidence.kernel_faults import load
 from maxpool_check.evidence.kernels import WrongKernel, wrong_kernels
 from maxpool_check.evidence.kills import is_named, kills_by_clause, to_json, violating
 from maxpool_check.library import case
-from maxpool_check.specifications.clauses import Clause, ClauseKind, ClauseStatus
+from maxpool_check.specifications.clauses import Clause, ClauseKind, ClauseStatus, clauses
+from tests.conftest import shipped
 
 CLAUSE = Clause(id="T-PADS", where="", states="", kind=ClauseKind.DEFINITION, violated_by=("padding:zero",))
 
@@ -81,3 +82,32 @@ def test_loading_a_kernel_leaves_no_module_behind():
     before = set(sys.modules), list(sys.path)
     load(wrong_kernels()[0])
     assert (set(sys.modules), list(sys.path)) == before
+
+
+@pytest.fixture(scope="module")
+def testable():
+    return [clause for clause in clauses().values() if clause.status is ClauseStatus.TESTABLE]
+
+
+def test_every_pattern_of_a_clause_names_a_kernel():
+    patterns = {(clause.id, pattern) for clause in clauses().values() for pattern in clause.violated_by}
+    assert [each for each in patterns if not any(is_named(kernel, each[1]) for kernel in wrong_kernels())] == []
+
+
+def test_kernels_violate_every_testable_clause_and_only_these(testable):
+    assert [clause.id for clause in clauses().values() if bool(clause.violated_by) != (clause in testable)] == []
+
+
+def test_every_wrong_kernel_violates_a_clause(testable):
+    violators = {kernel for clause in testable for kernel in violating(clause)}
+    assert [str(kernel) for kernel in wrong_kernels() if kernel not in violators] == []
+
+
+def test_cases_of_every_clause_notice_every_kernel_that_violates_it(testable):
+    unnoticed = {
+        (clause, str(kernel))
+        for clause, by_kernel in kills_by_clause(shipped().cases, testable, most=1).items()
+        for kernel, killing in by_kernel.items()
+        if not killing
+    }
+    assert unnoticed == set()
