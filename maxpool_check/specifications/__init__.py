@@ -41,8 +41,12 @@ def specification(name: str) -> Specification:
 
 
 def documents(name: str) -> tuple[str, ...]:
-    """The names of a family of documents, ``onnx`` or ``openvino``, or of one document. ``ValueError`` if unknown."""
-    return tuple(known for known in SPECIFICATIONS if known.startswith(f"{name}-")) or (specification(name).name,)
+    """The names of a family of documents, ``onnx`` or ``openvino``, or of one document. ``ValueError`` if unknown.
+
+    A document whose name begins the names of later editions is one of their family.
+    """
+    family = tuple(known for known in SPECIFICATIONS if known == name or known.startswith(f"{name}-"))
+    return family or (specification(name).name,)
 
 
 def _in_force(opset: int) -> str:
