@@ -221,3 +221,24 @@ def test_reports_of_runs_name_the_clauses_of_each_case(cli, traced):
             each["case"]
         ]
         assert each["clauses"] == each["tags"] == expected
+
+
+def test_the_wrong_kernels_that_cases_notice(cli, traced):
+    words = ("trace", traced[0], "-k", "clause:SONNX-MAX")
+    assert of(cli(*words, "--format", "json").json, "SONNX-MAX")["kernels"] is None
+    document = cli(*words, "--mutants", "--format", "json").json
+    clause = of(document, "SONNX-MAX")
+    noticed = {kernel: cases for kernel, cases in clause["kernels"].items() if cases}
+    assert noticed
+    assert set().union(*noticed.values()) <= set(clause["cases"])
+    assert document["kernels"].keys() == clause["kernels"].keys()
+    shown = " ".join(cli(*words, "--mutants", "-v").out.split())
+    assert f"{len(noticed)} of {len(clause['kernels'])} wrong kernel" in shown
+    assert f"({document['kernels'][next(iter(noticed))]}) is noticed by own:" in shown
+
+
+@pytest.mark.long
+def test_the_cases_of_each_testable_clause_of_the_corpus_notice_a_wrong_kernel(cli):
+    done = cli("trace", "cases", "--mutants", "--fail-uncovered")
+    assert done.code == 0, done.out
+    assert "NO WRONG KERNEL" not in done.out
