@@ -18,7 +18,7 @@ from maxpool_check.judging.oracle import IndexMatch, Oracle
 from maxpool_check.judging.values import first_that_fits
 from maxpool_check.reference.dtypes import is_float, lowest
 from maxpool_check.reference.geometry import Geometry
-from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder
+from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder, coordinates
 from maxpool_check.reference.policies import Tie
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.details import Cause
@@ -167,7 +167,7 @@ def _flattened(shape: tuple[int, ...], geometry: Geometry, numbering: Numbering)
     def number(
         order: Sequence[int], extents: Sequence[int], shifts: Sequence[int], plane: int, cells: np.ndarray
     ) -> np.ndarray:
-        batch, channel, *position = np.unravel_index(cells, shape)
+        batch, channel, *position = coordinates(cells, shape)
         offset = np.zeros(cells.shape, np.int64)
         for axis, extent in zip(order, extents, strict=True):
             offset = offset * extent + position[axis] + shifts[axis]

@@ -8,7 +8,7 @@ import numpy as np
 from maxpool_check.reference.dtypes import is_float, same
 from maxpool_check.reference.evaluator import chosen, evaluate
 from maxpool_check.reference.geometry import Geometry
-from maxpool_check.reference.numbering import Numbering
+from maxpool_check.reference.numbering import Numbering, coordinates
 from maxpool_check.reference.policies import Nan, Tie, ZeroSign
 from maxpool_check.reference.pooling import Pooled, Pooling
 
@@ -143,8 +143,8 @@ class Oracle:
         cells = chosen(X, replace(self.pooling, geometry=self.pooling.geometry[::-1])).transpose(order)
         if not X.size:
             return cells
-        coordinates = np.unravel_index(cells, X.shape)
-        return np.ravel_multi_index([coordinates[axis] for axis in order], self.core.shape)
+        position = coordinates(cells, X.shape)
+        return np.ravel_multi_index([position[axis] for axis in order], self.core.shape)
 
     @cached_property
     def holds_zeros(self) -> tuple[np.ndarray, np.ndarray]:
@@ -267,8 +267,7 @@ def _in_window(cells: np.ndarray, shape: tuple[int, ...], geometry: Geometry) ->
 
     ``cells`` has the shape of the output, ``shape`` is that of X.
     """
-    coordinates: tuple[np.ndarray, ...] = np.unravel_index(cells, shape)
-    batch, channel, *spatial = coordinates
+    batch, channel, *spatial = coordinates(cells, shape)
     outputs: tuple[np.ndarray, ...] = np.indices(cells.shape, sparse=True)
     inside = (batch == outputs[0]) & (channel == outputs[1])
     for axis, position, i in zip(geometry, spatial, outputs[2:], strict=True):

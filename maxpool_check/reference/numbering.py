@@ -87,7 +87,7 @@ class Numbering:
         """The numbers (int64) of row-major positions in N x C x D1 x ... x Dn."""
         if self.storage_order is StorageOrder.ROW_MAJOR and self.layout is Layout.CHANNELS_FIRST:
             return cells % self.bound(shape) if self.axis else cells
-        return self.of_coordinates(np.unravel_index(cells, shape), shape)
+        return self.of_coordinates(coordinates(cells, shape), shape)
 
     def of_coordinates(self, coordinates: Sequence[np.ndarray | int], shape: tuple[int, ...]) -> np.ndarray:
         """The numbers (int64) of coordinates in N x C x D1 x ... x Dn; computed in the same way where they lie outside."""
@@ -112,12 +112,12 @@ class Numbering:
         named = (numbers >= 0) & (numbers < bound)
         numbers = np.where(named, numbers, 0).astype(np.int64)
         if self.layout is not Layout.CHANNELS_FIRST:
-            batch, offset, channel = np.unravel_index(numbers, (shape[0], plane, shape[1]))
+            batch, offset, channel = coordinates(numbers, (shape[0], plane, shape[1]))
             numbers = (batch * shape[1] + channel) * plane + offset
         if self.storage_order is StorageOrder.COLUMN_MAJOR:
             origin, offset = np.divmod(numbers, max(plane, 1))
-            coordinates = np.unravel_index(offset, shape[2:], order="F")
-            numbers = origin * plane + np.ravel_multi_index(coordinates, shape[2:])
+            reversed_position = coordinates(offset, shape[:1:-1])
+            numbers = origin * plane + np.ravel_multi_index(reversed_position[::-1], shape[2:])
         start = np.arange(shape[0] * shape[1], dtype=np.int64) * plane // max(bound, 1) * bound
         start = start.reshape(*shape[:2], *[1] * (len(shape) - 2))
         for part in range(max(1, plane // max(bound, 1))):
@@ -132,6 +132,13 @@ class Numbering:
         numbers = replace(self, axis=0).of_coordinates((batch, channel, *[-1] * len(shape[2:])), shape)
         # The remainder of C: negative numbers stay negative.
         return np.fmod(numbers, max(self.bound(shape), 1)) if self.axis else numbers
+
+
+def coordinates(cells: np.ndarray, shape: Sequence[int]) -> tuple[np.ndarray, ...]:
+    """The coordinates of row-major positions in a shape; each has the shape of ``cells``."""
+    # In one dimension: of more, numpy 2.3 and 2.4 return wrong ones behind the first 8,192 if the last axis has one cell
+    # (https://github.com/numpy/numpy/issues/31980).
+    return tuple(each.reshape(cells.shape) for each in np.unravel_index(cells.reshape(-1), shape))
 
 
 def of_whole_tensor(numbers: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

@@ -8,7 +8,9 @@ import pytest
 from maxpool_check.reference import definition
 from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder
 
-SHAPES = [(2, 3, 5), (2, 3, 4, 5), (1, 1, 2, 3), (2, 1, 2, 3, 2), (1, 2, 1, 1)]
+SHAPES = [(2, 3, 5), (2, 3, 4, 5), (1, 1, 2, 3), (2, 1, 2, 3, 2), (1, 2, 1, 1), (1, 2, 4100, 1)]
+"""The last one has more cells than numpy takes at once, in one column."""
+
 WAYS = [
     *(Numbering(order, layout) for order in StorageOrder for layout in (Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST)),
     *(Numbering(axis=axis) for axis in range(1, 5)),
