@@ -1,7 +1,6 @@
 """What commands that execute cases on targets have in common."""
 
 import contextlib
-import hashlib
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -144,7 +143,7 @@ def validate_against_reference(cases: Sequence[Case]) -> None:
         raise Mistakes(problems)
 
 
-def compare_references(cases: Sequence[Case]) -> ReferenceAgreement:
+def compare_references(cases: Sequence[Case], consequence: str = "nothing was run") -> ReferenceAgreement:
     """Compute cases by both references, which must agree in every bit. Raises :class:`Incomplete`."""
     from maxpool_check.evidence.references import references
 
@@ -152,12 +151,10 @@ def compare_references(cases: Sequence[Case]) -> ReferenceAgreement:
     if log.differing:
         few = ", ".join(log.differing[:_FEW]) + (" ..." if len(log.differing) > _FEW else "")
         raise Incomplete(
-            f"nothing was run: the definition and the evaluator, the two references of this tool, differ in {few}; "
+            f"{consequence}: the definition and the evaluator, the two references of this tool, differ in {few}; "
             "this is a mistake of the tool, please report it"
         )
-    return ReferenceAgreement(
-        compared=log.counts.computed, agreed=log.counts.agree, log_sha256=hashlib.sha256(log.encode()).hexdigest()
-    )
+    return log.agreement
 
 
 def variants_named(case: Case, name: str | None) -> list[Variant]:

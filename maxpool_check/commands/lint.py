@@ -2,7 +2,7 @@
 
 import click
 
-from maxpool_check.commands import case_files, options
+from maxpool_check.commands import case_files, executing, options
 from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.case import contradictions, disagreements
 from maxpool_check.corpus.defect_checks import unmet
@@ -13,8 +13,13 @@ from maxpool_check.words import plural
 
 
 @click.command("lint")
+@click.option(
+    "--check-references",
+    is_flag=True,
+    help="Also compute every case by both references, which must agree in every bit.",
+)
 @case_files.every
-def command(files: case_files.CaseFiles) -> int:
+def command(files: case_files.CaseFiles, check_references: bool) -> int:
     """Check case files and defects against the reference.
 
     The reference must reproduce every expectation, unless an erratum explains the difference.
@@ -39,6 +44,7 @@ def command(files: case_files.CaseFiles) -> int:
             problems.extend(unmet(file, defects, corpus.cases))
     if problems:
         raise Mistakes(problems)
+    agreement = executing.compare_references(corpus.cases, "results cannot be trusted") if check_references else None
     errata = {case: "; ".join(disagreements(case)) for case in corpus.cases if case.erratum}
     errata = {case: text for case, text in errata.items() if text}
     for case, text in errata.items():
@@ -48,4 +54,6 @@ def command(files: case_files.CaseFiles) -> int:
         f"{plural(len(corpus.cases), 'case')} in {plural(files_of_cases, 'file')}, {plural(count, 'defect')}: "
         f"no problems, {plural(len(errata), 'erratum', 'errata')}"
     )
+    if agreement is not None:
+        options.echo(f"both references computed {plural(agreement.compared, 'case')}, and agree in every bit")
     return ExitCode.AS_EXPECTED

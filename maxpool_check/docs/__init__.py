@@ -12,7 +12,7 @@ _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 ORDER = (
     *("model", "gate", "kernel", "cases", "defects", "python", "ci"),
-    *("configuration", "offline", "runtimes", "export", "records", "verdicts", "evidence", "faq"),
+    *("configuration", "offline", "runtimes", "export", "records", "verdicts", "evidence", "accuracy", "faq"),
 )
 """The topics that come first in a list, in the order in which users need them; others follow by name."""
 

@@ -4,6 +4,7 @@ Both are computed anew; the digests are those that records have of outputs. Of a
 computes the MaxPool; the other nodes are exact, and are computed in one way only.
 """
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from maxpool_check.judging.oracle import ALL_INTERPRETATIONS, Oracle
 from maxpool_check.reference import definition, evaluator
 from maxpool_check.reference.dtypes import digest, identical
 from maxpool_check.reference.pooling import Pooled, Pooling
+from maxpool_check.results.provenance import ReferenceAgreement
 from maxpool_check.specifications.refused import Refused
 
 SCHEMA = "maxpool-check/references/1"
@@ -86,6 +88,12 @@ class ReferenceLog(msgspec.Struct, frozen=True, kw_only=True):
     def differing(self) -> list[str]:
         """The ids of the cases in which the references differ."""
         return [each.case for each in self.cases if not each.agree]
+
+    @property
+    def agreement(self) -> ReferenceAgreement:
+        """The log in short, with its digest."""
+        digest = hashlib.sha256(self.encode()).hexdigest()
+        return ReferenceAgreement(compared=self.counts.computed, agreed=self.counts.agree, log_sha256=digest)
 
     def encode(self) -> bytes:
         """The log as JSON; equal logs have equal bytes."""
