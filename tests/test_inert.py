@@ -20,6 +20,7 @@ from markdown_it import MarkdownIt
 from maxpool_check import inert
 from maxpool_check.commands.history import FORMATS as HISTORY_FORMATS
 from maxpool_check.commands.report import FORMATS
+from maxpool_check.commands.trace import FORMATS as TRACES
 from maxpool_check.reporting import history
 from maxpool_check.reporting.markup import code, escaped, table
 from maxpool_check.reproducing.documents import address
@@ -283,6 +284,7 @@ def test_a_run_of_hostile_cases_on_hostile_targets(cli, corpus, target, tmp_path
     for command in (
         ["explain", f"{corpus / NAME}.yaml:c", "-t", target(how)], ["targets", "--check", target(how)],
         ["targets", "--check", target(how), "--format", "json"], ["coverage", corpus, "-t", target(how)],
+        ["trace", corpus, "--record", record, "-v"],
         ["gate", "--base", record, "--head", target(how), corpus], ["known", "check", corpus, "--record", record],
         ["bisect", corpus, "--case", HOSTILE, "-t", "onnxruntime"],
     ):  # fmt: skip
@@ -290,6 +292,14 @@ def test_a_run_of_hostile_cases_on_hostile_targets(cli, corpus, target, tmp_path
         assert done.out or done.err, command
         assert "internal error" not in done.err, done.err
         check(done.out + done.err, command[:2])
+
+
+def test_a_trace_of_a_hostile_record(cli, corpus, target, tmp_path):
+    assert cli("run", corpus, "-t", target("result"), "-o", tmp_path / f"{NAME}.jsonl").out
+    for form in TRACES:
+        done = cli("trace", corpus, "--record", tmp_path / f"{NAME}.jsonl", "--format", form)
+        assert done.code == 0, done.err
+        check_report(form, done.out, form)
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,6 @@ from maxpool_check.reporting.html.page import slug, write_page
 from maxpool_check.specifications.clauses import ClauseStatus
 from maxpool_check.words import plural
 
-_ALL = 10**6
-
 
 @dataclass(frozen=True)
 class ClauseView:
@@ -65,7 +63,7 @@ class ClauseView:
     @property
     def results(self) -> list[tuple[str, str]]:
         """The results on each target, in words."""
-        return [(target, outcome(each, _ALL)) for target, each in self.clause.results.items()]
+        return [(target, outcome(each)) for target, each in self.clause.results.items()]
 
     @property
     def names(self) -> Names:
@@ -141,7 +139,7 @@ class TracePage:
     def outcomes(self, case: TracedCase) -> list[str]:
         """The results of a case on each target, in words."""
         results = case.results
-        return [outcome(results[target], _ALL) if target in results else "" for target in self._trace.targets]
+        return [outcome(results[target]) if target in results else "" for target in self._trace.targets]
 
 
 def write(report: TraceReport, file: TextIO) -> None:

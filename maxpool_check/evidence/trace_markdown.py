@@ -9,8 +9,6 @@ from maxpool_check.evidence.trace_words import about_record, counted, kernels, l
 from maxpool_check.reporting.markup import bullets, code, codes, counted_by_file, escaped, folded, joined, table
 from maxpool_check.words import plural
 
-_MOST = 10**6
-
 
 def write(report: TraceReport, file: TextIO) -> None:
     """Write the whole trace."""
@@ -76,9 +74,9 @@ def _kernels(clause: TracedClause) -> str:
 def _cases(clause: TracedClause) -> str:
     if not clause.cases:
         return "none"
-    without = f"; none in {listed(clause.without_case, _MOST)}" if clause.without_case else ""
+    without = f"; none in {listed(clause.without_case, None)}" if clause.without_case else ""
     return f"{len(clause.cases)}: {counted_by_file(clause.cases)}{escaped(without)}"
 
 
 def _results(trace: Trace, results: dict[str, TracedResult]) -> list[str]:
-    return [escaped(outcome(results[target], _MOST)) if target in results else "" for target in trace.targets]
+    return [escaped(outcome(results[target])) if target in results else "" for target in trace.targets]

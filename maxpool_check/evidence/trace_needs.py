@@ -19,7 +19,6 @@ _MARKUP = re.compile(r"[\\*`|_:]|^[^\w\s]|(?<=^\w)[.)]|(?<=^\w\w)[.)]")
 _UNSAFE = re.compile(r"[^A-Z0-9]")
 _DYNAMIC = re.compile(r"\[(?=\[)|<(?=<)|\](?=\])|>(?=>)|\{(?=[{%#])")
 """What begins a function, a variant or a template in a field of Sphinx-Needs."""
-_ALL = 10**6
 
 
 def write(report: TraceReport, file: TextIO) -> None:
@@ -82,7 +81,7 @@ def _about_clause(clause: TracedClause) -> Iterator[str]:
     if told := kernels(clause):
         yield told
     for target, result in clause.results.items():
-        yield f"{target}: {outcome(result, _ALL)}"
+        yield f"{target}: {outcome(result)}"
 
 
 def _about_case(case: TracedCase) -> Iterator[str]:
@@ -90,7 +89,7 @@ def _about_case(case: TracedCase) -> Iterator[str]:
     yield case.origin
     yield f"SHA-256 {case.sha256}"
     for target, result in case.results.items():
-        yield f"{target}: {outcome(result, _ALL)}"
+        yield f"{target}: {outcome(result)}"
 
 
 def _plain(text: str) -> str:

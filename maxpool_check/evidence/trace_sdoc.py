@@ -26,7 +26,6 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 _ALWAYS = ("UID", "TITLE", "STATEMENT")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_()\-/.:]")
 _LINK = re.compile(r"\[(LINK|ANCHOR): ")
-_ALL = 10**6
 
 
 def write(report: TraceReport, file: TextIO) -> None:
@@ -102,7 +101,7 @@ def _results(trace: Trace, uids: Mapping[str, str]) -> Iterator[str]:
 
 def _came(uid: str, case: TracedCase, target: str, software: str, came: TracedResult) -> dict[str, str]:
     return {
-        "UID": uid, "TITLE": f"{case.id} on {target}", "STATEMENT": outcome(came, _ALL), "TARGET": target,
+        "UID": uid, "TITLE": f"{case.id} on {target}", "STATEMENT": outcome(came), "TARGET": target,
         "SOFTWARE": software, "VERDICTS": verdicts(came), "UNEXPECTED": str(came.unexpected),
         "DEFECTS": ", ".join(came.defects), "KINDS": ", ".join(came.kinds),
     }  # fmt: skip

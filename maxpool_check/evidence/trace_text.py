@@ -26,7 +26,6 @@ from maxpool_check.words import plural
 
 _NARROW = 72
 """Columns in which a table is unreadable."""
-_ALL = 10**6
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def _number(clause: TracedClause) -> str:
 
 def _results(report: TraceReport, clause: TracedClause) -> Iterator[str]:
     """What is to be said of a clause, the results on each target in a line of its own."""
-    most = _ALL if report.verbose else 3
+    most = None if report.verbose else 3
     several = len(report.trace.targets) > 1
     is_usual = clause.gap is None and clause.status is ClauseStatus.TESTABLE and clause.erratum is None
     if text := "; ".join(filter(None, ("" if is_usual else standing(clause), kernels(clause)))):
@@ -119,7 +118,7 @@ def _in_full(trace: Trace, clause: TracedClause) -> Iterator[str]:
     by_id = {case.id: case for case in trace.cases}
     for name in clause.cases:
         results = by_id[name].results
-        told = "; ".join(f"{target}: {outcome(each, _ALL)}" if len(trace.targets) > 1 else outcome(each, _ALL) for target, each in results.items())  # fmt: skip
+        told = "; ".join(f"{target}: {outcome(each)}" if len(trace.targets) > 1 else outcome(each) for target, each in results.items())  # fmt: skip
         yield f"{name}: {told}" if told else name
 
 

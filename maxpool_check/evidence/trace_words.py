@@ -28,8 +28,8 @@ def verdicts(result: TracedResult) -> str:
     )
 
 
-def outcome(result: TracedResult, most: int = 3) -> str:
-    """The verdicts, what is unexpected, and the known defects, so many of them at most."""
+def outcome(result: TracedResult, most: int | None = None) -> str:
+    """The verdicts, what is unexpected, and the known defects, so many of them at most; None: all."""
     parts = [verdicts(result)]
     if result.unexpected:
         parts.append(f"{result.unexpected} UNEXPECTED ({listed(result.kinds, most)})")
@@ -38,9 +38,9 @@ def outcome(result: TracedResult, most: int = 3) -> str:
     return "; ".join(parts)
 
 
-def listed(names: Sequence[str], most: int = _MOST_IDS) -> str:
-    """Names with commas between them, and the number of those that are left out."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
+def listed(names: Sequence[str], most: int | None = _MOST_IDS) -> str:
+    """Names with commas between them, so many at most, and the number of those that are left out; None: all."""
+    more = f" and {len(names) - most} more" if most is not None and len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
@@ -50,16 +50,13 @@ def standing(clause: TracedClause) -> str:
         if clause.gap is Gap.NO_CASE:
             return "NO CASE"
         return "NO WRONG KERNEL NOTICED" if clause.kernels else "NO WRONG KERNEL"
-    if clause.status is ClauseStatus.OPEN:
-        return f"open, by the policy {clause.policy}"
     if clause.status is ClauseStatus.INFORMATIVE:
         return f"informative: {clause.reason}"
-    text = clause.status.value
-    return (
-        f"{text}, erratum {clause.erratum}"
-        if clause.erratum is not None and text != "erratum"
-        else text + (f" {clause.erratum}" if clause.erratum is not None else "")
-    )
+    is_erratum = clause.status is ClauseStatus.ERRATUM
+    asked = f"open, by the policy {clause.policy}" if clause.status is ClauseStatus.OPEN else clause.status.value
+    if clause.erratum is None:
+        return asked
+    return f"erratum {clause.erratum}" if is_erratum else f"{asked}, erratum {clause.erratum}"
 
 
 def kernels(clause: TracedClause) -> str:
@@ -76,8 +73,9 @@ def place(clause: TracedClause) -> str:
 
 def counted(trace: Trace) -> str:
     """The number of clauses by status: ``210 testable, 4 open``."""
-    counts = {status: sum(clause.status is status for clause in trace.clauses) for status in ClauseStatus}
-    return ", ".join(f"{count} {status.value}" for status, count in counts.items() if count)
+    counts = {status.value: sum(clause.status is status for clause in trace.clauses) for status in ClauseStatus}
+    names = {"erratum": "errata" if counts["erratum"] > 1 else "erratum"}
+    return ", ".join(f"{count} {names.get(status, status)}" for status, count in counts.items() if count)
 
 
 def about_record(record: TracedRecord) -> Iterator[str]:
