@@ -40,7 +40,7 @@ class Edition(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """The text of a document that was read. ``name`` follows the document's own after ``@``, as in ``sonnx@seed``.
 
     ``date`` is that of the text or of its commit, ``source`` says where it is published. ``sha256`` is the digest of the
-    text that was read; None for a text that is known by the version of the operator alone.
+    text that was read; None for a text that its version or commit identifies.
     """
 
     name: str
