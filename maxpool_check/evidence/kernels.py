@@ -17,6 +17,9 @@ FOLDER = Path(__file__).parent / "wrong_kernels"
 CORRECT, POLICIES, DEATHS = "correct", "policies", "deaths"
 """Modules: kernels that no case may notice, kernels that differ by policy alone, kernels that end their process."""
 
+WITH_MEMORY = "outputs"
+"""The module whose kernels may give another result when they are called again."""
+
 _STEPS = ("scan", "documents")
 """Modules that the others are made of."""
 

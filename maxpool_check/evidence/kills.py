@@ -1,19 +1,25 @@
 """Which cases of a clause notice the wrong kernels that violate it: a clause whose cases notice none is not tested."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.evidence.kernel_faults import KernelTask, faulty_variants, load, task_of
-from maxpool_check.evidence.kernels import DEATHS, WrongKernel, all_kernels, wrong_kernels
+from maxpool_check.evidence.kernels import DEATHS, WITH_MEMORY, WrongKernel, all_kernels, wrong_kernels
 from maxpool_check.results.record import FAULTS
 from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.specifications.clauses import Clause, ClauseStatus
 from maxpool_check.targets.name import parse
 
 SCHEMA = "maxpool-check/kills/1"
+
+LARGE = 2**17
+"""Cases with so many cells take most of the time, and few kernels need them."""
 
 Kills = Mapping[str, Mapping[WrongKernel, tuple[str, ...]]]
 """For each clause the kernels that violate it, and the ids of cases of this clause that notice them."""
@@ -22,11 +28,11 @@ Kills = Mapping[str, Mapping[WrongKernel, tuple[str, ...]]]
 def kills_by_clause(cases: Iterable[Case], clauses: Iterable[Clause], most: int = 3) -> Kills:
     """For each testable clause the wrong kernels that violate it, each with up to ``most`` cases of this clause that notice it.
 
-    A case notices a kernel where its execution is a fault, and that of the correct kernel is not. Small cases are tried first.
+    A case notices a kernel where its execution is a fault, and that of the correct kernel is not.
     """
     executed = _ExecutedKernels()
     by_clause: dict[str, list[Case]] = {}
-    for case in sorted(cases, key=lambda case: (case.X.size, case.id)):
+    for case in _mixed(cases):
         for clause_id in case.covers:
             by_clause.setdefault(clause_id, []).append(case)
     return {
@@ -36,6 +42,17 @@ def kills_by_clause(cases: Iterable[Case], clauses: Iterable[Clause], most: int 
         for clause in clauses
         if clause.status is ClauseStatus.TESTABLE
     }
+
+
+def _mixed(cases: Iterable[Case]) -> list[Case]:
+    """The smallest case of each file, the second of each, and so on: a mixture notices soon. Very large ones come last."""
+    ranks: Counter[str] = Counter()
+    places = []
+    for case in sorted(cases, key=lambda case: (case.X.size, case.id)):
+        file = case.id.rpartition(":")[0]
+        places.append(((case.X.size >= LARGE, ranks[file], case.X.size, case.id), case))
+        ranks[file] += 1
+    return [case for _, case in sorted(places, key=itemgetter(0))]
 
 
 def violating(clause: Clause) -> tuple[WrongKernel, ...]:
@@ -94,7 +111,12 @@ class _ExecutedKernels:
 
     def _faults(self, kernel: WrongKernel, case: Case) -> Iterator[str]:
         task = self._task(case, kernel.specs)
-        return faulty_variants(self._functions[kernel], task) if task is not None else iter(())
+        if task is None:
+            return iter(())
+        if kernel.module != WITH_MEMORY and not kernel.is_correct:
+            # It is told nothing of the outputs that are wanted: with all of them, all is said.
+            task = replace(task, plans=task.plans[:1])
+        return faulty_variants(self._functions[kernel], task)
 
     def _task(self, case: Case, specs: tuple[str, ...]) -> KernelTask | None:
         key = (case.id, specs)

@@ -13,14 +13,12 @@ from pathlib import Path
 
 from maxpool_check.evidence.kernel_faults import KernelTask, faulty_variants, load, task_of
 from maxpool_check.evidence.kernels import DEATHS, WrongKernel, wrong_kernels
+from maxpool_check.evidence.kills import LARGE
 from tests.conftest import shipped
 
 Fault = tuple[str, str]
 """The id of a case and the name of a variant."""
 
-
-LARGE = 2**17
-"""Cases with so many cells take most of the time, and few kernels need them."""
 
 KILLERS = Path(__file__).parents[1] / "data/killers.json"
 """Two cases that killed each kernel when the file was written: they are tried first. ``python -m tests.mutants.in_process`` writes it."""

@@ -6,9 +6,10 @@ import pytest
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.evidence.kernels import CORRECT, DEATHS, WrongKernel, all_kernels, wrong_kernels
+from maxpool_check.evidence.kills import LARGE
 from maxpool_check.specifications import SPECIFICATIONS
 from tests.conftest import CASES
-from tests.mutants.in_process import LARGE, any_kills, faults, first_kills, is_excused, tasks
+from tests.mutants.in_process import any_kills, faults, first_kills, is_excused, tasks
 from tests.mutants.kill_matrix import Matrix, measure, render
 
 KERNELS = all_kernels()
