@@ -17,6 +17,7 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import DEFECTS, FORMATS, Corpus, defect_files
 from maxpool_check.corpus.defect_versions import FILE_NAME as VERSIONS
 from maxpool_check.corpus.shipped import located
+from maxpool_check.evidence.archive import BadArchive, packed
 from maxpool_check.evidence.bundle import (
     CASES,
     CLAUSES,
@@ -120,6 +121,11 @@ def check_cases(records: Iterable[tuple[Path, Record]], corpus: Corpus) -> list[
     known = {case.id: case for case in corpus.cases}
     used: set[str] = set()
     for path, record in records:
+        if record.header.corpus is None and record.header.command[1:2] == ("model",):
+            raise BadBundle(
+                f"{path} is of a model, whose cases are in no file; write them with 'maxpool-check model MODEL.onnx --case FILE.yaml', "
+                "and run that"
+            )
         digests = {execution.case: execution.case_sha256 for execution in record.executions}
         missing = [case for case in digests if case not in known]
         changed = [case for case, digest in digests.items() if case in known and known[case].sha256 != digest]
@@ -158,6 +164,8 @@ def _case_members(cases: Iterable[Case], corpus: Corpus) -> dict[str, bytes]:
                 "and run that"
             )
         name = f"{CASES}{case.id.rpartition(':')[0]}{path.suffix}"
+        if name not in origins:
+            _check_name(name, path)
         if origins.setdefault(name, path) != path:
             raise BadBundle(f"{origins[name]} and {path} have the same name in a bundle; build two bundles")
     for name, path in origins.items():
@@ -172,6 +180,14 @@ def _case_members(cases: Iterable[Case], corpus: Corpus) -> dict[str, bytes]:
             if members.setdefault(name, path.read_bytes()) != path.read_bytes():
                 raise BadBundle(f"two corpora have a file {name.removeprefix(CASES)}; build two bundles")
     return members
+
+
+def _check_name(name: str, path: Path) -> None:
+    """Raise :class:`BadBundle` for a file whose name no archive can have."""
+    try:
+        packed({name: b""})
+    except BadArchive as error:
+        raise BadBundle(f"{path} cannot be in a bundle; rename it, and run its cases again ({error})") from error
 
 
 def _tensors(data: Any) -> Iterator[str]:

@@ -143,8 +143,11 @@ def _of_run(contents: Contents, results: TargetResults) -> Iterator[str]:
     used = {execution.variant for execution in results.record.executions if execution.target == target.name}
     variants = [] if used <= _USUAL else ["--variants", ",".join(sorted(used))]
     again = f"{results.name}.again.jsonl"
+    # A target without a version is what was installed.
+    installed = [f"pip install {target.distribution}=={target.version}"] if target.name == target.distribution else []
     yield fenced(
         [
+            *installed,
             shlex.join(["maxpool-check", "run", "cases", "-t", target.name, *variants, "-q", "-o", again]),
             shlex.join(["maxpool-check", "compare", results.bundled.member, again]),
         ],
