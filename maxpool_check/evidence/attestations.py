@@ -107,9 +107,7 @@ def _conformance(contents: Contents, results: TargetResults) -> dict[str, Any]:
         "policies": header.profile,
         "cases": len(results.cases),
         "verdicts": {
-            verdict.value: {"executions": results.executions[verdict], "cases": results.with_verdict(verdict)}
-            for verdict in Verdict
-            if results.executions[verdict]
+            verdict.value: _of_verdict(results, verdict) for verdict in Verdict if results.executions[verdict]
         },
         "limits": list(results.limits),
         "unexpected": list(results.unexpected),
@@ -124,3 +122,9 @@ def _conformance(contents: Contents, results: TargetResults) -> dict[str, Any]:
             for entry in results.known
         ],
     }
+
+
+def _of_verdict(results: TargetResults, verdict: Verdict) -> dict[str, Any]:
+    """The executions with a verdict, and their cases; those that conform are most, and are in the other predicate."""
+    cases = {} if verdict is Verdict.CONFORMS else {"cases": results.with_verdict(verdict)}
+    return {"executions": results.executions[verdict], **cases}

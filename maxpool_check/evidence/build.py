@@ -87,9 +87,9 @@ def build(records: Sequence[tuple[Path, Record]], corpus: Corpus, max_cells: int
 
 
 def kills_of(cases: Sequence[Case]) -> Kills:
-    """The wrong kernels that the cases notice, by the clauses of their documents."""
+    """For each clause of their documents the wrong kernels that violate it, and the first case that notices each."""
     documents = {case.spec for case in cases}
-    return kills_by_clause(cases, [clause for clause in clauses().values() if documents & {*clause.documents}])
+    return kills_by_clause(cases, [clause for clause in clauses().values() if documents & {*clause.documents}], most=1)
 
 
 def present_tool() -> ToolDescription:
