@@ -24,6 +24,7 @@ from maxpool_check.evidence.bundle import (
     DESCRIPTION,
     KILLS,
     MANIFEST,
+    PROOF,
     RECORDS,
     BundleDescription,
     BundledRecord,
@@ -75,6 +76,7 @@ def build(records: Sequence[tuple[Path, Record]], corpus: Corpus, max_cells: int
     members |= _case_members(used, corpus)
     members |= clause_members()
     members[KILLS] = f"{inert.dumps(to_json(kills_of(used)), indent=1)}\n".encode()
+    members[PROOF] = files("maxpool_check.evidence").joinpath("proof.json").read_bytes()
     members[DESCRIPTION] = BundleDescription(
         tool=present_tool(),
         libraries={name: metadata.version(name) for name in _LIBRARIES},

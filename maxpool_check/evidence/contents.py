@@ -19,6 +19,7 @@ from maxpool_check.evidence.bundle import (
     CASES,
     DESCRIPTION,
     KILLS,
+    PROOF,
     BundleDescription,
     BundledRecord,
     names_with,
@@ -26,6 +27,7 @@ from maxpool_check.evidence.bundle import (
 )
 from maxpool_check.evidence.kernels import WrongKernel
 from maxpool_check.evidence.kills import Kills
+from maxpool_check.evidence.proof import Proof
 from maxpool_check.evidence.references import ReferenceLog, references
 from maxpool_check.evidence.target_results import TargetResults, target_results
 from maxpool_check.evidence.trace import Trace
@@ -79,6 +81,7 @@ class Contents:
     cases: Mapping[str, Case]
     defects: tuple[Defect, ...]
     kills: Kills
+    proof: Proof
 
     @cached_property
     def references(self) -> ReferenceLog:
@@ -128,7 +131,7 @@ def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
         of_cases = [name for name in files if name not in of_defects]
         cases = {case.id: case for case in _cases(folder, of_cases, description.max_cells) if case.id in recorded}
         defects = read_all_defects([folder / name for name in of_defects])
-        yield Contents(kept, description, records, cases, tuple(defects), _kills(kept))
+        yield Contents(kept, description, records, cases, tuple(defects), _kills(kept), _proof(kept))
 
 
 def _kills(members: Mapping[str, bytes]) -> Kills:
@@ -137,6 +140,14 @@ def _kills(members: Mapping[str, bytes]) -> Kills:
         return msgspec.json.decode(members[KILLS], type=KillList).kills
     except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, ValueError) as error:
         raise BadBundle(f"{KILLS}: {error}" if KILLS in members else f"{KILLS} is missing") from error
+
+
+def _proof(members: Mapping[str, bytes]) -> Proof:
+    """The log of the comparison of both references over small geometries. Raises :class:`BadBundle`."""
+    try:
+        return msgspec.json.decode(members[PROOF], type=Proof)
+    except (msgspec.MsgspecError, UnicodeDecodeError, KeyError) as error:
+        raise BadBundle(f"{PROOF}: {error}" if PROOF in members else f"{PROOF} is missing") from error
 
 
 def _split(name: str) -> tuple[str, str]:

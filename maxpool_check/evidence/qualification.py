@@ -3,16 +3,14 @@
 Every number follows from the bundle; what the bundle does not have is not said.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 from maxpool_check.corpus.case import contradictions
-from maxpool_check.evidence.bundle import PROOF
 from maxpool_check.evidence.contents import Contents
 from maxpool_check.evidence.kills import Kills
 from maxpool_check.evidence.passages import passage
+from maxpool_check.evidence.proof import Proof, sources
 from maxpool_check.evidence.statements import limitations
 from maxpool_check.evidence.target_results import TargetResults
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, joined, table, wrapped
@@ -171,8 +169,7 @@ def own_results(contents: Contents) -> Iterator[str]:
         f"**Two references**: {plural(counts.cases, 'case')}; documents exclude {counts.refused} of them, and both references computed "
         f"{counts.computed}, {plural(counts.results, 'result')} under all interpretations. They agree in {counts.agree} and differ in {counts.differ}."
     )
-    if PROOF in contents.members:
-        yield f"**Proof over small geometries**: {_proved(json.loads(contents.members[PROOF]))}"
+    yield f"**Proof over small geometries**: {_proved(contents.proof)}"
     yield f"**Kernels that are wrong on purpose**: {_killed(contents.kills)}"
     expecting = [case for case in contents.cases.values() if case.expect is not None]
     wrong = sum(bool(contradictions(case)) for case in expecting)
@@ -183,12 +180,16 @@ def own_results(contents: Contents) -> Iterator[str]:
     )
 
 
-def _proved(proof: Any) -> str:
-    parts = [proof[part] for part in ("values", "numbers", "one_dimension", "two_dimensions")]
-    total = {name: sum(part[name] for part in parts) for name in parts[0]}
+def _proved(proof: Proof) -> str:
+    total = proof.total
     return (
-        f"{proof['tables']} distinct tables of taps, which {proof['axes']} axes have; all {proof['pairs']} pairs of them in two dimensions. "
-        f"{total['evaluations']} evaluations with {total['cells']} cells were compared; {total['mismatches']} differ."
+        f"{proof.tables} distinct tables of taps, which {proof.axes} axes have, and all {proof.pairs} pairs of them in two dimensions. "
+        f"{total.evaluations} evaluations with {total.cells} cells were compared; {total.mismatches} differ."
+        + (
+            ""
+            if proof.sources == sources()
+            else " **The log is of other files than those of this tool, and proves nothing of them.**"
+        )
     )
 
 
