@@ -38,6 +38,7 @@ def test_every_bit_pattern(name, tmp_path):
         case = replace(
             SMALL_CASES[0],
             spec="openvino-14",
+            covers=(),
             X=numbers.reshape(1, 1, -1),
             attributes={},
             outputs=("Y",),
@@ -48,6 +49,7 @@ def test_every_bit_pattern(name, tmp_path):
     case = replace(
         SMALL_CASES[0],
         spec="openvino-14",
+        covers=(),
         X=X.reshape(1, 4, 100),
         attributes={},
         outputs=("Y",),
