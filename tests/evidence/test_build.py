@@ -4,9 +4,11 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -133,6 +135,15 @@ def test_no_folder_of_the_machine_that_builds_is_in_what_follows_from_the_record
     of_records = {name for name in members if name.startswith("records/")}
     for name in members.keys() - of_records:
         assert str(bundle.parent).encode() not in members[name], name
+
+
+def test_every_link_of_the_entry_page_leads_to_a_file_or_a_section(members):
+    page = members["index.html"].decode()
+    links = {unquote(link) for link in re.findall(r'href="([^"]*)"', page)} - {"data:,"}
+    assert {"trace.html", "limitations.md", "repeat.md", "cases/deep/data/x.npy"} <= links
+    assert {link for link in links if not link.startswith("#")} <= members.keys()
+    assert {link[1:] for link in links if link.startswith("#")} <= set(re.findall(r'id="([^"]*)"', page))
+    assert "<script" not in page
 
 
 def statements(members, kind):
