@@ -95,12 +95,13 @@ class _Report:
         )
         runtime = f"{target.distribution}-{target.version}".rstrip("-")
         stem = re.sub(r"[^A-Za-z0-9.+_-]+", "-", f"{discovery.name}-{runtime}")[:180]
+        found = with_clauses(discovery.case)
         self._folder.mkdir(parents=True, exist_ok=True)
         path, other = self._folder / f"{stem}.yaml", 2
         while path.exists():
             path, other = self._folder / f"{stem}-{other}.yaml", other + 1
         title = f"{kinds} on {target.release or target.name}"
-        case = with_clauses(replace(discovery.case, id=f"{path.stem}:{discovery.name}", title=title))
+        case = replace(found, id=f"{path.stem}:{discovery.name}", title=title)
         partial = path.with_suffix(".partial")
         with named(partial):
             partial.write_text(case_file(case, about), encoding="utf-8")
