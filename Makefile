@@ -97,7 +97,7 @@ picture: $(BIN)/.installed-for-tests
 
 report: $(BIN)/.installed
 	for version in $(REPORTED); do \
-	  $(BIN)/maxpool-check run cases/ -q -t onnxruntime==$$version -o reports/onnxruntime-$$version-cpu.jsonl.gz \
+	  $(BIN)/maxpool-check run cases/ -q --check-references -t onnxruntime==$$version -o reports/onnxruntime-$$version-cpu.jsonl.gz \
 	    --report markdown=reports/onnxruntime-$$version-cpu.md || exit; \
 	done
 	$(call compress,$(REPORTED:%=reports/onnxruntime-%-cpu.jsonl.gz))
