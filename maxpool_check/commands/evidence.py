@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from maxpool_check.commands import case_files, options
+from maxpool_check.commands.evidence_verify import diff, verify
 from maxpool_check.commands.output import Output
 from maxpool_check.corpus.shipped import NAME as CORPUS
 from maxpool_check.corpus.tensors import MOST_CELLS
@@ -21,7 +22,7 @@ from maxpool_check.words import plural
 
 @click.group("evidence")
 def command() -> None:
-    """Build a bundle of evidence that verifies itself, and sign it.
+    """Build a bundle of evidence that verifies itself, sign it, verify it, and compare two.
 
     \b
     Examples:
@@ -102,3 +103,7 @@ def sign(bundle: Path, key: Path) -> int:
         new.replace(bundle)
     options.echo(f"{bundle}: signed with {key}")
     return ExitCode.AS_EXPECTED
+
+
+command.add_command(verify)
+command.add_command(diff)

@@ -39,13 +39,16 @@ from maxpool_check.evidence.kills import Kills, kills_by_clause, to_json
 from maxpool_check.files import open_regular
 from maxpool_check.results.record import Record
 from maxpool_check.running.provenance import tool_files
-from maxpool_check.specifications.clauses import clauses
+from maxpool_check.specifications.clauses import Clause, clauses
 from maxpool_check.words import plural
 
 MOST_RECORD = 2**28
 """The longest record, in bytes without compression."""
 
 _FEW = 10  # In a sentence.
+MOST_KILLS = 1
+"""So many cases that notice a wrong kernel are named in a bundle, for each clause that it violates."""
+
 _LIBRARIES = ("cyclonedx-python-lib", "jinja2", "msgspec", "numpy")
 
 
@@ -75,11 +78,11 @@ def build(records: Sequence[tuple[Path, Record]], corpus: Corpus, max_cells: int
         )
     members |= _case_members(used, corpus)
     members |= clause_members()
-    members[KILLS] = f"{inert.dumps(to_json(kills_of(used)), indent=1)}\n".encode()
-    members[PROOF] = files("maxpool_check.evidence").joinpath("proof.json").read_bytes()
+    members[KILLS] = written(kills_by_clause(used, clauses_of_cases(used), MOST_KILLS))
+    members[PROOF] = proof_member()
     members[DESCRIPTION] = BundleDescription(
         tool=present_tool(),
-        libraries={name: metadata.version(name) for name in _LIBRARIES},
+        libraries=present_libraries(),
         records=tuple(described),
         cases=len(used),
         max_cells=max_cells,
@@ -88,10 +91,25 @@ def build(records: Sequence[tuple[Path, Record]], corpus: Corpus, max_cells: int
     return {**members, MANIFEST: manifest(members)}
 
 
-def kills_of(cases: Sequence[Case]) -> Kills:
-    """For each clause of their documents the wrong kernels that violate it, and the first case that notices each."""
+def clauses_of_cases(cases: Iterable[Case]) -> list[Clause]:
+    """The clauses of the documents of cases."""
     documents = {case.spec for case in cases}
-    return kills_by_clause(cases, [clause for clause in clauses().values() if documents & {*clause.documents}], most=1)
+    return [clause for clause in clauses().values() if documents & {*clause.documents}]
+
+
+def written(kills: Kills) -> bytes:
+    """The member that has the wrong kernels that cases notice."""
+    return f"{inert.dumps(to_json(kills), indent=1)}\n".encode()
+
+
+def proof_member() -> bytes:
+    """The log of the proof that comes with the tool."""
+    return files("maxpool_check.evidence").joinpath("proof.json").read_bytes()
+
+
+def present_libraries() -> dict[str, str]:
+    """The versions of the libraries that write members."""
+    return {name: metadata.version(name) for name in _LIBRARIES}
 
 
 def present_tool() -> ToolDescription:

@@ -11,9 +11,10 @@ import msgspec
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.case_file import read_cases
-from maxpool_check.corpus.collection import DEFECTS, SUFFIXES, is_defect_file
+from maxpool_check.corpus.collection import DEFECTS, SUFFIXES, defect_files, is_defect_file
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import FILE_NAME as VERSIONS
+from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
 from maxpool_check.evidence.archive import write_members
 from maxpool_check.evidence.bundle import (
     CASES,
@@ -35,6 +36,7 @@ from maxpool_check.evidence.tracing import TraceScope, trace
 from maxpool_check.judging.defects import Defect
 from maxpool_check.results.record import Record
 from maxpool_check.results.storage import read
+from maxpool_check.running.run_header import digest_of_files
 
 _MOST_HELD = 100_000
 """A record of more executions stays in its file."""
@@ -72,7 +74,9 @@ class IncompleteRecord(BadBundle):
 class Contents:
     """The primary members of a bundle, and what they say: ``records`` by name; the ``cases`` that these have, by id.
 
-    The cases are in the order of their files; their origins are members.
+    The cases are in the order of their files; their origins are members. ``files_cases`` are all cases of these files.
+    ``known_sha256`` is the digest of the files of ``defects`` as a run has it, None if there are none; ``versions`` says which
+    versions show them.
     """
 
     members: Mapping[str, bytes]
@@ -82,6 +86,9 @@ class Contents:
     defects: tuple[Defect, ...]
     kills: Kills
     proof: Proof
+    files_cases: tuple[Case, ...]
+    known_sha256: str | None
+    versions: DefectVersions
 
     @cached_property
     def references(self) -> ReferenceLog:
@@ -129,9 +136,13 @@ def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
         files = [name for name in names_with(kept, CASES) if name.endswith(_SUFFIXES) and name != _VERSIONS]
         of_defects = [name for name in files if is_defect_file(folder / name)]
         of_cases = [name for name in files if name not in of_defects]
-        cases = {case.id: case for case in _cases(folder, of_cases, description.max_cells) if case.id in recorded}
-        defects = read_all_defects([folder / name for name in of_defects])
-        yield Contents(kept, description, records, cases, tuple(defects), _kills(kept), _proof(kept))
+        files_cases = tuple(_cases(folder, of_cases, description.max_cells))
+        cases = {case.id: case for case in files_cases if case.id in recorded}
+        known_files = defect_files(folder / CASES)
+        yield Contents(
+            kept, description, records, cases, tuple(read_all_defects(known_files)), _kills(kept), _proof(kept), files_cases,
+            digest_of_files(known_files), read_versions(folder / CASES),
+        )  # fmt: skip
 
 
 def _kills(members: Mapping[str, bytes]) -> Kills:

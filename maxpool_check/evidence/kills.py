@@ -30,11 +30,7 @@ def kills_by_clause(cases: Iterable[Case], clauses: Iterable[Clause], most: int 
 
     A case notices a kernel where its execution is a fault, and that of the correct kernel is not.
     """
-    executed = _ExecutedKernels()
-    by_clause: dict[str, list[Case]] = {}
-    for case in _mixed(cases):
-        for clause_id in case.covers:
-            by_clause.setdefault(clause_id, []).append(case)
+    executed, by_clause = _ExecutedKernels(), _by_clause(cases)
     return {
         clause.id: {
             kernel: executed.first_kills(kernel, by_clause.get(clause.id, ()), most) for kernel in violating(clause)
@@ -55,9 +51,39 @@ def _mixed(cases: Iterable[Case]) -> list[Case]:
     return [case for _, case in sorted(places, key=itemgetter(0))]
 
 
+def doubtful_kills(
+    kills: Kills, cases: Iterable[Case], clauses: Iterable[Clause], most: int
+) -> Iterator[tuple[str, str]]:
+    """The clauses and kernels whose ``kills`` are not what :func:`kills_by_clause` may give: each listed case is executed.
+
+    Where fewer cases than ``most`` are listed, it looks for more.
+    """
+    executed, by_clause = _ExecutedKernels(), _by_clause(cases)
+    testable = {clause.id: clause for clause in clauses if clause.status is ClauseStatus.TESTABLE}
+    for clause_id in dict.fromkeys([*testable, *kills]):
+        expected = {str(each): each for each in violating(testable[clause_id])} if clause_id in testable else {}
+        listed = {str(kernel): cases for kernel, cases in kills.get(clause_id, {}).items()}
+        of_clause = by_clause.get(clause_id, [])
+        for name in sorted({*expected, *listed}):
+            claimed = listed.get(name, ())
+            tried = of_clause if len(claimed) < most else [case for case in of_clause if case.id in claimed]
+            is_named_right = name in expected and name in listed
+            if not is_named_right or executed.first_kills(expected[name], tried, most) != tuple(claimed):
+                yield clause_id, name
+
+
 def violating(clause: Clause) -> tuple[WrongKernel, ...]:
     """The wrong kernels that violate a clause."""
     return tuple(kernel for kernel in wrong_kernels() if any(is_named(kernel, name) for name in clause.violated_by))
+
+
+def _by_clause(cases: Iterable[Case]) -> dict[str, list[Case]]:
+    """The cases of each clause, in the order in which they are tried."""
+    by_clause: dict[str, list[Case]] = {}
+    for case in _mixed(cases):
+        for clause_id in case.covers:
+            by_clause.setdefault(clause_id, []).append(case)
+    return by_clause
 
 
 def is_named(kernel: WrongKernel, pattern: str) -> bool:

@@ -6,7 +6,7 @@ actual Indices.
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -109,6 +109,15 @@ def numbering_causes(oracle: Oracle, numbers: np.ndarray | None) -> list[Cause]:
         Cause(kind=kind, output="Indices", cells=numbers.size)
         for kind in _fitting_kinds(oracle, numbers, several=wrong.sum() > 1)
     ]
+
+
+def wrong_numbers(oracle: Oracle, kinds: Collection[str]) -> Iterator[np.ndarray]:
+    """The Indices that mistakes of these kinds in the numbering make of the chosen cells; -1 in a window without a cell."""
+    shape, empty = oracle.core.shape, oracle.pooled.empty
+    for kind, number in _mistakes(shape, oracle.pooling, several=True):
+        if kind.value in kinds:
+            for cells in (*oracle.choices, oracle.last, oracle.column_first):
+                yield np.where(empty, -1, number(np.maximum(cells, 0)))
 
 
 def changes_numbers(oracle: Oracle, kind: DivergenceKind) -> bool:

@@ -41,7 +41,7 @@ def header(
         profile={name: document.policies.names() for name, document in SPECIFICATIONS.items() if name in used},
         cases=len(cases),
         cases_sha256=digest_of(cases),
-        known_sha256=hashlib.sha256(b"".join(map(Path.read_bytes, known_files))).hexdigest() if known_files else None,
+        known_sha256=digest_of_files(known_files),
         command=tuple(command) or (Path(sys.argv[0]).name, *sys.argv[1:]),
         corpus=CorpusDescription(
             name=corpus.name,
@@ -61,6 +61,11 @@ def header(
         references=references,
         seeds=dict(seeds or {}),
     )
+
+
+def digest_of_files(known_files: Sequence[Path]) -> str | None:
+    """The digest of files of known defects; None without such files."""
+    return hashlib.sha256(b"".join(map(Path.read_bytes, known_files))).hexdigest() if known_files else None
 
 
 def now() -> str:

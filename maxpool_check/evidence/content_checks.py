@@ -1,0 +1,212 @@
+"""Whether everything in a bundle follows from its primary members."""
+
+import hashlib
+from collections.abc import Mapping
+from itertools import zip_longest
+from pathlib import PurePosixPath
+
+from maxpool_check.corpus.case import contradictions
+from maxpool_check.corpus.shipped import shipped_root
+from maxpool_check.evidence.archive import BadArchive, decompressed
+from maxpool_check.evidence.build import (
+    MOST_KILLS,
+    clause_members,
+    clauses_of_cases,
+    present_libraries,
+    present_tool,
+    proof_member,
+    written,
+)
+from maxpool_check.evidence.bundle import (
+    CASES,
+    CLAUSES,
+    KILLS,
+    MANIFEST,
+    PROOF,
+    RECORDS,
+    SCHEMA,
+    SIGNATURE,
+    ToolDescription,
+    is_primary,
+)
+from maxpool_check.evidence.contents import Contents
+from maxpool_check.evidence.derived import derived_from
+from maxpool_check.evidence.findings import Verification
+from maxpool_check.evidence.kernels import wrong_kernels
+from maxpool_check.evidence.kills import doubtful_kills
+from maxpool_check.evidence.rechecking import recheck
+from maxpool_check.words import plural
+
+_LONGEST = 120
+"""How much of a differing line is shown."""
+
+
+def check_contents(members: Mapping[str, bytes], contents: Contents, verification: Verification) -> None:
+    """Check the primary members against each other, this tool and both references, and all others against what follows from them."""
+    description = contents.description
+    if description.schema != SCHEMA:
+        verification.unchecked.append(f"bundle.json: the schema {description.schema}; this version verifies {SCHEMA}")
+        return
+    with verification.check("The description counts the records, executions and cases that are there."):
+        _check_description(members, contents, verification)
+    if (other := _other_tool(description.tool, present_tool())) is not None:
+        verification.unchecked.append(other)
+        return
+    with verification.check(
+        "The clauses and the proof are those of this tool, and so are the wrong kernels that their cases notice."
+    ):
+        _check_tool_files(members, contents, verification)
+    references = contents.references
+    with verification.check(
+        f"Both references give the same for {plural(references.counts.computed, 'case')}; the documents exclude "
+        f"{references.counts.refused} more."
+    ):
+        for name in references.differing:
+            verification.add(name, "the definition and the evaluator give different results")
+        for case in contents.cases.values():
+            for problem in contradictions(case):
+                verification.add(case.origin.path, f"{problem.line}:{problem.column}: {problem.message}")
+    for each in contents.bundled:
+        _recheck(each.name, each.member, contents, verification)
+    with verification.check("All pages and tables, made again from the records, are the same, byte for byte."):
+        _check_derived(members, contents, verification)
+
+
+def _recheck(name: str, member: str, contents: Contents, verification: Verification) -> None:
+    result = recheck(member, contents.records[name], contents)
+    verification.problems += result.mistakes
+    verification.unchecked += result.unchecked
+    verification.undecided += result.undecided
+    if not result.mistakes and not result.unchecked:
+        follow = result.executions - len(result.undecided)
+        rest = f"; {len(result.undecided)} have outputs that it does not tell" if result.undecided else ""
+        verification.checks.append(
+            f"{member}: {follow} of {plural(result.executions, 'execution')}, their verdicts and counts follow{rest}."
+        )
+
+
+def _check_description(members: Mapping[str, bytes], contents: Contents, verification: Verification) -> None:
+    description = contents.description
+
+    def differ(place: str, name: str, stored: object, expected: object) -> None:
+        if stored != expected:
+            verification.add(f"bundle.json: {place}", f"{name} is {stored}; it follows {expected}")
+
+    differ("cases", "the number", description.cases, len(contents.cases))
+    described = [each.member for each in description.records]
+    differ("records", "the list", described, sorted(name for name in members if name.startswith(RECORDS)))
+    for each in description.records:
+        record = contents.records[each.name]
+        place = f"record {each.name}"
+        lines = decompressed(each.member, members[each.member])
+        differ(place, "member", each.member, f"{RECORDS}{each.name}.jsonl.gz")
+        differ(place, "sha256", each.sha256, hashlib.sha256(lines).hexdigest())
+        differ(place, "targets", each.targets, tuple(target.name for target in record.header.targets))
+        differ(place, "cases", each.cases, record.header.cases)
+        differ(place, "executions", each.executions, len(record.executions))
+        if lines[-1:] != b"\n":
+            verification.add(each.member, "has something behind its last line")
+    used = {case.origin.path for case in contents.cases.values()}
+    for name in members:
+        if name.startswith(CASES) and name not in used and not _belongs(name, members, used):
+            verification.add(name, "holds no case of the records")
+
+
+def _belongs(name: str, members: Mapping[str, bytes], used: set[str]) -> bool:
+    """Whether a file is one of defects, or a tensor that a case file names."""
+    path = PurePosixPath(name.removeprefix(CASES))
+    if path.suffix == ".npy":
+        return any(path.name.encode() in members[each] for each in used)
+    return path.parts[0] == "defects" or path.name == "known-divergences.yaml"
+
+
+def _other_tool(tool: ToolDescription, own: ToolDescription) -> str | None:
+    """What cannot be compared because another tool has made the bundle; None if it is this one."""
+    if (tool.version, tool.files.sha256) == (own.version, own.files.sha256):
+        return None
+    return (
+        f"verdicts, pages, clauses and kills: maxpool-check {tool.version} made the bundle, with files of the SHA-256 {tool.files.sha256}, "
+        f"and this is {own.version} with {own.files.sha256}; verify it with the tool that made it"
+    )
+
+
+def _check_tool_files(members: Mapping[str, bytes], contents: Contents, verification: Verification) -> None:
+    expected = clause_members()
+    is_shipped = any(
+        record.header.corpus is not None and record.header.corpus.version == contents.description.tool.version
+        for record in contents.records.values()
+    )
+    for name in sorted({name for name in members if name.startswith(CLAUSES)} | expected.keys()):
+        if name not in members:
+            verification.add(name, "is missing: this tool has it")
+        elif members[name] != expected.get(name):
+            verification.add(_at_line(name, members[name], expected.get(name, b"")), "is not that of this tool")
+    if members[PROOF] != proof_member():
+        verification.add(_at_line(PROOF, members[PROOF], proof_member()), "is not that of this tool")
+    cases = list(contents.cases.values())
+    for clause, kernel in doubtful_kills(contents.kills, cases, clauses_of_cases(cases), MOST_KILLS):
+        verification.add(f"{KILLS}: {clause}, {kernel}", "the cases that notice the kernel are others")
+    kernels = {str(kernel): kernel for kernel in wrong_kernels()}
+    kills = {
+        clause: {kernels.get(str(kernel), kernel): killing for kernel, killing in by_kernel.items()}
+        for clause, by_kernel in contents.kills.items()
+    }
+    if members[KILLS] != written(kills):
+        verification.add(KILLS, "is not in the form that 'evidence build' writes, or says otherwise what kernels do")
+    for name in members if is_shipped else ():
+        if name.startswith(CASES):
+            own = shipped_root() / name.removeprefix(CASES)
+            if not own.is_file() or own.read_bytes() != members[name]:
+                verification.add(name, "is not in the corpus that comes with this tool, which the record names")
+
+
+def _check_derived(members: Mapping[str, bytes], contents: Contents, verification: Verification) -> None:
+    try:
+        expected = derived_from(contents)
+    except (ValueError, LookupError, TypeError, ArithmeticError) as error:
+        # Pages rely on what a run writes; somebody may have written something else.
+        verification.add("pages", f"cannot be made of these records: {error}")
+        return
+    for name in sorted({*expected, *members}):
+        if is_primary(name) or name in (MANIFEST, SIGNATURE):
+            continue
+        if name not in members:
+            verification.add(name, "is missing: it follows from the records")
+        elif name not in expected:
+            verification.add(name, "is no file of such a bundle")
+        elif members[name] != expected[name]:
+            _compare(name, members[name], expected[name], contents, verification)
+
+
+def _compare(name: str, stored: bytes, expected: bytes, contents: Contents, verification: Verification) -> None:
+    if name.endswith(".gz"):
+        # Other builds of the compressor make other bytes.
+        try:
+            stored, expected = (decompressed(name, each) for each in (stored, expected))
+        except BadArchive as error:
+            verification.add(name, str(error))
+            return
+    if stored == expected:
+        return
+    place, difference = _at_line(name, stored, expected), _difference(stored, expected)
+    if contents.description.libraries == present_libraries():
+        verification.add(place, difference)
+    else:
+        libraries = ", ".join(f"{library} {version}" for library, version in contents.description.libraries.items())
+        verification.unchecked.append(f"{place}: {difference}; or it is so because it was made with {libraries}")
+
+
+def _first_difference(stored: bytes, expected: bytes) -> tuple[int, bytes, bytes]:
+    pairs = zip_longest(stored.split(b"\n"), expected.split(b"\n"), fillvalue=b"")
+    return next(((number, a, b) for number, (a, b) in enumerate(pairs, 1) if a != b), (1, b"", b""))
+
+
+def _at_line(name: str, stored: bytes, expected: bytes) -> str:
+    return f"{name}:{_first_difference(stored, expected)[0]}"
+
+
+def _difference(stored: bytes, expected: bytes) -> str:
+    _, a, b = _first_difference(stored, expected)
+    at = max(0, next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))) - 40)
+    shown = (each[at : at + _LONGEST].decode(errors="replace").strip() for each in (a, b))
+    return "does not follow from the records: it says '{}'; it follows '{}'".format(*shown)

@@ -1,0 +1,41 @@
+"""What comes out of verifying a bundle."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from maxpool_check.results.record import ExitCode
+
+
+@dataclass
+class Verification:
+    """What came out of verifying a bundle.
+
+    ``checks`` are sentences on what was found right. ``problems`` are what is not, each with its place: a member, and what is
+    meant in it. ``unchecked`` is what could not be checked. ``undecided`` are executions whose outputs a record does not tell;
+    nothing that it says of them is contradictory.
+    """
+
+    checks: list[str] = field(default_factory=list)
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    unchecked: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """0 if all was checked and is right, 1 for a problem, 3 if something could not be checked."""
+        if self.problems:
+            return ExitCode.UNEXPECTED
+        return ExitCode.INCOMPLETE if self.unchecked else ExitCode.AS_EXPECTED
+
+    @contextlib.contextmanager
+    def check(self, sentence: str) -> Iterator[None]:
+        """Add a sentence to the checks, unless the block finds a problem."""
+        problems, unchecked = len(self.problems), len(self.unchecked)
+        yield
+        if (len(self.problems), len(self.unchecked)) == (problems, unchecked):
+            self.checks.append(sentence)
+
+    def add(self, place: str, message: str) -> None:
+        """Add a problem."""
+        self.problems.append((place, message))
