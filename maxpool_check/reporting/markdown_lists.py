@@ -9,6 +9,9 @@ from maxpool_check.reporting.markup import code, escaped, folded, short, table, 
 from maxpool_check.reporting.reasons import not_judged
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import NOT_EXECUTED, Verdict
+from maxpool_check.words import plural
+
+_MOST_CLAUSES = 40
 
 _TRANSLATED = (
     "A case of a document other than ONNX's is translated: to explicit pads, a crop, a transposition, or to the document's "
@@ -72,7 +75,7 @@ def _by_target(report: RunReport, headings: Sequence[str], rows: Sequence[Sequen
 
 
 def clauses(report: RunReport, fold: Callable[..., str]) -> list[str]:
-    """What was executed of each document, by the clauses that the cases name."""
+    """What was executed of each document, by the clauses that the cases name; of many, those with most that do not conform."""
     executed: Counter[tuple[str, str]] = Counter()
     conforming: Counter[tuple[str, str]] = Counter()
     for execution in report.record.executions:
@@ -81,8 +84,12 @@ def clauses(report: RunReport, fold: Callable[..., str]) -> list[str]:
         for clause in execution.clauses or ("",):
             executed[execution.spec, clause] += 1
             conforming[execution.spec, clause] += execution.verdict is Verdict.CONFORMS
+    if not executed:
+        return []
     place = _place(report)
-    order = sorted(executed, key=lambda key: (place(key[0]), not key[1], key[1]))
+    shown = sorted((key for key in executed if key[1]), key=lambda key: conforming[key] - executed[key])[:_MOST_CLAUSES]
+    shown += [key for key in executed if not key[1]]
+    order = sorted(shown, key=lambda key: (place(key[0]), not key[1], key[1]))
     rows = [
         [
             code(spec),
@@ -92,10 +99,14 @@ def clauses(report: RunReport, fold: Callable[..., str]) -> list[str]:
         ]
         for spec, clause in order
     ]
-    if not rows:
-        return []
     heading = "What was executed, by document and clause; a case may name several clauses"
-    return [fold(heading, table(["document", "clause", "executions", "conform"], rows, right=[2, 3]))]
+    content = table(["document", "clause", "executions", "conform"], rows, right=[2, 3])
+    if left_out := len(executed) - len(shown):
+        content += (
+            f"\n\n{plural(left_out, 'other clause')} of these documents: fewer executions do not conform. "
+            "`maxpool-check trace --record` lists all."
+        )
+    return [fold(heading, content)]
 
 
 def behaviour(report: RunReport) -> list[str]:
