@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from maxpool_check.commands import model_cases, options
+from maxpool_check.commands import options
 from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus import collection
 from maxpool_check.corpus.case import Case
@@ -171,6 +171,9 @@ def find(name: str, folder: Path | None, cells: int, *, takes_models: bool = Tru
     FILE may belong to another suite, or be a model. An id is looked for in ``folder``; None: in ``cases``, then in the corpus that comes with the tool. ``takes_models``: what the
     case is executed on takes models, so that a model's operator set counts.
     """
+    # It is slow to import, and most commands read no model.
+    from maxpool_check.commands import model_cases
+
     parts = name.split(":")
     beginnings = [(":".join(parts[:number]), ":".join(parts[number:])) for number in range(1, len(parts))]
     in_file = [each for each in beginnings if Path(each[0]).suffix in (*collection.SUFFIXES, *FORMATS)]

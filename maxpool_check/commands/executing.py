@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from maxpool_check.commands import case_files
 from maxpool_check.commands.configured import command_line
@@ -171,6 +169,10 @@ def progress_bar(unit: str, total: int | None, *, quiet: bool) -> Iterator[Calla
     if quiet or not sys.stderr.isatty():
         yield lambda _: None
         return
+    # It is slow to import.
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(unit, total=total)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import importlib
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
@@ -27,6 +28,15 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _Report = TypeVar("_Report")
 Formats = Mapping[str, Callable[[_Report, TextIO], None]]
 """The formats of a kind of report: functions that write one to a file."""
+
+
+def written_by(module: str) -> Callable[[Any, TextIO], None]:
+    """``write`` of a module, which is imported when it is called: a run needs few of the formats, often none."""
+
+    def write(report: Any, file: TextIO) -> None:
+        importlib.import_module(module).write(report, file)
+
+    return write
 
 
 def echo(text: object, *, err: bool = False, nl: bool = True) -> None:

@@ -9,19 +9,17 @@ from maxpool_check.commands import case_files, options
 from maxpool_check.commands.output import Output
 from maxpool_check.corpus.case import Case
 from maxpool_check.files import STDOUT, open_text
-from maxpool_check.reporting import github, json, junit, markdown, sarif, text
-from maxpool_check.reporting.html import run as html
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import ExitCode, Record
 
 FORMATS: options.Formats[RunReport] = {
-    "text": text.write,
-    "markdown": markdown.write,
-    "html": html.write,
-    "json": json.write,
-    "junit": junit.write,
-    "github": github.write,
-    "sarif": sarif.write,
+    "text": options.written_by("maxpool_check.reporting.text"),
+    "markdown": options.written_by("maxpool_check.reporting.markdown"),
+    "html": options.written_by("maxpool_check.reporting.html.run"),
+    "json": options.written_by("maxpool_check.reporting.json"),
+    "junit": options.written_by("maxpool_check.reporting.junit"),
+    "github": options.written_by("maxpool_check.reporting.github"),
+    "sarif": options.written_by("maxpool_check.reporting.sarif"),
 }
 """The formats of the report of a run. A new one is its module and a line here."""
 

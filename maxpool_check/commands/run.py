@@ -11,7 +11,6 @@ from maxpool_check.commands.configured import command_line
 from maxpool_check.commands.output import Output
 from maxpool_check.commands.report import FORMATS
 from maxpool_check.reporting import json
-from maxpool_check.reporting.github import workflow_commands
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import ExitCode, Record
 from maxpool_check.results.storage import Recorder
@@ -124,6 +123,8 @@ def publish(record: Record, output: Output, *, exit_zero: bool) -> int:
     output.publish(FORMATS, report, plain, silent=output.quiet)
     in_workflow = os.environ.get("GITHUB_ACTIONS") == "true"
     if in_workflow and output.form == "text" and any(kind == "github" for kind, _ in output.reports):
+        from maxpool_check.reporting.github import workflow_commands
+
         for line in workflow_commands(record):
             click.echo(line)
     return final_code

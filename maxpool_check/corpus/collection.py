@@ -85,9 +85,10 @@ def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS) -> Corpus:
     problems += duplicates(cases)
     if problems or not cases:
         raise CorpusError([*problems, *(() if cases else left_out)])
-    everything = {file.resolve() for root in roots.values() for file in _files(root)}
+    # A file may be one of very many in its folder: this ends at the first one that was not read.
+    whole = all(file.resolve() in files for root in roots.values() for file in _found(root))
     return Corpus(
-        cases, tuple(roots.values()), everything <= files.keys(), left_out, tuple(files), " ".join(map(str, paths)),
+        cases, tuple(roots.values()), whole, left_out, tuple(files), " ".join(map(str, paths)),
         all(map(is_shipped, paths)),
     )  # fmt: skip
 
@@ -186,13 +187,21 @@ def default_path() -> Path:
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [] if is_defect_file(path) else [path]
-    case_files = sorted(
-        file for file in path.rglob("*") if file.suffix in SUFFIXES and not file.is_dir() and not is_defect_file(file)
+    return sorted(_found(path))
+
+
+def _found(folder: Path) -> Iterator[Path]:
+    """The case files in a folder, or those of other suites if there are none."""
+    of_cases = (
+        file for file in folder.rglob("*") if file.suffix in SUFFIXES and not file.is_dir() and not is_defect_file(file)
     )
+    if (first := next(of_cases, None)) is not None:
+        yield first
+        yield from of_cases
+        return
     # Models and JSON files next to case files are data, records and reports.
-    return case_files or sorted(
-        file for suite in FORMATS.values() for file in path.rglob(suite.PATTERN) if not json_files.is_of_model(file)
-    )
+    for suite in FORMATS.values():
+        yield from (file for file in folder.rglob(suite.PATTERN) if not json_files.is_of_model(file))
 
 
 def _read(file: Path, root: Path, most_cells: int, held: int) -> Suite:

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from maxpool_check.corpus.defect_schema import DEFECT_FILE
-from maxpool_check.corpus.document import Document, read
+from maxpool_check.corpus.document import Document, parse, read, text_of
 from maxpool_check.corpus.problems import CorpusError, Problem, Structure
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence, Severity, Upstream, severity_of
 from maxpool_check.judging.kinds import DivergenceKind
@@ -19,18 +20,24 @@ from maxpool_check.specifications import documents
 from maxpool_check.specifications.specification import nearest
 
 _STRUCTURE = Structure(DEFECT_FILE)
+_KINDS = {kind.value: kind for kind in DivergenceKind}
 
 _Place = tuple[str | int, ...]
 
 
 def read_defects(path: Path) -> list[Defect]:
     """The defects of one file, known divergences included. Raises :class:`CorpusError` with every problem."""
-    document = read(path)
-    reader = _Reader(document)
+    return list(_defects(text_of(path), str(path)))
+
+
+# A process may read the defects that come with the tool many times.
+@lru_cache(maxsize=64)
+def _defects(text: str, name: str) -> tuple[Defect, ...]:
+    reader = _Reader(parse(text, name))
     defects = reader.defects()
     if reader.problems:
         raise CorpusError(reader.problems)
-    return defects
+    return tuple(defects)
 
 
 def read_all_defects(paths: Sequence[Path]) -> list[Defect]:
@@ -198,11 +205,10 @@ class _Reader:
 
 
 def _kinds(words: list[str]) -> frozenset[DivergenceKind]:
-    known = [kind.value for kind in DivergenceKind]
-    unknown = [f"unknown kind '{word}'{nearest(word, known)}" for word in words if word not in known]
+    unknown = [f"unknown kind '{word}'{nearest(word, _KINDS)}" for word in words if word not in _KINDS]
     if unknown:
         raise ValueError("; ".join(unknown))
-    return frozenset(map(DivergenceKind, words))
+    return frozenset(_KINDS[word] for word in words)
 
 
 def _conditions(fields: Mapping[str, Any]) -> Conditions:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
@@ -25,7 +26,11 @@ class DefectVersions:
 
     def tested(self, defect: Defect) -> list[str]:
         """The versions of its runtime that were tested, in ascending order."""
-        return sorted(self.shown.get(defect.runtime, {}), key=_order)
+        return list(self._tested.get(defect.runtime, ()))
+
+    @cached_property
+    def _tested(self) -> dict[str, list[str]]:
+        return {runtime: sorted(versions, key=_order) for runtime, versions in self.shown.items()}
 
     def showing(self, defect: Defect) -> list[str]:
         """Those of them that show the defect."""

@@ -91,6 +91,11 @@ class Document:
 
 def read(path: Path) -> Document:
     """Read one file. Raises :class:`CorpusError`."""
+    return parse(text_of(path), str(path))
+
+
+def text_of(path: Path) -> str:
+    """The text of one file. Raises :class:`CorpusError`."""
     name = str(path)
     try:
         raw = read_regular(path, MAX_BYTES)
@@ -102,7 +107,7 @@ def read(path: Path) -> Document:
             reason = f"the file is larger than {MAX_BYTES // 2**20} MiB; split it"
         raise CorpusError([Problem(name, 1, 1, reason)]) from error
     try:
-        return parse(raw.decode("utf-8-sig"), name)
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = raw[: error.start].decode("utf-8-sig")
         raise CorpusError([_problem_at(before, len(before), name, "not UTF-8 text; is this a YAML file?")]) from error
@@ -184,33 +189,37 @@ class _Builder:
 
     def take(self, event: Any) -> None:
         """Add one event of the parser."""
-        if isinstance(event, yaml.AliasEvent):
-            if event.anchor not in self._anchors:
-                raise _Stop(f"alias *{event.anchor} without an anchor before it", event)
-            node = self._anchors[event.anchor]
-            self._from_aliases += node.size
-            if self._from_aliases > MAX_FROM_ALIASES:
-                raise _Stop(f"aliases add more than {MAX_FROM_ALIASES} values to the file", event)
-            self._add(node, event)
-        elif isinstance(event, (yaml.ScalarEvent, yaml.CollectionStartEvent)):
-            allowed = "tag:yaml.org,2002:str" if isinstance(event, yaml.ScalarEvent) else None
-            if event.tag not in (None, "!", allowed):
+        if isinstance(event, yaml.ScalarEvent):
+            if event.tag not in (None, "!", "tag:yaml.org,2002:str"):
                 raise _Stop(f"the tag {event.tag} is not allowed", event)
-            start: Any = event.start_mark
-            mark = Mark(start.line + 1, start.column + 1)
-            if isinstance(event, yaml.ScalarEvent):
-                plain = not event.style and event.tag is None
-                self._add(_Node(scalar_value(event.value) if plain else event.value, mark, event.anchor), event)
-                return
+            plain = not event.style and event.tag is None
+            value = scalar_value(event.value) if plain else event.value
+            self._add(_Node(value, _mark(event), event.anchor), event)
+        elif isinstance(event, yaml.CollectionStartEvent):
+            if event.tag not in (None, "!"):
+                raise _Stop(f"the tag {event.tag} is not allowed", event)
             if len(self._open) == MAX_DEPTH:
                 raise _Stop(f"nested deeper than {MAX_DEPTH} levels", event)
             kind = list if isinstance(event, yaml.SequenceStartEvent) else dict
+            mark = _mark(event)
             mark.inside = kind()
             self._open.append(_Node(kind(), mark, event.anchor))
         elif isinstance(event, yaml.CollectionEndEvent):
             self._add(self._open.pop(), event)
+        elif isinstance(event, yaml.AliasEvent):
+            self._add(self._named(event), event)
         elif isinstance(event, yaml.DocumentStartEvent) and self.root:
             raise _Stop("a second document starts here; one file is one document", event)
+
+    def _named(self, event: Any) -> _Node:
+        """The value that an alias stands for."""
+        if event.anchor not in self._anchors:
+            raise _Stop(f"alias *{event.anchor} without an anchor before it", event)
+        node = self._anchors[event.anchor]
+        self._from_aliases += node.size
+        if self._from_aliases > MAX_FROM_ALIASES:
+            raise _Stop(f"aliases add more than {MAX_FROM_ALIASES} values to the file", event)
+        return node
 
     def _add(self, node: _Node, event: Any) -> None:
         if node.anchor is not None:
@@ -239,6 +248,11 @@ class _Builder:
             if key not in parent.data:
                 parent.data[key] = node.data
                 inside[key] = (key_mark, node.mark)
+
+
+def _mark(event: Any) -> Mark:
+    start = event.start_mark
+    return Mark(start.line + 1, start.column + 1)
 
 
 def scalar_value(text: str) -> Any:
