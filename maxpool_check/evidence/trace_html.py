@@ -127,11 +127,6 @@ class TracePage:
             ],
         }
 
-    @cached_property
-    def anchors(self) -> dict[str, str]:
-        """The ids of the elements of clauses."""
-        return {clause.id: ClauseView(clause).anchor for clause in self._trace.clauses}
-
     def views(self, documents: TracedDocuments) -> Sequence[ClauseView]:
         """The clauses of a document, problems first."""
         return [ClauseView(clause) for clause in problems_first(documents.clauses)]
