@@ -143,6 +143,15 @@ def _check_tool_files(members: Mapping[str, bytes], contents: Contents, verifica
             verification.add(_at_line(name, members[name], expected.get(name, b"")), "is not that of this tool")
     if members[PROOF] != proof_member():
         verification.add(_at_line(PROOF, members[PROOF], proof_member()), "is not that of this tool")
+    _check_kills(members, contents, verification)
+    for name in members if is_shipped else ():
+        if name.startswith(CASES):
+            own = shipped_root() / name.removeprefix(CASES)
+            if not own.is_file() or own.read_bytes() != members[name]:
+                verification.add(name, "is not in the corpus that comes with this tool, which the record names")
+
+
+def _check_kills(members: Mapping[str, bytes], contents: Contents, verification: Verification) -> None:
     cases = list(contents.cases.values())
     doubtful = list(doubtful_kills(contents.kills, cases, clauses_of_cases(cases), MOST_KILLS))
     # A kernel may remember what it was executed on before, so that only all of them together give the same again.
@@ -159,11 +168,6 @@ def _check_tool_files(members: Mapping[str, bytes], contents: Contents, verifica
     }
     if members[KILLS] != written(kills):
         verification.add(KILLS, "is not in the form that 'evidence build' writes, or says otherwise what kernels do")
-    for name in members if is_shipped else ():
-        if name.startswith(CASES):
-            own = shipped_root() / name.removeprefix(CASES)
-            if not own.is_file() or own.read_bytes() != members[name]:
-                verification.add(name, "is not in the corpus that comes with this tool, which the record names")
 
 
 def _by_name(kills: Kills) -> dict[tuple[str, str], tuple[str, ...]]:
