@@ -99,7 +99,7 @@ def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool
     """The released versions of a runtime in a range, both ends included."""
     try:
         low, high = (Version(text) if text else None for text in (first, last))
-        available = released(runtime.distribution, pre=pre)
+        available = released(runtime.distribution, pre=pre, low=low, high=high)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     except NoReleases as error:

@@ -16,10 +16,13 @@ class NoReleases(RuntimeError):
     """The package index cannot be reached, or has no release for this Python."""
 
 
-def released(distribution: str, *, pre: bool = False, source: WheelSource | None = None) -> list[Version]:
+def released(
+    distribution: str, *, pre: bool = False, source: WheelSource | None = None,
+    low: Version | None = None, high: Version | None = None,
+) -> list[Version]:  # fmt: skip
     """The versions that have a wheel for this Python, ascending; with pre-releases if ``pre``.
 
-    They come from where environments are installed from, or are those of the cache if nothing can be installed. ``source`` is
+    Those below ``low`` or above ``high`` may be left out, if some are between. They come from where environments are installed from, or are those of the cache if nothing can be installed. ``source`` is
     by default that of the environment variables. Raises :class:`NoReleases`.
     """
     source = source or environments.wheel_source()
@@ -29,7 +32,8 @@ def released(distribution: str, *, pre: bool = False, source: WheelSource | None
             return made
         raise NoReleases(f"offline, and {environments.cache()} has no environment of {distribution}")
     versions: list[Version] = []
-    requirement = distribution
+    above = f">={low.public}" if low else ""
+    requirement = distribution + ",".join(filter(None, [above, f"<={high.public}" if high else ""]))
     # uv has no command that lists versions: resolve the newest, then the newest before it, down to the first.
     while True:
         try:
@@ -44,9 +48,11 @@ def released(distribution: str, *, pre: bool = False, source: WheelSource | None
         if process.returncode == 0:
             version = process.stdout.strip().rpartition("==")[2]
             versions.append(Version(version))
-            requirement = f"{distribution}<={version},!={version}"
+            requirement = f"{distribution}<={version},!={version}" + (f",{above}" if above else "")
         elif versions and "No solution found" in process.stderr and "network was disabled" not in process.stderr:
             return versions[::-1]
+        elif low or high:
+            return released(distribution, pre=pre, source=source)
         else:
             reason = environments.explain(process.stderr, [distribution], source)
             raise NoReleases(f"cannot list the releases of {distribution}:\n{reason}")

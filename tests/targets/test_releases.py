@@ -37,6 +37,17 @@ def test_releases_with_a_wheel_for_this_python_in_the_order_of_versions(index, m
     assert released("thing") == [Version("1.9.0"), Version("1.9.1"), Version("1.10.0"), Version("1.10.0.1")]
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "found"),
+    [("1.9.1", None, VERSIONS[1:2] + VERSIONS[3:]), (None, "1.10", VERSIONS[:2] + VERSIONS[3:4]),
+     ("1.9.1+local", "1.9.5", VERSIONS[1:2]), ("3", None, VERSIONS[:2] + VERSIONS[3:])],
+)  # fmt: skip
+def test_no_more_than_a_range_is_asked_for_but_all_if_nothing_is_in_it(index, monkeypatch, low, high, found):
+    monkeypatch.setenv("UV_DEFAULT_INDEX", index)
+    between = {name: Version(bound) for name, bound in (("low", low), ("high", high)) if bound}
+    assert released("thing", **between) == [Version(version) for version in found]
+
+
 def test_pre_releases_are_listed_on_request(index, monkeypatch):
     monkeypatch.setenv("UV_DEFAULT_INDEX", index)
     assert released("thing", pre=True) == [Version(version) for version in VERSIONS]
