@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TextIO
 
 from maxpool_check.evidence.trace import Gap, Trace, TracedCase, TracedClause, TracedDocuments
