@@ -37,7 +37,7 @@ from maxpool_check.evidence.contents import BadBundle, IncompleteRecord
 from maxpool_check.evidence.derived import derived
 from maxpool_check.evidence.kills import Kills, kills_by_clause, to_json
 from maxpool_check.files import open_regular
-from maxpool_check.results.record import Record
+from maxpool_check.results.record import Execution, Record
 from maxpool_check.running.provenance import tool_files
 from maxpool_check.specifications.clauses import Clause, clauses
 from maxpool_check.words import plural
@@ -146,9 +146,9 @@ def check_cases(records: Iterable[tuple[Path, Record]], corpus: Corpus) -> list[
                 f"{path} is of a model, whose cases are in no file; write them with 'maxpool-check model MODEL.onnx --case FILE.yaml', "
                 "and run that"
             )
-        digests = {execution.case: execution.case_sha256 for execution in record.executions}
-        missing = [case for case in digests if case not in known]
-        changed = [case for case, digest in digests.items() if case in known and known[case].sha256 != digest]
+        first = {execution.case: execution for execution in reversed(list(record.executions))}
+        missing = [case for case in first if case not in known]
+        changed = [case for case in first if case in known and not _is_of(first[case], known[case])]
         for ids, what in ((missing, "not in"), (changed, "different in")):
             if ids:
                 raise BadBundle(
@@ -156,8 +156,15 @@ def check_cases(records: Iterable[tuple[Path, Record]], corpus: Corpus) -> list[
                     f"{', '.join(ids[:_FEW])}{' ...' if len(ids) > _FEW else ''}; name the case files of the run with --cases, "
                     "or run these again"
                 )
-        used |= digests.keys()
+        used |= first.keys()
     return [case for case in corpus.cases if case.id in used]
+
+
+def _is_of(execution: Execution, case: Case) -> bool:
+    """Whether a case is the one that was executed, and says the same in the same place: the record must follow from the bundle."""
+    place = int(execution.origin.rpartition(":")[2])
+    stated = (execution.case_sha256, execution.title, execution.clauses, place)
+    return stated == (case.sha256, case.title, case.covers, case.origin.line)
 
 
 def _lines(path: Path) -> bytes:

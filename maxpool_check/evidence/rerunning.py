@@ -1,7 +1,9 @@
-"""Runs the cases of a bundle again on the same runtimes, and compares what they return by its digests."""
+"""Runs the cases of a bundle again on the same runtimes, in environments that are made anew, and compares the outputs by their digests."""
 
-from collections.abc import Callable, Mapping
-from contextlib import closing
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.evidence.contents import Contents
@@ -20,10 +22,26 @@ def rerun(
 ) -> None:
     """Run all cases of the records again, and add what differs; ``progress`` gets the number of cases that are done."""
     done = 0
-    for each in contents.bundled:
-        record = contents.records[each.name]
-        for target in record.header.targets:
-            done = _rerun(each.member, record, target, contents.cases, verification, seconds, progress, done)
+    with _fresh_cache():
+        for each in contents.bundled:
+            record = contents.records[each.name]
+            for target in record.header.targets:
+                done = _rerun(each.member, record, target, contents.cases, verification, seconds, progress, done)
+
+
+@contextlib.contextmanager
+def _fresh_cache() -> Iterator[None]:
+    """Make all environments anew, in a temporary folder that is removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="maxpool-check-") as folder:
+        before = os.environ.get("MAXPOOL_CHECK_CACHE")
+        # A variable of the environment: processes that execute cases have the same cache.
+        os.environ["MAXPOOL_CHECK_CACHE"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["MAXPOOL_CHECK_CACHE"]
+            if before is not None:
+                os.environ["MAXPOOL_CHECK_CACHE"] = before
 
 
 def cases_to_run(contents: Contents) -> int:
@@ -43,7 +61,7 @@ def _rerun(
     known = {each.name for each in ALL_VARIANTS}
     variants = frozenset(variant_named(each.variant) for each in stored if each.variant in known)
     expected = {(each.case, each.variant): each for each in stored}
-    with closing(LocalExecutor(ExecutionConfig((name,), seconds, None, variants))) as executor:
+    with contextlib.closing(LocalExecutor(ExecutionConfig((name,), seconds, None, variants))) as executor:
         for error in executor.errors:
             verification.unchecked.append(f"{described.name} was not run again: {error}")
         for actual in executor.descriptions:
@@ -87,6 +105,24 @@ def _compare_targets(
     if (stored.distribution, stored.version, stored.provider) != (actual.distribution, actual.version, actual.provider):
         place = f"{member}: {stored.name}"
         verification.add(place, f"is {stored.about} in the record, and {actual.about} here")
+    here = _wheels(actual)
+    for wheel, digest in _wheels(stored).items():
+        # Where the machine is another one, the wheels are others.
+        if here.get(wheel, digest) != digest:
+            place = f"{member}: {stored.name}: {wheel}"
+            verification.add(
+                place, f"has the SHA-256 {digest} in the record, and {here[wheel]} where it was installed again"
+            )
+
+
+def _wheels(target: TargetDescription) -> dict[str, str]:
+    """The digests of the wheels that the environments of a target were made of, as far as they are known, by file name."""
+    return {
+        each.wheel: each.wheel_sha256
+        for environment in target.environments
+        for each in environment.distributions
+        if each.wheel is not None and each.wheel_sha256 is not None
+    }
 
 
 def _compare(member: str, stored: Execution, actual: Execution, verification: Verification) -> None:

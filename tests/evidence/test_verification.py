@@ -494,3 +494,36 @@ def test_what_changed_between_bundles(bundle, tmp_path):
     assert command("evidence", "diff", old, tmp_path / "none.tar").code == 2
     new.write_bytes(b"text")
     assert command("evidence", "diff", old, new).code == 2
+
+
+@pytest.mark.long
+@pytest.mark.network
+def test_running_again_compares_the_wheels_of_new_environments(tmp_path, monkeypatch):
+    # An environment of the cache may be older than the digests of wheels.
+    monkeypatch.setenv("MAXPOOL_CHECK_CACHE", str(tmp_path / "cache"))
+    cases, record, path = tmp_path / "small.yaml", tmp_path / "record.jsonl", tmp_path / "evidence.tar"
+    cases.write_text(SMALL)
+    assert command("run", cases, "-t", "onnxruntime==1.31.1", "-q", "-k", "small:ordinary", "-o", record).code == 0
+    assert command("evidence", "build", record, "--cases", cases, "-o", path).code == 0
+    members = unpacked(path)
+    done = verify(tmp_path, members, "--rerun")
+    assert done.code == 0, done.out
+    lines = lines_of(members)
+    (environment,) = lines[0]["targets"][0]["environments"]
+    (runtime,) = (each for each in environment["distributions"] if each["name"] == "onnxruntime")
+    runtime["wheel_sha256"] = 64 * "0"
+    forged = rewritten(with_lines(members, lines))
+    assert verify(tmp_path, forged).code == 0
+    done = verify(tmp_path, forged, "--rerun")
+    assert done.code == 1
+    assert f"{runtime['wheel']}: has the SHA-256 {64 * '0'} in the record" in done.out
+
+
+def test_a_record_of_other_words_for_its_cases_is_not_bundled(tmp_path):
+    cases, record = tmp_path / "small.yaml", tmp_path / "record.jsonl"
+    cases.write_text(SMALL)
+    assert command("run", cases, "-t", "onnxruntime", "-q", "-k", "small:ordinary", "-o", record).code == 0
+    cases.write_text(SMALL.replace("title: ", "title: Renamed, ", 1))
+    done = command("evidence", "build", record, "--cases", cases, "-o", tmp_path / "evidence.tar")
+    assert done.code == 2
+    assert "1 case of the record is different in" in done.err
