@@ -10,11 +10,11 @@ from maxpool_check.commands.evidence_verify import diff, verify
 from maxpool_check.commands.output import Output
 from maxpool_check.corpus.shipped import NAME as CORPUS
 from maxpool_check.corpus.tensors import MOST_CELLS
-from maxpool_check.evidence.archive import BadArchive, packed, unpacked
-from maxpool_check.evidence.build import build as members_of
-from maxpool_check.evidence.build import check_targets
-from maxpool_check.evidence.contents import BadBundle, IncompleteRecord
-from maxpool_check.evidence.signing import CannotSign, signed
+from maxpool_check.evidence.bundling.archive import BadArchive, packed, unpacked
+from maxpool_check.evidence.bundling.build import build as members_of
+from maxpool_check.evidence.bundling.build import check_targets
+from maxpool_check.evidence.bundling.contents import BadBundle, IncompleteRecord
+from maxpool_check.evidence.bundling.signing import CannotSign, signed
 from maxpool_check.files import STDOUT, named, not_found
 from maxpool_check.results.record import ExitCode
 from maxpool_check.words import plural

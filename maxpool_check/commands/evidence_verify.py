@@ -11,12 +11,12 @@ from maxpool_check.commands import options
 from maxpool_check.commands.executing import progress_bar
 from maxpool_check.commands.offline import offline
 from maxpool_check.corpus.problems import CorpusError
-from maxpool_check.evidence.archive import BadArchive, unpacked
-from maxpool_check.evidence.contents import BadBundle, opened
-from maxpool_check.evidence.difference import BundleSide, Differences, differences
-from maxpool_check.evidence.findings import Verification
-from maxpool_check.evidence.rerunning import cases_to_run, rerun
-from maxpool_check.evidence.verification import verified
+from maxpool_check.evidence.bundling.archive import BadArchive, unpacked
+from maxpool_check.evidence.bundling.contents import BadBundle, opened
+from maxpool_check.evidence.verifying.difference import BundleSide, Differences, differences
+from maxpool_check.evidence.verifying.findings import Verification
+from maxpool_check.evidence.verifying.rerunning import cases_to_run, rerun
+from maxpool_check.evidence.verifying.verification import verified
 from maxpool_check.files import not_found
 from maxpool_check.results.record import ExitCode
 from maxpool_check.results.storage import BadRecord

@@ -9,7 +9,7 @@ from maxpool_check.configuration.schema import configuration_schema
 from maxpool_check.corpus.defect_schema import defect_file_schema
 from maxpool_check.corpus.schema import case_file_schema
 from maxpool_check.corpus.vectors import vector_file_schema
-from maxpool_check.evidence.trace import trace_schema
+from maxpool_check.evidence.tracing.trace import trace_schema
 from maxpool_check.results.record import ExitCode
 from maxpool_check.results.storage import schema
 from maxpool_check.running.results_form import results_schema

@@ -10,33 +10,25 @@ from maxpool_check.commands.output import Output
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.selection import ALL
-from maxpool_check.evidence import (
-    trace_csv,
-    trace_html,
-    trace_json,
-    trace_markdown,
-    trace_needs,
-    trace_sdoc,
-    trace_text,
-)
 from maxpool_check.evidence.kills import Kills, kills_by_clause
-from maxpool_check.evidence.trace import Trace
-from maxpool_check.evidence.trace_text import TraceReport
-from maxpool_check.evidence.trace_words import result
-from maxpool_check.evidence.tracing import ExecutedTwice, TraceScope, trace
+from maxpool_check.evidence.tracing import csv, html, json, markdown, needs, sdoc, text
+from maxpool_check.evidence.tracing.text import TraceReport
+from maxpool_check.evidence.tracing.trace import Trace
+from maxpool_check.evidence.tracing.tracing import ExecutedTwice, TraceScope, trace
+from maxpool_check.evidence.tracing.words import result
 from maxpool_check.files import STDOUT, open_text
 from maxpool_check.results.record import ExitCode
 from maxpool_check.specifications import SPECIFICATIONS, documents
 from maxpool_check.specifications.clauses import clauses
 
 FORMATS: options.Formats[TraceReport] = {
-    "text": trace_text.write,
-    "json": trace_json.write,
-    "markdown": trace_markdown.write,
-    "html": trace_html.write,
-    "csv": trace_csv.write,
-    "sdoc": trace_sdoc.write,
-    "needs": trace_needs.write,
+    "text": text.write,
+    "json": json.write,
+    "markdown": markdown.write,
+    "html": html.write,
+    "csv": csv.write,
+    "sdoc": sdoc.write,
+    "needs": needs.write,
 }
 """The formats of a trace. A new one is its module and a line here."""
 

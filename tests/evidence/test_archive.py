@@ -6,8 +6,15 @@ import tarfile
 
 import pytest
 
-from maxpool_check.evidence import archive
-from maxpool_check.evidence.archive import BadArchive, decompressed, members_of, packed, unpacked, write_members
+from maxpool_check.evidence.bundling import archive
+from maxpool_check.evidence.bundling.archive import (
+    BadArchive,
+    decompressed,
+    members_of,
+    packed,
+    unpacked,
+    write_members,
+)
 
 MEMBERS = {"bundle.json": b"{}\n", "cases/a.yaml": b"cases: []\n" * 100, "empty": b""}
 

@@ -15,7 +15,7 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from maxpool_check.evidence.archive import unpacked
+from maxpool_check.evidence.bundling.archive import unpacked
 from maxpool_check.results.storage import read
 from tests.conftest import KERNELS, SMALL, command
 

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from maxpool_check.evidence.archive import packed, unpacked
+from maxpool_check.evidence.bundling.archive import packed, unpacked
 from tests.conftest import SMALL, command
 
 SIGNATURE = "MANIFEST.sha256.sig"

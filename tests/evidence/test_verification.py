@@ -8,10 +8,10 @@ import subprocess
 import msgspec
 import pytest
 
-from maxpool_check.evidence.archive import decompressed, packed, unpacked
-from maxpool_check.evidence.build import compressed
-from maxpool_check.evidence.bundle import BundleDescription, manifest, primary
-from maxpool_check.evidence.derived import derived
+from maxpool_check.evidence.bundling.archive import decompressed, packed, unpacked
+from maxpool_check.evidence.bundling.build import compressed
+from maxpool_check.evidence.bundling.bundle import BundleDescription, manifest, primary
+from maxpool_check.evidence.bundling.derived import derived
 from tests.conftest import KERNELS, SMALL, command
 
 KERNEL = f"python:{KERNELS}:keeps_the_seed"

@@ -16,7 +16,7 @@ from playwright.sync_api import sync_playwright
 from maxpool_check.commands.report import FORMATS
 from maxpool_check.comparing.bisection import Boundary, Observation
 from maxpool_check.comparing.gate import compare_targets
-from maxpool_check.evidence.archive import unpacked
+from maxpool_check.evidence.bundling.archive import unpacked
 from maxpool_check.reporting.bisection import BisectionReport
 from maxpool_check.reporting.changes import ComparisonReport
 from maxpool_check.reporting.history import HistoryReport, Release

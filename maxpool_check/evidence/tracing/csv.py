@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 from maxpool_check import inert
-from maxpool_check.evidence.trace import Trace, TracedCase, TracedClause, TracedDocuments, TracedResult
-from maxpool_check.evidence.trace_text import TraceReport
-from maxpool_check.evidence.trace_words import place
+from maxpool_check.evidence.tracing.text import TraceReport
+from maxpool_check.evidence.tracing.trace import Trace, TracedCase, TracedClause, TracedDocuments, TracedResult
+from maxpool_check.evidence.tracing.words import place
 from maxpool_check.results.record import Verdict
 
 _CLAUSE = ("clause", "statement", "place", "kind", "status", "policy", "erratum", "reason", "gap", "kernels", "noticed")

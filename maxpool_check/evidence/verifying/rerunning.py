@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.evidence.contents import Contents
-from maxpool_check.evidence.findings import Verification
+from maxpool_check.evidence.bundling.contents import Contents
+from maxpool_check.evidence.verifying.findings import Verification
 from maxpool_check.results.record import Execution, Record, TargetDescription
 from maxpool_check.results.variants import ALL_VARIANTS, variant_named
 from maxpool_check.running.executors import ExecutionConfig, LocalExecutor

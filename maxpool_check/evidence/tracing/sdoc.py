@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TextIO
 
 from maxpool_check import inert
-from maxpool_check.evidence.trace import Trace, TracedCase, TracedClause, TracedDocuments, TracedResult
-from maxpool_check.evidence.trace_names import safe_names
-from maxpool_check.evidence.trace_text import TraceReport
-from maxpool_check.evidence.trace_words import about_record, kernels, outcome, place, result, standing, verdicts
+from maxpool_check.evidence.tracing.names import safe_names
+from maxpool_check.evidence.tracing.text import TraceReport
+from maxpool_check.evidence.tracing.trace import Trace, TracedCase, TracedClause, TracedDocuments, TracedResult
+from maxpool_check.evidence.tracing.words import about_record, kernels, outcome, place, result, standing, verdicts
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "REQUIREMENT": (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import maxpool_check
 from maxpool_check.corpus.case import Case
 from maxpool_check.evidence.kills import Kills
-from maxpool_check.evidence.trace import (
+from maxpool_check.evidence.tracing.trace import (
     Gap,
     Trace,
     TracedCase,

@@ -8,15 +8,15 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from typing import TextIO
 
-from maxpool_check.evidence import trace_html, trace_json, trace_needs, trace_sdoc
-from maxpool_check.evidence.attestations import attestations
-from maxpool_check.evidence.bundle import compressed
-from maxpool_check.evidence.contents import Contents, opened
-from maxpool_check.evidence.environments import environments
-from maxpool_check.evidence.index_page import index_page, report_of
-from maxpool_check.evidence.qualification import qualification
-from maxpool_check.evidence.statements import statements
-from maxpool_check.evidence.trace_text import TraceReport
+from maxpool_check.evidence.bundling.attestations import attestations
+from maxpool_check.evidence.bundling.bundle import compressed
+from maxpool_check.evidence.bundling.contents import Contents, opened
+from maxpool_check.evidence.bundling.environments import environments
+from maxpool_check.evidence.bundling.index_page import index_page, report_of
+from maxpool_check.evidence.bundling.notes import statements
+from maxpool_check.evidence.bundling.qualification import qualification
+from maxpool_check.evidence.tracing import html, json, needs, sdoc
+from maxpool_check.evidence.tracing.text import TraceReport
 from maxpool_check.reporting.html import run as run_page
 
 Derivation = Callable[[Contents], Iterator[tuple[str, bytes]]]
@@ -24,7 +24,7 @@ Derivation = Callable[[Contents], Iterator[tuple[str, bytes]]]
 
 
 def derived(members: Mapping[str, bytes]) -> dict[str, bytes]:
-    """All derived members, by name. Raises as :func:`~maxpool_check.evidence.contents.opened` does."""
+    """All derived members, by name. Raises as :func:`~maxpool_check.evidence.bundling.contents.opened` does."""
     with opened(members) as contents:
         return derived_from(contents)
 
@@ -43,7 +43,7 @@ def _reports(contents: Contents) -> Iterator[tuple[str, bytes]]:
 
 def _traces(contents: Contents) -> Iterator[tuple[str, bytes]]:
     report, page = TraceReport(contents.trace), io.StringIO()
-    trace_html.write(report, page)
+    html.write(report, page)
     yield "trace.html", page.getvalue().encode()
     for name, write in _TRACES.items():
         file = io.StringIO()
@@ -56,8 +56,8 @@ def _references(contents: Contents) -> Iterator[tuple[str, bytes]]:
 
 
 _TRACES: Mapping[str, Callable[[TraceReport, TextIO], None]] = {
-    "trace.json.gz": trace_json.write, "trace.sdoc.gz": trace_sdoc.write,
-    "needs.json.gz": trace_needs.write,
+    "trace.json.gz": json.write, "trace.sdoc.gz": sdoc.write,
+    "needs.json.gz": needs.write,
 }  # fmt: skip
 
 _DERIVATIONS: tuple[Derivation, ...] = (

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from maxpool_check.corpus.problems import CorpusError
-from maxpool_check.evidence.archive import MOST_UNPACKED, BadArchive, decompressed, unpacked
-from maxpool_check.evidence.bundle import MANIFEST, RECORDS, SIGNATURE, manifest
-from maxpool_check.evidence.content_checks import check_contents
-from maxpool_check.evidence.contents import BadBundle, Contents, opened
-from maxpool_check.evidence.findings import Verification
-from maxpool_check.evidence.signatures import CannotVerify, WrongSignature, signer
+from maxpool_check.evidence.bundling.archive import MOST_UNPACKED, BadArchive, decompressed, unpacked
+from maxpool_check.evidence.bundling.bundle import MANIFEST, RECORDS, SIGNATURE, manifest
+from maxpool_check.evidence.bundling.contents import BadBundle, Contents, opened
+from maxpool_check.evidence.verifying.content_checks import check_contents
+from maxpool_check.evidence.verifying.findings import Verification
+from maxpool_check.evidence.verifying.signatures import CannotVerify, WrongSignature, signer
 from maxpool_check.results.storage import BadRecord
 from maxpool_check.words import plural
 

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from maxpool_check.evidence.trace import Trace, TracedClause, TracedDocuments
-from maxpool_check.evidence.trace_words import (
+from maxpool_check.evidence.tracing.trace import Trace, TracedClause, TracedDocuments
+from maxpool_check.evidence.tracing.words import (
     NOT_EXECUTED,
     about_record,
     counted,

@@ -5,8 +5,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from maxpool_check.evidence.bundle import DESCRIPTION, MANIFEST, NAMESPACE, SIGNATURE, manifest
-from maxpool_check.evidence.contents import BadBundle
+from maxpool_check.evidence.bundling.bundle import DESCRIPTION, MANIFEST, NAMESPACE, SIGNATURE, manifest
+from maxpool_check.evidence.bundling.contents import BadBundle
 
 PROGRAM = "ssh-keygen"
 

@@ -17,8 +17,8 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import DEFECTS, FORMATS, Corpus, defect_files
 from maxpool_check.corpus.defect_versions import FILE_NAME as VERSIONS
 from maxpool_check.corpus.shipped import located
-from maxpool_check.evidence.archive import BadArchive, packed
-from maxpool_check.evidence.bundle import (
+from maxpool_check.evidence.bundling.archive import BadArchive, packed
+from maxpool_check.evidence.bundling.bundle import (
     CASES,
     CLAUSES,
     DESCRIPTION,
@@ -33,8 +33,8 @@ from maxpool_check.evidence.bundle import (
     manifest,
     member_names,
 )
-from maxpool_check.evidence.contents import BadBundle, IncompleteRecord
-from maxpool_check.evidence.derived import derived
+from maxpool_check.evidence.bundling.contents import BadBundle, IncompleteRecord
+from maxpool_check.evidence.bundling.derived import derived
 from maxpool_check.evidence.kills import Kills, kills_by_clause, to_json
 from maxpool_check.files import open_regular
 from maxpool_check.results.record import Execution, Record

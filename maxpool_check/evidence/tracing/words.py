@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from maxpool_check.evidence.trace import Gap, Trace, TracedClause, TracedRecord, TracedResult
+from maxpool_check.evidence.tracing.trace import Gap, Trace, TracedClause, TracedRecord, TracedResult
 from maxpool_check.results.record import Verdict
 from maxpool_check.specifications.clauses import ClauseStatus
 from maxpool_check.words import plural

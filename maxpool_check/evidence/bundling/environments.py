@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from maxpool_check import inert
-from maxpool_check.evidence.contents import Contents
-from maxpool_check.evidence.target_results import TargetResults
+from maxpool_check.evidence.bundling.contents import Contents
+from maxpool_check.evidence.bundling.target_results import TargetResults
 from maxpool_check.results.provenance import Distribution, PythonEnvironment
 
 if TYPE_CHECKING:

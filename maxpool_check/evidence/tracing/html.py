@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-from maxpool_check.evidence.trace import Gap, Trace, TracedCase, TracedClause, TracedDocuments
-from maxpool_check.evidence.trace_text import TraceReport, problems_first
-from maxpool_check.evidence.trace_words import about_record, counted, kernels, outcome, place, result, standing
+from maxpool_check.evidence.tracing.text import TraceReport, problems_first
+from maxpool_check.evidence.tracing.trace import Gap, Trace, TracedCase, TracedClause, TracedDocuments
+from maxpool_check.evidence.tracing.words import about_record, counted, kernels, outcome, place, result, standing
 from maxpool_check.reporting.html.names import Names
 from maxpool_check.reporting.html.page import slug, write_page
 from maxpool_check.specifications.clauses import ClauseStatus

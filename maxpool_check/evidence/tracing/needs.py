@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
 from maxpool_check import inert
-from maxpool_check.evidence.trace import Trace, TracedCase, TracedClause
-from maxpool_check.evidence.trace_text import TraceReport
-from maxpool_check.evidence.trace_words import kernels, outcome, place, standing
+from maxpool_check.evidence.tracing.text import TraceReport
+from maxpool_check.evidence.tracing.trace import Trace, TracedCase, TracedClause
+from maxpool_check.evidence.tracing.words import kernels, outcome, place, standing
 from maxpool_check.results.record import Verdict
 
 _MARKUP = re.compile(r"[\\*`|_:]|^[^\w\s]|(?<=^\w)[.)]|(?<=^\w\w)[.)]")

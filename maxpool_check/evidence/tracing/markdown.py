@@ -3,9 +3,18 @@
 from collections.abc import Iterator
 from typing import TextIO
 
-from maxpool_check.evidence.trace import Trace, TracedClause, TracedDocuments, TracedResult
-from maxpool_check.evidence.trace_text import TraceReport
-from maxpool_check.evidence.trace_words import about_record, counted, kernels, listed, outcome, place, result, standing
+from maxpool_check.evidence.tracing.text import TraceReport
+from maxpool_check.evidence.tracing.trace import Trace, TracedClause, TracedDocuments, TracedResult
+from maxpool_check.evidence.tracing.words import (
+    about_record,
+    counted,
+    kernels,
+    listed,
+    outcome,
+    place,
+    result,
+    standing,
+)
 from maxpool_check.reporting.markup import bullets, code, codes, counted_by_file, escaped, folded, joined, table
 from maxpool_check.words import plural
 

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from maxpool_check.corpus.case import contradictions
-from maxpool_check.evidence.contents import Contents
+from maxpool_check.evidence.bundling.contents import Contents
+from maxpool_check.evidence.bundling.documentation import passage
+from maxpool_check.evidence.bundling.notes import limitations
+from maxpool_check.evidence.bundling.target_results import TargetResults
 from maxpool_check.evidence.kills import Kills
-from maxpool_check.evidence.passages import passage
 from maxpool_check.evidence.proof import Proof, sources
-from maxpool_check.evidence.statements import limitations
-from maxpool_check.evidence.target_results import TargetResults
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, joined, table, wrapped
 from maxpool_check.results.record import Verdict
 from maxpool_check.specifications.clauses import ClauseStatus, clause_files, clauses_of

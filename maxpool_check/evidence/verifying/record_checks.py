@@ -15,8 +15,8 @@ from maxpool_check.corpus.collection import Corpus, defect_files, digest_of
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.corpus.shipped import shipped_root
-from maxpool_check.evidence.contents import Contents
-from maxpool_check.evidence.rejudging import is_same_line, rejudged
+from maxpool_check.evidence.bundling.contents import Contents
+from maxpool_check.evidence.verifying.rejudging import is_same_line, rejudged
 from maxpool_check.judging.defects import Defect
 from maxpool_check.judging.naming import Observations
 from maxpool_check.results.record import Execution, KnownEntry, Record, RunFooter, Verdict

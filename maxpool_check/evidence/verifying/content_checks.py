@@ -7,8 +7,8 @@ from pathlib import PurePosixPath
 
 from maxpool_check.corpus.case import contradictions
 from maxpool_check.corpus.shipped import shipped_root
-from maxpool_check.evidence.archive import BadArchive, decompressed
-from maxpool_check.evidence.build import (
+from maxpool_check.evidence.bundling.archive import BadArchive, decompressed
+from maxpool_check.evidence.bundling.build import (
     MOST_KILLS,
     clause_members,
     clauses_of_cases,
@@ -17,7 +17,7 @@ from maxpool_check.evidence.build import (
     proof_member,
     written,
 )
-from maxpool_check.evidence.bundle import (
+from maxpool_check.evidence.bundling.bundle import (
     CASES,
     CLAUSES,
     KILLS,
@@ -29,12 +29,12 @@ from maxpool_check.evidence.bundle import (
     ToolDescription,
     is_primary,
 )
-from maxpool_check.evidence.contents import Contents
-from maxpool_check.evidence.derived import derived_from
-from maxpool_check.evidence.findings import Verification
+from maxpool_check.evidence.bundling.contents import Contents
+from maxpool_check.evidence.bundling.derived import derived_from
 from maxpool_check.evidence.kernels import wrong_kernels
 from maxpool_check.evidence.kills import Kills, doubtful_kills, kills_by_clause
-from maxpool_check.evidence.rechecking import recheck
+from maxpool_check.evidence.verifying.findings import Verification
+from maxpool_check.evidence.verifying.record_checks import recheck
 from maxpool_check.words import plural
 
 _LONGEST = 120

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from maxpool_check.evidence.bundle import BundledRecord, member_names
+from maxpool_check.evidence.bundling.bundle import BundledRecord, member_names
 from maxpool_check.results.record import COMPARED, FAULTS, KnownEntry, Record, RunHeader, TargetDescription, Verdict
 
 _FAILED = FAULTS | {Verdict.ERROR}

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from maxpool_check import inert
-from maxpool_check.evidence.bundle import CASES, names_with, sha256_of
-from maxpool_check.evidence.contents import Contents
-from maxpool_check.evidence.target_results import TargetResults
+from maxpool_check.evidence.bundling.bundle import CASES, names_with, sha256_of
+from maxpool_check.evidence.bundling.contents import Contents
+from maxpool_check.evidence.bundling.target_results import TargetResults
 from maxpool_check.results.record import ExitCode, Verdict
 
 STATEMENT = "https://in-toto.io/Statement/v1"

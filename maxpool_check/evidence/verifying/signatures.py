@@ -6,8 +6,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from maxpool_check.evidence.bundle import NAMESPACE
-from maxpool_check.evidence.signing import PROGRAM
+from maxpool_check.evidence.bundling.bundle import NAMESPACE
+from maxpool_check.evidence.bundling.signing import PROGRAM
 from maxpool_check.files import read_regular
 
 _MOST_BYTES = 2**20

@@ -15,8 +15,8 @@ from maxpool_check.corpus.collection import DEFECTS, SUFFIXES, defect_files, is_
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import FILE_NAME as VERSIONS
 from maxpool_check.corpus.defect_versions import DefectVersions, read_versions
-from maxpool_check.evidence.archive import write_members
-from maxpool_check.evidence.bundle import (
+from maxpool_check.evidence.bundling.archive import write_members
+from maxpool_check.evidence.bundling.bundle import (
     CASES,
     DESCRIPTION,
     KILLS,
@@ -26,13 +26,13 @@ from maxpool_check.evidence.bundle import (
     names_with,
     primary,
 )
+from maxpool_check.evidence.bundling.target_results import TargetResults, target_results
 from maxpool_check.evidence.kernels import WrongKernel
 from maxpool_check.evidence.kills import Kills
 from maxpool_check.evidence.proof import Proof
 from maxpool_check.evidence.references import ReferenceLog, references
-from maxpool_check.evidence.target_results import TargetResults, target_results
-from maxpool_check.evidence.trace import Trace
-from maxpool_check.evidence.tracing import TraceScope, trace
+from maxpool_check.evidence.tracing.trace import Trace
+from maxpool_check.evidence.tracing.tracing import TraceScope, trace
 from maxpool_check.judging.defects import Defect
 from maxpool_check.results.record import Record
 from maxpool_check.results.storage import read

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from maxpool_check.evidence.bundle import CASES, CLAUSES, RECORDS, BundleDescription, names_with
-from maxpool_check.evidence.contents import Contents
-from maxpool_check.evidence.qualification import PAGES, own_results
-from maxpool_check.evidence.target_results import TargetResults
-from maxpool_check.evidence.trace import Gap
-from maxpool_check.evidence.trace_words import result
+from maxpool_check.evidence.bundling.bundle import CASES, CLAUSES, RECORDS, BundleDescription, names_with
+from maxpool_check.evidence.bundling.contents import Contents
+from maxpool_check.evidence.bundling.qualification import PAGES, own_results
+from maxpool_check.evidence.bundling.target_results import TargetResults
+from maxpool_check.evidence.tracing.trace import Gap
+from maxpool_check.evidence.tracing.words import result
 from maxpool_check.reporting.html.page import asset, render_page, source_of
 from maxpool_check.reporting.run_report import RunLabel, RunReport
 from maxpool_check.results.record import ExitCode, Record, Verdict

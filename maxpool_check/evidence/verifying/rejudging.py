@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.evidence.recovery import NotInOutput, nearest, patches_of, recovered
+from maxpool_check.evidence.verifying.recovery import NotInOutput, nearest, patches_of, recovered
 from maxpool_check.graphs.context import BEHIND
 from maxpool_check.judging.comparison import MOST_CELLS
 from maxpool_check.judging.oracle import Oracle

@@ -3,9 +3,9 @@
 import shlex
 from collections.abc import Iterator
 
-from maxpool_check.evidence.contents import Contents
-from maxpool_check.evidence.passages import passage
-from maxpool_check.evidence.target_results import TargetResults
+from maxpool_check.evidence.bundling.contents import Contents
+from maxpool_check.evidence.bundling.documentation import passage
+from maxpool_check.evidence.bundling.target_results import TargetResults
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, fenced, joined, table, wrapped
 from maxpool_check.results.record import COMPARED, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, GRAPH_VARIANTS

@@ -10,9 +10,9 @@ import yaml
 
 from maxpool_check.comparing.changes import UNOBSERVABLE, Change
 from maxpool_check.comparing.transitions import change
-from maxpool_check.evidence.archive import decompressed
-from maxpool_check.evidence.bundle import CLAUSES, KILLS
-from maxpool_check.evidence.contents import Contents
+from maxpool_check.evidence.bundling.archive import decompressed
+from maxpool_check.evidence.bundling.bundle import CLAUSES, KILLS
+from maxpool_check.evidence.bundling.contents import Contents
 from maxpool_check.results.record import Execution, Record, TargetDescription
 
 Differences = dict[str, list[str]]
