@@ -209,7 +209,12 @@ def _problems(contents: Contents, results: list[TargetResults]) -> Iterator[str]
     yield bullets(_paragraphs(_OWN_PROBLEMS))
     yield "## Points that documents leave open"
     rows = [
-        [code(clause.id), codes(clause.documents), escaped(clause.states), code(clause.policy) if clause.policy else ""]
+        [
+            code(clause.id),
+            codes(clause.documents or file.editions),
+            escaped(clause.states),
+            code(clause.policy) if clause.policy else "",
+        ]
         for file in clause_files().values()
         for clause in file.clauses
         if clause.status is ClauseStatus.OPEN
