@@ -13,11 +13,14 @@ BY_BINS = "by-bins"
 """What a case file writes as ``covers`` for the clauses that follow from the bins of each case."""
 
 
+_WANTED = {("Y",): "y-alone", ("Y", "Indices"): "y-and-indices", ("Indices",): "indices-alone"}
+"""What clauses call the outputs of a case; ``indices-alone`` is no bin of :data:`OUTPUTS`, for runs want Y, too, elsewhere."""
+
+
 def clauses_by_rule(case: Case) -> tuple[str, ...]:
     """The clauses of its document that a case is about by its bins; none if the document excludes the case."""
     found = bins(case)
-    outputs = "y-and-indices" if "Indices" in case.outputs else "y-alone"
-    return matching(case.spec, {**found, OUTPUTS: outputs}) if found else ()
+    return matching(case.spec, {**found, OUTPUTS: _WANTED[case.outputs]}) if found else ()
 
 
 def matching(document: str, found: Bins) -> tuple[str, ...]:

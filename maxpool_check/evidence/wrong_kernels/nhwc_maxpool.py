@@ -201,6 +201,11 @@ def columns_by_default(X, attributes, spec):
     return _around(onnx_maxpool.columns_by_default, X, attributes)
 
 
+def large_pads_are_refused(X, attributes, spec):
+    """Refuses a pad that is as large as the kernel. Seen: ONNX Runtime, PyTorch."""
+    return _around(onnx_maxpool.large_pads_are_refused, X, attributes)
+
+
 def copies_without_spatial_axes(X, attributes, spec):
     """Copies X where it has no spatial axis. Plausible: a window over no axes holds one cell."""
     if X.ndim > 2:

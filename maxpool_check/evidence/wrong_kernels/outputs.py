@@ -68,6 +68,12 @@ def y_is_float32(X, attributes):
     return Y.astype(np.float32), Indices
 
 
+def indices_are_a_list(X, attributes):
+    """Gives Indices on one axis. Plausible: "flatten 1-D" taken for the shape of the output."""
+    Y, Indices = scan(X, attributes)
+    return Y, Indices.reshape(-1)
+
+
 def y_alone_lacks_the_last_column(X, attributes):
     """Leaves the last column of Y at 77 where the same is wanted again, as it is for Y alone.
 

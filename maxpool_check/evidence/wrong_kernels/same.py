@@ -38,6 +38,16 @@ def same_rounds_down(X, attributes):
     return scan(X, attributes, same=same)
 
 
+def padding_at_one_end(X, attributes):
+    """Adds all padding of SAME_UPPER at the end, and of SAME_LOWER at the beginning. Plausible: the rule for an odd cell taken for all."""
+
+    def same(n, k, s, d, upper):
+        begin, end, output = same_pads(n, k, s, d, upper)
+        return (0, begin + end, output) if upper else (begin + end, 0, output)
+
+    return scan(X, attributes, same=same)
+
+
 def auto_pad_is_ignored(X, attributes):
     """Takes every auto_pad for NOTSET. Plausible: the attribute is deprecated."""
     return scan(X, changed(attributes, auto_pad="NOTSET"))

@@ -80,6 +80,14 @@ def calls_dilations_dilation(X, attributes, spec):
     return correct(X, renamed, spec)
 
 
+def passes_over_values_of_another_type(X, attributes, spec):
+    """Takes ONNX's default where a value has another type, 1 for the kernel. Plausible: get_attribute(name, default)."""
+    typed = onnx_maxpool.well_typed(attributes, onnx_maxpool._ATTRIBUTES)
+    defaults = {"kernel_shape": [1, 1], "strides": [1, 1], "dilations": [1, 1], "pads": [0] * 4, **_RESTRICTED}
+    kept = {name: typed.get(name, defaults.get(name)) for name in attributes}
+    return correct(X, kept, spec)
+
+
 def takes_other_types(X, attributes, spec):
     """Pools integers of more than 8 bits, and bfloat16. Seen: ONNX Runtime has int32 and int64 elsewhere; ONNX has bfloat16."""
     if X.dtype.name in _TYPES:
