@@ -14,7 +14,7 @@ BY_BINS = "by-bins"
 
 
 _WANTED = {("Y",): "y-alone", ("Y", "Indices"): "y-and-indices", ("Indices",): "indices-alone"}
-"""What clauses call the outputs of a case; ``indices-alone`` is no bin of :data:`OUTPUTS`, for runs want Y, too, elsewhere."""
+"""What clauses call the outputs of a case. Only a graph of several nodes has Indices alone: they are no bin of the factor."""
 
 
 def clauses_by_rule(case: Case) -> tuple[str, ...]:

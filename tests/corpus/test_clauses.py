@@ -1,11 +1,12 @@
 """The clauses of cases that name none: those that follow from their bins, by a rule that is compared with the attributes."""
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from maxpool_check.corpus.bins import FACTORS
+from maxpool_check.corpus.bins import FACTORS, OUTPUTS
 from maxpool_check.corpus.clauses import clauses_by_rule
 from maxpool_check.corpus.collection import collect
 from maxpool_check.specifications.clauses import clauses
@@ -21,26 +22,31 @@ def by_attributes(case):
     """What some clauses say, read from the attributes and X alone."""
     attributes, X = case.attributes, case.X
     padded, same = any(attributes.get("pads", ())), str(attributes.get("auto_pad", "")).startswith("SAME")
+    dilated = any(size > 1 for size in attributes.get("dilations", ())) and any(
+        size > 1 for size in attributes["kernel_shape"]
+    )
     has_nan = X.dtype.kind == "f" and bool(np.isnan(X).any())
     if case.spec == "sonnx":
         yield "SONNX-TYPES-INT", X.dtype in (np.int8, np.uint8)
         yield "SONNX-PADS", padded
-        yield "SONNX-WINDOW-DILATIONS", any(size > 1 for size in attributes["dilations"])
-        yield "SONNX-WINDOW-PLANES", X.shape[0] > 1 or X.shape[1] > 1
+        yield "SONNX-WINDOW-DILATIONS", dilated
+        yield "SONNX-WINDOW-PLANES", X.shape[0] * X.shape[1] > 1 and len({cell.tobytes() for cell in X.reshape(-1)}) > 1
         yield "SONNX-NAN", has_nan
         yield "SONNX-MAX", True
     else:
         yield "ONNX-SAME-PADS", same
         yield "ONNX-PADS", padded
-        yield "ONNX-SIZE-DILATED", any(size > 1 for size in attributes.get("dilations", ())) and not same
+        yield "ONNX-SIZE-DILATED", dilated and not same
         yield "ONNX-MAX", True
 
 
 def test_the_factors_and_bins_of_clauses_exist():
+    existing = {name: set(factor.bins) for name, factor in FACTORS.items()}
+    existing[OUTPUTS].add("indices-alone")
     for clause in clauses().values():
         for wanted in clause.bins:
             for name, bins in wanted.items():
-                assert set(bins) <= set(FACTORS[name].bins), (clause.id, name)
+                assert set(bins) <= existing[name], (clause.id, name)
 
 
 def test_the_rule_finds_what_the_attributes_say():
@@ -122,3 +128,12 @@ def test_clauses_that_a_case_cannot_cover_are_mistakes_of_its_file(cli, tmp_path
         done = cli(name, tmp_path / "own.yaml")
         assert done.code == 2
         assert f"own.yaml:{where}: {message}" in done.err, done.err
+
+
+def test_indices_alone_are_about_no_type_of_y_and_y_alone_about_no_cell_that_indices_name():
+    of_outputs = {case.outputs: case for case in GENERATED if case.spec == "onnx-12" and case.X.dtype == np.float64}
+    assert {"ONNX-Y-TYPE", "ONNX-INDICES-SELECTED"} <= set(of_outputs["Y", "Indices"].covers)
+    assert "ONNX-Y-TYPE" not in of_outputs["Indices",].covers
+    assert "ONNX-INDICES-SELECTED" in of_outputs["Indices",].covers
+    alone = replace(of_outputs["Y", "Indices"], outputs=("Y",))
+    assert {"ONNX-Y-TYPE", "ONNX-INDICES-SELECTED"} & set(clauses_by_rule(alone)) == {"ONNX-Y-TYPE"}
