@@ -19,7 +19,7 @@ from maxpool_check.corpus.lock import BadLock, CorpusLock, differences, read_loc
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.selection import ALL, NothingSelected, of_documents, select
 from maxpool_check.corpus.shipped import NAME as CORPUS
-from maxpool_check.corpus.shipped import is_shipped, located, named
+from maxpool_check.corpus.shipped import is_shipped, located, named, shipped_root
 from maxpool_check.corpus.tensors import MOST_CELLS
 from maxpool_check.files import not_found
 from maxpool_check.judging.defects import Defect
@@ -186,7 +186,7 @@ def find(name: str, folder: Path | None, cells: int, *, takes_models: bool = Tru
         raise click.UsageError(f"{not_found(path)}; pass the case files with -p PATH, or the case as FILE.yaml:ID")
     if is_file and path is not None:
         return _of_file(CaseFiles([path], cells).read().cases, short, path)
-    places = [folder] if folder is not None else [*([Path("cases")] if Path("cases").is_dir() else []), Path(CORPUS)]
+    places = [folder] if folder is not None else _places()
     for place in places:
         # The other files need not be read, if the one of that name has the case.
         alone = located(place) / f"{file}.yaml"
@@ -196,6 +196,14 @@ def find(name: str, folder: Path | None, cells: int, *, takes_models: bool = Tru
             if found := next((case for case in cases if case.id == name), None):
                 return found
     return case_named(cases, name, places[-1])
+
+
+def _places() -> list[Path]:
+    """Where a case is looked for by its id: in ``cases``, then in the corpus that comes with the tool, if it is another."""
+    own = Path("cases")
+    if not own.is_dir():
+        return [Path(CORPUS)]
+    return [own] if own.resolve() == shipped_root().resolve() else [own, Path(CORPUS)]
 
 
 def _of_file(cases: Sequence[Case], name: str, file: Path) -> Case:

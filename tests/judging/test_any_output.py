@@ -1,6 +1,7 @@
 """Whatever the outputs, the judge has one kind for every wrong cell, and none for a right one."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -116,9 +117,16 @@ FLAT = [
 ANY_CASE = [case for case in shipped().cases if case.X.size < 300]
 
 
-@settings(max_examples=400, deadline=None)
-@given(st.sampled_from(FLAT) | st.sampled_from(ANY_CASE), st.sampled_from(["whole", "plane"]), st.data())
+any_answers = given(st.sampled_from(FLAT) | st.sampled_from(ANY_CASE), st.sampled_from(["whole", "plane"]), st.data())
+
+
+@settings(max_examples=100, deadline=None)
+@any_answers
 def test_no_answer_at_all_stops_the_judge(case, indices, data):
+    check_answers(case, indices, data)
+
+
+def check_answers(case, indices, data):
     target, oracle = profile(indices), case.oracle()
     shapes = {case.X.shape, *([oracle.shape] if isinstance(oracle, Oracle) else [])}
     results = {}
@@ -130,3 +138,10 @@ def test_no_answer_at_all_stops_the_judge(case, indices, data):
         results[planned.variant] = result(planned, outcomes, target).outcome
     for judgement in judge(oracle, results).values():
         assert judgement.verdict.value != "error", judgement.traceback
+
+
+@pytest.mark.long
+@settings(max_examples=400, deadline=None)
+@any_answers
+def test_no_answer_of_many_stops_the_judge(case, indices, data):
+    check_answers(case, indices, data)
