@@ -26,6 +26,8 @@ from maxpool_check.evidence.bundling.bundle import (
     MANIFEST,
     PROOF,
     RECORDS,
+    REFERENCE,
+    WRONG_KERNELS,
     BundleDescription,
     BundledRecord,
     ToolDescription,
@@ -77,7 +79,7 @@ def build(records: Sequence[tuple[Path, Record]], corpus: Corpus, max_cells: int
             )
         )
     members |= _case_members(used, corpus)
-    members |= clause_members()
+    members |= tool_members()
     members[KILLS] = written(kills_by_clause(used, clauses_of_cases(used), MOST_KILLS))
     members[PROOF] = proof_member()
     members[DESCRIPTION] = BundleDescription(
@@ -228,11 +230,15 @@ def _tensors(data: Any) -> Iterator[str]:
             yield from _tensors(each)
 
 
-def clause_members() -> dict[str, bytes]:
-    """The clause files of the tool."""
-    folder = files("maxpool_check.specifications.clauses")
+def tool_members() -> dict[str, bytes]:
+    """The files of the tool that a bundle holds, to be read beside it in years: they need not be executed."""
     return {
-        f"{CLAUSES}{path.name}": path.read_bytes()
-        for path in sorted(folder.iterdir(), key=lambda path: path.name)
-        if path.name.endswith(".yaml")
+        f"{member}{path.name}": path.read_bytes()
+        for member, package, suffix in (
+            (CLAUSES, "maxpool_check.specifications.clauses", ".yaml"),
+            (REFERENCE, "maxpool_check.reference", ".py"),
+            (WRONG_KERNELS, "maxpool_check.evidence.wrong_kernels", ".py"),
+        )
+        for path in sorted(files(package).iterdir(), key=lambda path: path.name)
+        if path.name.endswith(suffix)
     }

@@ -18,8 +18,12 @@ PROOF = "proof.json"
 MANIFEST = "MANIFEST.sha256"
 SIGNATURE = "MANIFEST.sha256.sig"
 
-RECORDS, CASES, CLAUSES = "records/", "cases/", "clauses/"
-"""The folders of primary members: records, the case files and defects that belong to them, and the clauses of the documents."""
+RECORDS, CASES = "records/", "cases/"
+"""The folders of the records, and of the case files and defects that belong to them."""
+
+CLAUSES, REFERENCE, WRONG_KERNELS = "clauses/", "reference/", "wrong_kernels/"
+TOOL = (CLAUSES, REFERENCE, WRONG_KERNELS)
+"""The folders of files of the tool itself: clauses, the source of both references, the kernels that are wrong on purpose."""
 
 _LONGEST = 50
 """A name of a member has 100 characters at most."""
@@ -69,7 +73,7 @@ class BundleDescription(msgspec.Struct, frozen=True, kw_only=True):
 
 def is_primary(name: str) -> bool:
     """Whether a member is evidence itself, from which the others follow."""
-    return name in (DESCRIPTION, KILLS, PROOF) or name.startswith((RECORDS, CASES, CLAUSES))
+    return name in (DESCRIPTION, KILLS, PROOF) or name.startswith((RECORDS, CASES, *TOOL))
 
 
 def primary(members: Mapping[str, bytes]) -> dict[str, bytes]:

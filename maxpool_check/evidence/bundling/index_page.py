@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from maxpool_check.evidence.bundling.bundle import CASES, CLAUSES, RECORDS, BundleDescription, names_with
+from maxpool_check.evidence.bundling.bundle import CASES, RECORDS, TOOL, BundleDescription, names_with
 from maxpool_check.evidence.bundling.contents import Contents
 from maxpool_check.evidence.bundling.qualification import PAGES, own_results
 from maxpool_check.evidence.bundling.target_results import TargetResults
@@ -94,7 +94,7 @@ class EvidencePage:
     @property
     def files(self) -> dict[str, list[str]]:
         """The primary members of each folder."""
-        return {folder: names_with(self._contents.members, folder) for folder in (RECORDS, CASES, CLAUSES)}
+        return {folder: names_with(self._contents.members, folder) for folder in (RECORDS, CASES, *TOOL)}
 
 
 def report_of(record: Record) -> RunReport:

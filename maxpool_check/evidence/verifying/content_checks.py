@@ -10,22 +10,22 @@ from maxpool_check.corpus.shipped import shipped_root
 from maxpool_check.evidence.bundling.archive import BadArchive, decompressed
 from maxpool_check.evidence.bundling.build import (
     MOST_KILLS,
-    clause_members,
     clauses_of_cases,
     present_libraries,
     present_tool,
     proof_member,
+    tool_members,
     written,
 )
 from maxpool_check.evidence.bundling.bundle import (
     CASES,
-    CLAUSES,
     KILLS,
     MANIFEST,
     PROOF,
     RECORDS,
     SCHEMA,
     SIGNATURE,
+    TOOL,
     ToolDescription,
     is_primary,
 )
@@ -131,12 +131,12 @@ def _other_tool(tool: ToolDescription, own: ToolDescription) -> str | None:
 
 
 def _check_tool_files(members: Mapping[str, bytes], contents: Contents, verification: Verification) -> None:
-    expected = clause_members()
+    expected = tool_members()
     is_shipped = any(
         record.header.corpus is not None and record.header.corpus.version == contents.description.tool.version
         for record in contents.records.values()
     )
-    for name in sorted({name for name in members if name.startswith(CLAUSES)} | expected.keys()):
+    for name in sorted({name for name in members if name.startswith(TOOL)} | expected.keys()):
         if name not in members:
             verification.add(name, "is missing: this tool has it")
         elif members[name] != expected.get(name):
