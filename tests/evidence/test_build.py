@@ -210,6 +210,36 @@ def test_every_number_of_executions_is_that_of_the_records(members, given):
     } == {target: {verdict: count for verdict, count in counts.items() if count} for target, counts in summary.items()}
 
 
+@pytest.fixture(scope="module")
+def of_two(tmp_path_factory):
+    """The members of a bundle with one record of two targets, of which one conforms."""
+    folder = tmp_path_factory.mktemp("two")
+    (folder / "cases").mkdir()
+    (folder / "cases/small.yaml").write_text(SMALL)
+    (folder / "kernels.py").write_bytes(KERNELS.read_bytes())
+    targets = [word for name in ("right", "dies_of_a_signal") for word in ("-t", f"python:kernels.py:{name}")]
+    assert command("run", "cases", *targets, "-q", "-o", "two.jsonl", cwd=folder).code == 1
+    done = command("evidence", "build", "two.jsonl", "--cases", "cases", "-o", "evidence.tar", cwd=folder)
+    assert done.code == 0, done.err
+    return unpacked(folder / "evidence.tar")
+
+
+def test_each_target_of_a_record_has_its_own_result(of_two):
+    page = of_two["index.html"].decode()
+    right, wrong = re.findall(r'<p class="verdict [^>]*>(.*?)</p>', page)
+    assert re.match(r"<b>.*right</b>: <strong>CONFORMS</strong> 0 unexpected; (\d+) of \1 compared", right), right
+    assert "<strong>UNEXPECTED</strong>" in wrong
+    assert "crash" in wrong
+    predicates = {
+        each["predicate"]["target"]["name"].rpartition(":")[2]: each["predicate"]
+        for each in statements(of_two, "maxpool-check").values()
+    }
+    assert [predicates[name]["exitCode"] for name in ("right", "dies_of_a_signal")] == [0, 1]
+    assert [bool(predicates[name]["unexpected"]) for name in ("right", "dies_of_a_signal")] == [False, True]
+    results = {name: each["predicate"]["result"] for name, each in statements(of_two, "test-result").items()}
+    assert sorted(results.values()) == ["FAILED", "PASSED"]
+
+
 def without_footer(folder):
     lines = (folder / "runtime.jsonl").read_text().splitlines(keepends=True)
     (folder / "runtime.jsonl").write_text("".join(lines[:-1]))

@@ -140,7 +140,7 @@ def _of_run(contents: Contents, results: TargetResults) -> Iterator[str]:
         f"It executed {plural(len(results.cases), 'case')} of {plural(len(of_files), 'file')}. With the cases of this bundle, "
         "and the options of the command above that choose cases and limits (`-k`, `--spec`, `--timeout`, `--memory`):"
     )
-    used = {execution.variant for execution in results.record.executions if execution.target == target.name}
+    used = {execution.variant for execution in results.record.executions}
     variants = [] if used <= _USUAL else ["--variants", ",".join(sorted(used))]
     again = f"{results.name}.again.jsonl"
     # A target without a version is what was installed.

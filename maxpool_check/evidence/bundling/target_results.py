@@ -1,12 +1,25 @@
 """What the records of a bundle say of each target, counted by verdict and by case."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import msgspec
+
 from maxpool_check.evidence.bundling.bundle import BundledRecord, member_names
-from maxpool_check.results.record import COMPARED, FAULTS, KnownEntry, Record, RunHeader, TargetDescription, Verdict
+from maxpool_check.results.record import (
+    COMPARED,
+    FAULTS,
+    Execution,
+    KnownEntry,
+    Record,
+    RunFooter,
+    RunHeader,
+    TargetDescription,
+    Verdict,
+)
+from maxpool_check.results.summary import RunSummary
 
 _FAILED = FAULTS | {Verdict.ERROR}
 
@@ -15,6 +28,7 @@ _FAILED = FAULTS | {Verdict.ERROR}
 class TargetResults:
     """The results of one target: ``name`` is that of its files in the bundle.
 
+    ``record`` is what the record would be if its run had had this target alone.
     ``executions`` are numbers by verdict. ``cases`` has the verdicts of each case that was executed, ``defects`` the cases in
     which each known defect was seen, ``unexpected`` the cases with a result that fails the run, ``limits`` those that
     the target refused, declaring that it does not implement them.
@@ -68,7 +82,7 @@ class TargetResults:
     def known(self) -> list[KnownEntry]:
         """The known defects that the run expected of the target, or that explain what it showed."""
         footer = self.record.footer
-        return [entry for entry in footer.known if entry.target == self.target.name] if footer else []
+        return list(footer.known) if footer else []
 
     def with_verdict(self, verdict: Verdict) -> list[str]:
         """The cases that have an execution with this verdict."""
@@ -86,7 +100,7 @@ def target_results(records: Sequence[tuple[BundledRecord, Record]]) -> list[Targ
             TargetResults(
                 name,
                 each,
-                record,
+                _of_target(record, target),
                 target,
                 counted[target.name].executions,
                 {case: frozenset(verdicts) for case, verdicts in counted[target.name].cases.items()},
@@ -98,6 +112,54 @@ def target_results(records: Sequence[tuple[BundledRecord, Record]]) -> list[Targ
             if of is each
         ]
     return results
+
+
+@dataclass(frozen=True)
+class _ExecutionsOf(Collection[Execution]):
+    """The executions of one target, which stay where those of all targets are."""
+
+    executions: Collection[Execution]
+    target: str
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Execution]:
+        return (execution for execution in self.executions if execution.target == self.target)
+
+    def __contains__(self, execution: object) -> bool:
+        return any(execution == each for each in self)
+
+
+def _of_target(record: Record, target: TargetDescription) -> Record:
+    """What a record says of one of its targets."""
+    header, footer = record.header, record.footer
+    if len(header.targets) == 1:
+        return record
+    count = sum(execution.target == target.name for execution in record.executions)
+    executions = _ExecutionsOf(record.executions, target.name, count)
+    header = msgspec.structs.replace(header, targets=(target,))
+    return Record(header, executions, footer and _footer(record, footer, target.name, executions))
+
+
+def _footer(record: Record, footer: RunFooter, target: str, executions: Collection[Execution]) -> RunFooter:
+    """What a run with this target alone would have ended with."""
+    others = tuple(f"{each.name} was given up" for each in record.header.targets if each.name != target)
+    errors = tuple(error for error in footer.errors if not error.startswith(others))
+    known = tuple(entry for entry in footer.known if entry.target == target)
+    summary = RunSummary()
+    for execution in executions:
+        summary.add(execution)
+    return msgspec.structs.replace(
+        footer,
+        executions=len(executions),
+        summary={name: counts for name, counts in footer.summary.items() if name == target},
+        known=known,
+        errors=errors,
+        exit_code=int(summary.exit_code(known, errors, strict="--strict" in record.header.command)),
+        contradicted={name: causes for name, causes in footer.contradicted.items() if name == target},
+    )
 
 
 class _Counts:
