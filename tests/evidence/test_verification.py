@@ -427,6 +427,12 @@ def test_signers_may_be_allowed_by_name(bundle, keys, tmp_path):
     done = command("evidence", "verify", path, "--key", allowed)
     assert done.code == 0
     assert "of lab@example.org" in done.out
+    # Of one key, some lines allow other purposes only.
+    public = (keys / "lab.pub").read_text()
+    allowed.write_text(f'git@example.org namespaces="git" {public}lab@example.org {public}')
+    done = command("evidence", "verify", path, "--key", allowed)
+    assert done.code == 0, done.out
+    assert "of lab@example.org" in done.out
     done = command("evidence", "verify", path, "--key", keys / "lab")
     assert done.code == 3
     assert "is no public key and no file of allowed signers" in done.out

@@ -41,27 +41,33 @@ def signer(content: bytes, signature: bytes, key: Path | None) -> str:
             done = _run([program, "-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(file)], content)
             _check(done, "the signature is not of this manifest")
             return f"The signature is of this manifest, by {_fingerprint(done)}; --key tells whether that is whom you trust."
-        allowed = Path(temporary) / "allowed_signers"
-        allowed.write_bytes(_allowed(key))
-        found = _run([program, "-Y", "find-principals", "-s", str(file), "-f", str(allowed)], b"")
-        _check(found, f"the signature is by none of the keys of {key}")
-        principal = found.stdout.decode(errors="replace").splitlines()[0]
-        verify = [program, "-Y", "verify", "-f", str(allowed), "-I", principal, "-n", NAMESPACE, "-s", str(file)]
-        done = _run(verify, content)
-        _check(done, f"the signature by a key of {key} is not of this manifest")
-        by = "" if principal == _ANYBODY else f" of {principal}"
-        return f"The manifest is signed by {_fingerprint(done)}{by}, of {key}."
+        messages = []
+        # ssh-keygen looks at the first line of a key alone, whatever purposes it allows.
+        for number, line in enumerate(_allowed(key)):
+            allowed = Path(temporary) / f"allowed_signers_{number}"
+            allowed.write_bytes(line)
+            found = _run([program, "-Y", "find-principals", "-s", str(file), "-f", str(allowed)], b"")
+            if found.returncode:
+                continue
+            principal = found.stdout.decode(errors="replace").splitlines()[0]
+            verify = [program, "-Y", "verify", "-f", str(allowed), "-I", principal, "-n", NAMESPACE, "-s", str(file)]
+            done = _run(verify, content)
+            if done.returncode == 0:
+                by = "" if principal == _ANYBODY else f" of {principal}"
+                return f"The manifest is signed by {_fingerprint(done)}{by}, of {key}."
+            messages.append(_message(done).replace(str(allowed), str(key)))
+    if messages:
+        raise WrongSignature(f"the signature by a key of {key} is not of this manifest ({messages[0]})")
+    raise WrongSignature(f"the signature is by none of the keys of {key}")
 
 
-def _allowed(key: Path) -> bytes:
-    """The file of allowed signers: as it is, or that of a single public key."""
+def _allowed(key: Path) -> list[bytes]:
+    """The lines of a file of allowed signers: as they are, or of public keys."""
     content = read_regular(key, _MOST_BYTES)
     lines = [line for line in content.splitlines() if line.strip() and not line.startswith(b"#")]
     if b"PRIVATE KEY" in content or not lines:
         raise CannotVerify(f"{key} is no public key and no file of allowed signers; give the file that ends with .pub")
-    return b"".join(
-        _ANYBODY.encode() + b" " + line + b"\n" if _PUBLIC_KEY.match(line) else line + b"\n" for line in lines
-    )
+    return [_ANYBODY.encode() + b" " + line + b"\n" if _PUBLIC_KEY.match(line) else line + b"\n" for line in lines]
 
 
 def _run(command: list[str], content: bytes) -> "subprocess.CompletedProcess[bytes]":
@@ -70,8 +76,12 @@ def _run(command: list[str], content: bytes) -> "subprocess.CompletedProcess[byt
 
 def _check(done: "subprocess.CompletedProcess[bytes]", what: str) -> None:
     if done.returncode:
-        message = done.stderr.decode(errors="replace").strip() or done.stdout.decode(errors="replace").strip()
+        message = _message(done)
         raise WrongSignature(f"{what}{f' ({message})' if message else ''}")
+
+
+def _message(done: "subprocess.CompletedProcess[bytes]") -> str:
+    return done.stderr.decode(errors="replace").strip() or done.stdout.decode(errors="replace").strip()
 
 
 def _fingerprint(done: "subprocess.CompletedProcess[bytes]") -> str:
