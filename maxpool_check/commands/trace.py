@@ -1,5 +1,6 @@
 """``maxpool-check trace``."""
 
+from collections.abc import Collection
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -52,7 +53,8 @@ _CLAUSE = "clause:"
 )  # fmt: skip
 @click.option(
     "--fail-uncovered", is_flag=True,
-    help="Exit with 1 if a testable clause has no case; with --mutants, also if its cases notice no wrong kernel.",
+    help="Exit with 1 if a testable clause has no case; with --mutants, also if its cases notice no wrong kernel. Not for "
+    "clauses that no target of the records compared, which are named.",
 )  # fmt: skip
 @click.option("-v", "--verbose", is_flag=True, help="Show statements and places, every case, and its clauses.")
 @options.color
@@ -92,17 +94,36 @@ def command(
 def _scope(files: case_files.CaseFiles, corpus: Corpus) -> TraceScope:
     """What the user wants to see; without ``--spec``, the documents of the cases, and with ``-k``, the clauses of these alone."""
     named = [document for name in files.specs if name != ALL for document in documents(name)]
+    everywhere = SPECIFICATIONS if ALL in files.specs else named
+    globs = [each.removeprefix(_CLAUSE) for each in files.selected if each.startswith(_CLAUSE)]
+    matching = {glob: [name for name in clauses() if fnmatchcase(name, glob)] for glob in globs}
+    only = bool(globs) and len(globs) == len(files.selected) and all(matching.values())
+    wanted = frozenset(name for names in matching.values() for name in names) if only else None
+    cases: tuple[Case, ...] = corpus.cases
+    if wanted is not None:
+        # A clause without a case is to be shown, too.
+        cases = tuple(case for case in cases if wanted.intersection(case.covers))
+        used = everywhere or _documents_of(wanted, {case.spec for case in corpus.cases})
+    else:
+        cases = files.select(corpus) if files.selected else cases
+        used = everywhere or {case.spec for case in cases}
     # A document may have no case.
-    cases: tuple[Case, ...] = files.select(corpus) if files.selected else corpus.cases
-    if named:
-        cases = tuple(case for case in cases if case.spec in named)
-    used = SPECIFICATIONS if ALL in files.specs else named or {case.spec for case in cases}
-    globs = [each.removeprefix(_CLAUSE) for each in files.selected]
-    only = files.selected and all(each.startswith(_CLAUSE) for each in files.selected)
-    wanted = [name for name in clauses() if any(fnmatchcase(name, glob) for glob in globs)] if only else None
+    cases = tuple(case for case in cases if case.spec in used)
     chosen = {case.id for case in cases}
     others = [case.id for case in corpus.cases if case.id not in chosen]
-    return TraceScope(cases, used, others, whole=not files.selected, clauses=wanted)
+    scope = TraceScope(cases, used, others, whole=wanted is not None or not files.selected, clauses=wanted)
+    if wanted is not None and not any(scope.lists(clauses()[name]) for name in wanted):
+        raise click.UsageError(f"no clause of {' '.join(files.selected)} holds in {', '.join(used)}; leave out --spec")
+    return scope
+
+
+def _documents_of(names: Collection[str], present: Collection[str]) -> set[str]:
+    """The documents in which clauses hold: those that have cases, or else all."""
+    found: set[str] = set()
+    for name in names:
+        holds = clauses()[name].documents
+        found.update([each for each in holds if each in present] or holds)
+    return found
 
 
 def _kills(scope: TraceScope) -> Kills:
@@ -114,7 +135,7 @@ def _kills(scope: TraceScope) -> Kills:
 def _exit_code(traced: Trace, *, fail_uncovered: bool) -> ExitCode:
     if any(not record.complete for record in traced.records):
         return ExitCode.INCOMPLETE
-    if traced.records and not any(record.counted for record in traced.records):
+    if traced.cases and traced.records and not any(record.counted for record in traced.records):
         return ExitCode.NOTHING_COMPARED
     gaps = any(clause.gap is not None for clause in traced.clauses)
     return ExitCode.UNEXPECTED if gaps and fail_uncovered else ExitCode.AS_EXPECTED

@@ -29,6 +29,8 @@ cases:
 - {id: unnamed, input: {data: [[[[5, 6], [3, 4]]]]}}
 """
 
+WRONG = "python:tests/kernels.py:names_the_last_tie"
+
 
 @pytest.fixture(scope="module")
 def traced(tmp_path_factory):
@@ -115,10 +117,109 @@ def test_a_clause_is_shown_with_its_cases_and_an_unknown_one_with_the_nearest(cl
         in " ".join(shown.split())
     )
     assert "own:maximum" not in shown
-    for name, hint in (("SONNX-MAXX", "did you mean 'SONNX-MAX'?"), ("SONNX-NAN", "no case covers it")):
-        refused = cli("trace", path, "-k", f"clause:{name}")
-        assert refused.code == 2
-        assert hint in refused.err, refused.err
+    refused = cli("trace", path, "-k", "clause:SONNX-MAXX")
+    assert (refused.code, "did you mean 'SONNX-MAX'?" in refused.err) == (2, True), refused.err
+
+
+def test_a_clause_without_a_case_is_shown_too(cli, traced):
+    path, record = traced
+    for name, told in (("SONNX-PADS-C1", "NO CASE"), ("SONNX-GENERAL", "informative: "), ("ONNX-MAX", "NO CASE")):
+        shown = cli("trace", path, "--record", record, "-k", f"clause:{name}", "-v")
+        text = " ".join(shown.out.split())
+        assert shown.code == 0, shown.err
+        assert told in text
+        assert " ".join(clauses()[name].states.split()) in text
+        listed = cli("trace", path, "-k", f"clause:{name}", "--format", "json").json
+        assert [each["id"] for documents in listed["documents"] for each in documents["clauses"]] == [name]
+    assert cli("trace", path, "-k", "clause:SONNX-GENERAL").out.splitlines()[-1].startswith("NOTHING TO TEST  ")
+    refused = cli("trace", path, "--spec", "onnx-1", "-k", "clause:SONNX-MAX")
+    assert (refused.code, "no clause of clause:SONNX-MAX holds in onnx-1" in refused.err) == (2, True)
+
+
+TESTABLE = [clause.id for clause in clauses_of("sonnx") if clause.status is ClauseStatus.TESTABLE]
+
+
+@pytest.fixture(scope="module")
+def unequal(tmp_path_factory):
+    """The file of cases that are about all clauses, and the records of two targets: one of all cases, one of a single case."""
+    folder = tmp_path_factory.mktemp("unequal")
+    apart = ("SONNX-INDICES-FIRST", "SONNX-AUTO-PAD-C2", "SONNX-PADS-C1")
+    named = f"[{', '.join(name for name in TESTABLE if name not in apart)}]"
+    path = folder / "own.yaml"
+    path.write_text(
+        CASES.replace("[SONNX-MAX]", named).replace("{id: unnamed,", "{id: padded, covers: [SONNX-PADS-C1],")
+    )
+    words = ("--spec", "sonnx", "-q")
+    wrong = ("run", path, "-t", WRONG, "-k", "own:[!p]*", *words)
+    command(*wrong, "-o", folder / "first.jsonl")
+    known = ("--known", folder / "known.yaml")
+    command("known", "add", folder / "first.jsonl", "--reason", "as it is", "--kind", "accepts-invalid", *known)
+    command(*wrong, *known, "-o", folder / "a.jsonl")
+    command("run", path, "-t", "python:tests/kernels.py:right", "-k", "own:maximum", *words, "-o", folder / "b.jsonl")
+    return path, ("--record", folder / "a.jsonl"), ("--record", folder / "b.jsonl")
+
+
+def test_clauses_that_no_target_compared_are_named_and_do_not_fail(cli, unequal):
+    path, *records = unequal
+    words = ("trace", path, *records[0], *records[1])
+    shown = cli(*words, "--fail-uncovered")
+    last = shown.out.splitlines()[-1]
+    assert shown.code == 0
+    assert last.startswith(
+        f"NOT ALL COMPARED  1 of {len(TESTABLE)} testable clauses has no case that was compared on any target: SONNX-PADS-C1; "
+    )
+    assert f"by target: 1 on {WRONG}, 3 on python:tests/kernels.py:right; " in last
+    assert f"{len(TESTABLE)} testable clauses each have a case" in last
+    document = cli(*words, "--format", "json").json
+    assert [name for name in TESTABLE if of(document, name)["never_compared"]] == ["SONNX-PADS-C1"]
+    assert of(document, "SONNX-AUTO-PAD-C2")["not_compared"] == ["python:tests/kernels.py:right"]
+    page = cli(*words, "--format", "html").out
+    assert re.search('id="clause-sonnx-pads-c1"[^>]* data-coverage="not compared"', page, re.I)
+    assert "<option>not compared</option>" in page
+    assert "NOT COMPARED on any target" in page
+    assert '<p class="verdict known"><strong>NOT ALL COMPARED' in page
+    text = cli(*words, "--format", "markdown").out
+    assert "## Not compared" in text
+    assert text.index("`SONNX-PADS-C1`") < text.index("`SONNX-MAX`")
+    rows = csv.DictReader(io.StringIO(cli(*words, "--format", "csv").out))
+    assert {row["not_compared"].count("kernels.py") for row in rows if row["clause"] == "SONNX-PADS-C1"} == {2}
+    # Without a record, nothing is said of it.
+    assert "COMPARED" not in cli("trace", path).out
+
+
+def test_problems_come_first(cli, unequal):
+    path, *records = unequal
+    shown = cli("trace", path, *records[0], *records[1]).out
+    names = ("SONNX-INDICES-FIRST", "SONNX-PADS-C1", "SONNX-AUTO-PAD-C2", "SONNX-BASE")
+    unexpected, never, known, rest = (shown.index(f"  {name} ") for name in names)
+    assert "known: python-accepts-invalid" in " ".join(shown.split())
+    assert unexpected < never < known < rest
+
+
+def test_failures_of_cases_about_one_clause_alone_are_counted_apart(cli, traced, tmp_path):
+    path, record = traced
+    words = ("trace", path, "--record", record)
+    assert of(cli(*words, "--format", "json").json, "SONNX-INDICES-FIRST")["results"][WRONG]["failed_alone"] == 0
+    for form in ("text", "markdown", "html"):
+        shown = " ".join(cli(*words, "--format", form).out.split())
+        assert "0 of 1 failure in cases of this clause alone" in shown, form
+        assert "a case that fails may break another of its clauses" in shown, form
+    # The same case, about one clause.
+    (tmp_path / "own.yaml").write_text(CASES.replace("[SONNX-MAX, SONNX-INDICES-FIRST]", "[SONNX-INDICES-FIRST]"))
+    command("run", tmp_path / "own.yaml", "-t", WRONG, "--spec", "sonnx", "-q", "-o", tmp_path / "r.jsonl")
+    shown = cli("trace", tmp_path / "own.yaml", "--record", tmp_path / "r.jsonl", "--format", "json").json
+    assert of(shown, "SONNX-INDICES-FIRST")["results"][WRONG]["failed_alone"] == 1
+
+
+def test_requirements_tools_keep_targets_apart_whatever_their_order(cli, unequal):
+    path, *records = unequal
+    for form, pattern in (("sdoc", r"(?m)^UID: (CASE:.* \(.*\))$"), ("needs", '"(?:conforms|unexpected) on [^"]*"')):
+        first, second = (
+            cli("trace", path, *one, *other, "--format", form).out for one, other in (records, records[::-1])
+        )  # fmt: skip
+        found = re.findall(pattern, first)
+        assert sorted(found) == sorted(re.findall(pattern, second))
+        assert len(set(found)) == (4 if form == "sdoc" else 3)
 
 
 def test_changed_and_missing_cases_do_not_count(cli, traced, tmp_path):

@@ -10,7 +10,10 @@ from maxpool_check.evidence.tracing.trace import Trace, TracedCase, TracedClause
 from maxpool_check.evidence.tracing.words import place
 from maxpool_check.results.record import Verdict
 
-_CLAUSE = ("clause", "statement", "place", "kind", "status", "policy", "erratum", "reason", "gap", "kernels", "noticed")
+_CLAUSE = (
+    "clause", "statement", "place", "kind", "status", "policy", "erratum", "reason", "gap", "not_compared",
+    "kernels", "noticed",
+)  # fmt: skip
 _CASE = ("document", "case", "title", "origin", "sha256")
 _RESULT = ("target", "software", *(verdict.value for verdict in Verdict), "unexpected", "defects", "kinds")
 _FORMULA = tuple("=+-@\t\r")
@@ -53,6 +56,7 @@ def _stated(clause: TracedClause) -> dict[str, Any]:
         "clause": clause.id, "statement": clause.states, "place": place(clause), "kind": clause.kind.value,
         "status": clause.status.value, "policy": clause.policy, "erratum": clause.erratum, "reason": clause.reason,
         "gap": clause.gap.value if clause.gap is not None else "",
+        "not_compared": " ".join(clause.not_compared),
         "kernels": None if kernels is None else len(kernels), "noticed": None if kernels is None else clause.noticed,
     }  # fmt: skip
 

@@ -6,11 +6,24 @@ from typing import TextIO
 
 from maxpool_check.evidence.tracing.text import TraceReport, problems_first
 from maxpool_check.evidence.tracing.trace import Gap, Trace, TracedCase, TracedClause, TracedDocuments
-from maxpool_check.evidence.tracing.words import about_record, counted, kernels, outcome, place, result, standing
+from maxpool_check.evidence.tracing.words import (
+    COVERED,
+    RESULTS_OF_CASES,
+    UNCOVERED,
+    about_record,
+    counted,
+    kernels,
+    outcome,
+    place,
+    result,
+    standing,
+)
 from maxpool_check.reporting.html.names import Names
 from maxpool_check.reporting.html.page import slug, write_page
 from maxpool_check.specifications.clauses import ClauseStatus
 from maxpool_check.words import plural
+
+NEVER_COMPARED = "not compared"
 
 
 @dataclass(frozen=True)
@@ -29,12 +42,16 @@ class ClauseView:
         """Whether cases are about it, as the filter names it."""
         if self.clause.gap is not None:
             return self.clause.gap.value
-        return "unexpected" if self.clause.unexpected else "covered" if self.clause.cases else "nothing to test"
+        if self.clause.unexpected:
+            return "unexpected"
+        if self.clause.never_compared:
+            return NEVER_COMPARED
+        return "covered" if self.clause.cases else "nothing to test"
 
     @property
     def look(self) -> str:
         """The class of its state in the style sheet."""
-        if self.clause.gap is not None or self.clause.unexpected:
+        if self.clause.gap is not None or self.clause.unexpected or self.clause.never_compared:
             return "bad"
         return "good" if self.clause.status is ClauseStatus.TESTABLE else ""
 
@@ -95,18 +112,29 @@ class TracePage:
         return word, f"{sentence} ({counted(self._trace)})"
 
     @property
+    def look(self) -> str:
+        """The class of the result in the style sheet."""
+        return {UNCOVERED: "bad", COVERED: "good"}.get(self.result[0], "known")
+
+    @property
+    def legend(self) -> str:
+        """What the results of a clause are."""
+        return RESULTS_OF_CASES if self._trace.targets else ""
+
+    @property
     def records(self) -> list[tuple[str, str]]:
         """The records, each with what was counted of it."""
         return [(record.name, "; ".join(about_record(record))) for record in self._trace.records]
 
     @property
-    def summary(self) -> list[tuple[str, list[int], int]]:
-        """The number of clauses of each document by status, and of those that are not covered."""
+    def summary(self) -> list[tuple[str, list[int], int, list[int]]]:
+        """The number of clauses of each document by status, of those that are not covered, and that a target never compared."""
         return [
             (
                 documents.name,
                 [sum(clause.status is status for clause in documents.clauses) for status in ClauseStatus],
                 sum(clause.gap is not None for clause in documents.clauses),
+                [sum(target in clause.not_compared for clause in documents.clauses) for target in self._trace.targets],
             )
             for documents in self._trace.documents
         ]
@@ -121,7 +149,7 @@ class TracePage:
             "status": [status for status in self.statuses if any(view.clause.status.value == status for view in views)],
             "coverage": [
                 name
-                for name in (*(gap.value for gap in Gap), "unexpected", "covered", "nothing to test")
+                for name in (*(gap.value for gap in Gap), "unexpected", NEVER_COMPARED, "covered", "nothing to test")
                 if any(view.coverage == name for view in views)
             ],
         }

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import TextIO
 
-from maxpool_check.evidence.tracing.text import TraceReport
+from maxpool_check.evidence.tracing.text import TraceReport, problems_first
 from maxpool_check.evidence.tracing.trace import Trace, TracedClause, TracedDocuments, TracedResult
 from maxpool_check.evidence.tracing.words import (
+    RESULTS_OF_CASES,
     about_record,
     counted,
     kernels,
@@ -33,6 +34,12 @@ def _blocks(trace: Trace) -> Iterator[str]:
     if gaps := [clause for clause in trace.clauses if clause.gap is not None]:
         yield "## Not covered"
         yield bullets(f"{code(clause.id)}: {escaped(standing(clause))}. {escaped(clause.states)}" for clause in gaps)
+    if never := trace.never_compared:
+        yield "## Not compared"
+        yield "No case of these testable clauses was compared on any target."
+        yield bullets(f"{code(clause.id)}: {escaped(clause.states)}" for clause in never)
+    if trace.targets:
+        yield RESULTS_OF_CASES
     for documents in trace.documents:
         yield from _documents(trace, documents)
     yield "## Cases"
@@ -63,7 +70,7 @@ def _documents(trace: Trace, documents: TracedDocuments) -> Iterator[str]:
             code(clause.id), escaped(clause.states), escaped(place(clause)), escaped(standing(clause)),
             *([_kernels(clause)] if has_kernels else []), _cases(clause), *_results(trace, clause.results),
         ]
-        for clause in documents.clauses
+        for clause in problems_first(documents.clauses)
     ]  # fmt: skip
     yield table([*headings, *map(code, trace.targets)], rows)
     if documents.errata:

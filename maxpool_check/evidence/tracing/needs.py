@@ -5,17 +5,19 @@ It uses the types and fields that Sphinx-Needs has without configuration. Result
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, TextIO
 
 from maxpool_check import inert
 from maxpool_check.evidence.tracing.text import TraceReport
-from maxpool_check.evidence.tracing.trace import Trace, TracedCase, TracedClause
+from maxpool_check.evidence.tracing.trace import Trace, TracedCase, TracedClause, TracedResult
 from maxpool_check.evidence.tracing.words import kernels, outcome, place, standing
 from maxpool_check.results.record import Verdict
 
 _MARKUP = re.compile(r"[\\*`|_:]|^[^\w\s]|(?<=^\w)[.)]|(?<=^\w\w)[.)]")
 """What begins markup in reStructuredText: in a line, and at its beginning, where a list may be numbered."""
+_SEPARATORS = re.compile("[,;|]")
+"""What ends a tag."""
 _UNSAFE = re.compile(r"[^A-Z0-9]")
 _DYNAMIC = re.compile(r"\[(?=\[)|<(?=<)|\](?=\])|>(?=>)|\{(?=[{%#])")
 """What begins a function, a variant or a template in a field of Sphinx-Needs."""
@@ -43,7 +45,15 @@ def _needs(trace: Trace) -> Iterator[dict[str, Any]]:
             [_clause_id(each) for each in clause.origin if each in listed], _about_clause(clause))  # fmt: skip
     for case in trace.cases:
         links = [_clause_id(each) for each in case.clauses if each in listed]
-        yield _need(_case_id(case.id), "test", case.id, _status(case), [case.document], links, _about_case(case))
+        yield _need(
+            _case_id(case.id),
+            "test",
+            case.id,
+            _status(case.results.values()),
+            [case.document, *_statuses(case)],
+            links,
+            _about_case(case),
+        )
 
 
 def _need(
@@ -66,12 +76,18 @@ def _case_id(name: str) -> str:
     return f"CASE_{_UNSAFE.sub('_', name.upper())}_{hashlib.sha256(name.encode()).hexdigest()[:8].upper()}"
 
 
-def _status(case: TracedCase) -> str:
-    """The worst that it came to on any target: the later verdict of the list, unexpected ones before all."""
-    verdicts = {name for result in case.results.values() for name in result.verdicts}
-    if any(result.unexpected for result in case.results.values()):
+def _status(results: Collection[TracedResult]) -> str:
+    """The worst of some results: the later verdict of the list, unexpected ones before all."""
+    verdicts = {name for result in results for name in result.verdicts}
+    if any(result.unexpected for result in results):
         return "unexpected"
     return next((verdict.value for verdict in reversed(Verdict) if verdict.value in verdicts), "not-executed")
+
+
+def _statuses(case: TracedCase) -> Iterator[str]:
+    """The status on each target, as a tag, so that versions can be told apart in queries."""
+    for target, result in case.results.items():
+        yield _SEPARATORS.sub("_", f"{_status([result])} on {_plain(target)}")
 
 
 def _about_clause(clause: TracedClause) -> Iterator[str]:
@@ -89,7 +105,7 @@ def _about_case(case: TracedCase) -> Iterator[str]:
     yield case.origin
     yield f"SHA-256 {case.sha256}"
     for target, result in case.results.items():
-        yield f"{target}: {outcome(result)}"
+        yield f"{_status([result])} on {target}: {outcome(result)}"
 
 
 def _plain(text: str) -> str:

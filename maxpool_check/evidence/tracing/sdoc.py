@@ -90,10 +90,12 @@ def _cases(trace: Trace, uids: Mapping[str, str], listed: set[str]) -> Iterator[
 
 
 def _results(trace: Trace, uids: Mapping[str, str]) -> Iterator[str]:
-    for number, (target, software) in enumerate(trace.targets.items(), 1):
+    # A number for a target would depend on the order of the records.
+    names = safe_names(trace.targets, _UNSAFE)
+    for target, software in trace.targets.items():
         for case in trace.cases:
             if target in case.results:
-                uid = f"{uids[case.id]} ({number})"
+                uid = f"{uids[case.id]} ({names[target]})"
                 yield from _node(
                     "TEST_RESULT", _came(uid, case, target, software, case.results[target]), [uids[case.id]]
                 )

@@ -10,7 +10,10 @@ from rich.table import Table
 
 from maxpool_check.evidence.tracing.trace import Trace, TracedClause, TracedDocuments
 from maxpool_check.evidence.tracing.words import (
+    COVERED,
     NOT_EXECUTED,
+    RESULTS_OF_CASES,
+    UNCOVERED,
     about_record,
     counted,
     kernels,
@@ -54,7 +57,9 @@ def write(report: TraceReport, file: TextIO) -> None:
             console.print(styled(first), soft_wrap=True)
             _indented(console, others)
         word, sentence = result(trace)
-        style = "bold red" if word == "UNCOVERED" else "bold green"
+        if trace.targets:
+            console.print(styled(RESULTS_OF_CASES))
+        style = "bold red" if word == UNCOVERED else "bold green" if word == COVERED else "bold yellow"
         console.print(f"[{style}]{word}[/]  {styled(sentence)} ({styled(counted(trace))})", soft_wrap=True)
 
 
@@ -62,7 +67,7 @@ def _clauses(console: Console, report: TraceReport, documents: TracedDocuments) 
     clauses = problems_first(documents.clauses)
     if report.verbose or report.width < _NARROW:
         for clause in clauses:
-            style = "bold red" if _rank(clause) < 2 else "bold"
+            style = "bold red" if _is_bad(clause) else "bold"
             console.print(f"  [{style}]{styled(clause.id)}[/]  {styled(_number(clause))}", soft_wrap=True)
             _indented(console, _results(report, clause), 4)
             if report.verbose:
@@ -73,20 +78,25 @@ def _clauses(console: Console, report: TraceReport, documents: TracedDocuments) 
     table.add_column(no_wrap=True, justify="right")
     table.add_column(overflow="fold", ratio=1)
     for clause in clauses:
-        style = "[red]" if _rank(clause) < 2 else "[default]"
+        style = "[red]" if _is_bad(clause) else "[default]"
         text = "\n".join(map(styled, _results(report, clause)))
         table.add_row(styled(clause.id), styled(_number(clause)), f"{style}{text}[/]")
     console.print(Padding(table, (0, 0, 0, 2), expand=False))
 
 
 def problems_first(clauses: Iterable[TracedClause]) -> list[TracedClause]:
-    """The clauses in their order, but those first that are not covered, then those with unexpected results."""
+    """The clauses in their order, but problems first: see :func:`_rank`."""
     return sorted(clauses, key=_rank)
 
 
 def _rank(clause: TracedClause) -> int:
-    """Problems first: without a case or a noticed kernel, with unexpected results, without."""
-    return 0 if clause.gap is not None else 1 if clause.unexpected else 2
+    """Not covered; with unexpected results; never compared; with known defects; not compared on some target; all others."""
+    problems = (clause.gap, clause.unexpected, clause.never_compared, clause.failed, clause.not_compared)
+    return next((rank for rank, problem in enumerate(problems) if problem), len(problems))
+
+
+def _is_bad(clause: TracedClause) -> bool:
+    return bool(clause.gap or clause.unexpected or clause.never_compared)
 
 
 def _number(clause: TracedClause) -> str:
@@ -97,18 +107,27 @@ def _results(report: TraceReport, clause: TracedClause) -> Iterator[str]:
     """What is to be said of a clause, the results on each target in a line of its own."""
     most = None if report.verbose else 3
     several = len(report.trace.targets) > 1
-    is_usual = clause.gap is None and clause.status is ClauseStatus.TESTABLE and clause.erratum is None
+    is_usual = (
+        clause.gap is None
+        and not clause.never_compared
+        and clause.status is ClauseStatus.TESTABLE
+        and clause.erratum is None
+    )
     if text := "; ".join(filter(None, ("" if is_usual else standing(clause), kernels(clause)))):
         yield text
     for target, each in clause.results.items():
         yield f"{target}: {outcome(each, most)}" if several else outcome(each, most)
     if clause.cases and not clause.results and report.trace.targets:
         yield NOT_EXECUTED
+    elif several and clause.cases:
+        yield from (f"{target}: {NOT_EXECUTED}" for target in report.trace.targets if target not in clause.results)
 
 
 def _in_full(trace: Trace, clause: TracedClause) -> Iterator[str]:
     """The statement of a clause, its place, the cases with their results, and the wrong kernels."""
     yield f"{clause.kind.value}: {clause.states} ({place(clause)})"
+    if clause.reason and clause.status is not ClauseStatus.INFORMATIVE:
+        yield clause.reason
     if clause.origin:
         yield f"follows from {', '.join(clause.origin)}"
     if clause.without_case and clause.cases:
@@ -130,7 +149,7 @@ def _cases(console: Console, report: TraceReport) -> None:
         _indented(console, (f"{case.id}: {', '.join(case.clauses) or 'no clause'}" for case in trace.cases))
     unnamed = [case.id for case in trace.unnamed]
     about = f", {len(unnamed)} of them about no clause: {listed(unnamed)}" if unnamed else ", each about a clause"
-    console.print(styled(plural(len(trace.cases), "case") + about))
+    console.print(styled(plural(len(trace.cases), "case") + (about if trace.cases else "")))
 
 
 def _indented(console: Console, lines: Iterable[str] | Sequence[str], columns: int = 2) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from maxpool_check.results.record import COMPARED, FAULTS
 from maxpool_check.specifications.clauses import ClauseKind, ClauseStatus, Edition, Erratum
 
 SCHEMA = "maxpool-check/trace/1"
@@ -28,6 +29,7 @@ class TracedResult(msgspec.Struct, frozen=True, kw_only=True):
 
     ``cases`` is the number of executed cases, ``verdicts`` the number of executions by verdict, ``unexpected`` the number of
     those that no known defect expects. ``defects`` are the known ones that they show, ``kinds`` the kinds of divergence.
+    ``failed_alone``, of a clause: how many of those that fail are of a case that is about this clause alone.
     """
 
     cases: int
@@ -35,6 +37,17 @@ class TracedResult(msgspec.Struct, frozen=True, kw_only=True):
     unexpected: int = 0
     defects: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
+    failed_alone: int | None = None
+
+    @property
+    def compared(self) -> int:
+        """The number of executions that were compared with a document."""
+        return sum(self.verdicts.get(verdict.value, 0) for verdict in COMPARED)
+
+    @property
+    def failed(self) -> int:
+        """The number of executions that are wrong, known defects among them."""
+        return sum(self.verdicts.get(verdict.value, 0) for verdict in FAULTS)
 
 
 class TracedCase(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +67,8 @@ class TracedClause(msgspec.Struct, frozen=True, kw_only=True):
 
     ``documents`` are those of the trace in which it holds, ``without_case`` those of them of which no case is about it.
     ``kernels`` has the wrong kernels that violate it, each with some cases that notice it; None if none were run. ``gap`` is
-    empty unless it is testable.
+    empty unless it is testable. ``not_compared`` are the targets of the records on which none of its cases was compared, if it
+    is testable and has cases; ``never_compared``: these are all of them.
     """
 
     id: str
@@ -73,6 +87,8 @@ class TracedClause(msgspec.Struct, frozen=True, kw_only=True):
     results: dict[str, TracedResult] = {}
     kernels: dict[str, tuple[str, ...]] | None = None
     gap: Gap | None = None
+    not_compared: tuple[str, ...] = ()
+    never_compared: bool = False
 
     @property
     def noticed(self) -> int:
@@ -83,6 +99,11 @@ class TracedClause(msgspec.Struct, frozen=True, kw_only=True):
     def unexpected(self) -> int:
         """The number of executions that no known defect expects, on all targets."""
         return sum(result.unexpected for result in self.results.values())
+
+    @property
+    def failed(self) -> int:
+        """The number of executions that are wrong, on all targets."""
+        return sum(result.failed for result in self.results.values())
 
 
 class TracedDocuments(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,6 +165,15 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     def gaps(self, gap: Gap) -> list[TracedClause]:
         """The clauses with this gap."""
         return [clause for clause in self.clauses if clause.gap is gap]
+
+    @property
+    def never_compared(self) -> list[TracedClause]:
+        """The testable clauses with cases of which none was compared on any target of the records."""
+        return [clause for clause in self.clauses if clause.never_compared]
+
+    def not_compared(self, target: str) -> list[TracedClause]:
+        """The testable clauses with cases of which none was compared on this target."""
+        return [clause for clause in self.clauses if target in clause.not_compared]
 
     @property
     def unnamed(self) -> list[TracedCase]:

@@ -123,7 +123,9 @@ def trace(scope: TraceScope, records: Mapping[str, Record], kills: Kills | None 
     for case in cases:
         for clause in case.clauses:
             by_clause[clause].append(case)
-    documents = tuple(each for name in clause_files() if (each := _documents(name, scope, by_clause, kills)).clauses)
+    targets = tuple(executions.targets)
+    files = (_documents(name, scope, by_clause, kills, targets) for name in clause_files())
+    documents = tuple(each for each in files if each.clauses)
     shown = {defect for case in cases for result in case.results.values() for defect in result.defects}
     listed = {clause.id for each in documents for clause in each.clauses}
     kernels = {kernel for clause, each in (kills or {}).items() if clause in listed for kernel in each}
@@ -144,12 +146,16 @@ def _traced(case: Case, executions: _Executions) -> TracedCase:
 
 
 def _documents(
-    name: str, scope: TraceScope, by_clause: Mapping[str, Sequence[TracedCase]], kills: Kills | None
+    name: str,
+    scope: TraceScope,
+    by_clause: Mapping[str, Sequence[TracedCase]],
+    kills: Kills | None,
+    targets: Sequence[str],
 ) -> TracedDocuments:
     file = clause_files()[name]
     editions = {document: edition for document, edition in file.editions.items() if document in scope.documents}
     traced = tuple(
-        _clause(clause, editions, by_clause.get(clause.id, ()), kills)
+        _clause(clause, editions, by_clause.get(clause.id, ()), kills, targets)
         for clause in (clauses()[each.id] for each in file.clauses)
         if scope.lists(clause) and (scope.whole or clause.id in by_clause)
     )
@@ -157,7 +163,7 @@ def _documents(
 
 
 def _clause(
-    clause: Clause, documents: Collection[str], cases: Sequence[TracedCase], kills: Kills | None
+    clause: Clause, documents: Collection[str], cases: Sequence[TracedCase], kills: Kills | None, targets: Sequence[str]
 ) -> TracedClause:
     kernels, gap = None, None
     if kills is not None and clause.status is ClauseStatus.TESTABLE:
@@ -167,21 +173,29 @@ def _clause(
         gap = Gap.NO_CASE if not cases else None if is_noticed else Gap.NO_KILL
     holds = tuple(document for document in documents if document in clause.documents)
     tested = {case.document for case in cases}
+    results = _together(cases)
+    not_compared: tuple[str, ...] = ()
+    if clause.status is ClauseStatus.TESTABLE and cases:
+        not_compared = tuple(each for each in targets if each not in results or not results[each].compared)
     return TracedClause(
         id=clause.id, documents=holds, where=clause.where, states=" ".join(clause.states.split()), kind=clause.kind,
         status=clause.status, anchor=clause.anchor, reason=" ".join(clause.reason.split()), origin=clause.origin,
         policy=clause.policy, erratum=clause.erratum, cases=tuple(case.id for case in cases),
         without_case=tuple(document for document in holds if document not in tested),
-        results=_together(case.results for case in cases), kernels=kernels, gap=gap,
+        results=results, kernels=kernels, gap=gap,
+        not_compared=not_compared, never_compared=bool(targets) and len(not_compared) == len(targets),
     )  # fmt: skip
 
 
-def _together(results: Iterable[Mapping[str, TracedResult]]) -> dict[str, TracedResult]:
-    """The results of several cases, by target."""
+def _together(cases: Iterable[TracedCase]) -> dict[str, TracedResult]:
+    """The results of all cases of a clause, by target."""
     by_target: dict[str, list[TracedResult]] = defaultdict(list)
-    for each in results:
-        for target, result in each.items():
+    alone: Counter[str] = Counter()
+    for case in cases:
+        for target, result in case.results.items():
             by_target[target].append(result)
+            if len(case.clauses) == 1:
+                alone[target] += result.failed
     return {
         target: TracedResult(
             cases=len(several),
@@ -189,6 +203,7 @@ def _together(results: Iterable[Mapping[str, TracedResult]]) -> dict[str, Traced
             unexpected=sum(each.unexpected for each in several),
             defects=tuple(dict.fromkeys(defect for each in several for defect in each.defects)),
             kinds=tuple(dict.fromkeys(kind for each in several for kind in each.kinds)),
+            failed_alone=alone[target],
         )
         for target, several in by_target.items()
     }

@@ -17,6 +17,13 @@ _VERBS = {
 _MOST_IDS = 5
 
 NOT_EXECUTED = "not executed"
+COVERED, UNCOVERED, NOT_COMPARED, NOTHING_TO_TEST = "COVERED", "UNCOVERED", "NOT ALL COMPARED", "NOTHING TO TEST"
+"""The words for a whole trace."""
+
+RESULTS_OF_CASES = (
+    "The results of a clause are those of its cases, and a case that fails may break another of its clauses; "
+    "failures of cases that are about one clause alone are counted apart."
+)
 
 
 def verdicts(result: TracedResult) -> str:
@@ -31,6 +38,8 @@ def verdicts(result: TracedResult) -> str:
 def outcome(result: TracedResult, most: int | None = None) -> str:
     """The verdicts, what is unexpected, and the known defects, so many of them at most; None: all."""
     parts = [verdicts(result)]
+    if result.failed and result.failed_alone is not None:
+        parts.append(f"{result.failed_alone} of {plural(result.failed, 'failure')} in cases of this clause alone")
     if result.unexpected:
         parts.append(f"{result.unexpected} UNEXPECTED ({listed(result.kinds, most)})")
     if result.defects:
@@ -50,6 +59,8 @@ def standing(clause: TracedClause) -> str:
         if clause.gap is Gap.NO_CASE:
             return "NO CASE"
         return "NO WRONG KERNEL NOTICED" if clause.kernels else "NO WRONG KERNEL"
+    if clause.never_compared:
+        return "NOT COMPARED on any target"
     if clause.status is ClauseStatus.INFORMATIVE:
         return f"informative: {clause.reason}"
     is_erratum = clause.status is ClauseStatus.ERRATUM
@@ -91,20 +102,36 @@ def about_record(record: TracedRecord) -> Iterator[str]:
 
 def result(trace: Trace) -> tuple[str, str]:
     """One word, and a sentence."""
-    cases, kills = trace.gaps(Gap.NO_CASE), trace.gaps(Gap.NO_KILL)
+    if not trace.testable:
+        return NOTHING_TO_TEST, "none of the clauses is testable"
     testable = plural(trace.testable, "testable clause")
-    if cases or kills:
-        parts = [
-            f"{len(cases)} of {testable} {'has' if len(cases) == 1 else 'have'} no case: {_ids(cases)}"
-            if cases
-            else "",
-            f"{len(kills)} of {testable} with cases that notice no wrong kernel: {_ids(kills)}" if kills else "",
-        ]
-        return "UNCOVERED", "; ".join(filter(None, parts))
+    parts = []
+    if cases := trace.gaps(Gap.NO_CASE):
+        parts.append(f"{len(cases)} of {testable} {'has' if len(cases) == 1 else 'have'} no case: {_ids(cases)}")
+    if kills := trace.gaps(Gap.NO_KILL):
+        parts.append(f"{len(kills)} of {testable} with cases that notice no wrong kernel: {_ids(kills)}")
+    if parts:
+        return UNCOVERED, "; ".join([*parts, *not_compared(trace)])
     noticed = any(clause.kernels is not None for clause in trace.clauses)
     more = ", and cases that notice a wrong kernel" if noticed else ""
     has = "has a case" if trace.testable == 1 else "each have a case"
-    return "COVERED", f"{testable} {has}{more}"
+    covered = f"{testable} {has}{more}"
+    word = NOT_COMPARED if trace.never_compared else COVERED
+    return word, "; ".join([*not_compared(trace), covered])
+
+
+def not_compared(trace: Trace) -> Iterator[str]:
+    """How many testable clauses have cases of which none was compared: on any target, and on each."""
+    testable = plural(trace.testable, "testable clause")
+    if never := trace.never_compared:
+        where = next(iter(trace.targets)) if len(trace.targets) == 1 else "any target"
+        has = "has" if len(never) == 1 else "have"
+        yield f"{len(never)} of {testable} {has} no case that was compared on {where}: {_ids(never)}"
+    if len(trace.targets) > 1:
+        numbers = {target: len(trace.not_compared(target)) for target in trace.targets}
+        if any(numbers.values()):
+            told = ", ".join(f"{number} on {target}" for target, number in numbers.items())
+            yield f"clauses without a compared case by target: {told}"
 
 
 def _ids(clauses: Sequence[TracedClause]) -> str:
