@@ -32,6 +32,7 @@ spec: sonnx
 cases:
   - id: nan
     title: A window of NaN
+    covers: [SONNX-NAN]
     input: {dtype: float32, data: [[[[.nan, .nan], [.nan, .nan]]]]}
     attributes:
       {kernel_shape: [2, 2], strides: [1, 1], dilations: [1, 1], pads: [0, 0, 0, 0], auto_pad: NOTSET, ceil_mode: 0, storage_order: 0}
@@ -238,6 +239,36 @@ def test_each_target_of_a_record_has_its_own_result(of_two):
     assert [bool(predicates[name]["unexpected"]) for name in ("right", "dies_of_a_signal")] == [False, True]
     results = {name: each["predicate"]["result"] for name, each in statements(of_two, "test-result").items()}
     assert sorted(results.values()) == ["FAILED", "PASSED"]
+
+
+def test_the_limitations_name_options_variants_and_clauses_of_which_nothing_was_compared(members, given):
+    text = " ".join(members["limitations.md"].decode().split())
+    target = read(given / "runtime.jsonl").header.targets[0]
+    for name, value in target.session_options.items():
+        assert f"`{name}={value}`" in text
+    assert "variants `indices`, `y-only`. Nothing was executed with more than one thread. Not executed: the" in text
+    trace = json.loads(gzip.decompress(members["trace.json.gz"]))
+    testable = [each for part in trace["documents"] for each in part["clauses"] if each["status"] == "testable"]
+    uncompared = {"undefined", "not-expressible", "not-claimed", "error"}
+    missing = {
+        target: [each["id"] for each in testable if each["results"].get(target, {"verdicts": {}})["verdicts"].keys() <= uncompared]
+        for target in trace["targets"]
+    }  # fmt: skip
+    on_none = [each["id"] for each in testable if all(each["id"] in ids for ids in missing.values())]
+    assert 0 < len(on_none) < len(testable)
+    ids = ", ".join(f"`{each}`" for each in on_none)
+    of = f"of {len(testable)} testable clauses"
+    assert f"{len(on_none)} {of} had no compared execution on any target, so that the results say nothing about them: {ids}." in text  # fmt: skip
+    page = members["index.html"].decode()
+    assert f"{len(on_none)} {of} had no compared execution on any target." in page
+    for name, ids in missing.items():
+        assert f"`{name}`: {len(ids)} {of} (" in text
+        assert f"{len(ids)} {of} had no compared execution on {name}." in page
+
+
+def test_statements_whose_text_was_not_read_are_limitations(members):
+    text = members["limitations.md"].decode().partition("### Statements that were not read")[2]
+    assert {"SONNX-GENERAL", "SONNX-R2-ORIGIN", "SONNX-FIGURES"} <= set(re.findall("^- `([^`]+)`:", text, re.MULTILINE))
 
 
 def without_footer(folder):

@@ -12,9 +12,10 @@ from maxpool_check.evidence.bundling.attestations import attestations
 from maxpool_check.evidence.bundling.bundle import compressed
 from maxpool_check.evidence.bundling.contents import Contents, opened
 from maxpool_check.evidence.bundling.environments import environments
-from maxpool_check.evidence.bundling.index_page import index_page, report_of
+from maxpool_check.evidence.bundling.index_page import index_page
 from maxpool_check.evidence.bundling.notes import statements
 from maxpool_check.evidence.bundling.qualification import qualification
+from maxpool_check.evidence.bundling.target_results import report_of
 from maxpool_check.evidence.tracing import html, json, needs, sdoc
 from maxpool_check.evidence.tracing.text import TraceReport
 from maxpool_check.reporting.html import run as run_page

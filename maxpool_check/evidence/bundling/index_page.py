@@ -10,12 +10,14 @@ from maxpool_check.evidence.bundling.bundle import CASES, RECORDS, TOOL, BundleD
 from maxpool_check.evidence.bundling.contents import Contents
 from maxpool_check.evidence.bundling.qualification import PAGES, own_results
 from maxpool_check.evidence.bundling.target_results import TargetResults
-from maxpool_check.evidence.tracing.trace import Gap
+from maxpool_check.evidence.bundling.untested import not_compared, not_read
+from maxpool_check.evidence.tracing.trace import Gap, TracedClause
 from maxpool_check.evidence.tracing.words import result
 from maxpool_check.reporting.html.page import asset, render_page, source_of
 from maxpool_check.reporting.run_report import RunLabel, RunReport
-from maxpool_check.results.record import ExitCode, Record, Verdict
+from maxpool_check.results.record import Verdict
 from maxpool_check.specifications.clauses import ClauseStatus
+from maxpool_check.words import plural
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class EvidencePage:
     def __init__(self, contents: Contents) -> None:
         self._contents = contents
         self.description: BundleDescription = contents.description
-        self.targets = [TargetOnPage(each, report_of(each.record)) for each in contents.results]
+        self.targets = [TargetOnPage(each, each.report) for each in contents.results]
 
     @property
     def title(self) -> str:
@@ -67,9 +69,12 @@ class EvidencePage:
         return result(self._contents.trace)
 
     @cached_property
-    def clauses(self) -> list[tuple[str, list[int], int, int]]:
-        """For each document, the numbers of its clauses by status, and of those that no case, or no kill, tests."""
-        rows = []
+    def clauses(self) -> list[tuple[str, list[int], int, int, int]]:
+        """For each document, the numbers of its clauses by status, and of those that no case, or no kill, tests.
+
+        Last the number of those of which nothing was compared on any target.
+        """
+        rows, missing = [], {clause.id for clause in self._not_compared}
         for documents in self._contents.trace.documents:
             for name, edition in documents.editions.items():
                 held = [clause for clause in documents.clauses if name in clause.documents]
@@ -80,9 +85,27 @@ class EvidencePage:
                         [status[each] for each in self.statuses],
                         gaps[Gap.NO_CASE],
                         gaps[Gap.NO_KILL],
+                        sum(clause.id in missing for clause in held),
                     )
                 )
         return rows
+
+    @cached_property
+    def _not_compared(self) -> list[TracedClause]:
+        return not_compared(self._contents.trace, tuple(self._contents.trace.targets))
+
+    @property
+    def not_compared(self) -> list[str]:
+        """How many testable clauses had no compared execution: on any target, and on each."""
+        trace = self._contents.trace
+        of = f"of {plural(trace.testable, 'testable clause')} had no compared execution on"
+        each = [f"{len(not_compared(trace, (target,)))} {of} {target}" for target in trace.targets]
+        return [f"{len(self._not_compared)} {of} any target", *each] if len(each) > 1 else each
+
+    @property
+    def not_read(self) -> list[str]:
+        """The clauses that point to a text which was not read."""
+        return [clause.id for clause in not_read(self._contents.trace)]
 
     @property
     def own_results(self) -> list[str]:
@@ -95,11 +118,6 @@ class EvidencePage:
     def files(self) -> dict[str, list[str]]:
         """The primary members of each folder."""
         return {folder: names_with(self._contents.members, folder) for folder in (RECORDS, CASES, *TOOL)}
-
-
-def report_of(record: Record) -> RunReport:
-    """The report of a record, as the pages of a bundle show it."""
-    return RunReport(record, record.footer.exit_code if record.footer else ExitCode.INCOMPLETE)
 
 
 def index_page(contents: Contents) -> Iterator[tuple[str, bytes]]:

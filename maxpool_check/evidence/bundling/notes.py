@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from maxpool_check.evidence.bundling.contents import Contents
 from maxpool_check.evidence.bundling.documentation import passage
 from maxpool_check.evidence.bundling.target_results import TargetResults
+from maxpool_check.evidence.bundling.untested import not_compared, not_read, why
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, fenced, joined, table, wrapped
 from maxpool_check.results.record import COMPARED, Verdict
-from maxpool_check.results.variants import DEFAULT_VARIANTS, GRAPH_VARIANTS
+from maxpool_check.results.variants import DEFAULT_THREADS, DEFAULT_VARIANTS, GRAPH_VARIANTS, VARIATIONS
 from maxpool_check.words import plural
 
 _USUAL = {variant.name for variant in (*DEFAULT_VARIANTS, *GRAPH_VARIANTS)}
@@ -39,6 +40,12 @@ def limitations(contents: Contents, results: list[TargetResults]) -> str:
             "What the evidence of this bundle does not show.",
             "## Of this bundle",
             bullets([*_of_bundle(contents, results), *(text for each in results for text in _of_target(each))]),
+            "### How the cases were executed",
+            bullets(_execution(each) for each in results),
+            "### Testable clauses without a compared execution",
+            *_clauses_not_compared(contents),
+            "### Statements that were not read",
+            *_clauses_not_read(contents),
             "## Of every bundle",
             _ALTERED,
             passage("evidence", "What it does not claim"),
@@ -50,8 +57,8 @@ def _of_bundle(contents: Contents, results: list[TargetResults]) -> Iterator[str
     started = sorted({each.header.started[:10] for each in results})
     yield wrapped(
         f"It holds {plural(len(contents.records), 'run')} of {plural(len(results), 'target')}, of {' and '.join(started)}: "
-        "each case was executed on one machine, with one set of options. Other releases, providers, processors and options "
-        "were not."
+        "each run was on one machine, with the session options and the variants that are listed below. Other releases, providers, "
+        "processors, options and variants were not executed."
     )
     tools = {each.header.tool_files for each in results}
     if len({each and each.sha256 for each in tools}) > 1 or None in tools:
@@ -89,12 +96,63 @@ def _of_target(results: TargetResults) -> Iterator[str]:
         yield wrapped(f"{name}: {escaped(problem)}")
 
 
+def _execution(results: TargetResults) -> str:
+    """The options and variants of a target, and the variations that none of its variants has."""
+    options = results.target.session_options
+    names = sorted({execution.variant for execution in results.record.executions})
+    missing = [each for each in VARIATIONS if not any(name.endswith(f"-{each.name}") for name in names)]
+    has_one_thread = options.get("intra_op_num_threads") == 1 and DEFAULT_THREADS in missing
+    shown = (
+        f"session options {codes(f'{name}={value}' for name, value in options.items())}" if options else "no options"
+    )
+    parts = (
+        f"{code(results.target.name)}: {shown}; variants {codes(names) or 'none'}.",
+        "Nothing was executed with more than one thread." if has_one_thread else "",
+        f"Not executed: the variations {codes(each.name for each in missing)}." if missing else "",
+    )
+    return wrapped(" ".join(filter(None, parts)))
+
+
+def _clauses_not_compared(contents: Contents) -> Iterator[str]:
+    trace = contents.trace
+    targets = tuple(trace.targets)
+    on_none = not_compared(trace, targets)
+    of = f"of {plural(trace.testable, 'testable clause')}"
+    if not on_none:
+        yield wrapped(f"Each {of} had a compared execution on some target.")
+    else:
+        yield wrapped(
+            f"{len(on_none)} {of} had no compared execution on any target, so that the results say nothing about them: "
+            f"{codes(clause.id for clause in on_none)}."
+        )
+    lines = []
+    for target in targets:
+        missing = not_compared(trace, (target,))
+        ids = "the same" if missing == on_none else codes(clause.id for clause in missing)
+        lines.append(
+            wrapped(f"{code(target)}: {len(missing)} {of} ({', '.join(why(missing, target))}): {ids}.")
+            if missing
+            else wrapped(f"{code(target)}: none.")
+        )
+    yield bullets(lines)
+
+
+def _clauses_not_read(contents: Contents) -> Iterator[str]:
+    clauses = not_read(contents.trace)
+    if not clauses:
+        yield "None is known."
+        return
+    yield "The documents refer to what was not read. Nobody knows whether it asks for more, and nothing tests it:"
+    yield bullets(wrapped(f"{code(each.id)}: {escaped(each.states)} {escaped(each.reason)}") for each in clauses)
+
+
 def _repeat(contents: Contents, results: list[TargetResults]) -> str:
     return joined(
         [
             "# Repeat the runs",
             wrapped(
-                "How to execute the same cases on the same runtimes again, and to compare the results. `FILE` stands for this bundle."
+                "How to execute the same cases on the same runtimes again, and to compare the results. `FILE` stands for this bundle. "
+                "`SAFE` of `compare` says that the results are the recorded ones, not that they conform."
             ),
             "## The tool",
             bullets(_tools(results)),

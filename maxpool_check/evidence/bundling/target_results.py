@@ -8,10 +8,12 @@ from functools import cached_property
 import msgspec
 
 from maxpool_check.evidence.bundling.bundle import BundledRecord, member_names
+from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import (
     COMPARED,
     FAULTS,
     Execution,
+    ExitCode,
     KnownEntry,
     Record,
     RunFooter,
@@ -48,6 +50,11 @@ class TargetResults:
     def header(self) -> RunHeader:
         """The header of its record."""
         return self.record.header
+
+    @cached_property
+    def report(self) -> RunReport:
+        """The report of its record."""
+        return report_of(self.record)
 
     @property
     def compared(self) -> int:
@@ -87,6 +94,11 @@ class TargetResults:
     def with_verdict(self, verdict: Verdict) -> list[str]:
         """The cases that have an execution with this verdict."""
         return [case for case, verdicts in self.cases.items() if verdict in verdicts]
+
+
+def report_of(record: Record) -> RunReport:
+    """The report of a record, as the pages of a bundle show it."""
+    return RunReport(record, record.footer.exit_code if record.footer else ExitCode.INCOMPLETE)
 
 
 def target_results(records: Sequence[tuple[BundledRecord, Record]]) -> list[TargetResults]:
