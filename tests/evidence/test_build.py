@@ -237,6 +237,11 @@ def test_each_target_of_a_record_has_its_own_result(of_two):
     }
     assert [predicates[name]["exitCode"] for name in ("right", "dies_of_a_signal")] == [0, 1]
     assert [bool(predicates[name]["unexpected"]) for name in ("right", "dies_of_a_signal")] == [False, True]
+    assert [predicates[name]["result"] for name in ("right", "dies_of_a_signal")] == ["CONFORMS", "UNEXPECTED"]
+    text = of_two["qualification/3-verification-results.md"].decode()
+    assert re.findall("^- `python:.*:(.*)`: ([A-Z ]+)\\. ", text, re.MULTILINE) == [
+        ("right", "CONFORMS"), ("dies_of_a_signal", "UNEXPECTED"),
+    ]  # fmt: skip
     results = {name: each["predicate"]["result"] for name, each in statements(of_two, "test-result").items()}
     assert sorted(results.values()) == ["FAILED", "PASSED"]
 

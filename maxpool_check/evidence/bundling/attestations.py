@@ -100,6 +100,7 @@ def _conformance(contents: Contents, results: TargetResults) -> dict[str, Any]:
         },
         "record": _descriptor(contents, results.bundled.member),
         "startedOn": header.started,
+        "result": results.report.result[0],
         "exitCode": footer.exit_code if footer else int(ExitCode.INCOMPLETE),
         "documents": {
             name: {"edition": edition.name, "sha256": edition.sha256} for name, edition in header.editions.items()

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from maxpool_check.evidence.bundling.bundle import CASES, RECORDS, TOOL, BundleDescription, names_with
 from maxpool_check.evidence.bundling.contents import Contents
-from maxpool_check.evidence.bundling.qualification import PAGES, own_results
+from maxpool_check.evidence.bundling.qualification import KNOWN_IS_WRONG, PAGES, own_results
 from maxpool_check.evidence.bundling.target_results import TargetResults
 from maxpool_check.evidence.bundling.untested import not_compared, not_read
 from maxpool_check.evidence.tracing.trace import Gap, TracedClause
@@ -113,6 +113,7 @@ class EvidencePage:
         return [text.replace("**", "") for text in own_results(self._contents)]
 
     qualification = tuple(PAGES)
+    known_is_wrong = KNOWN_IS_WRONG
 
     @property
     def files(self) -> dict[str, list[str]]:

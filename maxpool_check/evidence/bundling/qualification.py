@@ -18,6 +18,11 @@ from maxpool_check.results.record import Verdict
 from maxpool_check.specifications.clauses import ClauseStatus, clause_files, clauses_of
 from maxpool_check.words import plural
 
+KNOWN_IS_WRONG = (
+    "A known defect is wrong all the same, and excuses nothing. The test-result of in-toto has only PASSED, WARNED and FAILED: there "
+    "known defects count as failed, so that a target with KNOWN DEFECTS is FAILED."
+)
+
 _NO_CLAIM = """\
 This file has what DO-330 asks for, in its order, as far as the authors of the tool can give it. **The tool is qualified for no
 standard, and nothing here claims that it could be.** Whoever uses it decides what it is used for, at which level, and whether
@@ -150,7 +155,12 @@ def _results(contents: Contents, results: list[TargetResults]) -> Iterator[str]:
     yield "## Of the tool"
     yield bullets(wrapped(text) for text in own_results(contents))
     yield "## Of the runs in this bundle"
-    yield "These are results of the tool's use: executions by verdict."
+    yield "These are results of the tool's use: the word that ended the run of each target, and executions by verdict."
+    yield bullets(
+        wrapped(f"{code(each.target.name)}: {each.report.result[0]}. {escaped(each.report.result[1])}.")
+        for each in results
+    )
+    yield wrapped(KNOWN_IS_WRONG)
     verdicts = [verdict for verdict in Verdict if any(each.executions[verdict] for each in results)]
     yield table(
         ["target", "cases", *(verdict.value for verdict in verdicts)],

@@ -14,12 +14,22 @@ from maxpool_check.reporting.html.names import Names
 from maxpool_check.reporting.html.page import write_page
 from maxpool_check.reporting.html.views import FindingView, Listing, filters
 from maxpool_check.reporting.interpretations import Interpretation, interpretations, profiles
-from maxpool_check.reporting.run_report import RunReport
-from maxpool_check.results.record import COMPARED, Execution, ExitCode, Verdict
+from maxpool_check.reporting.run_report import RunLabel, RunReport
+from maxpool_check.results.record import COMPARED, Execution, Verdict
 from maxpool_check.words import plural
 
 _BRIEF = 300
 """Findings of more cases than these list them without titles and messages."""
+
+
+_MEANINGS = {
+    RunLabel.CONFORMS: "nothing is wrong",
+    RunLabel.KNOWN_DEFECTS: "what is wrong is exactly a known defect, and nothing else",
+    RunLabel.SPECIAL_VALUES: "it is wrong on special values alone",
+    RunLabel.UNEXPECTED: "something is wrong that the list of known defects does not have, or has otherwise",
+    RunLabel.INCOMPLETE: "the run could not complete",
+    RunLabel.NOTHING_COMPARED: "nothing was compared with a document",
+}
 
 
 @dataclass(frozen=True)
@@ -164,15 +174,10 @@ class RunPage:
 
     @property
     def outcome(self) -> str:
-        """Whether the run passed, with its exit code, in a sentence."""
-        code, wrong = self.report.exit_code, self.report.compared - self.report.conforming
-        words = {
-            ExitCode.AS_EXPECTED: "The run passed"
-            + (": all that does not conform is in the list of known defects" if wrong else ""),
-            ExitCode.UNEXPECTED: "The run failed: something is wrong that the list of known defects does not have, or has otherwise",
-            ExitCode.NOTHING_COMPARED: "The run failed: nothing was compared",
-        }
-        result = f"{words.get(ExitCode(code), 'The run could not complete')} (exit code {int(code)})."
+        """The word of the result, why, and the exit code, in a sentence."""
+        wrong = self.report.compared - self.report.conforming
+        label = RunLabel(self.report.result[0])
+        result = f"{label.value}: {_MEANINGS[label]} (exit code {int(self.report.exit_code)})."
         verb = "does" if wrong == 1 else "do"
         return f"{result} {plural(wrong, 'compared execution')} {verb} not conform." if wrong else result
 
