@@ -265,6 +265,17 @@ def other_wheel(lines):
         target["version"] = "9.9.9"
 
 
+def record_elsewhere(members):
+    name = record_name(members)
+    lines = decompressed(name, members[name])
+    description = msgspec.json.decode(members["bundle.json"], type=BundleDescription)
+    (record,) = description.records
+    record = msgspec.structs.replace(record, member="cases/lines.jsonl")
+    description = msgspec.structs.replace(description, records=(record,))
+    kept = {each: members[each] for each in members if each != name}
+    return rewritten({**kept, "cases/lines.jsonl": lines, "bundle.json": description.json()})
+
+
 MANIPULATIONS = {
     # A verdict, in each direction, whatever is made again.
     "a divergence becomes right": (edited(flip("keeps_the_seed", "small:neg-inf", "conforms", **CONFORMING)), "small:neg-inf (indices)"),
@@ -327,6 +338,14 @@ MANIPULATIONS = {
     "the number of records": (described(cases=7), "bundle.json: cases"),
     "the schema": (described(schema="maxpool-check/evidence/2"), "the schema maxpool-check/evidence/2"),
     "the description is no JSON": (member("bundle.json", lambda content: b"{", with_manifest), "bundle.json"),
+    **{
+        f"{name} is nested deeply": (member(name, lambda content: b'{"x": ' + b"[" * 200_000 + b"]" * 200_000 + b", " + content[1:], with_manifest), f"{name}: nested too deeply")
+        for name in ("bundle.json", "kills.json", "proof.json")
+    },
+    "a record is elsewhere": (record_elsewhere, "bundle.json: record onnxruntime"),
+    "a kernel of another form": (member("kills.json", replaced(b'"kernels": {', b'"kernels": {"x": "y",'), with_manifest), "kills.json: 'x' is not MODULE:NAME"),
+    "no digest of an output": (edited(lambda lines: executions(lines, "onnxruntime", "small:ordinary")[0].update(digests={})), "small:ordinary (indices)"),
+    "a kind that does not exist": (edited(lambda lines: executions(lines, "keeps_the_seed", "small:neg-inf", "y-only")[0].update(kinds=["y-off"], cells=[])), "records/"),
     "another tool made it": (
         lambda members: described(tool=msgspec.structs.replace(msgspec.json.decode(members["bundle.json"], type=BundleDescription).tool, version="9.9"))(members),
         "maxpool-check 9.9 made the bundle",

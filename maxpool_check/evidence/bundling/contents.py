@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -42,7 +43,10 @@ _MOST_HELD = 100_000
 """A record of more executions stays in its file."""
 
 _SUFFIXES = (*SUFFIXES, ".json")
-_VERSIONS = f"{CASES}{DEFECTS}/{VERSIONS}"
+VERSIONS_MEMBER = f"{CASES}{DEFECTS}/{VERSIONS}"
+"""Which versions show the defects of the files beside it."""
+
+_T = TypeVar("_T")
 
 
 class BadBundle(ValueError):
@@ -58,7 +62,7 @@ class KillList(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kills(self) -> Kills:
-        """The kills. ``KeyError`` for a kernel that the list does not describe, ``ValueError`` for a name of another form."""
+        """The kills. ``KeyError`` for a kernel that the list does not describe, :class:`BadBundle` for a name of another form."""
         kernels = {name: WrongKernel(*_split(name), sentence) for name, sentence in self.kernels.items()}
         return {
             clause: {kernels[name]: cases for name, cases in by_kernel.items()}
@@ -118,12 +122,7 @@ def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
 
     Raises :class:`BadBundle`, ``CorpusError`` for cases and defects that cannot be read, and ``BadRecord``.
     """
-    try:
-        description = msgspec.json.decode(members[DESCRIPTION], type=BundleDescription)
-    except KeyError as error:
-        raise BadBundle(f"{DESCRIPTION} is missing") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise BadBundle(f"{DESCRIPTION}: {error}") from error
+    description = _decoded(members, DESCRIPTION, BundleDescription)
     kept = primary(members)
     for each in description.records:
         if each.member not in kept:
@@ -133,7 +132,7 @@ def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
         write_members(kept, folder)
         records = {each.name: _held(read(folder / each.member)) for each in description.records}
         recorded = {execution.case for record in records.values() for execution in record.executions}
-        files = [name for name in names_with(kept, CASES) if name.endswith(_SUFFIXES) and name != _VERSIONS]
+        files = [name for name in names_with(kept, CASES) if name.endswith(_SUFFIXES) and name != VERSIONS_MEMBER]
         of_defects = [name for name in files if is_defect_file(folder / name)]
         of_cases = [name for name in files if name not in of_defects]
         files_cases = tuple(_cases(folder, of_cases, description.max_cells))
@@ -148,22 +147,33 @@ def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
 def _kills(members: Mapping[str, bytes]) -> Kills:
     """The kills of a bundle. Raises :class:`BadBundle`."""
     try:
-        return msgspec.json.decode(members[KILLS], type=KillList).kills
-    except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, ValueError) as error:
-        raise BadBundle(f"{KILLS}: {error}" if KILLS in members else f"{KILLS} is missing") from error
+        return _decoded(members, KILLS, KillList).kills
+    except KeyError as error:
+        raise BadBundle(f"{KILLS}: the kernel {error} is not described") from error
 
 
 def _proof(members: Mapping[str, bytes]) -> Proof:
     """The log of the comparison of both references over small geometries. Raises :class:`BadBundle`."""
+    return _decoded(members, PROOF, Proof)
+
+
+def _decoded(members: Mapping[str, bytes], name: str, type_: type[_T]) -> _T:
+    """A member of JSON. Raises :class:`BadBundle`."""
+    if name not in members:
+        raise BadBundle(f"{name} is missing")
     try:
-        return msgspec.json.decode(members[PROOF], type=Proof)
-    except (msgspec.MsgspecError, UnicodeDecodeError, KeyError) as error:
-        raise BadBundle(f"{PROOF}: {error}" if PROOF in members else f"{PROOF} is missing") from error
+        return msgspec.json.decode(members[name], type=type_)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise BadBundle(f"{name}: {error}") from error
+    except RecursionError as error:
+        raise BadBundle(f"{name}: nested too deeply") from error
 
 
 def _split(name: str) -> tuple[str, str]:
-    module, name = name.split(":")
-    return module, name
+    module, separator, kernel = name.partition(":")
+    if not separator or ":" in kernel:
+        raise BadBundle(f"{KILLS}: '{name}' is not MODULE:NAME of a kernel")
+    return module, kernel
 
 
 def _held(record: Record) -> Record:

@@ -19,6 +19,7 @@ from maxpool_check.evidence.bundling.build import (
 )
 from maxpool_check.evidence.bundling.bundle import (
     CASES,
+    DESCRIPTION,
     KILLS,
     MANIFEST,
     PROOF,
@@ -47,29 +48,36 @@ def check_contents(members: Mapping[str, bytes], contents: Contents, verificatio
     if description.schema != SCHEMA:
         verification.unchecked.append(f"bundle.json: the schema {description.schema}; this version verifies {SCHEMA}")
         return
-    with verification.check("The description counts the records, executions and cases that are there."):
+    with verification.check("The description counts the records, executions and cases that are there.", DESCRIPTION):
         _check_description(members, contents, verification)
     if (other := _other_tool(description.tool, present_tool())) is not None:
         verification.unchecked.append(other)
         return
     with verification.check(
-        "The clauses and the proof are those of this tool, and so are the wrong kernels that their cases notice."
+        "The clauses and the proof are those of this tool, and so are the wrong kernels that their cases notice.", KILLS
     ):
         _check_tool_files(members, contents, verification)
+    with verification.guarded(CASES):
+        _check_references(contents, verification)
+    for each in contents.bundled:
+        with verification.guarded(each.member):
+            _recheck(each.name, each.member, contents, verification)
+    with verification.check("All pages and tables, made again from the records, are the same, byte for byte.", "pages"):
+        _check_derived(members, contents, verification)
+
+
+def _check_references(contents: Contents, verification: Verification) -> None:
     references = contents.references
     with verification.check(
         f"Both references give the same for {plural(references.counts.computed, 'case')}; the documents exclude "
-        f"{references.counts.refused} more."
+        f"{references.counts.refused} more.",
+        CASES,
     ):
         for name in references.differing:
             verification.add(name, "the definition and the evaluator give different results")
         for case in contents.cases.values():
             for problem in contradictions(case):
                 verification.add(case.origin.path, f"{problem.line}:{problem.column}: {problem.message}")
-    for each in contents.bundled:
-        _recheck(each.name, each.member, contents, verification)
-    with verification.check("All pages and tables, made again from the records, are the same, byte for byte."):
-        _check_derived(members, contents, verification)
 
 
 def _recheck(name: str, member: str, contents: Contents, verification: Verification) -> None:
@@ -98,8 +106,10 @@ def _check_description(members: Mapping[str, bytes], contents: Contents, verific
     for each in description.records:
         record = contents.records[each.name]
         place = f"record {each.name}"
+        if each.member != f"{RECORDS}{each.name}.jsonl.gz":
+            verification.add(f"bundle.json: {place}", f"the member is {each.member}, which is not its name")
+            continue
         lines = decompressed(each.member, members[each.member])
-        differ(place, "member", each.member, f"{RECORDS}{each.name}.jsonl.gz")
         differ(place, "sha256", each.sha256, hashlib.sha256(lines).hexdigest())
         differ(place, "targets", each.targets, tuple(target.name for target in record.header.targets))
         differ(place, "cases", each.cases, record.header.cases)

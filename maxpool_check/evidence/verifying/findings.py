@@ -29,12 +29,26 @@ class Verification:
         return ExitCode.INCOMPLETE if self.unchecked else ExitCode.AS_EXPECTED
 
     @contextlib.contextmanager
-    def check(self, sentence: str) -> Iterator[None]:
-        """Add a sentence to the checks, unless the block finds a problem."""
+    def check(self, sentence: str, member: str) -> Iterator[None]:
+        """Add a sentence to the checks, unless the block finds a problem; see :meth:`guarded`."""
         problems, unchecked = len(self.problems), len(self.unchecked)
-        yield
+        with self.guarded(member):
+            yield
         if (len(self.problems), len(self.unchecked)) == (problems, unchecked):
             self.checks.append(sentence)
+
+    @contextlib.contextmanager
+    def guarded(self, member: str) -> Iterator[None]:
+        """Add a problem at a member for whatever the block raises: nobody who made a bundle can end its verification.
+
+        Files of this machine that cannot be read or written are no problem of the bundle.
+        """
+        try:
+            yield
+        except OSError:
+            raise
+        except Exception as error:
+            self.add(member, f"cannot be checked, since no run and no build writes such a member: {error!r}")
 
     def add(self, place: str, message: str) -> None:
         """Add a problem."""

@@ -69,7 +69,8 @@ def _rerun(
         if not executor.descriptions:
             return done
         with verification.check(
-            f"{described.name}, run again, returned the same in {plural(len(stored), 'execution')} by verdict and digest."
+            f"{described.name}, run again, returned the same in {plural(len(stored), 'execution')} by verdict and digest.",
+            member,
         ):
             for results in executor.results(cases, ()):
                 done += 1

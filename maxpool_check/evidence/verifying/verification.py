@@ -30,7 +30,7 @@ def verified(path: Path, key: Path | None) -> Iterator[tuple[Verification, Conte
         yield verification, None
         return
     verification.checks.append(f"The archive has {plural(len(members), 'file')}, and nothing besides.")
-    with verification.check("Every file has the SHA-256 of the manifest."):
+    with verification.check("Every file has the SHA-256 of the manifest.", MANIFEST):
         _check_manifest(members, verification)
     _check_signature(members, key, verification)
     with contextlib.ExitStack() as stack:
@@ -45,8 +45,14 @@ def verified(path: Path, key: Path | None) -> Iterator[tuple[Verification, Conte
                 verification.add(
                     _member_of(problem.path, members), f"{problem.line}:{problem.column}: {problem.message}"
                 )
+        except OSError:
+            raise
+        except Exception as error:
+            # Whoever made a bundle must not be able to end its verification.
+            verification.add("bundle", f"cannot be read, since nothing writes such members: {error!r}")
         if contents is not None:
-            check_contents(members, contents, verification)
+            with verification.guarded("bundle"):
+                check_contents(members, contents, verification)
         yield verification, contents
 
 
