@@ -1,5 +1,6 @@
 """Bundles of evidence verify, and every manipulation of one is found, and named by its place."""
 
+import contextlib
 import gzip
 import json
 import shutil
@@ -8,10 +9,12 @@ import subprocess
 import msgspec
 import pytest
 
+from maxpool_check import inert
 from maxpool_check.evidence.bundling.archive import decompressed, packed, unpacked
 from maxpool_check.evidence.bundling.build import compressed
 from maxpool_check.evidence.bundling.bundle import BundleDescription, manifest, primary
 from maxpool_check.evidence.bundling.derived import derived
+from maxpool_check.results.record import Line
 from tests.conftest import KERNELS, SMALL, command
 
 KERNEL = f"python:{KERNELS}:keeps_the_seed"
@@ -73,10 +76,18 @@ def lines_of(members):
     return [json.loads(line) for line in decompressed(name, members[name]).splitlines()]
 
 
+def written_line(line):
+    """A line in the form that a run writes, if it can be one."""
+    text = json.dumps(line, separators=(",", ":")).encode()
+    with contextlib.suppress(msgspec.MsgspecError):
+        text = inert.ascii_json(msgspec.json.encode(msgspec.json.decode(text, type=Line)))
+    return text + b"\n"
+
+
 def with_lines(members, lines):
     """The members with another record, which the description describes."""
     name = record_name(members)
-    content = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    content = b"".join(written_line(line) for line in lines)
     description = msgspec.json.decode(members["bundle.json"], type=BundleDescription)
     import hashlib
 
@@ -342,6 +353,11 @@ MANIPULATIONS = {
         f"{name} is nested deeply": (member(name, lambda content: b'{"x": ' + b"[" * 200_000 + b"]" * 200_000 + b", " + content[1:], with_manifest), f"{name}: nested too deeply")
         for name in ("bundle.json", "kills.json", "proof.json")
     },
+    "a note in the description": (member("bundle.json", replaced(b"{", b'{"note": "all is well",'), with_manifest), "bundle.json: is not in the form"),
+    "a comment of gzip": (member("references.json.gz", lambda content: content[:3] + b"\x10" + content[4:10] + b"all is well\0" + content[10:], with_manifest), "references.json.gz: its header"),
+    "a file beside those of defects": (lambda members: rewritten({**members, "cases/defects/evil.bin": b"x"}), "cases/defects/evil.bin: holds no case"),
+    "another tool made the record": (edited(change((0, "tool"), "9.9.9")), "maxpool-check 9.9.9 made the record"),
+    "a second footer": (edited(lambda lines: lines.insert(3, lines[-1])), ":4: a record has one header"),
     "a record is elsewhere": (record_elsewhere, "bundle.json: record onnxruntime"),
     "a kernel of another form": (member("kills.json", replaced(b'"kernels": {', b'"kernels": {"x": "y",'), with_manifest), "kills.json: 'x' is not MODULE:NAME"),
     "no digest of an output": (edited(lambda lines: executions(lines, "onnxruntime", "small:ordinary")[0].update(digests={})), "small:ordinary (indices)"),

@@ -1,11 +1,16 @@
 """Whether everything in a bundle follows from its primary members."""
 
 import hashlib
+import re
 from collections.abc import Mapping
 from itertools import zip_longest
 from pathlib import PurePosixPath
 
+import msgspec
+
+from maxpool_check import inert
 from maxpool_check.corpus.case import contradictions
+from maxpool_check.corpus.collection import DEFECTS, KNOWN_NAME
 from maxpool_check.corpus.shipped import shipped_root
 from maxpool_check.evidence.bundling.archive import BadArchive, decompressed
 from maxpool_check.evidence.bundling.build import (
@@ -28,15 +33,22 @@ from maxpool_check.evidence.bundling.bundle import (
     SIGNATURE,
     TOOL,
     ToolDescription,
+    compressed,
     is_primary,
 )
-from maxpool_check.evidence.bundling.contents import Contents
+from maxpool_check.evidence.bundling.contents import VERSIONS_MEMBER, Contents
 from maxpool_check.evidence.bundling.derived import derived_from
 from maxpool_check.evidence.kernels import wrong_kernels
 from maxpool_check.evidence.kills import Kills, doubtful_kills, kills_by_clause
 from maxpool_check.evidence.verifying.findings import Verification
 from maxpool_check.evidence.verifying.record_checks import recheck
+from maxpool_check.results.record import Line, RunFooter, RunHeader
 from maxpool_check.words import plural
+
+_GZIP = compressed(b"")[:10]
+"""The header of a compressed member: without a name, a time and a comment."""
+
+_OF_DEFECTS = re.compile(rb"^(defects|known):", re.MULTILINE)
 
 _LONGEST = 120
 """How much of a differing line is shown."""
@@ -100,6 +112,9 @@ def _check_description(members: Mapping[str, bytes], contents: Contents, verific
         if stored != expected:
             verification.add(f"bundle.json: {place}", f"{name} is {stored}; it follows {expected}")
 
+    if members[DESCRIPTION] != description.json():
+        verification.add(DESCRIPTION, "is not in the form that 'evidence build' writes")
+    _check_compression(members, verification)
     differ("cases", "the number", description.cases, len(contents.cases))
     described = [each.member for each in description.records]
     differ("records", "the list", described, sorted(name for name in members if name.startswith(RECORDS)))
@@ -114,6 +129,7 @@ def _check_description(members: Mapping[str, bytes], contents: Contents, verific
         differ(place, "targets", each.targets, tuple(target.name for target in record.header.targets))
         differ(place, "cases", each.cases, record.header.cases)
         differ(place, "executions", each.executions, len(record.executions))
+        _check_form(each.member, lines, contents.records[each.name].header, description.tool, verification)
         if lines[-1:] != b"\n":
             verification.add(each.member, "has something behind its last line")
     used = {case.origin.path for case in contents.cases.values()}
@@ -122,12 +138,43 @@ def _check_description(members: Mapping[str, bytes], contents: Contents, verific
             verification.add(name, "holds no case of the records")
 
 
+def _check_compression(members: Mapping[str, bytes], verification: Verification) -> None:
+    for name, content in members.items():
+        if name.endswith(".gz") and content[: len(_GZIP)] != _GZIP:
+            verification.add(name, "its header of gzip says more than 'evidence build' writes")
+
+
+def _check_form(member: str, lines: bytes, header: RunHeader, own: ToolDescription, verification: Verification) -> None:
+    """Check the lines of a record, if the tool of the bundle has made it."""
+    tool, files = header.tool, header.tool_files
+    if (tool, files and files.sha256) != (own.version, own.files.sha256):
+        verification.unchecked.append(
+            f"{member}: the form of its lines: maxpool-check {tool} made the record, with other files than {own.version} "
+            "that made the bundle"
+        )
+    else:
+        _check_lines(member, lines, verification)
+
+
+def _check_lines(member: str, lines: bytes, verification: Verification) -> None:
+    """Check that a run writes these bytes: other readers may read a key that occurs twice, or a second header, differently."""
+    stored = lines.removesuffix(b"\n").split(b"\n")
+    for number, line in enumerate(stored, 1):
+        decoded = msgspec.json.decode(line, type=Line)
+        if isinstance(decoded, RunHeader) != (number == 1) or isinstance(decoded, RunFooter) != (number == len(stored)):
+            verification.add(f"{member}:{number}", "a record has one header, its first line, and one footer, its last")
+        if inert.ascii_json(msgspec.json.encode(decoded)) != line:
+            verification.add(f"{member}:{number}", "the line is not in the form that a run writes")
+
+
 def _belongs(name: str, members: Mapping[str, bytes], used: set[str]) -> bool:
     """Whether a file is one of defects, or a tensor that a case file names."""
     path = PurePosixPath(name.removeprefix(CASES))
     if path.suffix == ".npy":
         return any(path.name.encode() in members[each] for each in used)
-    return path.parts[0] == "defects" or path.name == "known-divergences.yaml"
+    return name in (f"{CASES}{KNOWN_NAME}", VERSIONS_MEMBER) or (
+        str(path.parent) == DEFECTS and path.suffix == ".yaml" and _OF_DEFECTS.search(members[name]) is not None
+    )
 
 
 def _other_tool(tool: ToolDescription, own: ToolDescription) -> str | None:
@@ -154,11 +201,21 @@ def _check_tool_files(members: Mapping[str, bytes], contents: Contents, verifica
     if members[PROOF] != proof_member():
         verification.add(_at_line(PROOF, members[PROOF], proof_member()), "is not that of this tool")
     _check_kills(members, contents, verification)
+    of_cases = [name for name in members if name.startswith(CASES)]
+    others = [name for name in of_cases if not _is_shipped(name, members[name])]
+    verification.checks.append(
+        f"{plural(len(others), 'file')} of cases and defects {'is' if len(others) == 1 else 'are'} not of this tool; read them as well."
+        if others
+        else "Cases and known defects are those that come with the tool."
+    )
     for name in members if is_shipped else ():
-        if name.startswith(CASES):
-            own = shipped_root() / name.removeprefix(CASES)
-            if not own.is_file() or own.read_bytes() != members[name]:
-                verification.add(name, "is not in the corpus that comes with this tool, which the record names")
+        if name in others:
+            verification.add(name, "is not in the corpus that comes with this tool, which the record names")
+
+
+def _is_shipped(name: str, content: bytes) -> bool:
+    own = shipped_root() / name.removeprefix(CASES)
+    return own.is_file() and own.read_bytes() == content
 
 
 def _check_kills(members: Mapping[str, bytes], contents: Contents, verification: Verification) -> None:
