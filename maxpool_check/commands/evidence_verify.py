@@ -121,7 +121,7 @@ def _verification_json(bundle: Path, verification: Verification) -> dict[str, ob
         "checks": verification.checks,
         "problems": [{"place": place, "message": message} for place, message in verification.problems],
         "unchecked": verification.unchecked,
-        "undecided": verification.undecided,
+        "undecided": [{"place": each.place, "verdict": each.verdict.value} for each in verification.undecided],
     }
 
 
@@ -138,10 +138,11 @@ def _print_verification(bundle: Path, verification: Verification, verbose: bool)
     if verification.undecided:
         count = plural(len(verification.undecided), "execution")
         options.echo(
-            f"{count}: the record does not tell all outputs; nothing in it is contradictory. --rerun compares them."
+            f"{count}: the record does not tell all outputs, and nothing in it is contradictory; the verdicts of "
+            f"{verification.undecided_without_fault} of them do not fail the run. --rerun compares them."
         )
-        for name in verification.undecided if verbose else ():
-            options.echo(f"  {name}")
+        for each in verification.undecided if verbose else ():
+            options.echo(f"  {each.place}: {each.verdict}")
     endings = {
         ExitCode.AS_EXPECTED: f"VERIFIED  {bundle}",
         ExitCode.UNEXPECTED: f"NOT VERIFIED  {bundle}: {plural(len(problems), 'problem')}",

@@ -287,6 +287,27 @@ def record_elsewhere(members):
     return rewritten({**kept, "cases/lines.jsonl": lines, "bundle.json": description.json()})
 
 
+WRONG = ("keeps_the_seed", "small:neg-inf")
+STRIPPED = {**CONFORMING, "counts": None, "differences": None}
+NONE_OF_THEM = "0" * 64
+
+
+def undecided(**fields):
+    """A divergence whose outputs the record no longer tells, with other fields."""
+    return edited(flip(*WRONG, "diverges", "y-only", digests={"Y": NONE_OF_THEM}, **fields))
+
+
+def fake_differences(got):
+    difference = {"at": [0, 0, 0, 0], "output": "Y", "reference": "-inf", "got": got}
+    return {**STRIPPED, "digests": {"Y": NONE_OF_THEM}, "differences": 5 * [difference]}
+
+
+def other_count(lines):
+    (line,) = executions(lines, *WRONG, "y-only")
+    line["digests"]["Y"] = NONE_OF_THEM
+    line["counts"] = dict.fromkeys(line["counts"], 10**12)
+
+
 MANIPULATIONS = {
     # A verdict, in each direction, whatever is made again.
     "a divergence becomes right": (edited(flip("keeps_the_seed", "small:neg-inf", "conforms", **CONFORMING)), "small:neg-inf (indices)"),
@@ -311,6 +332,44 @@ MANIPULATIONS = {
     "the digest of a case": (edited(change((1, "case_sha256"), "0" * 64)), "small:ordinary (indices)"),
     "the title of a case": (edited(change((1, "title"), "Another")), "small:ordinary (indices)"),
     "the clauses of a case": (edited(lambda lines: lines[1].update(clauses=["ONNX-MAX"])), "small:ordinary (indices)"),
+    # Verdicts on outputs that the record no longer tells.
+    "a divergence becomes inconsistent, with the same digest": (
+        edited(flip(*WRONG, "inconsistent", "y-only", **{**STRIPPED, "kinds": ["y-depends-on-indices"]})), "small:neg-inf (y-only)",
+    ),
+    "a divergence becomes inconsistent, with another digest": (
+        edited(flip(*WRONG, "inconsistent", "y-only", **{**STRIPPED, "kinds": ["y-depends-on-indices"], "digests": {"Y": NONE_OF_THEM}})),
+        "the digest of Y is none of an answer that the document allows",
+    ),
+    "a divergence becomes unstable": (
+        edited(flip(*WRONG, "unstable", "y-only", **{**STRIPPED, "kinds": ["unstable"], "digests": {"Y": NONE_OF_THEM}})),
+        "the kind is unstable, and the variant y-only is not compared so",
+    ),
+    "a divergence depends on another variant of the same digest": (
+        edited(flip(*WRONG, "diverges", "y-only", **{**STRIPPED, "kinds": ["y-depends-on-indices"]})), "small:neg-inf (y-only)",
+    ),
+    "a divergence becomes right, one cell is five differences": (
+        edited(flip(*WRONG, "conforms", "y-only", **fake_differences("-inf"))), "are not the first ones of any output"
+    ),
+    "a divergence becomes right, with a wrong value": (
+        edited(flip(*WRONG, "conforms", "y-only", **fake_differences("7.0"))), "are not the first ones of any output"
+    ),
+    "the wrong cells are removed": (undecided(cells=None), "wrong cells, and 0 are shown"),
+    "the wrong cells are removed, and their counts": (undecided(cells=None, counts=None, causes=None), "and no count or cause has it"),
+    "the kinds are removed": (undecided(kinds=None), "the verdict is diverges, and there is no kind"),
+    "the kinds are others": (undecided(kinds=["y-not-in-input"]), "the kind is y-not-in-input, and no count or cause has it"),
+    "a kind that does not exist, of other outputs": (undecided(kinds=["y-off"]), "'y-off' is no kind of divergence"),
+    "a kind of a cell that does not exist": (undecided(counts={"y-off": 1}), "'y-off' is no kind of divergence"),
+    "more wrong cells than there are": (edited(other_count), "a count is more than the 2 cells of an output"),
+    "the message is another": (undecided(message="all is well"), "the message is not 'Y["),
+    "the title of an undecided execution": (undecided(title="Another"), "title is Another"),
+    "the clauses of an undecided execution": (undecided(clauses=["ONNX-MAX"]), "clauses is"),
+    "the input of an undecided execution": (undecided(input=None), "input is null"),
+    "the limit of an undecided execution": (undecided(limit=True), "limit is true"),
+    "the size of an undecided execution": (undecided(size=77), "size is 77"),
+    "the digests are removed": (edited(flip(*WRONG, "diverges", "y-only", digests=None)), "has no digest of Y"),
+    "a digest of another output": (
+        edited(flip(*WRONG, "diverges", "y-only", digests={"Y": NONE_OF_THEM, "Z": NONE_OF_THEM})), "has a digest of Z"
+    ),
     # Lines of a record.
     "a case is removed from the record": (edited(remove_case), "cases"),
     "a case is removed from the record, and its numbers": (edited(remove_case_everywhere), "header: cases_sha256"),

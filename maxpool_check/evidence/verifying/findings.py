@@ -4,7 +4,15 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from maxpool_check.results.record import ExitCode
+from maxpool_check.results.record import FAULTS, ExitCode, Verdict
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """An execution whose outputs a record does not tell: its place, and the verdict that the record has."""
+
+    place: str
+    verdict: Verdict
 
 
 @dataclass
@@ -19,7 +27,12 @@ class Verification:
     checks: list[str] = field(default_factory=list)
     problems: list[tuple[str, str]] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
-    undecided: list[str] = field(default_factory=list)
+    undecided: list[Undecided] = field(default_factory=list)
+
+    @property
+    def undecided_without_fault(self) -> int:
+        """How many of the undecided executions do not fail a run by their verdict: they conform, or are inconsistent."""
+        return sum(each.verdict not in FAULTS for each in self.undecided)
 
     @property
     def exit_code(self) -> ExitCode:

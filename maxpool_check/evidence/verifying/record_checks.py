@@ -16,6 +16,7 @@ from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.corpus.shipped import shipped_root
 from maxpool_check.evidence.bundling.contents import Contents
+from maxpool_check.evidence.verifying.findings import Undecided
 from maxpool_check.evidence.verifying.rejudging import is_same_line, rejudged
 from maxpool_check.judging.defects import Defect
 from maxpool_check.judging.naming import Observations
@@ -41,7 +42,7 @@ class Recheck:
     """
 
     executions: int = 0
-    undecided: list[str] = field(default_factory=list)
+    undecided: list[Undecided] = field(default_factory=list)
     mistakes: list[tuple[str, str]] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
 
@@ -153,7 +154,10 @@ class _Rechecking:
                 continue
             lines: Sequence[Execution] = stored
             if self._is_whole(case, stored):
-                lines = list(decisions.take(case, self._results(case, stored, decisions.given_up)))
+                try:
+                    lines = list(decisions.take(case, self._results(case, stored, decisions.given_up)))
+                except Exception as error:  # A crafted record must be named, and the rest of it checked.
+                    self._add(case.id, f"cannot be judged again: {type(error).__name__}: {_shown(str(error))}")
             for line, expected in zip(stored, lines, strict=True):
                 self._compare(case, line, expected)
                 observations[expected.target].add(number, expected)
@@ -193,7 +197,7 @@ class _Rechecking:
             for variant, each in rejudged(case, target, own, why).items():
                 lines.append(each.execution)
                 if not each.is_certain:
-                    self._result.undecided.append(_place(own[variant]))
+                    self._result.undecided.append(Undecided(_place(own[variant]), own[variant].verdict))
                 if each.contradiction:
                     self._add(_place(own[variant]), each.contradiction)
             is_lost = any(line.verdict is Verdict.ERROR and line.message == why for line in lines)

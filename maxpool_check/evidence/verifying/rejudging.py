@@ -9,9 +9,10 @@ import msgspec
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.evidence.verifying.recovery import NotInOutput, nearest, patches_of, recovered
+from maxpool_check.evidence.verifying.consistency import by_the_case, inconsistency, malformed, with_known_kinds
+from maxpool_check.evidence.verifying.recovery import NotInOutput, nearest, patched, patches_of, recovered
 from maxpool_check.graphs.context import BEHIND
-from maxpool_check.judging.comparison import MOST_CELLS
+from maxpool_check.judging.comparison import MOST_CELLS, allowed_differences
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.details import Cell
@@ -39,6 +40,7 @@ _SHAPE = re.compile(r"(\w+) \[([\d, ]*)\]")
 _COMPARED_WITH_ANOTHER = (Verdict.INCONSISTENT, Verdict.UNSTABLE)
 _MOST_OF_A_SHAPE = 2**26
 _MOST_AXES = 32
+_ALLOWED = (Verdict.CONFORMS, Verdict.UNDEFINED, Verdict.INCONSISTENT)
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,17 @@ def rejudged(
 ) -> dict[Variant, Rejudged]:
     """The executions of a case on a target, by variant, judged again; ``given_up`` is why the target could not go on, if so."""
     oracle = case.oracle()
+    everything, reasons = stored, {variant: malformed(oracle, variant, each) for variant, each in stored.items()}
+    stored = {variant: each for variant, each in stored.items() if not reasons[variant]}
     given = {variant: _given(oracle, execution, given_up) for variant, execution in stored.items()}
     forms = [_judged(case, target, oracle, stored, given, is_same) for is_same in _placements(case)]
     is_certain = all(each.is_certain for each in given.values())
     result = {}
-    for variant, execution in stored.items():
+    for variant, execution in everything.items():
+        if reasons[variant]:
+            shown = msgspec.structs.replace(with_known_kinds(execution), known=None, status="")
+            result[variant] = Rejudged(shown, is_certain=False, contradiction=reasons[variant])
+            continue
         plain = msgspec.structs.replace(execution, known=None, status="")
         lines = [form[variant] for form in forms]
         line = next((each for each in lines if is_same_line(each, plain)), lines[0])
@@ -80,13 +88,17 @@ def rejudged(
             contradiction = given[variant].contradiction or _contradiction(plain, line)
             if contradiction and isinstance(oracle, Oracle) and len(oracle.alternatives) > 1:
                 contradiction = contradiction if _is_in_all(case, target, oracle, plain) else ""
-            result[variant] = Rejudged(plain, is_certain=False, contradiction=contradiction)
+            contradiction = contradiction or inconsistency(oracle, variant, plain, everything)
+            expected = by_the_case(case, target.name, oracle, variant, plain)
+            result[variant] = Rejudged(expected, is_certain=False, contradiction=contradiction)
         elif (
             not is_same_line(line, plain)
             and not is_certain
             and _depends_on_another(case, target, oracle, plain, given[variant].outcome)
         ):
-            result[variant] = Rejudged(plain, is_certain=False)
+            expected = by_the_case(case, target.name, oracle, variant, plain)
+            contradiction = inconsistency(oracle, variant, plain, everything)
+            result[variant] = Rejudged(expected, is_certain=False, contradiction=contradiction)
         else:
             result[variant] = Rejudged(line)
     return result
@@ -192,24 +204,33 @@ def _returned(oracle: Oracle | Refused, execution: Execution) -> _Given:
     except NotInOutput as error:
         return _Given(Returned({}), is_certain=False, contradiction=str(error))
     missing = [name for name in tensors if name not in known]
-    return _Given(Returned({**outputs, **shapes}), is_certain=False, contradiction=_is_complete(execution, missing))
+    return _Given(
+        Returned({**outputs, **shapes}), is_certain=False, contradiction=_is_complete(oracle, execution, missing)
+    )
 
 
-def _is_complete(execution: Execution, missing: list[str]) -> str:
-    """What is wrong with outputs that conform and are not recovered, though the record has all of their differences."""
-    if execution.verdict not in (Verdict.CONFORMS, Verdict.UNDEFINED):
+def _is_complete(oracle: Oracle, execution: Execution, missing: list[str]) -> str:
+    """What is wrong with outputs that are allowed and not recovered, though the record has all of their differences."""
+    if execution.verdict not in _ALLOWED:
         return ""
     for name in missing:
-        if sum(each.output == name for each in execution.differences) < MOST_CELLS:
+        stored = tuple(each for each in execution.differences if each.output == name)
+        if len(stored) < MOST_CELLS:
             return f"the digest of {name} is none of an answer that the document allows"
+        # The patches of an allowed output are its differences, whose NaN have bits.
+        tensor = patched(oracle, name, [(each.at, each.got) for each in stored])
+        if allowed_differences(oracle, {name: tensor}) != stored:
+            return f"the differences of {name} from the reference are not the first ones of any output"
     return ""
 
 
 def _contradiction(stored: Execution, line: Execution) -> str:
     """What in a recorded execution cannot be, whatever the outputs that are not recorded."""
+    if stored.verdict is Verdict.INCONSISTENT:
+        return "" if line.verdict in _ALLOWED else f"the verdict is inconsistent, and its outputs {_says(line)}"
     if any(kind.startswith(("y-depends", "indices-depend")) for kind in stored.kinds):
         return ""
-    if stored.verdict in _COMPARED_WITH_ANOTHER or BEHIND in stored.digests:
+    if stored.verdict is Verdict.UNSTABLE or BEHIND in stored.digests:
         return ""
     if not stored.cells and not stored.shapes and stored.verdict is Verdict.DIVERGES:
         return ""
