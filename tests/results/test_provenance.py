@@ -158,6 +158,7 @@ def test_only_a_checkout_of_this_project_has_a_revision(tmp_path):
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "maxpool_check", tmp_path / "maxpool_check", ignore=ignored)
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "mine"\n')
+    (tmp_path / ".gitignore").write_text("__pycache__/\n")
     git(tmp_path, "init", "-q")
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-q", "-m", "All")
