@@ -95,7 +95,7 @@
       if (!listed) continue;
       const box = each.closest("details");
       box.open = true;
-      box.scrollIntoView({ block: "start" });
+      each.scrollIntoView({ block: "start" });
       return ` ${name} is listed under: ${box.querySelector("summary").textContent}`;
     }
     return "";
