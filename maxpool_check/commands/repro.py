@@ -26,7 +26,7 @@ from maxpool_check.reproducing import bundle, others
 from maxpool_check.reproducing.bundle import Written
 from maxpool_check.reproducing.notes import DefectNote
 from maxpool_check.reproducing.reproduced import Reproduced
-from maxpool_check.reproducing.runtimes import CannotWrite
+from maxpool_check.reproducing.script_runtime import CannotWrite
 from maxpool_check.reproducing.trial import NotReproduced
 from maxpool_check.results.record import ExitCode, TargetDescription, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variant_named

@@ -15,8 +15,9 @@ from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.results.variants import Y_ONLY
 from maxpool_check.running.case_run import run_case
 from maxpool_check.targets import environments
-from maxpool_check.targets.name import RUNTIMES, TOOLS, TargetName, parse
+from maxpool_check.targets.name import TargetName, parse
 from maxpool_check.targets.process import CannotStart
+from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
 from maxpool_check.words import plural

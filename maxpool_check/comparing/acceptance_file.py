@@ -15,7 +15,7 @@ from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.variants import ALL_VARIANTS
 from maxpool_check.specifications.specification import nearest
-from maxpool_check.targets.name import RUNTIMES, TOOLS
+from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
 
 _WORDS = r"\S"
 

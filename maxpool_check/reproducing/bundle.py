@@ -19,9 +19,10 @@ from maxpool_check.reproducing.trial import Trial, try_script
 from maxpool_check.reproducing.writing import write_script
 from maxpool_check.specifications.inverse import NotExpressible
 from maxpool_check.targets import onnx_model
+from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.onnx_test_data import files_of_test
 from maxpool_check.targets.session import TargetSession
-from maxpool_check.targets.translation import LANGUAGES, translate
+from maxpool_check.targets.translation import translate
 
 _FILES = {"repro.py", "model.onnx", "test_data_set_0", "case.yaml", "ISSUE.md", "__pycache__"}
 

@@ -11,7 +11,7 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reproducing.accepted import Accepted, accepted, accepted_of_graph, expected
 from maxpool_check.reproducing.literals import array_text, number_text
 from maxpool_check.reproducing.reproduced import Reproduced
-from maxpool_check.reproducing.runtimes import CannotWrite
+from maxpool_check.reproducing.script_runtime import CannotWrite
 
 MOST_CELLS = 1024
 """The most cells of a tensor that a script lists."""

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from maxpool_check.reporting.markup import escaped, fenced, joined
-from maxpool_check.reproducing.runtimes import DEFAULT_PROVIDER
+from maxpool_check.reproducing.scripts.onnx_models import DEFAULT_PROVIDER
 from maxpool_check.results.record import TargetDescription
-from maxpool_check.targets.name import RUNTIMES
+from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import TargetProfile
 
 _ARCHITECTURES = {"x86_64": "X64", "AMD64": "X64", "aarch64": "ARM64", "arm64": "ARM64", "i686": "X86"}

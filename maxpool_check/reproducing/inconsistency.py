@@ -8,7 +8,7 @@ import onnx
 from maxpool_check.reproducing.literals import call_lines, indented
 from maxpool_check.reproducing.onnx_source import FROM_FILE, Parameters, model_source
 from maxpool_check.reproducing.reproduced import Reproduced
-from maxpool_check.reproducing.runtimes import CannotWrite, ScriptRuntime
+from maxpool_check.reproducing.script_runtime import CannotWrite, ScriptRuntime
 from maxpool_check.results.variants import (
     BATCH_SPLIT,
     CHANNELS_PERMUTED,

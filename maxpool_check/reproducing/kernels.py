@@ -5,7 +5,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from maxpool_check.reproducing.literals import keywords_text
-from maxpool_check.reproducing.runtimes import ScriptRuntime
+from maxpool_check.reproducing.script_runtime import ScriptRuntime
 from maxpool_check.results.outcomes import Crashed, Outcome, TimedOut
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.protocol import Request

@@ -12,8 +12,9 @@ from maxpool_check.results.outcomes import Crashed, Outcome, RefusedByTarget, Re
 from maxpool_check.results.record import TargetDescription, Verdict
 from maxpool_check.results.variants import Variant
 from maxpool_check.running.case_run import run_case
-from maxpool_check.targets.name import RUNTIMES, TargetName, parse
+from maxpool_check.targets.name import TargetName, parse
 from maxpool_check.targets.process import CannotStart
+from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
 

@@ -22,7 +22,7 @@ from maxpool_check.reproducing.onnx_source import (
     smallest_source,
 )
 from maxpool_check.reproducing.reproduced import Fault, Reproduced
-from maxpool_check.reproducing.runtimes import CannotWrite, ScriptRuntime
+from maxpool_check.reproducing.script_runtime import CannotWrite, ScriptRuntime
 from maxpool_check.reproducing.tools import ScriptTool
 
 MOST_LINES = 25

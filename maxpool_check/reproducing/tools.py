@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from maxpool_check.reproducing.runtimes import CannotWrite
+from maxpool_check.reproducing.script_runtime import CannotWrite
 from maxpool_check.targets.target import TargetProfile
 
 

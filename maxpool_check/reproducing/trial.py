@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from maxpool_check.reproducing.runtimes import ScriptRuntime
+from maxpool_check.reproducing.script_runtime import ScriptRuntime
 from maxpool_check.targets import environments
 from maxpool_check.targets.stderr import without_stack_frames
 

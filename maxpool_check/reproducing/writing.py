@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from maxpool_check.reproducing import inconsistency, kernels
 from maxpool_check.reproducing.header import ScriptHeader
 from maxpool_check.reproducing.reproduced import Fault, Reproduced
-from maxpool_check.reproducing.runtimes import CannotWrite, ScriptRuntime, released_runtime
+from maxpool_check.reproducing.runtimes import released_runtime
 from maxpool_check.reproducing.script import ScriptWriter
+from maxpool_check.reproducing.script_runtime import CannotWrite, ScriptCall, ScriptRuntime
 from maxpool_check.reproducing.tools import ScriptTool, script_tool
 from maxpool_check.results.variants import LEVELS
 from maxpool_check.targets.target import TargetProfile
@@ -54,9 +55,11 @@ def _runtime(
             raise CannotWrite("no script can be written for a graph of several nodes on a kernel of your own")
         return kernels.kernel_runtime(profile, request, reproduced.outcome)
     return released_runtime(
-        profile, request.attributes, request.X, outputs, is_graph=reproduced.is_graph,
-        inputs='{"X": X}' if list(request.inputs) == ["X"] else "feeds", level=_level(reproduced, tool),
-        threads="threads" if inconsistency.parameter_of(variation) == "threads" else None,
+        ScriptCall(
+            profile, request.attributes, request.X, outputs, reproduced.is_graph,
+            inputs='{"X": X}' if list(request.inputs) == ["X"] else "feeds", level=_level(reproduced, tool),
+            threads="threads" if inconsistency.parameter_of(variation) == "threads" else None,
+        )
     )  # fmt: skip
 
 

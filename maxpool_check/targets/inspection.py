@@ -14,7 +14,8 @@ import msgspec
 from maxpool_check.results.provenance import PythonEnvironment
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.targets.isolation import variables
-from maxpool_check.targets.name import RUNTIMES, TargetName
+from maxpool_check.targets.name import TargetName
+from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import Target
 
 _SECONDS = 120.0

@@ -16,7 +16,7 @@ from maxpool_check import inert
 from maxpool_check.corpus.problems import Structure, describe
 from maxpool_check.results.variants import VARIATIONS
 from maxpool_check.specifications import documents
-from maxpool_check.targets.translation import LANGUAGES
+from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.worker.messages import DTYPES, ORIGINAL, decode
 
 SEE = "'maxpool-check docs kernel' describes the protocol, 'maxpool-check protocol check' tries it"

@@ -17,10 +17,10 @@ from maxpool_check.specifications.onnx import VERSIONS, Graph, oldest_opset_for,
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import Specification
 from maxpool_check.targets import onnx_model
-from maxpool_check.targets.name import RUNTIMES
 from maxpool_check.targets.parts import cases, whole
 from maxpool_check.targets.plans import PlannedRequest, SecondLook, VariantPlan, VariantResult
 from maxpool_check.targets.protocol import Request
+from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import TargetProfile
 from maxpool_check.targets.translation import Translation, translate
 

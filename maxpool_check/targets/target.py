@@ -14,13 +14,14 @@ from maxpool_check.results.record import TargetDescription
 from maxpool_check.specifications import DEFAULT, documents, specification
 from maxpool_check.targets import environments, onnx_model
 from maxpool_check.targets.environments import CannotMake, NoSuchRelease, NotMade, WheelSource
+from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.mistakes import SEE, in_ready
-from maxpool_check.targets.name import RUNTIMES, TargetName
+from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import START_SECONDS, CannotStart, Worker, adapter
 from maxpool_check.targets.protocol import text_of
 from maxpool_check.targets.releases import around
+from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.transcript import Transcript
-from maxpool_check.targets.translation import LANGUAGES
 
 
 @dataclass(frozen=True)

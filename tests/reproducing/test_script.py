@@ -7,7 +7,7 @@ import pytest
 
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reproducing.reproduced import Reproduced
-from maxpool_check.reproducing.runtimes import CannotWrite
+from maxpool_check.reproducing.script_runtime import CannotWrite
 from maxpool_check.reproducing.writing import write_script
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY

@@ -12,7 +12,8 @@ from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import SPECIFICATIONS, specification
 from maxpool_check.specifications.inverse import NotExpressible
-from maxpool_check.targets.translation import LANGUAGES, translate
+from maxpool_check.targets.languages import LANGUAGES
+from maxpool_check.targets.translation import translate
 
 NAMES = {
     "onnx": ("kernel_shape", "strides", "dilations"),

@@ -2,7 +2,8 @@
 
 import pytest
 
-from maxpool_check.targets.name import RUNTIMES, BadTarget, TargetName, parse
+from maxpool_check.targets.name import BadTarget, TargetName, parse
+from maxpool_check.targets.runtimes import RUNTIMES
 
 
 def test_names():

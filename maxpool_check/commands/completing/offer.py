@@ -98,7 +98,7 @@ def _made() -> dict[str, Any]:
     from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
     from maxpool_check.results.variants import ALL_VARIANTS, VARIATIONS
     from maxpool_check.specifications import SPECIFICATIONS
-    from maxpool_check.targets.name import RUNTIMES, TOOLS
+    from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
 
     root = shipped_root()
     families = [name.partition("-")[0] for name in SPECIFICATIONS if "-" in name]

@@ -1,0 +1,98 @@
+"""The languages of runtimes: what a geometry is in the attributes or arguments of each.
+
+A runtime takes ONNX's attributes, those of another document, or the arguments of a framework's function. Output sizes come from
+its document or from ``reference/geometry.py``.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from maxpool_check.reference import geometry
+from maxpool_check.reference.geometry import Geometry, NoWindow, Rounding
+from maxpool_check.reference.numbering import Layout, Numbering
+from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.specifications.inverse import NotExpressible, attributes_for
+from maxpool_check.specifications.onnx import VERSIONS
+from maxpool_check.specifications.roles import Role
+from maxpool_check.specifications.specification import Specification
+
+Attributes = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Language:
+    """One set of attributes or arguments that a runtime takes.
+
+    ``title`` is its name for people, ``layout`` that of its X. ``candidates`` are attributes that may mean a geometry; those
+    of a ``document`` must be checked by the sizes that it computes for them. They raise
+    :class:`~maxpool_check.specifications.inverse.NotExpressible`. ``crops``: X must be cropped for a negative pad.
+    """
+
+    title: str
+    candidates: Callable[[Geometry, Numbering | None], Iterator[Attributes]]
+    layout: Layout = Layout.CHANNELS_FIRST
+    document: Specification | None = None
+    crops: bool = True
+
+
+def _onnx(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
+    """The newest version's attributes, except those that older ones lack or have at the same default."""
+    document = VERSIONS[-1]
+    for attributes in attributes_for(document, axes):
+        yield {
+            name: value
+            for name, value in attributes.items()
+            if document.attributes[name].role not in (Role.AUTO_PAD, Role.STORAGE_ORDER)
+        }
+
+
+def _torch(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
+    if len(axes) > 3:
+        raise NotExpressible("it has one to three spatial axes")
+    for axis in axes:
+        if axis.begin != axis.end or axis.begin > axis.kernel // 2:
+            raise NotExpressible("its padding is the same on both sides, and at most half of the kernel")
+    for ceil_mode, rounding in ((False, geometry.floor_output), (True, geometry.clipped_ceil_output)):
+        if _gives_outputs(rounding, axes):
+            yield {
+                "kernel_size": [axis.kernel for axis in axes],
+                "stride": [axis.stride for axis in axes],
+                "padding": [axis.begin for axis in axes],
+                "dilation": [axis.dilation for axis in axes],
+                "ceil_mode": ceil_mode,
+            }
+
+
+def _jax(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
+    # At the end as far as the last window reaches: less than there is, where the size is rounded down.
+    axes = tuple(replace(axis, end=axis.reach - axis.size) for axis in axes)
+    if _gives_outputs(geometry.floor_output, axes):
+        yield {
+            "window": [axis.kernel for axis in axes],
+            "strides": [axis.stride for axis in axes],
+            "padding": [[axis.begin, axis.end] for axis in axes],
+            "dilation": [axis.dilation for axis in axes],
+        }
+
+
+def _gives_outputs(rounding: Rounding, axes: Geometry) -> bool:
+    """Whether every axis has the output size that a rounding gives it."""
+    try:
+        return all(rounding(a.size, a.kernel, a.stride, a.dilation, a.begin, a.end) == a.output for a in axes)
+    except NoWindow:
+        return False
+
+
+LANGUAGES: Mapping[str, Language] = {
+    "onnx": Language("ONNX MaxPool", _onnx, document=VERSIONS[-1]),
+    **{
+        name: Language(document.title, partial(attributes_for, document), document.layout, document)
+        for name, document in SPECIFICATIONS.items()
+        if document.onnx is None
+    },
+    "torch": Language("torch.nn.functional.max_pool", _torch),
+    "jax": Language("jax.lax.reduce_window", _jax, crops=False),
+}
+"""The languages of adapters, by name."""

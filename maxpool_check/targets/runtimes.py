@@ -1,0 +1,78 @@
+"""The runtimes that can be tested, and the tools that rewrite models: one line each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """One runtime: its ``distribution`` on the package index, the worker's ``adapter``, and a description.
+
+    ``extra`` is the extra of maxpool-check that installs it; empty if it is a dependency or installed by the user.
+    ``specs`` are the documents, or families of them, that it claims to implement; empty where it names none of ours.
+    """
+
+    distribution: str
+    adapter: str
+    about: str
+    extra: str = ""
+    specs: tuple[str, ...] = ()
+
+    @property
+    def install(self) -> str:
+        """The command that installs it beside the tool."""
+        return f"pip install 'maxpool-check[{self.extra}]'" if self.extra else f"pip install {self.distribution}"
+
+
+_OTHER_PROVIDERS = {
+    "onnxruntime-gpu": "ONNX Runtime with CUDA and TensorRT",
+    "onnxruntime-directml": "ONNX Runtime with DirectML",
+    "onnxruntime-rocm": "ONNX Runtime with ROCm",
+    "onnxruntime-migraphx": "ONNX Runtime with MIGraphX",
+    "onnxruntime-silicon": "ONNX Runtime with CoreML",
+    "onnxruntime-openvino": "ONNX Runtime with OpenVINO",
+    "onnxruntime-qnn": "the QNN provider, as a plugin beside ONNX Runtime",
+    "onnxruntime-ep-webgpu": "the WebGPU provider, as a plugin beside ONNX Runtime",
+}
+
+_OF_ONNXRUNTIME = ("onnx", "ort-nhwc")
+
+RUNTIMES: Mapping[str, Runtime] = {
+    "onnxruntime": Runtime("onnxruntime", "onnxruntime", "ONNX Runtime", specs=_OF_ONNXRUNTIME),
+    **{name: Runtime(name, "onnxruntime", about, specs=_OF_ONNXRUNTIME) for name, about in _OTHER_PROVIDERS.items()},
+    "openvino": Runtime("openvino", "openvino", "OpenVINO itself, ?opset=1, 8 or 14", "openvino", ("openvino",)),
+    "onnx-reference": Runtime("onnx", "onnx_reference", "onnx's ReferenceEvaluator", specs=("onnx",)),
+    "torch": Runtime("torch", "torch", "PyTorch on the CPU", "torch"),
+    "jax": Runtime("jax", "jax", "JAX's reduce_window on the CPU", "jax"),
+    "tract": Runtime("tract", "tract", "tract", "tract", ("onnx",)),
+    "xmos": Runtime("xmos-ai-tools", "xmos", "XMOS lib_nn by way of xcore-opt", "xmos", ("xmos",)),
+}
+"""Every runtime, by its name in a target."""
+
+
+@dataclass(frozen=True)
+class RewritingTool:
+    """A tool that rewrites models: its ``distribution`` on the package index, and a description.
+
+    ``options`` are the values of each option of its targets.
+    """
+
+    distribution: str
+    about: str
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+TOOLS: Mapping[str, RewritingTool] = {
+    "onnxsim": RewritingTool("onnxsim", "onnxsim.simplify"),
+    "onnxslim": RewritingTool("onnxslim", "onnxslim.slim"),
+    "onnxoptimizer": RewritingTool("onnxoptimizer", "onnxoptimizer.optimize with its default passes"),
+    "onnxscript": RewritingTool("onnxscript", "onnxscript.optimizer.optimize"),
+    "onnxconverter-common": RewritingTool(
+        "onnxconverter-common", "convert_float_to_float16 with keep_io_types, for float32 alone"
+    ),
+    "onnxruntime": RewritingTool(
+        "onnxruntime", "its offline optimized model, ?level=basic, extended, layout or all; or ?tool=quant-pre-process",
+        {"level": ("basic", "extended", "layout", "all"), "tool": ("quant-pre-process",)},
+    ),
+}  # fmt: skip
+"""Every tool that rewrites models, by its name in a target."""
