@@ -90,7 +90,7 @@ pages: $(BIN)/.installed-for-tests
 	$(BIN)/python -m tests.report_defects
 
 site: $(BIN)/.installed
-	$(BIN)/maxpool-check site reports/*.jsonl.gz reports/contexts/*.jsonl.gz --history reports/onnxruntime-history.json -o build/site
+	$(BIN)/maxpool-check site reports/*.jsonl.xz reports/contexts/*.jsonl.xz --history reports/onnxruntime-history.json -o build/site
 
 picture: $(BIN)/.installed-for-tests
 	$(BIN)/python -m tests.picture
@@ -165,7 +165,7 @@ defects: $(BIN)/.installed-for-tests
 	$(BIN)/python -m tests.report_defects $(foreach target,$(DEFECT_TARGETS),'$(target)')
 
 # A record that is written line by line compresses less well than the whole.
-compress = for record in $(1); do gzip -dc $$record | gzip -9n > $$record.new && mv $$record.new $$record || exit; done
+compress = for record in $(1); do gzip -dc $$record | xz -9e > $${record%.gz}.xz && rm $$record || exit; done
 
 clean:
 	rm -rf $(ENVIRONMENT) build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -13,6 +13,9 @@ from typing import TextIO
 STDOUT = Path("-")
 """The name of stdout among the files to write."""
 
+RECORD_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.xz")
+"""How the names of records end."""
+
 
 def open_regular(path: Path, most_bytes: int | None = None) -> BufferedReader:
     """Open a regular file of at most ``most_bytes`` for reading.

@@ -1,6 +1,6 @@
 """``reports/contexts.md``: graphs of several nodes by runtime and level of optimization.
 
-``python -m tests.report_contexts`` writes it again, from ``reports/contexts/record.jsonl.gz`` alone.
+``python -m tests.report_contexts`` writes it again, from the records of ``reports/contexts/`` alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ other, crash, or are refused although the level or the runtime executes the rest
 def executions_of_contexts() -> list[Execution]:
     """All executions of the cases of contexts, of every record; one of a target in a level counts once."""
     kept: dict[tuple[str, str, str], Execution] = {}
-    for path in (*RECORDS, *sorted(PAGE.parent.glob("contexts/*.jsonl.gz"))):
+    for path in (*RECORDS, *sorted(PAGE.parent.glob("contexts/*.jsonl.xz"))):
         for execution in record_at(path).executions:
             if execution.case.startswith("contexts/"):
                 kept.setdefault((execution.target, execution.case, execution.variant), execution)

@@ -1,10 +1,11 @@
 """``reports/defects/``: a page for each live defect of the worst kinds, with a reproduction, and an index.
 
 ``python -m tests.report_defects NAME=TARGET...`` runs the examples of a runtime's defects on a target, writes their record to
-``reports/defects/NAME.jsonl.gz``, and a reproduction of each. Without arguments it writes the pages from the records alone.
+``reports/defects/NAME.jsonl.xz``, and a reproduction of each. Without arguments it writes the pages from the records alone.
 """
 
 import functools
+import lzma
 import shutil
 import subprocess
 import sys
@@ -62,9 +63,11 @@ def record(name: str, target: str) -> None:
     if not examples:
         return
     selected = [part for example in examples for part in ("-k", str(example))]
-    path = FOLDER / f"{name}.jsonl.gz"
+    path = FOLDER / f"{name}.jsonl"
     path.parent.mkdir(exist_ok=True)
     _run("run", CASES, "-q", "-t", target, "-o", path, *selected)
+    path.with_suffix(".jsonl.xz").write_bytes(lzma.compress(path.read_bytes(), preset=9 | lzma.PRESET_EXTREME))
+    path.unlink()
 
 
 def reproduce(target: str) -> None:
@@ -89,7 +92,7 @@ def reproduce(target: str) -> None:
 def pages() -> Iterator[tuple[Path, str]]:
     """Every page with its text, from the committed records."""
     known, versions, names = {defect.id: defect for defect in defects()}, read_versions(CASES), []
-    for path in sorted(FOLDER.glob("*.jsonl.gz")):
+    for path in sorted(FOLDER.glob("*.jsonl.xz")):
         stored = read(path)
         for defect_id, target, executions in _shown(stored.header.targets, list(stored.executions)):
             folder = FOLDER / defect_id

@@ -19,7 +19,7 @@ from maxpool_check.results.storage import read
 from tests.conftest import ROOT
 
 REPORTS = ROOT / "reports"
-RECORDS = sorted(REPORTS.glob("*.jsonl.gz"))
+RECORDS = sorted(REPORTS.glob("*.jsonl.xz"))
 
 MOST_TARGETS = 6
 """The targets side by side in a table, so that it stays readable."""
@@ -29,7 +29,7 @@ SECTION = re.compile(r"(<!-- matrix -->\n)(?:.*\n)*?(<!-- /matrix -->)")
 
 def name_of(path: Path) -> str:
     """The name of a report, from its record's path."""
-    return path.name.removesuffix(".jsonl.gz")
+    return path.name.removesuffix(".jsonl.xz")
 
 
 @lru_cache(len(RECORDS) or 1)

@@ -17,7 +17,7 @@ from tests.conftest import CASES, ROOT, shipped
 
 CORPUS = shipped()
 DEFECTS = read_all_defects(CORPUS.known_files)
-RECORDS = sorted((ROOT / "reports").rglob("*.jsonl.gz"))
+RECORDS = sorted((ROOT / "reports").rglob("*.jsonl.xz"))
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def resolved():
     return with_cases(DEFECTS, CORPUS.cases)
 
 
-@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.name.removesuffix(".jsonl.gz"))
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.name.removesuffix(".jsonl.xz"))
 def test_a_committed_record_shows_what_is_expected_and_nothing_else(path, resolved):
     record = read(path)
     digests = {case.id: case.sha256 for case in CORPUS.cases}

@@ -14,6 +14,7 @@ from maxpool_check.comparing.policy import GatePolicy
 from maxpool_check.comparing.transitions import Incomparable
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.selection import ALL
+from maxpool_check.files import RECORD_SUFFIXES
 from maxpool_check.results.record import ExitCode, Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import Variant
@@ -21,9 +22,7 @@ from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.name import TargetName, parse
 from maxpool_check.words import plural
 
-BASE = options.Parsed(
-    "TARGET|RECORD.jsonl", lambda text: Path(text) if text.endswith((".jsonl", ".jsonl.gz")) else parse(text)
-)
+BASE = options.Parsed("TARGET|RECORD.jsonl", lambda text: Path(text) if text.endswith(RECORD_SUFFIXES) else parse(text))
 """A target, or the path of a record."""
 
 base_target = click.option(

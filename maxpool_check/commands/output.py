@@ -50,6 +50,12 @@ class Output:
         outputs = [path for _, path in self.files] + ([STDOUT] if self.form == "json" and self.takes_stdout else [])
         if message := conflict(outputs, inputs):
             raise click.UsageError(message)
+        if self.output is not None and self.output.suffix == ".xz":
+            # It could be read only after a complete run.
+            plain = self.output.with_suffix("")
+            raise click.UsageError(
+                f"{self.output}: a record is written line by line, which xz cannot do; write {plain}, and then: xz -9 {plain}"
+            )
         for _, path in self.files:
             if path == STDOUT:
                 continue

@@ -11,6 +11,7 @@ from maxpool_check.files import read_regular
 from maxpool_check.reporting.site.history import History
 from maxpool_check.reporting.site.writing import NotASite, check_folder, write_site
 from maxpool_check.results.record import ExitCode
+from maxpool_check.results.storage import name_of
 from maxpool_check.words import plural
 
 _MOST_BYTES = 50 * 2**20
@@ -44,7 +45,7 @@ def command(records: tuple[Path, ...], output: Path, histories: tuple[Path, ...]
 
 def _names(records: Sequence[Path]) -> dict[Path, str]:
     """The names of records: those of their files. Raises ``click.UsageError`` if two are alike."""
-    names = {path: path.name.removesuffix(".gz").removesuffix(".jsonl") for path in records}
+    names = {path: name_of(path) for path in records}
     for path, name in names.items():
         if list(names.values()).count(name) > 1:
             raise click.UsageError(f"two records are called '{name}', as {path}; their pages need different names")

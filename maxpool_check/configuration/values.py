@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from maxpool_check.files import RECORD_SUFFIXES
+
 Value = str | bool | Sequence[str]
 """A value as the command line has it."""
 
@@ -76,7 +78,7 @@ class TargetText:
         program = rest.partition(" ")[0]
         if kind == "python" or (kind == "command" and os.sep in program):
             return f"{kind}:{relocated(rest, folder)}"
-        if value.endswith((".jsonl", ".jsonl.gz")):
+        if value.endswith(RECORD_SUFFIXES):
             # The base of a gate may be a record.
             return relocated(value, folder)
         return value

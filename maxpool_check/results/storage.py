@@ -1,8 +1,10 @@
-"""Reading and writing records: JSON lines, in a file that may be compressed by gzip."""
+"""Reading and writing records: JSON lines, in a file that may be compressed: by gzip, or to be read by xz, too."""
 
 import contextlib
 import gzip
+import io
 import itertools
+import lzma
 import math
 import re
 import sys
@@ -15,7 +17,7 @@ from typing import IO, Any, cast
 import msgspec
 
 from maxpool_check import inert
-from maxpool_check.files import STDOUT, named, open_regular
+from maxpool_check.files import RECORD_SUFFIXES, STDOUT, named, open_regular
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.results.details import Cell, Entering, Input
 from maxpool_check.results.record import SCHEMA, Execution, Line, Record, RunFooter, RunHeader
@@ -49,6 +51,19 @@ def read(path: Path) -> Record:
         footer = line if isinstance(line, RunFooter) else footer
     is_complete = footer is not None and footer.executions == count
     return Record(header, StoredExecutions(path, count), footer if is_complete else None)
+
+
+def name_of(path: Path) -> str:
+    """The name of a record: that of its file, without what says its form."""
+    return next((path.name.removesuffix(suffix) for suffix in RECORD_SUFFIXES if path.name.endswith(suffix)), path.name)
+
+
+def decompressed(file: io.BufferedReader) -> IO[bytes]:
+    """The content of a file that may be compressed, by how it begins."""
+    first = file.peek(6)
+    if first.startswith(b"\x1f\x8b"):
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
+    return cast("IO[bytes]", lzma.LZMAFile(file)) if first.startswith(b"\xfd7zXZ\0") else file
 
 
 def record_of(lines: Iterable[Line]) -> Record:
@@ -160,8 +175,7 @@ def _lines(path: Path) -> Iterator[Line]:
 def _stored_lines(path: Path) -> Iterator[bytes]:
     """The lines of a file that may be compressed, each with its end; the last may have none."""
     with open_regular(path) as file:
-        compressed = file.peek(2).startswith(b"\x1f\x8b")
-        stream = gzip.GzipFile(fileobj=file) if compressed else file
+        stream = decompressed(file)
         try:
             for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE + 1), b""), 1):
                 if len(line) > MAX_LINE:
@@ -170,7 +184,7 @@ def _stored_lines(path: Path) -> Iterator[bytes]:
         except EOFError:
             # The compressed stream of an interrupted run has no end, but its lines can be read.
             return
-        except (zlib.error, gzip.BadGzipFile) as error:
+        except (zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
             raise BadRecord(f"{path}: not a record: {error}") from error
 
 

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl
 
 from packaging.version import Version
 
+from maxpool_check.files import RECORD_SUFFIXES
 from maxpool_check.specifications import documents
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
@@ -189,7 +190,7 @@ def _version_hint(text: str) -> str:
     """What to write instead of a version alone, or of a record."""
     if re.fullmatch(r"[0-9]+(\.[0-9]+)+", text):
         return f" (did you mean 'onnxruntime=={text}'?)"
-    return "; it is a record, of which 'compare' takes two" if text.endswith((".jsonl", ".jsonl.gz")) else ""
+    return "; it is a record, of which 'compare' takes two" if text.endswith(RECORD_SUFFIXES) else ""
 
 
 def _kernel_hint(text: str) -> str:

@@ -31,7 +31,7 @@ from tests.models.writing import saved
 from tests.test_inert import HOSTILE
 
 GOLDEN = ROOT / "tests/data/golden/record.jsonl"
-WHOLE = ROOT / "reports/onnxruntime-1.23.2-cpu.jsonl.gz"
+WHOLE = ROOT / "reports/onnxruntime-1.23.2-cpu.jsonl.xz"
 WIDTHS = (390, 768, 1280, 1600)
 
 
@@ -149,7 +149,7 @@ def pages(tmp_path_factory):
     paths["trace"] = folder / "trace.html"
     done = command("trace", "corpus:sonnx", "--record", GOLDEN, "--format", "html", "-o", paths["trace"])
     assert done.code == 4, done.err
-    known = read(ROOT / "reports/jax-0.10.2.jsonl.gz")
+    known = read(ROOT / "reports/jax-0.10.2.jsonl.xz")
     known = replace(known, executions=tuple(each for each in known.executions if each.known))
     write_site([("golden", golden), ("hostile", hostile), ("known", known)], [], folder / "site")
     for name in (

@@ -255,7 +255,7 @@ def test_conforming_results_that_differ_show_what_each_side_returned():
 
 
 def test_markdown_of_the_releases_is_readable():
-    stored = [read(ROOT / f"reports/onnxruntime-{version}-cpu.jsonl.gz") for version in ("1.23.2", "1.32.0")]
+    stored = [read(ROOT / f"reports/onnxruntime-{version}-cpu.jsonl.xz") for version in ("1.23.2", "1.32.0")]
     for old, new in (stored, stored[::-1]):
         names = (old.header.targets[0].name, new.header.targets[0].name)
         made = ComparisonReport("gate", [compare_targets(old, new, names)])

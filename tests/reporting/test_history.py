@@ -54,7 +54,7 @@ def rendered(form, report=REPORT):
 
 
 def test_kinds_are_counted_by_case_and_in_the_order_of_the_record():
-    record = read(ROOT / "reports/onnxruntime-1.23.2-cpu.jsonl.gz")
+    record = read(ROOT / "reports/onnxruntime-1.23.2-cpu.jsonl.xz")
     kinds = Release("1.23.2", record).kinds
     pairs = [(kind, execution.case) for execution in record.executions for kind in execution.kinds]
     assert list(kinds) == list(dict.fromkeys(kind for kind, _ in pairs))
@@ -138,7 +138,7 @@ def test_the_summary_for_github_shows_the_newest_releases():
 
 @pytest.mark.parametrize("form", ["markdown", "github"])
 def test_markdown_of_many_releases_has_no_long_lines(form):
-    stored = [read(ROOT / f"reports/onnxruntime-{version}-cpu.jsonl.gz") for version in ("1.23.2", "1.32.0")]
+    stored = [read(ROOT / f"reports/onnxruntime-{version}-cpu.jsonl.xz") for version in ("1.23.2", "1.32.0")]
     records = [replace(each, executions=tuple(itertools.islice(each.executions, 400))) for each in stored]
     for count in (4, 40):
         releases = [Release(f"1.{number}.0.dev20260101", records[number % 2]) for number in range(count)]

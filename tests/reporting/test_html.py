@@ -24,7 +24,7 @@ def page_of(record):
     return file.getvalue()
 
 
-@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.name.removesuffix(".jsonl.gz"))
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.name.removesuffix(".jsonl.xz"))
 def test_the_page_of_a_committed_record_has_less_than_a_megabyte(path):
     assert len(page_of(record_at(path)).encode()) < 1_000_000
 
@@ -42,7 +42,7 @@ def test_the_policy_allows_the_style_and_the_script_of_the_page_alone():
 
 
 def test_every_execution_is_somewhere_on_the_page():
-    record = record_at(ROOT / "reports/onnxruntime-1.23.2-cpu.jsonl.gz")
+    record = record_at(ROOT / "reports/onnxruntime-1.23.2-cpu.jsonl.xz")
     page = RunPage(RunReport(record, record.footer.exit_code))
     shown = {row.case for view in page.views for row in view.rows}
     for names in [
@@ -55,7 +55,7 @@ def test_every_execution_is_somewhere_on_the_page():
 
 
 def test_a_command_names_a_case_of_the_corpus():
-    record = record_at(ROOT / "reports/onnxruntime-1.23.2-cpu.jsonl.gz")
+    record = record_at(ROOT / "reports/onnxruntime-1.23.2-cpu.jsonl.xz")
     ids = {case.id for case in shipped().cases}
     for view in RunPage(RunReport(record, record.footer.exit_code)).views:
         words = view.commands[0][1].split()

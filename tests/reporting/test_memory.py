@@ -94,7 +94,7 @@ def two_records(tmp_path_factory):
     def written(count):
         folder = tmp_path_factory.mktemp("records")
         return [
-            repeated(read(ROOT / f"reports/onnxruntime-{release}-cpu.jsonl.gz"), folder / f"{release}.jsonl", count)
+            repeated(read(ROOT / f"reports/onnxruntime-{release}-cpu.jsonl.xz"), folder / f"{release}.jsonl", count)
             for release in RELEASES
         ]
 
@@ -132,7 +132,7 @@ def test_a_comparison_keeps_the_names_of_executions_and_not_what_they_hold(two_r
 @pytest.mark.parametrize("form", COMPARISON_FORMATS)
 def test_two_records_of_40000_executions_are_compared_in_less_than_200_megabytes(tmp_path, form):
     for release in RELEASES:
-        stored = read(ROOT / f"reports/onnxruntime-{release}-cpu.jsonl.gz")
+        stored = read(ROOT / f"reports/onnxruntime-{release}-cpu.jsonl.xz")
         repeated(stored, tmp_path / f"{release}.jsonl", 40_000)
     # Of the process alone: the usage that the system reports of a child begins with that of its parent.
     program = (

@@ -14,7 +14,7 @@ from maxpool_check.results.storage import read
 from tests.conftest import ROOT
 
 GOLDEN = ROOT / "tests/data/golden/record.jsonl"
-EVERY = sorted([*ROOT.glob("reports/*.jsonl.gz"), *ROOT.glob("reports/contexts/*.jsonl.gz")])
+EVERY = sorted([*ROOT.glob("reports/*.jsonl.xz"), *ROOT.glob("reports/contexts/*.jsonl.xz")])
 NAMES = (
     "onnxruntime-1.23.2-cpu",
     "onnxruntime-1.32.0-cpu",
@@ -23,7 +23,7 @@ NAMES = (
     "onnxslim-0.1.98",
     "levels-onnxruntime-1.31.1",
 )
-RECORDS = [path for path in EVERY if path.name.removesuffix(".jsonl.gz") in NAMES]
+RECORDS = [path for path in EVERY if path.name.removesuffix(".jsonl.xz") in NAMES]
 """Records of all sorts: of two releases, of runtimes without Indices, of graphs alone, without known defects."""
 HISTORY = ROOT / "reports/onnxruntime-history.json"
 
@@ -71,7 +71,7 @@ def test_there_is_a_page_for_each_defect_kind_clause_runtime_run_and_case(site):
     defects = {each.known for record in records for each in record.executions if each.known}
     assert {path.stem for path in site.glob("runtimes/*.html")} == runtimes
     assert {path.stem for path in site.glob("kinds/*.html")} - {"index"} == {kind.value for kind in DESCRIPTIONS}
-    assert {path.stem for path in site.glob("runs/*.html")} == {path.name.removesuffix(".jsonl.gz") for path in RECORDS}
+    assert {path.stem for path in site.glob("runs/*.html")} == {path.name.removesuffix(".jsonl.xz") for path in RECORDS}
     assert defects <= {path.stem for path in site.glob("defects/*.html")}
     cases = {each.case for record in records for each in record.executions}
     assert len([path for path in site.glob("cases/**/*.html") if path != site / "cases/index.html"]) == len(cases)
@@ -91,7 +91,7 @@ def test_the_json_of_cases_has_every_result_of_the_records(site):
                 found[run["page"], f"{data['file']}:{name}"] = result, data["outcomes"]
     checked = 0
     for path in RECORDS[:3]:
-        page = f"runs/{path.name.removesuffix('.jsonl.gz')}.html"
+        page = f"runs/{path.name.removesuffix('.jsonl.xz')}.html"
         for execution in read(path).executions:
             result, outcomes = found[page, execution.case]
             words = outcomes[result if isinstance(result, int) else result[execution.variant]]

@@ -1,6 +1,5 @@
 """Builds bundles of evidence: the primary members from records and their cases, then what follows from them."""
 
-import gzip
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,6 +39,7 @@ from maxpool_check.evidence.bundling.derived import derived
 from maxpool_check.evidence.kills import Kills, kills_by_clause, to_json
 from maxpool_check.files import open_regular
 from maxpool_check.results.record import Execution, Record
+from maxpool_check.results.storage import decompressed
 from maxpool_check.running.provenance import tool_files
 from maxpool_check.specifications.clauses import Clause, clauses
 from maxpool_check.words import plural
@@ -172,8 +172,7 @@ def _is_of(execution: Execution, case: Case) -> bool:
 def _lines(path: Path) -> bytes:
     """The lines of a record file, which may be compressed. Raises :class:`BadBundle` if they are too many."""
     with open_regular(path) as file:
-        stream = gzip.GzipFile(fileobj=file) if file.peek(2).startswith(b"\x1f\x8b") else file
-        lines = stream.read(MOST_RECORD + 1)
+        lines = decompressed(file).read(MOST_RECORD + 1)
     if len(lines) > MOST_RECORD:
         raise BadBundle(
             f"{path} has more than {MOST_RECORD // 2**20} MiB of lines; select cases with -k or --spec, and build several bundles"
