@@ -106,14 +106,14 @@ history: $(BIN)/.installed
 	$(BIN)/maxpool-check history cases/ --versions $(HISTORY) -j 2 \
 	  --report markdown=reports/onnxruntime-history.md --report json=reports/onnxruntime-history.json > /dev/null
 
-# The other runtimes: NAME=TARGET. WebGPU needs a Vulkan driver (Debian: chromium-common libvulkan1). One that you installed
-# yourself: make report-runtimes ENVIRONMENT=its/environment RUNTIMES=torch-2.13.0=torch
+# The other runtimes: NAME=TARGET,TARGET...; those of one name are in one record, which is then hardly larger than that of one. WebGPU
+# needs a Vulkan driver (Debian: chromium-common libvulkan1). One that you installed yourself:
+# make report-runtimes ENVIRONMENT=its/environment RUNTIMES=torch-2.13.0=torch
 RUNTIMES := \
   onnxruntime-openvino-1.24.1=onnxruntime-openvino==1.24.1@OpenVINOExecutionProvider \
   onnxruntime-qnn-2.7.0=onnxruntime-qnn==2.7.0@QNNExecutionProvider?backend_type=htp \
   onnxruntime-webgpu-0.4.0=onnxruntime-ep-webgpu==0.4.0@WebGpuExecutionProvider \
-  openvino-2026.4.1-opset14=openvino==2026.4.1?opset=14 \
-  openvino-2026.4.1-opset1=openvino==2026.4.1?opset=1 \
+  openvino-2026.4.1=openvino==2026.4.1?opset=14,openvino==2026.4.1?opset=1 \
   onnx-reference-1.23.2=onnx-reference==1.23.2 \
   jax-0.10.2=jax==0.10.2 \
   tract-0.23.9=tract==0.23.9 \
@@ -122,9 +122,10 @@ RUNTIMES := \
 report-runtimes: export ORT_WEBGPU_EP_ALLOW_SOFTWARE_ADAPTER = 1
 report-runtimes: export VK_ICD_FILENAMES = /usr/lib/chromium/vk_swiftshader_icd.json
 report-runtimes: $(BIN)/.installed
-	for runtime in $(RUNTIMES); do \
-	  $(BIN)/maxpool-check run cases/ -q -t "$${runtime#*=}" \
-	    -o "reports/$${runtime%%=*}.jsonl.gz" --report "markdown=reports/$${runtime%%=*}.md"; \
+	for runtime in $(RUNTIMES:%='%'); do \
+	  name="$${runtime%%=*}"; targets="-t $${runtime#*=}"; \
+	  $(BIN)/maxpool-check run cases/ -q $$(echo "$$targets" | sed 's/,/ -t /g') \
+	    -o "reports/$$name.jsonl.gz" --report "markdown=reports/$$name.md"; \
 	done
 	$(call compress,$(foreach runtime,$(RUNTIMES),reports/$(firstword $(subst =, ,$(runtime))).jsonl.gz))
 
@@ -151,10 +152,11 @@ contexts: $(BIN)/.installed
 	$(call compress,reports/contexts/*.jsonl.gz)
 	$(BIN)/python -m tests.report_contexts
 
-# NAME=TARGET; those that are installed by the user or need a driver as for report-runtimes.
+# NAME=TARGET, the first of each name; those that are installed by the user or need a driver as for report-runtimes.
+comma := ,
 DEFECT_TARGETS := \
   onnxruntime=onnxruntime==1.32.0 \
-  $(filter-out openvino-2026.4.1-opset1%,$(RUNTIMES)) \
+  $(foreach runtime,$(RUNTIMES),$(firstword $(subst $(comma), ,$(runtime)))) \
   onnxoptimizer-0.4.2=transform:onnxoptimizer==0.4.2:on:onnxruntime==1.31.1 \
   onnxsim-0.8.1=transform:onnxsim==0.8.1:on:onnxruntime==1.31.1 \
   onnxscript-0.7.2=transform:onnxscript==0.7.2:on:onnxruntime==1.31.1

@@ -1,6 +1,7 @@
 """Records: written as the run goes, read whole or in part."""
 
 import json
+import lzma
 
 import jsonschema
 import msgspec
@@ -153,6 +154,28 @@ def test_a_record_may_be_compressed_and_is_read_as_far_as_it_goes(tmp_path):
     path.write_bytes(whole[:100] + b"nonsense" + whole[108:])
     with pytest.raises(BadRecord):
         read(path)
+
+
+def test_a_record_that_xz_compressed_is_read_as_far_as_it_goes(tmp_path):
+    plain = ROOT / "tests/data/golden/record.jsonl"
+    whole = lzma.compress(plain.read_bytes())
+    path = tmp_path / "record.jsonl.xz"
+    path.write_bytes(whole)
+    assert same(read(path), read(plain))
+    path.write_bytes(whole[:-40])
+    cut = read(path)
+    assert cut.footer is None
+    assert list(cut.executions) == list(read(plain).executions)[: len(cut.executions)] != []
+    path.write_bytes(whole[:100] + b"nonsense" + whole[108:])
+    with pytest.raises(BadRecord):
+        read(path)
+
+
+def test_a_record_is_not_written_in_xz(tmp_path):
+    process = command("run", ROOT / "cases/sonnx", "-o", tmp_path / "record.jsonl.xz")
+    assert process.code == 2
+    assert "record.jsonl, and then: xz -9" in " ".join(process.err.split())
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("seconds", [-1, 1e999])
