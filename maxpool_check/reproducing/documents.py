@@ -12,7 +12,6 @@ from maxpool_check.results.variants import Variant
 from maxpool_check.specifications import SPECIFICATIONS, specification
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import Specification
-from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import TargetProfile
 
 _OPENVINO = "https://docs.openvino.ai/2024/documentation/openvino-ir-format/operation-sets/operation-specs/pooling"
@@ -47,8 +46,7 @@ def own_document(reproduced: Reproduced, profile: TargetProfile) -> Specificatio
     """The document that the target implements, of the version in which the case was executed; None if there is none."""
     if not profile.name.is_released:
         return reproduced.case_run.case.specification
-    adapter = RUNTIMES[profile.name.runtime].adapter
-    if adapter in ("onnxruntime", "onnx_reference", "tract"):
+    if profile.name.takes_models:
         if reproduced.variant.in_domain:
             return reproduced.case_run.case.specification
         opset = reproduced.case_run.results[reproduced.variant].opset

@@ -189,6 +189,16 @@ def _onnxslim(text: IssueText, profile: TargetProfile) -> list[Section]:
     ]
 
 
+def _tvm(text: IssueText, profile: TargetProfile) -> list[Section]:
+    return [
+        ("Expected behavior", text.rule),
+        ("Actual behavior", joined([text.problem, text.tables, text.context])),
+        ("Environment", _environment(text, profile.description)),
+        ("Steps to reproduce", text.reproduction),
+        ("Triage", "* needs-triage"),
+    ]
+
+
 def _plain(text: IssueText, profile: TargetProfile) -> list[Section]:
     """For a project without a form."""
     return [
@@ -205,6 +215,8 @@ _RUNTIMES: Mapping[str, Form] = {
     "torch": Form("PyTorch", "https://github.com/pytorch/pytorch/issues", _torch),
     "jax": Form("JAX", "https://github.com/jax-ml/jax/issues", _jax),
     "tract": Form("tract", "https://github.com/sonos/tract/issues", _plain),
+    "tinygrad": Form("tinygrad", "https://github.com/tinygrad/tinygrad/issues", _plain),
+    "tvm": Form("TVM", "https://github.com/apache/tvm/issues", _tvm, "[Bug] "),
     "xmos": Form("XMOS", "https://github.com/xmos/ai_tools/issues", _plain),
 }
 """The forms by the adapter of a runtime."""

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 
 from maxpool_check.reproducing.script_runtime import CannotWrite, ScriptCall, ScriptRuntime
-from maxpool_check.reproducing.scripts import functions, onnx_models, openvino
+from maxpool_check.reproducing.scripts import functions, onnx_compilers, onnx_models, openvino
 from maxpool_check.targets.runtimes import RUNTIMES
 
 TITLES = {
     "onnxruntime": "ONNX Runtime", "onnx-reference": "onnx", "openvino": "OpenVINO", "torch": "PyTorch", "jax": "JAX",
+    "tvm": "TVM",
 }  # fmt: skip
 """How people call the runtimes whose names are others."""
 
@@ -15,6 +16,8 @@ _SCRIPTS: Mapping[str, Callable[[ScriptCall], ScriptRuntime]] = {
     "onnxruntime": onnx_models.onnxruntime,
     "onnx_reference": onnx_models.onnx_reference,
     "tract": onnx_models.tract,
+    "tinygrad": onnx_compilers.tinygrad,
+    "tvm": onnx_compilers.tvm,
     "openvino": openvino.openvino,
     "torch": functions.torch,
     "jax": functions.jax,

@@ -232,6 +232,9 @@ def companions(distribution: str, version: str) -> list[str]:
     if distribution == "openvino":
         # numpy itself has no type for bfloat16.
         return ["numpy", "ml_dtypes"]
+    if distribution == "apache-tvm":
+        # What imports ONNX models needs it; its version is one of the tested ones.
+        return ["numpy", "onnx"]
     if distribution == "onnxsim" and release < Version("0.7"):
         # Where these miss ONNX Runtime, they install it themselves.
         return ["numpy", "onnxruntime"]

@@ -79,7 +79,7 @@ class TargetName:
     @property
     def takes_models(self) -> bool:
         """Whether it is a runtime that takes ONNX models, in whose operator set it executes them."""
-        return self.is_released and RUNTIMES[self.runtime].adapter in (*_TAKES_MODELS, "tract")
+        return "onnx" in self.implements
 
     @property
     def implements(self) -> tuple[str, ...]:

@@ -45,6 +45,8 @@ RUNTIMES: Mapping[str, Runtime] = {
     "torch": Runtime("torch", "torch", "PyTorch on the CPU", "torch"),
     "jax": Runtime("jax", "jax", "JAX's reduce_window on the CPU", "jax"),
     "tract": Runtime("tract", "tract", "tract", "tract", ("onnx",)),
+    "tinygrad": Runtime("tinygrad", "tinygrad", "tinygrad, ?device=CPU (needs clang) or PYTHON", specs=("onnx",)),
+    "tvm": Runtime("apache-tvm", "tvm", "TVM's Relax by way of LLVM, on the CPU", specs=("onnx",)),
     "xmos": Runtime("xmos-ai-tools", "xmos", "XMOS lib_nn by way of xcore-opt", "xmos", ("xmos",)),
 }
 """Every runtime, by its name in a target."""
