@@ -24,6 +24,7 @@ from maxpool_check.results.record import ExitCode, Record
 from maxpool_check.results.variants import DEFAULT_VARIANTS
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.name import TargetName
+from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.words import plural
 
 _folder = click.option(
@@ -190,8 +191,14 @@ def _run(
 ) -> Record:
     """Run the cases that the defects of a target are expected of, in whatever version, in all variants that they name."""
     distribution = target.distribution if target.is_released else str(target).partition(":")[0]
-    about = (distribution, target.provider or DEFAULT_PROVIDERS[0], str(target))
-    entries = [each for defect in defects for each in defect.expected if each.when.is_about(*about)]
+    by_option = RUNTIMES[target.runtime].providers if target.is_released else ()
+    providers = (target.provider,) if target.provider is not None else by_option or DEFAULT_PROVIDERS[:1]
+    entries = [
+        each
+        for defect in defects
+        for each in defect.expected
+        if any(each.when.is_about(distribution, provider, str(target)) for provider in providers)
+    ]
     cases = [case for case in corpus.cases if any(entry.binds(case.id) for entry in entries)]
     if not cases:
         raise click.UsageError(f"there is no defect of {target}")

@@ -132,6 +132,15 @@ _CHECKLIST = (
 """OpenVINO's. That no such issue exists is for the reporter to find out."""
 
 
+_OPENCV_CHECKLIST = (
+    "- [x] I report the issue, it's not a question",
+    "- [ ] I checked the problem with documentation, FAQ, open issues, forum.opencv.org, Stack Overflow, etc and have not found any solution",
+    "- [ ] I updated to the latest OpenCV version and the issue is still there",
+    "- [x] There is reproducer code and related data files (videos, images, onnx, etc)",
+)
+"""OpenCV's."""
+
+
 def _openvino(text: IssueText, profile: TargetProfile) -> list[Section]:
     return [
         ("OpenVINO Version", escaped(profile.description.version)),
@@ -180,6 +189,21 @@ def _onnx(text: IssueText, profile: TargetProfile) -> list[Section]:
     ]
 
 
+def _opencv(text: IssueText, profile: TargetProfile) -> list[Section]:
+    target = profile.description
+    system = [
+        f"OpenCV python version: {escaped(target.version)}",
+        f"Operating System / Platform: {_version_of_system()}",
+        f"Python version: {escaped(target.python)}",
+    ]
+    return [
+        ("System Information", "\n".join(f"- {line}" for line in system)),
+        ("Detailed description", text.description),
+        ("Steps to reproduce", text.reproduction),
+        ("Issue submission checklist", "\n".join(_OPENCV_CHECKLIST)),
+    ]
+
+
 def _onnxslim(text: IssueText, profile: TargetProfile) -> list[Section]:
     return [
         ("Describe the bug", joined([text.problem, text.context])),
@@ -212,6 +236,7 @@ _RUNTIMES: Mapping[str, Form] = {
     "onnxruntime": Form("ONNX Runtime", "https://github.com/microsoft/onnxruntime/issues", _onnxruntime),
     "openvino": Form("OpenVINO", "https://github.com/openvinotoolkit/openvino/issues", _openvino, "[Bug]: "),
     "onnx_reference": Form("onnx", "https://github.com/onnx/onnx/issues", _onnx),
+    "opencv": Form("OpenCV", "https://github.com/opencv/opencv/issues", _opencv),
     "torch": Form("PyTorch", "https://github.com/pytorch/pytorch/issues", _torch),
     "jax": Form("JAX", "https://github.com/jax-ml/jax/issues", _jax),
     "tract": Form("tract", "https://github.com/sonos/tract/issues", _plain),

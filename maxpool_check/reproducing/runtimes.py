@@ -9,12 +9,14 @@ from maxpool_check.targets.runtimes import RUNTIMES
 TITLES = {
     "onnxruntime": "ONNX Runtime", "onnx-reference": "onnx", "openvino": "OpenVINO", "torch": "PyTorch", "jax": "JAX",
     "tvm": "TVM",
+    "opencv": "OpenCV",
 }  # fmt: skip
 """How people call the runtimes whose names are others."""
 
 _SCRIPTS: Mapping[str, Callable[[ScriptCall], ScriptRuntime]] = {
     "onnxruntime": onnx_models.onnxruntime,
     "onnx_reference": onnx_models.onnx_reference,
+    "opencv": onnx_models.opencv,
     "tract": onnx_models.tract,
     "tinygrad": onnx_compilers.tinygrad,
     "tvm": onnx_compilers.tvm,

@@ -10,6 +10,7 @@ class Runtime:
 
     ``extra`` is the extra of maxpool-check that installs it; empty if it is a dependency or installed by the user.
     ``specs`` are the documents, or families of them, that it claims to implement; empty where it names none of ours.
+    ``providers`` are those that its options choose from, where a target does not name the provider.
     """
 
     distribution: str
@@ -17,6 +18,7 @@ class Runtime:
     about: str
     extra: str = ""
     specs: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
 
     @property
     def install(self) -> str:
@@ -44,6 +46,14 @@ RUNTIMES: Mapping[str, Runtime] = {
     "onnx-reference": Runtime("onnx", "onnx_reference", "onnx's ReferenceEvaluator", specs=("onnx",)),
     "torch": Runtime("torch", "torch", "PyTorch on the CPU", "torch"),
     "jax": Runtime("jax", "jax", "JAX's reduce_window on the CPU", "jax"),
+    "opencv": Runtime(
+        "opencv-python-headless",
+        "opencv",
+        "OpenCV's DNN module, ?engine=auto, new or classic",
+        "opencv",
+        ("onnx",),
+        ("NewEngine", "ClassicEngine"),
+    ),
     "tract": Runtime("tract", "tract", "tract", "tract", ("onnx",)),
     "tinygrad": Runtime("tinygrad", "tinygrad", "tinygrad, ?device=CPU (needs clang) or PYTHON", specs=("onnx",)),
     "tvm": Runtime("apache-tvm", "tvm", "TVM's Relax by way of LLVM, on the CPU", specs=("onnx",)),

@@ -60,6 +60,28 @@ def onnx_reference(script_call: ScriptCall) -> ScriptRuntime:
     )  # fmt: skip
 
 
+def opencv(script_call: ScriptCall) -> ScriptRuntime:
+    """OpenCV, which reads models from files: from memory, 5.0 does not use the classic engine where that is asked for."""
+    profile, inputs = script_call.profile, script_call.inputs
+    engine = profile.name.options.get("engine")
+    argument = f", engine=cv2.dnn.ENGINE_{engine.upper()}" if engine else ""
+    set_inputs = (
+        ("net.setInput(X)",)
+        if "X" in inputs
+        else (f"for name, array in {inputs}.items():", "    net.setInput(array, name)")
+    )
+    return ScriptRuntime(
+        **based(profile, "OpenCV", onnx_package()), imports=("import tempfile", "import cv2", "import onnx"),
+        setup=(
+            "with tempfile.TemporaryDirectory() as folder:",
+            '    onnx.save(model, f"{folder}/maxpool.onnx")',
+            f'    net = cv2.dnn.readNetFromONNX(f"{{folder}}/maxpool.onnx"{argument})',
+            *set_inputs,
+        ),
+        call="net.forward([output.name for output in model.graph.output])",
+    )  # fmt: skip
+
+
 def tract(script_call: ScriptCall) -> ScriptRuntime:
     """tract, which reads models from files."""
     profile, inputs = script_call.profile, script_call.inputs
