@@ -18,7 +18,7 @@ from maxpool_check.configuration.keys import CACHE_VARIABLE, COMMANDS, KEYS, SEC
 from maxpool_check.configuration.settings import Configuration, Setting
 from maxpool_check.results.record import ExitCode
 from maxpool_check.specifications.specification import nearest
-from maxpool_check.targets.environments import cache
+from maxpool_check.targets.cache import cache
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from maxpool_check.results.record import ExitCode, TargetDescription, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variant_named
 from maxpool_check.running.case_run import CaseRun, run_case
 from maxpool_check.specifications.specification import nearest
-from maxpool_check.targets.environments import CannotMake
+from maxpool_check.targets.cache import CannotMake
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.session import TargetSession

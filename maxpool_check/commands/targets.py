@@ -14,7 +14,7 @@ from maxpool_check.corpus.space import smallest
 from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.results.variants import Y_ONLY
 from maxpool_check.running.case_run import run_case
-from maxpool_check.targets import environments
+from maxpool_check.targets import cache as environments
 from maxpool_check.targets.name import TargetName, parse
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.runtimes import RUNTIMES, TOOLS

@@ -50,6 +50,8 @@ def _files(target: TargetDescription) -> Iterator[str]:
 def _digests(distribution: Distribution) -> Iterator[str]:
     if distribution.wheel is not None:
         yield f"{distribution.wheel} SHA-256 {distribution.wheel_sha256}"
+    elif distribution.integrity is not None:
+        yield f"{distribution.name} {distribution.version}, by npm {distribution.integrity}"
     elif distribution.files_sha256 is not None:
         yield f"{distribution.name} {distribution.version}, its list of files SHA-256 {distribution.files_sha256}"
     for name, digest in distribution.libraries.items():

@@ -55,7 +55,7 @@ def write(
     """Write a reproduction into ``folder``, all of it or nothing.
 
     ``about`` says in ``case.yaml`` where the case comes from. ``defect`` is what is known of the defect, ``also`` what other
-    runtimes return. Raises ``NotReproduced``, ``CannotWrite``, ``environments.CannotMake`` or ``OSError``.
+    runtimes return. Raises ``NotReproduced``, ``CannotWrite``, ``CannotMake`` or ``OSError``.
     """
     folder = Path(os.path.abspath(folder))  # noqa: PTH100 (a link is not followed)
     folder.parent.mkdir(parents=True, exist_ok=True)

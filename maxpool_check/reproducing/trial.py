@@ -30,7 +30,7 @@ class Trial:
 def try_script(folder: Path, runtime: ScriptRuntime, requirements: tuple[str, ...], seconds: float) -> Trial:
     """Run ``repro.py`` of a folder with its requirements and nothing else.
 
-    Raises :class:`NotReproduced`, and ``environments.CannotMake``.
+    Raises :class:`NotReproduced`, and ``CannotMake``.
     """
     environment = {**os.environ, "RUST_BACKTRACE": "0", "PIP_REQUIRE_VIRTUALENV": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     if runtime.is_kernel:

@@ -7,10 +7,11 @@ import msgspec
 
 
 class Distribution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An installed distribution of Python.
+    """An installed distribution of Python, or a package of npm.
 
     ``requires`` are the distributions of the same environment that it declares to need. ``wheel`` is the name of the file
-    that it was installed from and ``wheel_sha256`` its digest, where they are known. ``files_sha256`` is the digest of
+    that it was installed from and ``wheel_sha256`` its digest, where they are known; ``integrity`` is the digest that npm has of
+    a package, ``sha512-`` and base64. ``files_sha256`` is the digest of
     the installed files: of a line ``SHA256  NAME`` for each, as ``sha256sum`` writes it, in the order of the names, without
     what depends on the installer or the folder; None where there is no list of files. ``libraries`` are its shared libraries and programs with their
     digests, computed from the files themselves; other files have the digests that the list gives.
@@ -21,12 +22,16 @@ class Distribution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     requires: tuple[str, ...] = ()
     wheel: str | None = None
     wheel_sha256: str | None = None
+    integrity: str | None = None
     files_sha256: str | None = None
     libraries: dict[str, str] = {}
 
 
 class PythonEnvironment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An environment of Python, and the distributions in it that a target needs; all of them if it was made for the target."""
+    """An environment of Python or Node.js, and the distributions in it that a target needs.
+
+    All of them, if it was made for the target.
+    """
 
     implementation: str
     version: str

@@ -13,37 +13,20 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 import textwrap
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import uv
 from packaging.version import InvalidVersion, Version
 
+from maxpool_check.targets.cache import CannotMake, NoSuchRelease, NotMade, cache, made, python_of
 from maxpool_check.targets.worker.contents import WHEELS
 
 _FINDING_UV = threading.Lock()
 """Held while uv is located: ``sysconfig``, which locates it, is not safe for threads before Python 3.13."""
-
-
-class CannotMake(RuntimeError):
-    """An environment that cannot be created; the message says how to fix it."""
-
-
-class NotMade(CannotMake):
-    """An environment that does not exist, and may not be created; ``requirements`` are what it would hold."""
-
-    def __init__(self, requirements: Sequence[str]) -> None:
-        python = f"Python {sys.version_info[0]}.{sys.version_info[1]}"
-        super().__init__(f"offline, and {cache()} has no environment with {' and '.join(requirements)} for {python}")
-        self.requirements = tuple(requirements)
-
-
-class NoSuchRelease(CannotMake):
-    """A release that the package index, or the folder of wheels, does not have."""
 
 
 @dataclass(frozen=True)
@@ -77,15 +60,6 @@ def wheel_source() -> WheelSource:
     return WheelSource(offline, Path(folder).absolute() if folder else None)
 
 
-def cache() -> Path:
-    """The folder that holds the environments; ``MAXPOOL_CHECK_CACHE`` overrides it."""
-    import platformdirs
-
-    override = os.environ.get("MAXPOOL_CHECK_CACHE")
-    folder = Path(override) if override else Path(platformdirs.user_cache_dir("maxpool-check"))
-    return folder.absolute() / "environments"
-
-
 def interpreter(
     distribution: str, version: str, besides: Sequence[str] = (), source: WheelSource | None = None
 ) -> Path:
@@ -112,31 +86,11 @@ def holding(requirements: Sequence[str]) -> Path:
 
 
 def _made(title: str, requirements: Sequence[str], source: WheelSource) -> Path:
-    """The Python of the environment of the cache with this title. Concurrent calls for the same one wait for one another."""
-    from filelock import FileLock
-
-    name = f"{title}-{_platform()}"
-    final = cache() / name
-    if _python(final).exists():
-        # Complete, as it was renamed: no lock, which a cache that cannot be written has no place for.
-        return _python(final)
-    if source.makes_nothing:
+    """The Python of the environment of the cache with this title."""
+    final = cache() / f"{title}-{_platform()}"
+    if source.makes_nothing and not python_of(final).exists():
         raise NotMade(requirements)
-    try:
-        final.parent.mkdir(parents=True, exist_ok=True)
-        # An installation that was killed has left its folder.
-        _remove(path for path in cache().glob("*") if path.is_dir() and not os.path.lexists(_python(path)))
-        with FileLock(final.with_name(f"{name}.lock")):
-            if not _python(final).exists():
-                # The interpreter that the environment was created with may have been removed since.
-                shutil.rmtree(final, ignore_errors=True)
-                # Renamed when complete, so that an interrupted run leaves nothing incomplete.
-                with tempfile.TemporaryDirectory(prefix=f"{name}.", dir=final.parent) as partial:
-                    _fill(Path(partial, "environment"), sys.executable, requirements, source)
-                    Path(partial, "environment").rename(final)
-    except OSError as error:
-        raise CannotMake(f"cannot write to {cache()}: {error}; set MAXPOOL_CHECK_CACHE to a writable folder") from error
-    return _python(final)
+    return python_of(made(final, python_of(final), lambda folder: _fill(folder, sys.executable, requirements, source)))
 
 
 def _platform() -> str:
@@ -152,45 +106,14 @@ def made_releases(distribution: str) -> list[Version]:
         with contextlib.suppress(InvalidVersion):
             # Others have more in them, or are those of a distribution whose name is longer.
             version = Version(folder.name.removeprefix(f"{distribution}-").removesuffix(f"-{_platform()}"))
-            versions += [version] if os.path.lexists(_python(folder)) else []
+            versions += [version] if os.path.lexists(python_of(folder)) else []
     return sorted(versions)
-
-
-def kept() -> dict[Path, int]:
-    """The folders of the cache, each with its size in bytes: environments, and what killed installations have left."""
-    folders = sorted(path for path in cache().glob("*") if path.is_dir())
-    return {folder: sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir()) for folder in folders}
-
-
-def clear() -> list[Path]:
-    """Remove the folders of the cache, but those that are being installed; the removed ones. Raises ``OSError``."""
-    return _remove(path for path in cache().glob("*") if path.is_dir())
-
-
-def _remove(folders: Iterable[Path]) -> list[Path]:
-    """Remove folders of the cache whose lock nobody holds; the removed ones."""
-    from filelock import FileLock, Timeout
-
-    removed = []
-    for folder in folders:
-        # An incomplete folder has the name of its environment, a dot, and random letters.
-        own = [lock for lock in cache().glob("*.lock") if f"{folder.name}.".startswith(f"{lock.stem}.")]
-        lock = own[0] if own else folder.with_name(f"{folder.name}.lock")
-        with contextlib.suppress(Timeout), FileLock(lock, timeout=0):
-            shutil.rmtree(folder)
-            lock.unlink(missing_ok=True)
-            removed.append(folder)
-    return removed
-
-
-def _python(folder: Path) -> Path:
-    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 def _fill(folder: Path, python: str, requirements: Sequence[str], source: WheelSource) -> None:
     process = run_uv("venv", *source.limits, "--python", python, str(folder))
     if process.returncode == 0:
-        arguments = ["--only-binary", ":all:", "--python", str(_python(folder)), *source.arguments]
+        arguments = ["--only-binary", ":all:", "--python", str(python_of(folder)), *source.arguments]
         process = run_uv("pip", "install", *source.limits, *arguments, *requirements)
     if process.returncode == 0:
         _write_wheels(folder, source)
@@ -213,7 +136,7 @@ def _write_wheels(folder: Path, source: WheelSource) -> None:
     """Write down which wheels a new environment was made of. Without their digests it is as good for tests."""
     from maxpool_check.targets.wheels import installed_wheels
 
-    python = ["--python", str(_python(folder))]
+    python = ["--python", str(python_of(folder))]
     frozen = run_uv("pip", "freeze", *python).stdout
     locking = ["--no-deps", "--no-header", "--only-binary", ":all:", "--prerelease", "allow", "--format", "pylock.toml"]
     lock = run_uv("pip", "compile", *source.limits, *python, *source.arguments, *locking, "-", stdin=frozen)

@@ -13,6 +13,7 @@ import msgspec
 
 from maxpool_check.results.provenance import PythonEnvironment
 from maxpool_check.results.record import TargetDescription
+from maxpool_check.targets import npm_contents
 from maxpool_check.targets.isolation import variables
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.runtimes import RUNTIMES
@@ -55,11 +56,12 @@ class Inspection:
 
     def added_to(self, description: TargetDescription) -> TargetDescription:
         """The description with what was found; waits for it. What cannot be inspected is left out."""
-        return msgspec.structs.replace(
-            description,
-            environments=tuple(found for python in self._known if (found := self._found(python)) is not None),
-            program=program_files(self._target.name),
-        )
+        found = [contents for python in self._known if (contents := self._found(python)) is not None]
+        if self._target.npm_folder is not None:
+            with contextlib.suppress(OSError, ValueError, KeyError):
+                node = str(description.session_options.get("node", "")).removeprefix("v")
+                found = [npm_contents.contents(self._target.npm_folder, node)]
+        return msgspec.structs.replace(description, environments=tuple(found), program=program_files(self._target.name))
 
     def _found(self, python: tuple[str, ...]) -> PythonEnvironment | None:
         process = self._processes.pop(python, None)
@@ -126,7 +128,7 @@ def _pythons(target: Target) -> Iterator[tuple[str, tuple[str, ...]]]:
     name = target.name
     if name.function is not None:
         yield target.python, _OF_WORKER
-    elif name.is_released:
+    elif name.is_released and target.npm_folder is None:
         runtime = RUNTIMES[name.runtime]
         # A plugin is beside the ONNX Runtime that loads it.
         loading = ("onnxruntime",) if runtime.adapter == "onnxruntime" else ()

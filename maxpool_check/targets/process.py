@@ -39,29 +39,11 @@ _POLL_SECONDS = 0.2
 _EXIT_SECONDS = 1.0
 """How long a process may take from closing its pipes to its exit."""
 
-# Imports the worker package, and nothing else of the folder it is in: neither that folder nor the user's own may hide a
-# module of the runtime. Not by -I, which hides what the user has installed, nor -P, which is not there before Python 3.11;
-# sys is built in, and nothing else may be imported before the user's folder, "", is out of the path.
-_BOOT = """
-import sys
-sys.path[:] = filter(None, sys.path)
-import runpy
-sys.path.insert(0, sys.argv.pop(1))
-import worker
-del sys.path[0]
-runpy.run_module("worker", run_name="__main__", alter_sys=True)
-"""
-
 _GUARD = str(Path(__file__).with_name("guard.py"))
 
 
 class CannotStart(RuntimeError):
     """A target that could not be started."""
-
-
-def adapter(python: str, name: str) -> list[str]:
-    """The program that runs the adapter of a runtime with this Python."""
-    return [python, "-c", _BOOT, str(Path(__file__).parent), name]
 
 
 class Worker:

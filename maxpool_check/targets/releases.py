@@ -5,8 +5,10 @@ import sys
 
 from packaging.version import InvalidVersion, Version
 
-from maxpool_check.targets import environments
-from maxpool_check.targets.environments import CannotMake, WheelSource
+from maxpool_check.targets import environments, npm_environments
+from maxpool_check.targets.cache import CannotMake, cache
+from maxpool_check.targets.environments import WheelSource
+from maxpool_check.targets.runtimes import OF_NPM
 
 _NEAREST = 3
 """How many releases a message names on each side of another one."""
@@ -26,11 +28,16 @@ def released(
     by default that of the environment variables. Raises :class:`NoReleases`.
     """
     source = source or environments.wheel_source()
+    if distribution in OF_NPM:
+        try:
+            return npm_environments.released(distribution, pre=pre, offline=source.offline)
+        except (CannotMake, OSError) as error:
+            raise NoReleases(f"cannot list the releases of {distribution}: {error}") from error
     if source.makes_nothing:
         made = [version for version in environments.made_releases(distribution) if pre or not version.is_prerelease]
         if made:
             return made
-        raise NoReleases(f"offline, and {environments.cache()} has no environment of {distribution}")
+        raise NoReleases(f"offline, and {cache()} has no environment of {distribution}")
     versions: list[Version] = []
     above = f">={low.public}" if low else ""
     requirement = distribution + ",".join(filter(None, [above, f"<={high.public}" if high else ""]))

@@ -266,7 +266,7 @@ def _in_domain(case: Case, variant: Variant, target: TargetProfile) -> PlannedRe
     assert document.domain is not None
     assert document.onnx is not None
     domain, opset = document.domain, document.onnx.since
-    if not target.name.is_released or RUNTIMES[target.name.runtime].adapter != "onnxruntime":
+    if not target.name.is_released or RUNTIMES[target.name.runtime].adapter not in ("onnxruntime", "javascript"):
         # Others load such a model as well, and take the node for ONNX's.
         raise NotExpressible(f"{domain} is a domain of ONNX Runtime's own")
     look = None

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 class Runtime:
     """One runtime: its ``distribution`` on the package index, the worker's ``adapter``, and a description.
 
+    ``ecosystem`` is that of its distribution: ``python``, or ``npm``, which has no installed release beside the tool.
+
     ``extra`` is the extra of maxpool-check that installs it; empty if it is a dependency or installed by the user.
     ``specs`` are the documents, or families of them, that it claims to implement; empty where it names none of ours.
     ``providers`` are those that its options choose from, where a target does not name the provider.
@@ -19,10 +21,13 @@ class Runtime:
     extra: str = ""
     specs: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
+    ecosystem: str = "python"
 
     @property
     def install(self) -> str:
-        """The command that installs it beside the tool."""
+        """The command that installs it beside the tool, or what to name where there is none."""
+        if self.ecosystem == "npm":
+            return f"name a release, {self.distribution}==VERSION"
         return f"pip install 'maxpool-check[{self.extra}]'" if self.extra else f"pip install {self.distribution}"
 
 
@@ -42,6 +47,13 @@ _OF_ONNXRUNTIME = ("onnx", "ort-nhwc")
 RUNTIMES: Mapping[str, Runtime] = {
     "onnxruntime": Runtime("onnxruntime", "onnxruntime", "ONNX Runtime", specs=_OF_ONNXRUNTIME),
     **{name: Runtime(name, "onnxruntime", about, specs=_OF_ONNXRUNTIME) for name, about in _OTHER_PROVIDERS.items()},
+    "onnxruntime-web": Runtime(
+        "onnxruntime-web", "javascript", "ONNX Runtime as WebAssembly in Node.js, ?threads=N", specs=_OF_ONNXRUNTIME,
+        ecosystem="npm",
+    ),
+    "onnxruntime-node": Runtime(
+        "onnxruntime-node", "javascript", "ONNX Runtime in Node.js", specs=_OF_ONNXRUNTIME, ecosystem="npm"
+    ),
     "openvino": Runtime("openvino", "openvino", "OpenVINO itself, ?opset=1, 8 or 14", "openvino", ("openvino",)),
     "onnx-reference": Runtime("onnx", "onnx_reference", "onnx's ReferenceEvaluator", specs=("onnx",)),
     "torch": Runtime("torch", "torch", "PyTorch on the CPU", "torch"),
@@ -58,8 +70,11 @@ RUNTIMES: Mapping[str, Runtime] = {
     "tinygrad": Runtime("tinygrad", "tinygrad", "tinygrad, ?device=CPU (needs clang) or PYTHON", specs=("onnx",)),
     "tvm": Runtime("apache-tvm", "tvm", "TVM's Relax by way of LLVM, on the CPU", specs=("onnx",)),
     "xmos": Runtime("xmos-ai-tools", "xmos", "XMOS lib_nn by way of xcore-opt", "xmos", ("xmos",)),
-}
+}  # fmt: skip
 """Every runtime, by its name in a target."""
+
+OF_NPM = frozenset(each.distribution for each in RUNTIMES.values() if each.ecosystem == "npm")
+"""The distributions of npm."""
 
 
 @dataclass(frozen=True)

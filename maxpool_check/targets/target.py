@@ -12,15 +12,17 @@ from typing import Any
 from maxpool_check.results.outcomes import RefusedByTarget, Returned
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.specifications import DEFAULT, documents, specification
-from maxpool_check.targets import environments, onnx_model
-from maxpool_check.targets.environments import CannotMake, NoSuchRelease, NotMade, WheelSource
+from maxpool_check.targets import environments, npm_environments, onnx_model
+from maxpool_check.targets.adapters import adapter, javascript_adapter
+from maxpool_check.targets.cache import CannotMake, NoSuchRelease, NotMade
+from maxpool_check.targets.environments import WheelSource
 from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.mistakes import SEE, in_ready
 from maxpool_check.targets.name import TargetName
-from maxpool_check.targets.process import START_SECONDS, CannotStart, Worker, adapter
+from maxpool_check.targets.process import START_SECONDS, CannotStart, Worker
 from maxpool_check.targets.protocol import text_of
 from maxpool_check.targets.releases import around
-from maxpool_check.targets.runtimes import RUNTIMES
+from maxpool_check.targets.runtimes import OF_NPM, RUNTIMES
 from maxpool_check.targets.transcript import Transcript
 
 
@@ -52,7 +54,8 @@ class Target:
     """One runtime in one environment. It starts workers; each worker is one process.
 
     ``seconds`` is the time limit of one execution, ``memory`` limits what a worker may allocate, in bytes. ``python`` is the
-    interpreter that runs the adapter of the runtime, ``tools_python`` that of the tool, None without one.
+    interpreter that runs the adapter of the runtime, ``tools_python`` that of the tool, None without one; ``npm_folder`` is the
+    environment of a runtime of npm.
     """
 
     def __init__(
@@ -68,25 +71,46 @@ class Target:
         self._memory, self._transcript = memory, transcript
         self.python = name.options.get("python", sys.executable)
         self.tools_python = name.tool.options.get("python", sys.executable) if name.tool is not None else None
-        if name.version is not None:
-            self.python = self._made(RUNTIMES[name.runtime].distribution, name.version, (), source)
+        self.npm_folder: Path | None = None
+        if name.is_released and RUNTIMES[name.runtime].ecosystem == "npm":
+            self.npm_folder = self._made_by_npm(source)
+        elif name.version is not None:
+            self.python = self._python(RUNTIMES[name.runtime].distribution, name.version, (), source)
         if name.tool is not None and name.tool.version is not None:
             # Its other options are those of functions that need what the release does not declare.
             besides = ("onnx", "sympy") if "tool" in name.tool.options else ()
-            self.tools_python = self._made(name.distribution, name.tool.version, besides, source)
+            self.tools_python = self._python(name.distribution, name.tool.version, besides, source)
 
     @property
     def folders(self) -> list[Path]:
         """The folders of the isolated environments that it uses: of the runtime, and of the tool."""
+        if self.npm_folder is not None:
+            return [self.npm_folder]
         tool = self.name.tool
         made = [self.python] if self.name.version is not None else []
         made += [str(self.tools_python)] if tool is not None and tool.version is not None else []
         return [Path(python).parents[1] for python in made]
 
-    def _made(self, distribution: str, version: str, besides: Sequence[str], source: WheelSource | None) -> str:
+    def _made_by_npm(self, source: WheelSource | None) -> Path:
+        """The environment of a release of npm. Raises :class:`CannotStart`."""
+        name, distribution = self.name, self.name.distribution
+        if name.version is None:
+            raise CannotStart(
+                f"{name} cannot be started: it comes from npm, not with Python; name a release, {distribution}==VERSION"
+            )
+        offline = (source or environments.wheel_source()).offline
+        make = partial(npm_environments.environment, distribution, name.version, offline=offline)
+        return self._made(make, distribution, name.version, source)
+
+    def _python(self, distribution: str, version: str, besides: Sequence[str], source: WheelSource | None) -> str:
         """The Python of an environment. Raises :class:`CannotStart`."""
+        make = partial(environments.interpreter, distribution, version, besides, source)
+        return str(self._made(make, distribution, version, source))
+
+    def _made(self, make: Callable[[], Path], distribution: str, version: str, source: WheelSource | None) -> Path:
+        """What is made of a release. Raises :class:`CannotStart`."""
         try:
-            return str(environments.interpreter(distribution, version, besides, source))
+            return make()
         except CannotMake as error:
             others, advice = "", ""
             if isinstance(error, (NoSuchRelease, NotMade)):
@@ -94,10 +118,13 @@ class Target:
             if isinstance(error, NotMade):
                 advice = (
                     "Make it beforehand, where there is a package index:\n"
-                    f"    maxpool-check targets --prepare {shlex.quote(str(self.name))}\n"
-                    "or download the wheels there, and name their folder with --find-links:\n"
-                    f"    {environments.download(error.requirements, 'wheels')}"
+                    f"    maxpool-check targets --prepare {shlex.quote(str(self.name))}"
                 )
+                if distribution not in OF_NPM:
+                    advice += (
+                        "\nor download the wheels there, and name their folder with --find-links:\n"
+                        f"    {environments.download(error.requirements, 'wheels')}"
+                    )
             kind = "Environments" if advice else "Releases"
             lines = [
                 f"{self.name} cannot be started: {error}",
@@ -121,6 +148,8 @@ class Target:
             runtime = RUNTIMES[name.runtime]
             options["distribution"] = runtime.distribution
             program, isolated = adapter(self.python, runtime.adapter), self.python != sys.executable
+            if self.npm_folder is not None:
+                program, isolated = javascript_adapter(runtime.adapter, self.npm_folder), True
             if name.tool is not None:
                 program = adapter(self.python, "transform")
                 options["tool"] = {
@@ -144,7 +173,12 @@ class Target:
     def cannot_start(self, error: CannotStart) -> CannotStart:
         """The error of a worker that could not be started, with the target's name and what may help."""
         hint, runtime = "", RUNTIMES.get(self.name.runtime)
-        if runtime is not None and self.python == sys.executable and not _is_installed(runtime.distribution):
+        if (
+            runtime is not None
+            and not self.folders
+            and self.python == sys.executable
+            and not _is_installed(runtime.distribution)
+        ):
             error = CannotStart(f"{runtime.distribution} is not installed in this environment")
             hint = f"\nInstall it with {runtime.install}, or name a release, {self.name.runtime}==VERSION, which gets its own."
         if self.folders:

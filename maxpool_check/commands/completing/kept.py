@@ -9,7 +9,7 @@ FOLDER = "completion"
 
 
 def cache_folder() -> str:
-    """The folder of the cache, as :func:`maxpool_check.targets.environments.cache` has it, without its imports."""
+    """The folder of the cache, as :func:`maxpool_check.targets.cache.cache` has it, without its imports."""
     if override := os.environ.get("MAXPOOL_CHECK_CACHE"):
         return os.path.abspath(override)
     if sys.platform == "linux":

@@ -11,7 +11,7 @@ from maxpool_check.commands.completing import kept
 from maxpool_check.commands.completing.offer import offer
 from maxpool_check.commands.completing.parts import Candidate, files, items
 
-_ENVIRONMENT = re.compile(r"([A-Za-z][A-Za-z0-9_-]*?)-(\d[^+-]*)(\+.*)?-(cpython|pypy)\d")
+_ENVIRONMENT = re.compile(r"([A-Za-z][A-Za-z0-9_-]*?)-(\d[^+-]*)(\+.*)?-((cpython|pypy)\d|node-)")
 """The name of an environment in the cache: its distribution and version."""
 
 _RUNS_MODELS = ("onnxruntime", "onnx-reference")

@@ -14,6 +14,7 @@ from maxpool_check.results.provenance import Distribution, PythonEnvironment
 
 if TYPE_CHECKING:
     from cyclonedx.model.component import Component
+    from packageurl import PackageURL
 
 FOLDER = "environments/"
 
@@ -93,18 +94,31 @@ def _python(environment: PythonEnvironment, reference: str) -> "Component":
 def _component(distribution: Distribution, reference: str) -> "Component":
     """A distribution: the digest is that of its wheel; its shared libraries are components of their own inside it."""
     from cyclonedx.model.component import Component, ComponentType
-    from packageurl import PackageURL
 
-    about = {"wheel": distribution.wheel, "installed-files-sha256": distribution.files_sha256}
+    about = {
+        "wheel": distribution.wheel,
+        "integrity": distribution.integrity,
+        "installed-files-sha256": distribution.files_sha256,
+    }
     return Component(
         name=distribution.name, version=distribution.version, type=ComponentType.LIBRARY, bom_ref=reference,
-        purl=PackageURL("pypi", None, distribution.name, distribution.version), hashes=_hashes(distribution.wheel_sha256),
+        purl=_purl(distribution), hashes=_hashes(distribution.wheel_sha256),
         properties=_properties(about),
         components=[
             Component(name=name, type=ComponentType.FILE, bom_ref=f"{reference}/{name}", hashes=_hashes(digest))
             for name, digest in sorted(distribution.libraries.items())
         ],
     )  # fmt: skip
+
+
+def _purl(distribution: Distribution) -> "PackageURL":
+    """The address of a distribution in its ecosystem; a name of npm may be in a scope."""
+    from packageurl import PackageURL
+
+    if distribution.integrity is None:
+        return PackageURL("pypi", None, distribution.name, distribution.version)
+    scope, _, name = distribution.name.rpartition("/")
+    return PackageURL("npm", scope or None, name, distribution.version)
 
 
 def _program(name: str, digest: str) -> "Component":

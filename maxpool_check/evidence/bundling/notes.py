@@ -88,7 +88,7 @@ def _of_target(results: TargetResults) -> Iterator[str]:
     ]
     if not main and not results.target.program:
         yield wrapped(f"{name}: the record has no digest of the runtime, which is known by its version alone.")
-    elif any(each.wheel_sha256 is None for each in main):
+    elif any(each.wheel_sha256 is None and each.integrity is None for each in main):
         yield wrapped(
             f"{name}: the record has no digest of the wheel that the runtime was installed from, but of its installed files."
         )
@@ -220,11 +220,11 @@ def _of_run(contents: Contents, results: TargetResults) -> Iterator[str]:
             escaped(each.name),
             escaped(each.version),
             code(each.wheel) if each.wheel else "",
-            code(each.wheel_sha256) if each.wheel_sha256 else "",
+            code(digest) if (digest := each.wheel_sha256 or each.integrity) else "",
         )
         for environment in target.environments
         for each in environment.distributions
     ]
     if rows:
         yield "The distributions of its environment:"
-        yield table(["distribution", "version", "wheel", "SHA-256 of the wheel"], rows)
+        yield table(["distribution", "version", "wheel", "SHA-256 of the wheel, or digest of npm"], rows)

@@ -1,0 +1,101 @@
+"""Isolated environments of releases on npm, kept in the same cache as those of Python; and which releases there are."""
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+from maxpool_check.targets.cache import LOCK_OF_NPM, CannotMake, NoSuchRelease, NotMade, cache, made
+
+_NO_SCRIPTS = ["--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", "--loglevel=error"]
+"""The arguments of an installation: nothing of a package is executed."""
+
+_UNREACHABLE = ("ENOTFOUND", "ECONNREFUSED", "ECONNRESET", "EAI_AGAIN", "ETIMEDOUT", "ENETUNREACH", "ENOTCACHED")
+
+
+def environment(distribution: str, version: str, *, offline: bool) -> Path:
+    """The folder of an environment that holds this release; creates the environment if it does not exist.
+
+    Raises :class:`CannotMake`.
+    """
+    requirement = f"{distribution}@{version}"
+    final = cache() / f"{distribution}-{version}-{_platform()}"
+    if offline and not (final / LOCK_OF_NPM).exists():
+        raise NotMade([requirement], "Node.js")
+    return made(final, final / LOCK_OF_NPM, lambda folder: _fill(folder, requirement))
+
+
+def released(distribution: str, *, pre: bool, offline: bool) -> list[Version]:
+    """The releases on npm, or those of the cache if offline, ascending; with pre-releases if ``pre``.
+
+    Releases whose name has another form than those of Python are left out: no target can name them. Raises :class:`CannotMake`.
+    """
+    if offline:
+        folders = cache().glob(f"{distribution}-*-{_platform()}")
+        texts = [path.name.removeprefix(f"{distribution}-").removesuffix(f"-{_platform()}") for path in folders]
+    else:
+        process = _npm("view", distribution, "versions", "--json")
+        if process.returncode != 0:
+            raise CannotMake(explained(process.stderr))
+        listed = json.loads(process.stdout)
+        texts = listed if isinstance(listed, list) else [listed]
+    return sorted(version for version in _versions(texts) if pre or not version.is_prerelease)
+
+
+def _versions(texts: Iterable[str]) -> Iterable[Version]:
+    for text in texts:
+        try:
+            version = Version(text)
+        except InvalidVersion:
+            continue
+        if str(version) == text:
+            yield version
+
+
+def explained(message: str) -> str:
+    """An error message of npm, indented and without its stack and the folders of this machine, and what to do about it."""
+    lines = [line.removeprefix("npm error").strip() for line in message.splitlines() if line.startswith("npm error")]
+    told = [line for line in lines if line and not re.match(r"at |A complete log|[\w']+: .*,?$|}|\]", line)]
+    if any(code in message for code in _UNREACHABLE):
+        advice = "npm cannot reach its registry. Environments created before work without it."
+    else:
+        advice = "npm installs these environments; its settings (npm config) apply."
+    return "\n".join([textwrap.indent("\n".join(told[:8]) or message.strip(), "    "), advice])
+
+
+def _platform() -> str:
+    # Packages with machine code are for Node.js of any version, on one processor.
+    return f"node-{platform.machine()}"
+
+
+def _fill(folder: Path, requirement: str) -> None:
+    if shutil.which("node") is None:
+        raise CannotMake("node is not on PATH; install Node.js 18 or later")
+    folder.mkdir()
+    # Without this file, npm would install into a folder above that has one.
+    (folder / "package.json").write_text('{"private": true}\n', encoding="utf-8")
+    process = _npm("install", *_NO_SCRIPTS, "--prefix", str(folder), requirement)
+    if process.returncode == 0:
+        return
+    if "ETARGET" in process.stderr or "No matching version" in process.stderr:
+        raise NoSuchRelease(f"npm has no release {requirement.rpartition('@')[2]}")
+    raise CannotMake(f"cannot create an environment with {requirement}:\n{explained(process.stderr)}")
+
+
+def _npm(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run npm with the user's settings. Raises :class:`CannotMake`."""
+    program = shutil.which("npm")
+    if program is None:
+        raise CannotMake("npm is not on PATH; install Node.js 18 or later with npm")
+    folder = cache()
+    folder.mkdir(parents=True, exist_ok=True)
+    variables = {**os.environ, "npm_config_update_notifier": "false"}
+    # Not the user's folder: a project there must not configure the environment.
+    return subprocess.run([program, *arguments], capture_output=True, text=True, cwd=folder, env=variables, check=False)
