@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import cache
 from itertools import islice
 from operator import itemgetter
 from typing import Any
@@ -15,6 +16,7 @@ from maxpool_check.results.record import FAULTS
 from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.specifications.clauses import Clause, ClauseStatus
 from maxpool_check.targets.name import parse
+from maxpool_check.targets.worker.python_adapter import PythonFunction
 
 SCHEMA = "maxpool-check/kills/1"
 
@@ -74,7 +76,12 @@ def doubtful_kills(
 
 def violating(clause: Clause) -> tuple[WrongKernel, ...]:
     """The wrong kernels that violate a clause."""
-    return tuple(kernel for kernel in wrong_kernels() if any(is_named(kernel, name) for name in clause.violated_by))
+    return _named(clause.violated_by)
+
+
+@cache
+def _named(patterns: tuple[str, ...]) -> tuple[WrongKernel, ...]:
+    return tuple(kernel for kernel in wrong_kernels() if any(is_named(kernel, pattern) for pattern in patterns))
 
 
 def _by_clause(cases: Iterable[Case]) -> dict[str, list[Case]]:
@@ -109,8 +116,7 @@ class _ExecutedKernels:
 
     def __init__(self) -> None:
         self._tasks: dict[tuple[str, tuple[str, ...]], KernelTask | None] = {}
-        harmless = [kernel for kernel in all_kernels() if kernel.module != DEATHS]
-        self._functions = dict(zip(harmless, load(*harmless), strict=True))
+        self._functions: dict[WrongKernel, PythonFunction] = {}
         self._excused: dict[tuple[WrongKernel, str], frozenset[str]] = {}
         self._kills: dict[tuple[WrongKernel, str], bool] = {}
 
@@ -142,7 +148,14 @@ class _ExecutedKernels:
         if kernel.module != WITH_MEMORY and not kernel.is_correct:
             # It is told nothing of the outputs that are wanted: with all of them, all is said.
             task = replace(task, plans=task.plans[:1])
-        return faulty_variants(self._functions[kernel], task)
+        return faulty_variants(self._function(kernel), task)
+
+    def _function(self, kernel: WrongKernel) -> PythonFunction:
+        """A kernel, loaded with the others of its module when one of them is needed."""
+        if kernel not in self._functions:
+            of_module = [each for each in all_kernels() if each.module == kernel.module]
+            self._functions |= zip(of_module, load(*of_module), strict=True)
+        return self._functions[kernel]
 
     def _task(self, case: Case, specs: tuple[str, ...]) -> KernelTask | None:
         key = (case.id, specs)
@@ -152,6 +165,8 @@ class _ExecutedKernels:
 
     def _deadly(self, kernel: WrongKernel, cases: Sequence[Case]) -> Iterator[Case]:
         """As in process, for a kernel that ends its process."""
+        if not cases:
+            return
         by_id = {case.id: case for case in cases}
         executor = LocalExecutor(ExecutionConfig((parse(kernel.target),)))
         try:
