@@ -300,6 +300,14 @@ class Forks:
         self.failures = {}
         self.failure = None
 
+    def pytest_configure(self):
+        # After pytest has prepared its plugins, one of which this is.
+        from hypothesis import Phase, settings
+
+        # That a test fails is enough: the smallest example that makes it fail is not looked for.
+        settings.register_profile("mutants", phases=[Phase.explicit, Phase.generate])
+        settings.load_profile("mutants")
+
     def pytest_runtest_logreport(self, report):
         if report.failed and self.failure is None:
             self.failure = {"test": report.nodeid, "error": str(report.longrepr)}
@@ -339,7 +347,7 @@ class Forks:
 def main(path):
     """Write the first failure of each mutant as JSON. The exit code is pytest's."""
     forks = Forks()
-    code = pytest.main([*TESTS, "-p", "no:cacheprovider"], plugins=[forks])
+    code = pytest.main([*TESTS, "-p", "no:cacheprovider", "--tb=line"], plugins=[forks])
     Path(path).write_text(json.dumps(forks.failures))
     return code
 

@@ -1,5 +1,6 @@
 """A cause is named after all executions of a target: the wrong kernels of the tests, on a sample of the corpus."""
 
+import zlib
 from collections import Counter
 
 import msgspec
@@ -50,7 +51,8 @@ NAMES = {
 def test_a_wrong_kernel_gets_its_name(name):
     module, function = name.split(":")
     (adapter,) = load(WrongKernel(module, function, sentence=""))
-    sample = [task for number, task in enumerate(tasks()) if number % 4 == 0]
+    # By their ids, so that new cases do not exchange the others.
+    sample = [task for task in tasks() if zlib.crc32(task.case.id.encode()) % 8 == 0]
     observations, wrong = Observations(), []
     for number, task in enumerate(sample):
         case, oracle, plans = task.case, task.oracle, task.plans
