@@ -27,8 +27,8 @@ import maxpool_check
 from maxpool_check.evidence.reference_comparison import (
     ALL_SETTINGS,
     MOST_MISMATCHES,
-    Comparison,
     Counts,
+    EvaluatorComparison,
     compare_numbers,
     compare_row,
     compare_values,
@@ -97,7 +97,7 @@ def shipped_proof() -> Proof:
 
 
 def _row(number: int, bounds: Bounds) -> tuple[str, Counts, list[str]]:
-    compared = Comparison()
+    compared = EvaluatorComparison()
     compare_row(compared, number, list(_tables(bounds).values()))
     return compared.digest.hexdigest(), compared.counts, compared.mismatches
 
@@ -110,7 +110,7 @@ def _tables(bounds: Bounds) -> Mapping[Table, Sequence[Axis]]:
 def prove(bounds: Bounds, jobs: int = 1, progress: Callable[[int, int], None] | None = None) -> Proof:
     """Compare everything within the bounds, in so many processes."""
     compared_sources = sources()
-    parts = [Comparison() for _ in range(3)]
+    parts = [EvaluatorComparison() for _ in range(3)]
     values, numbers, one_dimension = parts
     compare_values(values)
     compare_numbers(numbers)

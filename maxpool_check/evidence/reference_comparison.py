@@ -30,7 +30,7 @@ Evaluate = Callable[[np.ndarray, Pooling], Pooled]
 
 
 @dataclass(frozen=True)
-class Setting:
+class PoolingSetting:
     """What a pooling has beside its geometry. NaN occur unless ``nan`` is ``UNSPECIFIED``, which is like ``IGNORED``."""
 
     nan: Nan
@@ -49,18 +49,18 @@ class Setting:
 
 
 SETTINGS = (
-    Setting(Nan.AS_NEG_INF, StorageOrder.ROW_MAJOR, -np.inf),
-    Setting(Nan.PROPAGATES_LAST, StorageOrder.COLUMN_MAJOR),
+    PoolingSetting(Nan.AS_NEG_INF, StorageOrder.ROW_MAJOR, -np.inf),
+    PoolingSetting(Nan.PROPAGATES_LAST, StorageOrder.COLUMN_MAJOR),
 )
 """NaN that lose and that win, in both storage orders, with a value of the padding and without."""
 
-WITHOUT_NAN = Setting(Nan.UNSPECIFIED, StorageOrder.COLUMN_MAJOR, -np.inf)
+WITHOUT_NAN = PoolingSetting(Nan.UNSPECIFIED, StorageOrder.COLUMN_MAJOR, -np.inf)
 
 ALL_SETTINGS = (
     *SETTINGS,
     WITHOUT_NAN,
-    Setting(Nan.IGNORED, StorageOrder.ROW_MAJOR),
-    Setting(Nan.PROPAGATES_FIRST, StorageOrder.ROW_MAJOR),
+    PoolingSetting(Nan.IGNORED, StorageOrder.ROW_MAJOR),
+    PoolingSetting(Nan.PROPAGATES_FIRST, StorageOrder.ROW_MAJOR),
 )
 """The other interpretations of NaN as well. They differ in the order of values, which is the same in all dimensions."""
 
@@ -80,7 +80,7 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass
-class Comparison:
+class EvaluatorComparison:
     """Compares an evaluator with the definition, and counts. ``digest`` is that of all that the evaluator returned."""
 
     evaluate: Evaluate = evaluator.evaluate
@@ -98,7 +98,7 @@ class Comparison:
         """Compare the whole results for a tensor."""
         self._compare(X, pooling, _packed(definition.evaluate(X, pooling)))
 
-    def by_windows(self, geometry: Geometry, settings: Sequence[Setting] = SETTINGS) -> None:
+    def by_windows(self, geometry: Geometry, settings: Sequence[PoolingSetting] = SETTINGS) -> None:
         """Compare the results in each setting with those of the definition for each window alone."""
         sizes = tuple(axis.size for axis in geometry)
         windows = list(itertools.product(*map(_windows, geometry)))
@@ -162,13 +162,13 @@ _FIRST: dict[Table, Axis] = {}
 
 
 @cache
-def _of_window(window: Geometry, setting: Setting) -> np.ndarray:
+def _of_window(window: Geometry, setting: PoolingSetting) -> np.ndarray:
     """What the definition returns for one window."""
     X = _inputs(tuple(axis.size for axis in window), setting.has_nan)
     return _packed(definition.evaluate(X, setting.pooling(window))).reshape(4, -1)
 
 
-def compare_values(compared: Comparison) -> None:
+def compare_values(compared: EvaluatorComparison) -> None:
     """Every pattern of special values in all windows of up to three cells, and in none."""
     axis = Axis(size=3, kernel=3, stride=1, dilation=1, begin=3, end=3, output=7)
     for name in FLOATS + INTEGERS:
@@ -181,7 +181,7 @@ def compare_values(compared: Comparison) -> None:
             compared.as_a_whole(X, Pooling((axis,), Policies(nan=nan), padding_value=padding_value))
 
 
-def compare_numbers(compared: Comparison) -> None:
+def compare_numbers(compared: EvaluatorComparison) -> None:
     """The index of every cell of small tensors, in every numbering."""
     spatial = [sizes for rank in (1, 2, 3) for sizes in itertools.product((1, 2, 3), repeat=rank)]
     for batch, channels, sizes in itertools.product((1, 2), (1, 2, 3), spatial):
@@ -193,7 +193,7 @@ def compare_numbers(compared: Comparison) -> None:
 
 
 def compare_row(
-    compared: Comparison, number: int, axes_of: Sequence[Sequence[Axis]], seconds: Iterable[int] | None = None
+    compared: EvaluatorComparison, number: int, axes_of: Sequence[Sequence[Axis]], seconds: Iterable[int] | None = None
 ) -> None:
     """The table of that number as the first axis, with all tables, or some, as the second.
 

@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maxpool_check.evidence.proof import shipped_proof, sources
-from maxpool_check.evidence.reference_comparison import Comparison, compare_numbers, compare_row, compare_values
+from maxpool_check.evidence.reference_comparison import (
+    EvaluatorComparison,
+    compare_numbers,
+    compare_row,
+    compare_values,
+)
 from maxpool_check.evidence.small_geometries import BOUNDS, planes, tables
 from maxpool_check.reference import evaluator
 from maxpool_check.reference.numbering import Numbering
@@ -36,7 +41,7 @@ def test_everything_within_the_bounds_was_compared_and_agreed():
 
 def test_a_row_of_the_log_comes_out_again():
     assert LOG.rows[ROW].table.windows == ((), (0, 1), ())
-    compared = Comparison()
+    compared = EvaluatorComparison()
     compare_row(compared, ROW, AXES)
     assert compared.counts.mismatches == 0
     assert compared.digest.hexdigest() == LOG.rows[ROW].sha256
@@ -94,11 +99,11 @@ def a_zero_loses_its_sign(X, pooling):
     ],
 )  # fmt: skip
 def test_a_wrong_evaluator_is_found_in_the_row(wrong):
-    compared = Comparison(wrong)
+    compared = EvaluatorComparison(wrong)
     compare_row(compared, ROW, AXES, range(0, len(AXES), 9))
     assert compared.counts.mismatches > 0
     assert compared.mismatches
-    assert compared.digest.hexdigest() != Comparison().digest.hexdigest()
+    assert compared.digest.hexdigest() != EvaluatorComparison().digest.hexdigest()
 
 
 @pytest.mark.long
@@ -107,7 +112,7 @@ def test_a_wrong_evaluator_is_found_in_values_and_in_numbers():
         pooled = evaluator.evaluate(X, pooling)
         return replace(pooled, Indices=np.where(pooled.empty, -1, pooled.Indices % max(1, X[0, 0].size)))
 
-    values, numbers = Comparison(nan_always_wins), Comparison(indices_of_the_plane)
+    values, numbers = EvaluatorComparison(nan_always_wins), EvaluatorComparison(indices_of_the_plane)
     compare_values(values)
     compare_numbers(numbers)
     # Five of six interpretations are not that one; integers have no NaN.
