@@ -66,7 +66,10 @@ class OpenCvModel:
                 return unable("OpenCV falls back to its classic engine for this model, which ?engine=classic executes")
             for name, array in inputs.items():
                 net.setInput(array, name)
-            return returned(request["outputs"], net.forward(request["outputs"]), provider)
+            outputs = net.forward(request["outputs"])
+            if any(output is None for output in outputs):
+                return unable("the Python interface of OpenCV returns None for an output without cells")
+            return returned(request["outputs"], outputs, provider)
         except cv2.error as error:
             return refusal(error, str(error).strip())
 
