@@ -17,7 +17,6 @@ from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.explaining.defect_pages import SHOWN, index, page
 from maxpool_check.judging.defects import Defect
-from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS
 from maxpool_check.results.record import REPORTED, Execution, TargetDescription
 from maxpool_check.results.storage import read
 from maxpool_check.targets.name import parse
@@ -40,14 +39,17 @@ def defects() -> list[Defect]:
 def with_pages(target: str) -> list[Defect]:
     """The live defects of the worst kinds of a target, of documents that its project implements, that have an example."""
     versions, name = read_versions(CASES), parse(target)
-    about = (name.distribution, name.provider or DEFAULT_PROVIDERS[0], target)
     return [
         defect
         for defect in defects()
         if defect.severity in SHOWN
         and defect.example is not None
         and versions.is_live(defect)
-        and any(entry.when.is_about(*about) for entry in defect.expected)
+        and any(
+            entry.when.is_about(name.distribution, provider, target)
+            for entry in defect.expected
+            for provider in name.providers
+        )
         and any(document.startswith(_own(defect.runtime)) for document in defect.documents)
     ]
 
@@ -70,9 +72,16 @@ def record(name: str, target: str) -> None:
     path.unlink()
 
 
-def reproduce(target: str) -> None:
-    """Write a reproduction of each defect of a target; one that cannot be written is named."""
+def reproduce(name: str, target: str) -> None:
+    """Write a reproduction of each defect that the record of a target shows; one that cannot be written is named."""
+    path = FOLDER / f"{name}.jsonl.xz"
+    if not path.exists():
+        return
+    stored = read(path)
+    shown = {each for each, _, _ in _shown(stored.header.targets, list(stored.executions))}
     for defect in with_pages(target):
+        if defect.id not in shown:
+            continue
         folder, new = FOLDER / defect.id, FOLDER / f".{defect.id}"
         also = [
             part for other in ALSO if other.partition("=")[0] != target.partition("=")[0] for part in ("--also", other)
@@ -124,7 +133,7 @@ if __name__ == "__main__":
     for argument in sys.argv[1:]:
         label, _, named = argument.partition("=")
         record(label, named)
-        reproduce(named)
+        reproduce(label, named)
     for file, text in pages():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)

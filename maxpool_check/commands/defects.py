@@ -19,12 +19,10 @@ from maxpool_check.corpus.defect_versions import DefectVersions, read_versions, 
 from maxpool_check.corpus.shipped import is_shipped
 from maxpool_check.explaining import defects as catalogue
 from maxpool_check.judging.defects import Defect
-from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS
 from maxpool_check.results.record import ExitCode, Record
 from maxpool_check.results.variants import DEFAULT_VARIANTS
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.name import TargetName
-from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.words import plural
 
 _folder = click.option(
@@ -191,13 +189,11 @@ def _run(
 ) -> Record:
     """Run the cases that the defects of a target are expected of, in whatever version, in all variants that they name."""
     distribution = target.distribution if target.is_released else str(target).partition(":")[0]
-    by_option = RUNTIMES[target.runtime].providers if target.is_released else ()
-    providers = (target.provider,) if target.provider is not None else by_option or DEFAULT_PROVIDERS[:1]
     entries = [
         each
         for defect in defects
         for each in defect.expected
-        if any(each.when.is_about(distribution, provider, str(target)) for provider in providers)
+        if any(each.when.is_about(distribution, provider, str(target)) for provider in target.providers)
     ]
     cases = [case for case in corpus.cases if any(entry.binds(case.id) for entry in entries)]
     if not cases:

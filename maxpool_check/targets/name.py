@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 from packaging.version import Version
 
 from maxpool_check.files import RECORD_SUFFIXES
+from maxpool_check.judging.target_selector import DEFAULT_PROVIDERS
 from maxpool_check.specifications import documents
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
@@ -85,6 +86,13 @@ class TargetName:
     def implements(self) -> tuple[str, ...]:
         """The documents and families that it claims to implement; empty where it names none, as a user's kernel may not."""
         return RUNTIMES[self.runtime].specs if self.is_released else ()
+
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """The providers that may execute it: the named one, those that its options choose from, or the default one."""
+        if self.provider is not None:
+            return (self.provider,)
+        return (RUNTIMES[self.runtime].providers if self.is_released else ()) or DEFAULT_PROVIDERS[:1]
 
     @property
     def distribution(self) -> str:
