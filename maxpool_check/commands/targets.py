@@ -30,6 +30,7 @@ _LANGUAGES = {
     "attributes": "ONNX's attributes and tensors",
     "torch": "the arguments of torch.nn.functional.max_pool",
     "jax": "the arguments of jax.lax.reduce_window",
+    "ncnn": "the parameters of ncnn's Pooling layers",
     "xmos-maxpool2d": "the hyperparameters of maxpool2d",
 }
 _OUTPUTS = {

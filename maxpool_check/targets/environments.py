@@ -158,6 +158,8 @@ def companions(distribution: str, version: str) -> list[str]:
     if distribution == "apache-tvm":
         # What imports ONNX models needs it; its version is one of the tested ones.
         return ["numpy", "onnx"]
+    if distribution == "iree-base-compiler":
+        return [f"iree-base-runtime=={version}", "numpy", "onnx"]
     if distribution == "onnxsim" and release < Version("0.7"):
         # Where these miss ONNX Runtime, they install it themselves.
         return ["numpy", "onnxruntime"]

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from maxpool_check.reference import geometry
-from maxpool_check.reference.geometry import Geometry, NoWindow, Rounding
+from maxpool_check.reference.geometry import Axis, Geometry, NoWindow, Rounding
 from maxpool_check.reference.numbering import Layout, Numbering
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.inverse import NotExpressible, attributes_for
@@ -77,6 +77,37 @@ def _jax(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
         }
 
 
+_INT32 = 2**31
+
+
+def _ncnn(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
+    if any(axis.dilation != 1 < axis.kernel for axis in axes):
+        raise NotExpressible("it has no dilation")
+    if any(axis.exceeds_padded_input for axis in axes):
+        raise NotExpressible("its windows are not larger than the padded input")
+    if max(max(axis.kernel, axis.stride, axis.begin, axis.end) for axis in axes) >= _INT32:
+        raise NotExpressible("its numbers have 32 bits")
+    windows = {"kernel": [axis.kernel for axis in axes], "stride": [axis.stride for axis in axes]}
+    explicit = {"pads_begin": [axis.begin for axis in axes], "pads_end": [axis.end for axis in axes]}
+    # What is padded alike on both sides, or not at all, are pads: the modes that compute them are for what only they need.
+    if any(axis.begin != axis.end for axis in axes):
+        for pad_mode, first in ((2, 0), (3, 1)):
+            if all((axis.begin, axis.end, axis.output) == _same(axis, first) for axis in axes):
+                yield {**windows, "pad_mode": pad_mode}
+    # It pads as far as the last window reaches, also where that starts in the padding.
+    for pad_mode, rounding in ((1, geometry.floor_output), (0, geometry.ceil_output)):
+        if _gives_outputs(rounding, axes):
+            yield {**windows, **explicit, "pad_mode": pad_mode}
+
+
+def _same(axis: Axis, first: int) -> tuple[int, int, int]:
+    """Pads and output of SAME_UPPER, or, if ``first`` is 1, of SAME_LOWER."""
+    output = -(-axis.size // axis.stride)
+    pads = max(0, (output - 1) * axis.stride + axis.kernel - axis.size)
+    begin = (pads + first) // 2
+    return begin, pads - begin, output
+
+
 def _gives_outputs(rounding: Rounding, axes: Geometry) -> bool:
     """Whether every axis has the output size that a rounding gives it."""
     try:
@@ -94,5 +125,6 @@ LANGUAGES: Mapping[str, Language] = {
     },
     "torch": Language("torch.nn.functional.max_pool", _torch),
     "jax": Language("jax.lax.reduce_window", _jax, crops=False),
+    "ncnn": Language("ncnn's Pooling", _ncnn),
 }
 """The languages of adapters, by name."""

@@ -39,7 +39,7 @@ _READY = {
         "specs": _TEXTS,
         "dtypes": {"type": "array", "items": {"enum": list(DTYPES)}},
         "spatial": {"type": "array", "items": {"type": "integer", "minimum": 0}},
-        "graphs": {"type": "integer", "minimum": 1},
+        "graphs": {"type": ["integer", "null"], "minimum": 1},
         "settings": {"type": "array", "items": {"enum": _SETTINGS}},
         "distribution": {"type": ["string", "number"]},
         "version": {"type": ["string", "number"]},

@@ -69,6 +69,8 @@ RUNTIMES: Mapping[str, Runtime] = {
     "tract": Runtime("tract", "tract", "tract", "tract", ("onnx",)),
     "tinygrad": Runtime("tinygrad", "tinygrad", "tinygrad, ?device=CPU (needs clang) or PYTHON", specs=("onnx",)),
     "tvm": Runtime("apache-tvm", "tvm", "TVM's Relax by way of LLVM, on the CPU", specs=("onnx",)),
+    "iree": Runtime("iree-base-compiler", "iree", "IREE, ?backend=llvm-cpu or vmvx", specs=("onnx",)),
+    "ncnn": Runtime("ncnn", "ncnn", "ncnn's Pooling on the CPU"),
     "xmos": Runtime("xmos-ai-tools", "xmos", "XMOS lib_nn by way of xcore-opt", "xmos", ("xmos",)),
 }  # fmt: skip
 """Every runtime, by its name in a target."""

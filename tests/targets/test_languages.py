@@ -23,17 +23,25 @@ NAMES = {
     "ngraph-0": ("window_shape", "window_movement_strides", None),
     "torch": ("kernel_size", "stride", "dilation"),
     "jax": ("window", "strides", "dilation"),
+    "ncnn": ("kernel", "stride", None),
 }
 
 
 PADS = {"torch": "padding", "ngraph-0": "padding_below"}
 
 
-def begins(language, attributes, rank):
+def begins(language, attributes, rank, sizes):
     if language == "onnx":
         return attributes["pads"][:rank]
     if language == "jax":
         return [low for low, _ in attributes["padding"]]
+    if language == "ncnn" and attributes["pad_mode"] >= 2:
+        # As make_padding of its src/layer/pooling.cpp computes them, where it is right.
+        pads = [
+            max(0, k + (n - 1) // s * s - n)
+            for n, k, s in zip(sizes, attributes["kernel"], attributes["stride"], strict=True)
+        ]
+        return [pad // 2 if attributes["pad_mode"] == 2 else pad - pad // 2 for pad in pads]
     return attributes[PADS.get(language, "pads_begin")]
 
 
@@ -46,7 +54,7 @@ def said(language, graph, rank):
         rows = ((a["K_h"], a["W_vert"], 1, -a["W_r0"]), (a["K_w"], a["W_hori"], 1, -a["W_c0"]))
     else:
         kernel, stride, dilation = (graph.attributes[name] if name else [1] * rank for name in NAMES[language])
-        rows = zip(kernel, stride, dilation, begins(language, graph.attributes, rank), strict=True)
+        rows = zip(kernel, stride, dilation, begins(language, graph.attributes, rank, sizes), strict=True)
     for (k, s, d, b), n, offset in zip(rows, sizes, offsets, strict=True):
         yield lambda i, k=k, s=s, d=d, b=b, n=n, offset=offset: [
             p + offset for p in (i * s - b + t * d for t in range(k)) if 0 <= p < n
