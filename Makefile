@@ -116,6 +116,7 @@ RUNTIMES := \
   openvino-2026.4.1=openvino==2026.4.1?opset=14,openvino==2026.4.1?opset=1 \
   onnx-reference-1.23.2=onnx-reference==1.23.2 \
   jax-0.10.2=jax==0.10.2 \
+  ncnn-1.0.20261020=ncnn==1.0.20261020 \
   tract-0.23.9=tract==0.23.9 \
   tinygrad-0.14.0=tinygrad==0.14.0 \
   tvm-0.27.0.post1=tvm==0.27.0.post1 \

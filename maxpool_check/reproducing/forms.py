@@ -223,6 +223,25 @@ def _tvm(text: IssueText, profile: TargetProfile) -> list[Section]:
     ]
 
 
+def _ncnn(text: IssueText, profile: TargetProfile) -> list[Section]:
+    return [
+        ("error log | 日志或报错信息 | ログ", joined([text.problem, text.tables, text.rule])),
+        ("context | 编译/运行环境 | バックグラウンド", _environment(text, profile.description)),
+        ("how to reproduce | 复现步骤 | 再現方法", text.reproduction),
+        ("more | 其他 | その他", text.context or "_No response_"),
+    ]
+
+
+def _iree(text: IssueText, profile: TargetProfile) -> list[Section]:
+    return [
+        ("What happened?", joined([text.problem, text.tables, text.rule])),
+        ("Steps to reproduce your issue", text.reproduction),
+        ("What component(s) does this issue relate to?", "Frontends, Compiler"),
+        ("Version information", _environment(text, profile.description)),
+        ("Additional context", text.context or "_No response_"),
+    ]
+
+
 def _plain(text: IssueText, profile: TargetProfile) -> list[Section]:
     """For a project without a form."""
     return [
@@ -242,6 +261,8 @@ _RUNTIMES: Mapping[str, Form] = {
     "tract": Form("tract", "https://github.com/sonos/tract/issues", _plain),
     "tinygrad": Form("tinygrad", "https://github.com/tinygrad/tinygrad/issues", _plain),
     "tvm": Form("TVM", "https://github.com/apache/tvm/issues", _tvm, "[Bug] "),
+    "ncnn": Form("ncnn", "https://github.com/Tencent/ncnn/issues", _ncnn),
+    "iree": Form("IREE", "https://github.com/iree-org/iree/issues", _iree, "[Bug] "),
     "xmos": Form("XMOS", "https://github.com/xmos/ai_tools/issues", _plain),
 }
 """The forms by the adapter of a runtime."""

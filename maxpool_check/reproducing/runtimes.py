@@ -10,6 +10,7 @@ TITLES = {
     "onnxruntime": "ONNX Runtime", "onnx-reference": "onnx", "openvino": "OpenVINO", "torch": "PyTorch", "jax": "JAX",
     "tvm": "TVM",
     "opencv": "OpenCV",
+    "iree": "IREE",
 }  # fmt: skip
 """How people call the runtimes whose names are others."""
 
@@ -23,6 +24,8 @@ _SCRIPTS: Mapping[str, Callable[[ScriptCall], ScriptRuntime]] = {
     "openvino": openvino.openvino,
     "torch": functions.torch,
     "jax": functions.jax,
+    "ncnn": functions.ncnn,
+    "iree": onnx_models.iree,
 }
 """By the adapter of a runtime."""
 

@@ -74,6 +74,7 @@ def operator_of(reproduced: Reproduced) -> str:
     functions = {
         "torch": f"torch.nn.functional.max_pool{reproduced.request.X.ndim - 2}d",
         "jax": "jax.lax.reduce_window",
+        "ncnn": {3: "Pooling1D", 4: "Pooling", 5: "Pooling3D"}.get(reproduced.request.X.ndim, "Pooling"),
     }
     return functions.get(reproduced.speaks, "MaxPool")
 

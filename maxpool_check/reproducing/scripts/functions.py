@@ -1,4 +1,4 @@
-"""Frameworks whose functions are called: PyTorch and JAX."""
+"""Frameworks whose functions are called, PyTorch and JAX, and ncnn, whose layers are written as text."""
 
 from typing import Any
 
@@ -46,4 +46,54 @@ def jax(script_call: ScriptCall) -> ScriptRuntime:
             "pooled = jax.lax.reduce_window(X, start, jax.lax.max, {arguments})",
         ),
         call="[np.asarray(pooled)]",
+    )  # fmt: skip
+
+
+_NCNN_IDS = {
+    "pooling_type": 0, "pad_mode": 5,
+    "kernel_w": 1, "kernel_h": 11, "kernel_d": 21, "stride_w": 2, "stride_h": 12, "stride_d": 22,
+    "pad_left": 3, "pad_top": 13, "pad_front": 23, "pad_right": 14, "pad_bottom": 15, "pad_behind": 16,
+}  # fmt: skip
+"""The numbers of ncnn's parameters, by the names that its documentation has for them."""
+
+_NCNN_NAMES = {
+    "kernel": ("kernel_w", "kernel_h", "kernel_d"), "stride": ("stride_w", "stride_h", "stride_d"),
+    "pads_begin": ("pad_left", "pad_top", "pad_front"), "pads_end": ("pad_right", "pad_bottom", "pad_behind"),
+}  # fmt: skip
+
+
+def ncnn(script_call: ScriptCall) -> ScriptRuntime:
+    """A network of one of ncnn's Pooling layers, with the options of the adapter that change a result."""
+    profile, attributes, X = script_call.profile, script_call.attributes, script_call.X
+    given = {"pooling_type": 0, "pad_mode": attributes["pad_mode"]}
+    for name, parameters in _NCNN_NAMES.items():
+        # Width is the last axis.
+        given |= dict(zip(parameters, reversed(attributes.get(name, [])), strict=False))
+    ids = [f'"{name}": {_NCNN_IDS[name]},' for name in given]
+    lines = [f"    {' '.join(ids[first : first + 6])}" for first in range(0, len(ids), 6)]
+    is_bfloat16 = X.dtype.name == "bfloat16"
+    smallest = "pooling_type=0, pad_mode=1, kernel_w=1, stride_w=1"
+    return ScriptRuntime(
+        **based(profile, "ncnn", *bfloat16_package(X)), takes_models=False, arguments=keywords_text(given),
+        smallest="" if is_bfloat16 else smallest, imports=("import ncnn",), printed_version="ncnn.__version__",
+        setup=(
+            "ids = {",
+            *lines,
+            "}",
+            "parameters = dict({arguments})",
+            'text = " ".join(f"{ids[name]}={value}" for name, value in parameters.items())',
+            'layer = {3: "Pooling1D", 4: "Pooling", 5: "Pooling3D"}[X.ndim]',
+            "net = ncnn.Net()",
+            *(("net.opt.use_bf16_storage = True",) if is_bfloat16 else ()),
+            'net.load_param_mem(f"7767517\\n2 2\\nInput X 0 1 X\\n{layer} MaxPool 1 1 X Y {text}\\n")',
+            'net.load_model_mem(b"")',
+            "extractor = net.create_extractor()",
+            f'extractor.input("X", ncnn.Mat({"X.astype(np.float32)" if is_bfloat16 else "X"}, 0))  # axis 0 is the batch',
+            'code, top = extractor.extract("Y")',
+            "if code:",
+            '    raise RuntimeError(f"extract returns {code}")',
+            'pooled = np.array(top.numpy("f", 0))',
+            "del top, extractor  # before their network",
+        ),
+        call=f"[pooled{'.astype(X.dtype)' if is_bfloat16 else ''}]",
     )  # fmt: skip

@@ -95,3 +95,38 @@ def tract(script_call: ScriptCall) -> ScriptRuntime:
         ),
         call=f"[tensor.to_numpy() for tensor in runnable.run({values})]",
     )  # fmt: skip
+
+
+def iree(script_call: ScriptCall) -> ScriptRuntime:
+    """IREE: its tools import and compile the model, each in a process of its own, and its runtime executes it."""
+    profile, inputs, X = script_call.profile, script_call.inputs, script_call.X
+    backend = profile.description.session_options["backend"]
+    flags = ["--iree-llvmcpu-target-cpu=host"] if backend == "llvm-cpu" else []
+    flags += ["--iree-input-demote-f64-to-f32=false"] if X.dtype.name == "float64" else []
+    values = "X" if "X" in inputs else f"*{inputs}.values()"
+    runtime = f"iree-base-runtime=={profile.description.version}"
+    return ScriptRuntime(
+        **based(profile, "IREE", onnx_package(), runtime), runs_in_own_process=False,
+        imports=(
+            "import subprocess", "import tempfile", "import sys", "import iree.compiler", "import iree.runtime", "import onnx",
+        ),
+        setup=(
+            "with tempfile.TemporaryDirectory() as folder:",
+            '    onnx.save(model, f"{folder}/maxpool.onnx")',
+            '    tool = [sys.executable, "-m", "iree.compiler.tools.import_onnx"]',
+            '    subprocess.run([*tool, f"{folder}/maxpool.onnx", "-o", f"{folder}/maxpool.mlir"], check=True)',
+            "    compiled = iree.compiler.compile_file(",
+            f'        f"{{folder}}/maxpool.mlir", input_type="onnx", target_backends=["{backend}"],',
+            f"        extra_args={json.dumps(flags)},",
+            "    )",
+            'config = iree.runtime.Config("local-sync")',
+            "loaded = iree.runtime.VmModule.copy_buffer(config.vm_instance, compiled)",
+            "module = iree.runtime.load_vm_module(loaded, config)",
+            "(name,) = [name for name in loaded.function_names if name.isidentifier() and not name.startswith(\"__\")]",
+            f"pooled = module[name]({values})",
+            "pooled = pooled if isinstance(pooled, (tuple, list)) else [pooled]",
+        ),
+        # Integers of MLIR have no sign.
+        call="[each.to_host() for each in pooled]" if X.dtype.kind != "u" else
+        "[each.to_host().view(X.dtype) if each.to_host().itemsize == X.itemsize else each.to_host() for each in pooled]",
+    )  # fmt: skip
