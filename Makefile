@@ -125,15 +125,23 @@ RUNTIMES := \
 
 # tinygrad schedules and compiles every request anew, in a fifth to half a second of processor time; for its CPU it needs
 # clang (Debian: clang). So it executes what is about MaxPool alone, in ONNX and SONNX; so do both engines of OpenCV, whose record
-# would otherwise be three times as large.
+# would otherwise be three times as large. IREE compiles for half a second, and executes less. ncnn has no Indices.
 MAXPOOL_ALONE := cases/edge cases/onnx cases/documents/onnx-22.yaml cases/refusals cases/sonnx cases/generated/onnx-22.yaml
+IREE_CASES := cases/edge cases/onnx cases/sonnx cases/documents/onnx-22.yaml cases/documents/sonnx.yaml \
+  $(foreach theme,window shapes attributes types,cases/refusals/$(theme).yaml)
 
 report-runtimes: export ORT_WEBGPU_EP_ALLOW_SOFTWARE_ADAPTER = 1
 report-runtimes: export VK_ICD_FILENAMES = /usr/lib/chromium/vk_swiftshader_icd.json
 report-runtimes: $(BIN)/.installed
 	for runtime in $(RUNTIMES:%='%'); do \
 	  name="$${runtime%%=*}"; targets="-t $${runtime#*=}"; \
-	  case $$name in tinygrad-*) cases="$(MAXPOOL_ALONE) --timeout 60";; opencv-*) cases="$(MAXPOOL_ALONE)";; *) cases=cases/;; esac; \
+	  case $$name in \
+	    tinygrad-*) cases="$(MAXPOOL_ALONE) --timeout 60";; \
+	    opencv-*) cases="$(MAXPOOL_ALONE)";; \
+	    iree-*) cases="$(IREE_CASES) --timeout 60";; \
+	    ncnn-*) cases="cases/ --variants y-only";; \
+	    *) cases=cases/;; \
+	  esac; \
 	  $(BIN)/maxpool-check run $$cases -q $$(echo "$$targets" | sed 's/,/ -t /g') \
 	    -o "reports/$$name.jsonl.gz" --report "markdown=reports/$$name.md"; \
 	done
