@@ -134,6 +134,7 @@ class Case:
             self.specification.domain,
             selected,
             is_graph=self.context is not None and self.context.has_nodes,
+            dtype=name_of(self.X.dtype) if self.context is None else None,
         )
 
     def oracle(self) -> Oracle | Refused:

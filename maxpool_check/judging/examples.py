@@ -287,6 +287,8 @@ for _variation in VARIATIONS:
         _EXAMPLES[f"y-depends-on-{_variation.subject}"] = Example(
             _FIRST_NAN, _THREE, Y=[[_NAN]], variant=Variant(Y_ALONE, _variation), base={"Y": [[9]]}
         )
+        if _variation.y_alone:
+            continue
         _EXAMPLES[f"indices-depend-on-{_variation.subject}"] = Example(
             _filled(5),
             _THREE,

@@ -286,6 +286,8 @@ class DivergenceKind(str, Enum):
             vars()[f"Y_DEPENDS_ON_{variation.subject.upper()}"] = _dependence(
                 "Y", f"y-depends-on-{variation.subject}", f"Y differs {variation.sentence}.", _INCONSISTENT
             )
+            if variation.y_alone:
+                continue
             vars()[f"INDICES_DEPEND_ON_{variation.subject.upper()}"] = _dependence(
                 "Indices",
                 f"indices-depend-on-{variation.subject}",

@@ -24,7 +24,7 @@ from maxpool_check.results.outcomes import (
 )
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.shapes import WrongShape
-from maxpool_check.results.variants import LEVELS, PAIRS, Variant
+from maxpool_check.results.variants import NHWC_MAXPOOL, OTHER_KERNELS, PAIRS, Variant
 from maxpool_check.specifications.refused import Refused
 
 _ALLOWED = (Verdict.CONFORMS, Verdict.UNDEFINED)
@@ -109,8 +109,9 @@ def _judge_refusal(oracle: Oracle | Refused, variant: Variant, status: str, mess
         return Judgement(Verdict.CONFORMS, message=f"{message} (allowed by {oracle.pooling.refusable})")
     if oracle.has_undefined:
         return Judgement(Verdict.UNDEFINED, message=message)
-    # No runtime has to offer another runtime's operator domain.
-    limit = status == "NOT_IMPLEMENTED" or oracle.pooling.has_large_pads or variant.in_domain or oracle.X.size == 0
+    # No runtime has to offer another operator than that of the document.
+    is_other = variant.in_domain or variant.variation is NHWC_MAXPOOL
+    limit = status == "NOT_IMPLEMENTED" or oracle.pooling.has_large_pads or is_other or oracle.X.size == 0
     return Judgement(Verdict.REFUSES, (DivergenceKind.REFUSES_VALID,), message, limit=limit)
 
 
@@ -168,8 +169,8 @@ def _compared(
     differences = compare_outputs(oracle, variant, base, varied)
     if not differences or Verdict.ERROR in (base_judgement.verdict, judgement.verdict):
         return judgement
-    if variant.variation in LEVELS and not {base_judgement.verdict, judgement.verdict} <= {*_ALLOWED}:
-        # The level that is wrong diverges from the reference.
+    if variant.variation in OTHER_KERNELS and not {base_judgement.verdict, judgement.verdict} <= {*_ALLOWED}:
+        # The one that is wrong diverges from the reference.
         return judgement
     verdict = Verdict.DIVERGES
     if any(difference.kind is DivergenceKind.UNSTABLE for difference in differences):

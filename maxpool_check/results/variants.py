@@ -15,6 +15,7 @@ class Variation:
     ``sentence`` completes "Y differs ..."; ``subject`` names its kinds of divergence, ``y-depends-on-SUBJECT`` and
     ``indices-depend-on-SUBJECT``; without a subject a difference is ``unstable``. ``is_setting``: the target's program
     must list it in its description; if it does not, a ``required`` variation is not executed, and another has no effect.
+    ``y_alone``: what is varied has no Indices.
     """
 
     name: str
@@ -22,6 +23,7 @@ class Variation:
     subject: str | None = None
     is_setting: bool = False
     required: bool = True
+    y_alone: bool = False
 
 
 TWICE = Variation("twice", "when the same session runs again", is_setting=True, required=False)
@@ -38,8 +40,20 @@ DEFAULT_THREADS = Variation(
 )
 BATCH_SPLIT = Variation("batch-split", "when each image of the batch is executed alone", subject="batch")
 CHANNELS_PERMUTED = Variation("channels-permuted", "when the channels are in reverse order", subject="channels")
+NHWC_MAXPOOL = Variation(
+    "nhwc-maxpool",
+    "when com.microsoft.NhwcMaxPool computes it with the channels last",
+    subject="operator",
+    y_alone=True,
+)
+"""ONNX Runtime's own operator for int8 and uint8, which its optimizer puts in the place of a MaxPool between Transposes."""
 
-VARIATIONS = (TWICE, *LEVELS, OLDEST_OPSET, DEFAULT_THREADS, BATCH_SPLIT, CHANNELS_PERMUTED)
+NHWC_MAXPOOL_DTYPES = ("int8", "uint8")
+
+OTHER_KERNELS = (*LEVELS, NHWC_MAXPOOL)
+"""Variations that other kernels may compute: the one that is wrong diverges from the document, and the right one does not."""
+
+VARIATIONS = (TWICE, *LEVELS, OLDEST_OPSET, DEFAULT_THREADS, BATCH_SPLIT, CHANNELS_PERMUTED, NHWC_MAXPOOL)
 """All variations. ``twice`` executes the same request again, in the session of the first execution."""
 
 
@@ -84,7 +98,9 @@ WITH_INDICES, Y_ONLY, INDICES_ONLY = Variant(Y_AND_INDICES), Variant(Y_ALONE), V
 
 _IN_DOMAIN = (Variant(Y_AND_INDICES, in_domain=True), Variant(Y_ALONE, in_domain=True))
 
-DEFAULT_VARIANTS = (WITH_INDICES, Y_ONLY, *_IN_DOMAIN, INDICES_ONLY)
+_AS_NHWC_MAXPOOL = Variant(Y_ALONE, NHWC_MAXPOOL)
+
+DEFAULT_VARIANTS = (WITH_INDICES, Y_ONLY, *_IN_DOMAIN, _AS_NHWC_MAXPOOL, INDICES_ONLY)
 """The variants that are executed by default, with those of :data:`GRAPH_VARIANTS` for a graph of several nodes."""
 
 GRAPH_VARIANTS = tuple(Variant(outputs, OPTIMIZATION_OFF) for outputs in _REQUESTED)
@@ -99,11 +115,12 @@ ALL_VARIANTS = (
     Y_ONLY,
     Variant(Y_ALONE, TWICE),
     *_IN_DOMAIN,
+    _AS_NHWC_MAXPOOL,
     INDICES_ONLY,
     *(
         Variant(outputs, variation)
         for variation in VARIATIONS
-        if variation is not TWICE
+        if variation not in (TWICE, NHWC_MAXPOOL)
         for outputs in (Y_AND_INDICES, Y_ALONE, *((INDICES_ALONE,) if variation in LEVELS else ()))
     ),
 )
@@ -124,11 +141,12 @@ def variants_of(
     selected: Collection[Variant] = DEFAULT_VARIANTS,
     *,
     is_graph: bool = False,
+    dtype: str | None = None,
 ) -> tuple[Variant, ...]:
     """The selected variants that apply to a case with these outputs, in order of execution.
 
     ``domain`` is the operator domain of the case's document, if it has one. ``is_graph``: the case has other nodes besides
-    MaxPool, so that the default variants are also executed without optimization.
+    MaxPool, so that the default variants are also executed without optimization. ``dtype`` is that of X, if MaxPool is alone.
     """
     if is_graph and (set(DEFAULT_VARIANTS) <= set(selected) or any(each.variation in LEVELS for each in selected)):
         # A level is wrong or right compared with none.
@@ -139,6 +157,7 @@ def variants_of(
         for variant in ALL_VARIANTS
         if variant in selected
         and (domain or not variant.in_domain)
+        and (dtype in NHWC_MAXPOOL_DTYPES or variant is not _AS_NHWC_MAXPOOL)
         and (variant.outputs == INDICES_ALONE) == (outputs == INDICES_ALONE)
         and ("Indices" in outputs or not variant.has_indices)
     )

@@ -34,14 +34,15 @@ def build(
     outputs: tuple[str, ...],
     activation: Activation | None = None,
     domain: str = "",
+    operator: str = "MaxPool",
 ) -> bytes:
     """The bytes of a model with input X and the requested outputs, in the oldest file format that has the opset.
 
     The attributes are written unchanged, valid or not: whether a runtime refuses them is tested.
-    ``activation`` is a node after the MaxPool; ``domain`` is the MaxPool's, and ``opset`` a version of that domain.
+    ``activation`` is a node after the MaxPool; ``domain`` is that of the ``operator``, and ``opset`` a version of that domain.
     """
     model = onnx.ModelProto()
-    model.CopyFrom(_without_attributes(opset, dtype, shape, outputs, domain))
+    model.CopyFrom(_without_attributes(opset, dtype, shape, outputs, domain, operator))
     node = model.graph.node[0]
     add_attributes(node, attributes)
     if activation is not None:
@@ -54,7 +55,7 @@ def build(
 
 @lru_cache(1024)
 def _without_attributes(
-    opset: int, dtype: str, shape: tuple[int, ...], outputs: tuple[str, ...], domain: str
+    opset: int, dtype: str, shape: tuple[int, ...], outputs: tuple[str, ...], domain: str, operator: str
 ) -> onnx.ModelProto:
     """The model of a MaxPool without attributes, which models of the same shape share."""
     element = helper.np_dtype_to_tensor_dtype(NUMPY[dtype])
@@ -62,7 +63,7 @@ def _without_attributes(
     rank = [f"D{axis}" for axis in range(len(shape))]
     types = {"Y": element, "Indices": TensorProto.INT64}
     graph = helper.make_graph(
-        [helper.make_node("MaxPool", ["X"], outputs, domain=domain)],
+        [helper.make_node(operator, ["X"], outputs, domain=domain)],
         "maxpool",
         [helper.make_tensor_value_info("X", element, shape)],
         [helper.make_tensor_value_info(name, types[name], rank) for name in outputs],

@@ -10,13 +10,13 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import Crashed, Failed, NotClaimed, NotExecuted, Outcome, RefusedByTarget, Returned
-from maxpool_check.results.variants import GRAPH_VARIANTS, OLDEST_OPSET, OPTIMIZATION_OFF, Variant
+from maxpool_check.results.variants import GRAPH_VARIANTS, NHWC_MAXPOOL, OLDEST_OPSET, OPTIMIZATION_OFF, Variant
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.inverse import NotExpressible, all_attributes, is_list_of_numbers
 from maxpool_check.specifications.onnx import VERSIONS, Graph, oldest_opset_for, opset_for
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import Specification
-from maxpool_check.targets import onnx_model
+from maxpool_check.targets import nhwc_maxpool, onnx_model
 from maxpool_check.targets.parts import cases, whole
 from maxpool_check.targets.plans import PlannedRequest, SecondLook, VariantPlan, VariantResult
 from maxpool_check.targets.protocol import Request
@@ -29,11 +29,15 @@ def plan(case: Case, variants: Collection[Variant], target: TargetProfile) -> li
     """How a case is executed on a target, in those of the variants that apply to it, in order of execution."""
     plans = []
     for variant in case.variants(variants):
+        if variant.variation is NHWC_MAXPOOL and not nhwc_maxpool.has_operator(target.description):
+            continue
         if case.context is not None and variant in GRAPH_VARIANTS and OPTIMIZATION_OFF.name not in target.settings:
             # It is executed by default only where there is something to compare.
             continue
         try:
-            if variant.in_domain:
+            if variant.variation is NHWC_MAXPOOL:
+                parts = [nhwc_maxpool.planned(case, variant)]
+            elif variant.in_domain:
                 parts = [_in_domain(case, variant, target)]
             else:
                 parts = [_translated(part, variant, target) for part in cases(case, variant.variation)]

@@ -63,6 +63,9 @@ def test_a_list_names_variants_and_variations_and_includes_what_they_are_compare
 def test_every_variation_is_asked_of_both_and_held_to_its_own():
     for variation in VARIATIONS:
         varied = [variant for variant in ALL_VARIANTS if variant.variation is variation]
+        if variation.y_alone:
+            assert [(variant.outputs, variant.base) for variant in varied] == [(("Y",), Y_ONLY)]
+            continue
         alone = [("Indices",)] if variation in LEVELS else []
         assert [variant.outputs for variant in varied] == [("Y", "Indices"), ("Y",), *alone]
         assert [variant.base for variant in varied] == [WITH_INDICES, Y_ONLY, *([INDICES_ONLY] if alone else [])]

@@ -22,12 +22,13 @@ from maxpool_check.judging.defects import Defect
 from maxpool_check.judging.naming import Observations
 from maxpool_check.results.record import Execution, KnownEntry, Record, RunFooter, Verdict
 from maxpool_check.results.summary import RunSummary
-from maxpool_check.results.variants import ALL_VARIANTS, Variant, variant_named
+from maxpool_check.results.variants import ALL_VARIANTS, NHWC_MAXPOOL, Variant, variant_named
 from maxpool_check.running.decisions import Decisions
 from maxpool_check.running.executors import TargetResult
 from maxpool_check.running.run import contradicted, day_of
 from maxpool_check.running.run_plan import RunPlan
 from maxpool_check.specifications import SPECIFICATIONS
+from maxpool_check.targets import nhwc_maxpool
 from maxpool_check.words import plural
 
 _MOST_SHOWN = 100  # characters of a value
@@ -170,7 +171,10 @@ class _Rechecking:
     def _is_whole(self, case: Case, stored: Sequence[Execution]) -> bool:
         """Whether a case has the executions that it has in such a run, in order; what it lacks is a mistake."""
         expected = [
-            (target.name, each.name) for target in self._header.targets for each in case.variants(self._selected)
+            (target.name, each.name)
+            for target in self._header.targets
+            for each in case.variants(self._selected)
+            if each.variation is not NHWC_MAXPOOL or nhwc_maxpool.has_operator(target)
         ]
         found = [(each.target, each.variant) for each in stored]
         for target, variant in dict.fromkeys([*expected, *found]) if found != expected else ():
