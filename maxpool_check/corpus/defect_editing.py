@@ -86,7 +86,7 @@ def add(path: Path, defects: Sequence[Defect]) -> None:
             existing[defect.id] = defect
             continue
         old = existing[defect.id]
-        fields_of[defect.id]["expect"].extend(_expected(each) for each in defect.expected)
+        fields_of[defect.id]["expect"].extend(_expected(each, defect.runtime) for each in defect.expected)
         existing[defect.id] = replace(old, expected=(*old.expected, *defect.expected))
     if not _replace(file, list(existing.values())):
         message = "defects cannot be added safely to this file; end it with a block list under 'defects:'"
@@ -122,10 +122,11 @@ def _fields(defect: Defect) -> dict[str, Any]:
         fields |= {"reviewer": inert.line(defect.reviewer), "reviewed": defect.reviewed.isoformat()}
     if defect.example is not None:
         fields["example"] = defect.example
-    return {**fields, "expect": [_expected(each) for each in defect.expected]}
+    return {**fields, "expect": [_expected(each, defect.runtime) for each in defect.expected]}
 
 
-def _expected(entry: ExpectedDivergence) -> dict[str, Any]:
+def _expected(entry: ExpectedDivergence, runtime: str) -> dict[str, Any]:
+    part = {"runtime": entry.when.runtime} if entry.when.runtime != runtime else {}
     versions = {"versions": entry.when.bounds} if entry.when.bounds else {}
     variants = (
         {"variants": on_one_line(variant.name for variant in ALL_VARIANTS if variant in entry.variants)}
@@ -134,4 +135,4 @@ def _expected(entry: ExpectedDivergence) -> dict[str, Any]:
     )
     kinds = on_one_line(kind.value for kind in DivergenceKind if kind in entry.kinds)
     expires = {"expires": entry.expires.isoformat()} if entry.expires is not None else {}
-    return {**versions, "cases": list(entry.cases), "kinds": kinds, **variants, **expires}
+    return {**part, **versions, "cases": list(entry.cases), "kinds": kinds, **variants, **expires}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -150,8 +150,9 @@ class _Reader:
         for number, item in enumerate(items if isinstance(items, list) else []):
             if isinstance(item, dict):
                 at = (*place, "expect", number)
+                narrower = self._parsed(at, item, "runtime", partial(_within, str(runtime)))
                 when = self._parsed(
-                    at, {"versions": "", **item}, "versions", lambda v: TargetSelector.of(str(runtime), v)
+                    at, {"versions": "", **item}, "versions", partial(TargetSelector.of, narrower or str(runtime))
                 )
                 kinds, variants, expires = self._of_expected(at, item)
                 own = self._parsed(at, item, "conditions", _conditions) or Conditions()
@@ -202,6 +203,21 @@ class _Reader:
         except ValueError as error:
             self.problems.append(self._document.problem(at, str(error)))
             return None
+
+
+def _within(runtime: str, text: str) -> str:
+    """The runtime of an item of ``expect``, which is that of its defect with a provider or options added.
+
+    Raises ``ValueError``.
+    """
+    whole, part = TargetSelector.of(runtime), TargetSelector.of(text)
+    of_whole = (whole.name, whole.is_tool, whole.exact, whole.provider or part.provider)
+    if (
+        of_whole != (part.name, part.is_tool, part.exact, part.provider)
+        or not whole.options.items() <= part.options.items()
+    ):
+        raise ValueError(f"expected {runtime} with a provider or options added, found '{text}'")
+    return part.runtime
 
 
 def _kinds(words: list[str]) -> frozenset[DivergenceKind]:

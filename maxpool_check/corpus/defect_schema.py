@@ -42,6 +42,7 @@ _CONDITIONS = map_of(
 
 _EXPECTED = map_of(
     "kinds",
+    runtime=text("a part of the defect's runtime that alone shows it, as 'openvino?frontend=onnx'", pattern=_WORDS),
     versions=text("the versions that show it, as '>=1.21,<1.29'", pattern=_WORDS),
     cases={**_CASES, "description": "left out: every case that meets the conditions"},
     kinds=_KINDS,

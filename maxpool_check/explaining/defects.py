@@ -88,7 +88,9 @@ def page(defect: Defect, versions: DefectVersions, width: int) -> str:
         lines += ["", *textwrap.wrap(f"How this is known: {defect.established}", width)]
     lines += ["", "Expected"]
     for expected in defect.expected:
-        lines += textwrap.wrap(_expected(expected), width, initial_indent="  ", subsequent_indent="    ")
+        lines += textwrap.wrap(
+            _expected(expected, defect.runtime), width, initial_indent="  ", subsequent_indent="    "
+        )
     if defect.example:
         target = shlex.quote(_target(defect, versions))
         lines += ["", f"maxpool-check explain {defect.example} -t {target}"]
@@ -140,6 +142,7 @@ def data(defect: Defect, versions: DefectVersions) -> dict[str, Any]:
         "example": defect.example,
         "expect": [
             {
+                "runtime": expected.when.runtime,
                 "versions": expected.when.bounds,
                 "cases": None if expected.by_conditions else list(expected.cases),
                 "kinds": sorted(kind.value for kind in expected.kinds),
@@ -183,9 +186,11 @@ def _variants(expected: ExpectedDivergence) -> list[str] | None:
     return [variant.name for variant in ALL_VARIANTS if variant in expected.variants]
 
 
-def _expected(expected: ExpectedDivergence) -> str:
+def _expected(expected: ExpectedDivergence, runtime: str) -> str:
     kinds = ", ".join(sorted(kind.value for kind in expected.kinds))
     cases = "cases that meet the conditions" if expected.by_conditions else plural(len(expected.cases), "case")
     versions = f", versions {expected.when.bounds}" if expected.when.bounds else ""
     own = "; ".join(conditions(expected.conditions))
-    return f"{kinds} of {cases} ({', '.join(_variants(expected) or ['any variant'])}){versions}{own and f': {own}'}"
+    on = f" on {expected.when.runtime}" if expected.when.runtime != runtime else ""
+    variants = ", ".join(_variants(expected) or ["any variant"])
+    return f"{kinds} of {cases} ({variants}){on}{versions}{own and f': {own}'}"

@@ -145,8 +145,8 @@ def _openvino(text: IssueText, profile: TargetProfile) -> list[Section]:
     return [
         ("OpenVINO Version", escaped(profile.description.version)),
         ("Operating System", f"Other (Please specify in description): {_version_of_system()}"),
-        ("Device used for inference", "CPU"),
-        ("Framework", "None: the model is built with OpenVINO's Python API" if "opset" in text.script else "ONNX"),
+        ("Device used for inference", escaped(profile.description.provider)),
+        ("Framework", "ONNX" if "onnx_model" in text.script else "None: the model is built with OpenVINO's Python API"),
         ("Model used", "The script builds it."),
         ("Issue description", text.description),
         ("Step-by-step reproduction", joined([text.steps, fenced([text.script.rstrip()], "python")])),

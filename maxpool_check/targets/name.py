@@ -85,7 +85,10 @@ class TargetName:
     @property
     def implements(self) -> tuple[str, ...]:
         """The documents and families that it claims to implement; empty where it names none, as a user's kernel may not."""
-        return RUNTIMES[self.runtime].specs if self.is_released else ()
+        if not self.is_released:
+            return ()
+        # OpenVINO has operators of its own beside its ONNX frontend.
+        return (self.options["frontend"],) if "frontend" in self.options else RUNTIMES[self.runtime].specs
 
     @property
     def providers(self) -> tuple[str, ...]:

@@ -54,7 +54,9 @@ RUNTIMES: Mapping[str, Runtime] = {
     "onnxruntime-node": Runtime(
         "onnxruntime-node", "javascript", "ONNX Runtime in Node.js", specs=_OF_ONNXRUNTIME, ecosystem="npm"
     ),
-    "openvino": Runtime("openvino", "openvino", "OpenVINO itself, ?opset=1, 8 or 14", "openvino", ("openvino",)),
+    "openvino": Runtime(
+        "openvino", "openvino", "OpenVINO itself, ?opset=1, 8 or 14, or ?frontend=onnx", "openvino", ("openvino",)
+    ),
     "onnx-reference": Runtime("onnx", "onnx_reference", "onnx's ReferenceEvaluator", specs=("onnx",)),
     "torch": Runtime("torch", "torch", "PyTorch on the CPU", "torch"),
     "jax": Runtime("jax", "jax", "JAX's reduce_window on the CPU", "jax"),

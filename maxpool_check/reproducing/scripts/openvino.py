@@ -16,7 +16,7 @@ _OPENVINO_DEFAULTS = {"rounding_type": "floor", "auto_pad": "explicit", "index_e
 
 def openvino(script_call: ScriptCall) -> ScriptRuntime:
     """OpenVINO's own MaxPool, or a graph as an ONNX model."""
-    if script_call.is_graph:
+    if script_call.is_graph or script_call.profile.description.speaks == "onnx":
         return _openvino_graph(script_call)
     profile, attributes, X, outputs = script_call.profile, script_call.attributes, script_call.X, script_call.outputs
     opset = profile.name.options.get("opset", "14")
@@ -44,7 +44,7 @@ def openvino(script_call: ScriptCall) -> ScriptRuntime:
             f'data = opset{opset}.parameter(X.shape, {dtype}, "X")',
             f"pool = opset{opset}.max_pool(data, {{arguments}})",
             f'model = ov.Model({results}, [data], "maxpool")',
-            f'compiled = ov.compile_model(model, "CPU"{_openvino_config(X)})',
+            f'compiled = ov.compile_model(model, "{profile.description.provider}"{_openvino_config(X)})',
         ),
         call=call,
     )  # fmt: skip
@@ -56,7 +56,7 @@ def _openvino_graph(script_call: ScriptCall) -> ScriptRuntime:
         **based(profile, "OpenVINO", onnx_package()), imports=("import io", "import openvino as ov"), printed_version="ov.__version__",
         setup=(
             "onnx_model = ov.Core().read_model(io.BytesIO(model.SerializeToString()))",
-            f'compiled = ov.compile_model(onnx_model, "CPU"{_openvino_config(X)})',
+            f'compiled = ov.compile_model(onnx_model, "{profile.description.provider}"{_openvino_config(X)})',
         ),
         call=f"list(compiled({inputs}).values())",
     )  # fmt: skip

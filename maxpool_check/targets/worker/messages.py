@@ -61,11 +61,16 @@ def unsupported(request: dict[str, Any], dtypes: Iterable[str]) -> str | None:
 
 def check_options(options: dict[str, Any], name: str, *known: str) -> None:
     """Raise ``ValueError`` for a provider other than the CPU, and for provider options that are not ``known``."""
+    check_provider_options(options, name, *known)
+    if options.get("provider") not in (None, "CPU"):
+        raise ValueError(f"{name} runs on CPU only, not on {options['provider']}")
+
+
+def check_provider_options(options: dict[str, Any], name: str, *known: str) -> None:
+    """Raise ``ValueError`` for provider options that are not ``known``."""
     unknown = sorted(set(options.get("provider_options") or ()) - set(known))
     if unknown:
         raise ValueError(f"unknown option {', '.join(unknown)}; {name} has {', '.join(known) or 'none'}")
-    if options.get("provider") not in (None, "CPU"):
-        raise ValueError(f"{name} runs on CPU only, not on {options['provider']}")
 
 
 class BFloat16:
