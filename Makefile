@@ -13,7 +13,7 @@
 # make report           ... of ONNX Runtime
 # make report-runtimes  ... of the other runtimes
 # make contexts         ... of graphs of several nodes, by runtime, tool and level of optimization
-# make history          ... of every minor version of ONNX Runtime
+# make history          ... of every minor version of ONNX Runtime, and of the last of other runtimes
 # make defects          ... a page and a reproduction for each live defect of the worst kinds
 # make pages            ... the pages that need no runtime: documents, kinds, the matrix, and those of defects from their records
 # make site             write build/site/, the committed records as a static site
@@ -24,7 +24,6 @@ PYTHON ?= python3
 ENVIRONMENT := .venv
 BIN := $(ENVIRONMENT)/bin
 REPORTED := 1.23.2 1.32.0
-HISTORY := 1.15.1..1.32.0,every=minor
 
 GENERATED := onnx-22 sonnx openvino-14 ort-nhwc-11 ngraph-0 xmos-maxpool2d
 
@@ -90,7 +89,7 @@ pages: $(BIN)/.installed-for-tests
 	$(BIN)/python -m tests.report_defects
 
 site: $(BIN)/.installed
-	$(BIN)/maxpool-check site reports/*.jsonl.xz reports/contexts/*.jsonl.xz --history reports/onnxruntime-history.json -o build/site
+	$(BIN)/maxpool-check site reports/*.jsonl.xz reports/contexts/*.jsonl.xz $(foreach history,$(wildcard reports/*-history.json.xz),--history $(history)) -o build/site
 
 picture: $(BIN)/.installed-for-tests
 	$(BIN)/python -m tests.picture
@@ -102,9 +101,19 @@ report: $(BIN)/.installed
 	done
 	$(call compress,$(REPORTED:%=reports/onnxruntime-%-cpu.jsonl.gz))
 
+# NAME=TARGET,VERSIONS: one release of each minor version.
+HISTORIES := \
+  onnxruntime=onnxruntime,1.15.1..1.32.0 \
+  openvino=openvino?opset=14,2026.0..2026.4 \
+  tract=tract,0.19..0.23 \
+  onnx-reference=onnx-reference,1.19..1.23
+
 history: $(BIN)/.installed
-	$(BIN)/maxpool-check history cases/ --versions $(HISTORY) -j 2 \
-	  --report markdown=reports/onnxruntime-history.md --report json=reports/onnxruntime-history.json > /dev/null
+	for history in $(HISTORIES); do \
+	  of="$${history#*=}"; report="reports/$${history%%=*}-history"; \
+	  $(BIN)/maxpool-check history cases/ -t "$${of%,*}" --versions "$${of##*,},every=minor" -j 2 \
+	    --report "markdown=$$report.md" --report "json=$$report.json" > /dev/null && xz -9ef "$$report.json" || exit; \
+	done
 
 # The other runtimes: NAME=TARGET,TARGET...; those of one name are in one record, which is then hardly larger than that of one. WebGPU
 # needs a Vulkan driver (Debian: chromium-common libvulkan1). One that you installed yourself:

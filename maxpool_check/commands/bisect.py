@@ -18,10 +18,11 @@ from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.reporting import bisection, bisection_ci
 from maxpool_check.reporting.bisection import BisectionReport
 from maxpool_check.reporting.html import bisection as bisection_html
-from maxpool_check.results.record import NOT_EXECUTED, Execution, ExitCode, Verdict
+from maxpool_check.results.record import NOT_EXECUTED, Execution, ExitCode, RunFooter, Verdict
 from maxpool_check.results.variants import Variant
 from maxpool_check.targets.name import TargetName
-from maxpool_check.targets.releases import NoReleases, released
+from maxpool_check.targets.releases import NoReleases, between, released
+from maxpool_check.targets.target import IF_DAMAGED
 
 FORMATS: options.Formats[BisectionReport] = {
     "text": bisection.write_text,
@@ -48,7 +49,9 @@ class _Search(NamedTuple):
 @click.option("--case", "name", required=True, metavar="ID", help="The case, by its full id.")
 @options.target()
 @click.option("--from", "first", metavar="V", help="The oldest release to test.  [default: the oldest available]")
-@click.option("--to", "last", metavar="V", help="The newest release to test.  [default: the newest available]")
+@click.option(
+    "--to", "last", metavar="V", help="The newest release to test; 1.31 with 1.31.1.  [default: the newest available]"
+)
 @options.kind("Look for this kind alone.  [default: for any change of verdict or kinds]")
 @click.option("--variant", metavar="NAME", help="indices or y-only.  [default: the first that changes]")
 @click.option("--pre", is_flag=True, help="Test pre-releases too.")
@@ -96,7 +99,7 @@ def command(
 
 
 def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool) -> list[Version]:
-    """The released versions of a runtime in a range, both ends included."""
+    """The released versions of a runtime that are :func:`~maxpool_check.targets.releases.between` the ends of a range."""
     try:
         low, high = (Version(text) if text else None for text in (first, last))
         available = released(runtime.distribution, pre=pre, low=low, high=high)
@@ -104,15 +107,19 @@ def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool
         raise click.UsageError(str(error)) from error
     except NoReleases as error:
         raise options.Incomplete(str(error)) from error
-    versions = [
-        version for version in available if (low is None or version >= low) and (high is None or version <= high)
-    ]
+    versions = between(available, low, high)
     if not versions:
         raise click.UsageError(
             f"no release of {runtime.distribution} lies between {first or 'the oldest'} and {last or 'the newest'}; available: "
             f"{', '.join(map(str, available))}"
         )
     return versions
+
+
+def why_untested(footer: RunFooter) -> str:
+    """Why a release could not be tested, on a line, without what is said of the cache of this machine; empty if it could."""
+    error = next(iter(footer.errors), "")
+    return " ".join(error.partition(IF_DAMAGED)[0].split())
 
 
 def check_unversioned(target: TargetName) -> None:
@@ -152,8 +159,8 @@ def _observe(
     record = executing.run_cases(corpus, [case], [target.at(version)], timeout=timeout)
     assert record.footer is not None
     observed: dict[str, Observation | str] = {}
-    if record.footer.errors:
-        observed |= dict.fromkeys([each.name for each in case.variants()], " ".join(record.footer.errors[0].split()))
+    if why := why_untested(record.footer):
+        observed |= dict.fromkeys([each.name for each in case.variants()], why)
     else:
         provider = record.header.targets[0].provider
         observed |= {each.variant: _observation(each, kind, provider) for each in record.executions}

@@ -6,13 +6,14 @@ import click
 from packaging.version import Version
 
 from maxpool_check.commands import case_files, executing, options
-from maxpool_check.commands.bisect import check_unversioned, releases
+from maxpool_check.commands.bisect import check_unversioned, releases, why_untested
 from maxpool_check.commands.output import Output
 from maxpool_check.reporting import history_ci, history_json, history_markdown, history_text
 from maxpool_check.reporting.history import HistoryReport, Release
 from maxpool_check.reporting.html import history as history_html
 from maxpool_check.results.storage import Recorder
 from maxpool_check.targets.name import TargetName
+from maxpool_check.targets.releases import newest_of_minors
 
 FORMATS: options.Formats[HistoryReport] = {
     "text": history_text.write,
@@ -30,7 +31,7 @@ FORMATS: options.Formats[HistoryReport] = {
 @options.target()
 @click.option(
     "--versions", default="..", metavar="A..B[,every=minor]",
-    help="The releases, both ends included; every=minor: the newest of each minor version.  [default: all]",
+    help="The releases, both ends included, 1.31 with 1.31.1; every=minor: the newest of each minor version.  [default: all]",
 )  # fmt: skip
 @click.option("--pre", is_flag=True, help="Test pre-releases too.")
 @options.jobs
@@ -47,35 +48,51 @@ def command(
 ) -> int:  # fmt: skip
     """Run the cases of PATH... on many releases of a runtime: which defects and kinds each of them shows, and what changed.
 
-    Exits with 0, or with 3 if a release could not be tested.
+    A release that cannot be installed or started is listed with the reason. Exits with 0, or with 3 if there is one.
 
     \b
     Examples:
       maxpool-check history --versions 1.24..1.31,every=minor
-      maxpool-check history cases/ -t openvino --report html=history.html
+      maxpool-check history cases/ -t 'openvino?opset=14' --report html=history.html
     """
     check_unversioned(target)
     corpus = executing.read_valid(files)
     output.check_writable([*corpus.files, *corpus.known_files])
     cases = files.select(corpus)
-    defects, catalogue, tested = executing.defects_of(corpus), executing.catalogue_for(corpus), list[Release]()
+    defects, catalogue = executing.defects_of(corpus), executing.catalogue_for(corpus)
+    selected, tested, interrupted = list(map(str, _versions(target, versions, pre))), list[Release](), False
     # The records of many releases are not held in memory.
     with ExitStack() as recorders:
-        for version in _versions(target, versions, pre):
-            record = executing.record_cases(
-                recorders.enter_context(Recorder(None)), corpus, cases, [target.at(str(version))], timeout=timeout,
-                jobs=jobs, known=defects, catalogue=catalogue,
-            )  # fmt: skip
-            assert record.footer is not None
-            errors = record.footer.errors
-            release = Release(str(version), None if errors else record, " ".join(errors[0].split()) if errors else "")
-            tested.append(release)
-            if not output.quiet:
-                numbers = ", ".join(f"{count} {verdict.value}" for verdict, count in sorted(release.verdicts.items()))
-                options.echo(f"{version}: {release.skipped or numbers}", err=True)
-        report = HistoryReport(str(target), tested, options.width())
+        try:
+            for version in selected:
+                recorder = recorders.enter_context(Recorder(None))
+                try:
+                    record = executing.record_cases(
+                        recorder, corpus, cases, [target.at(version)], timeout=timeout, jobs=jobs, known=defects, catalogue=catalogue,
+                    )  # fmt: skip
+                except options.Incomplete as error:
+                    # Its processes were lost; the next release may need less memory.
+                    tested.append(Release(version, None, " ".join(error.format_message().split())))
+                else:
+                    assert record.footer is not None
+                    skipped = why_untested(record.footer)
+                    tested.append(Release(version, None if skipped else record, skipped))
+                if not output.quiet:
+                    options.echo(f"{version}: {_text(tested[-1])}", err=True)
+        except KeyboardInterrupt:
+            if not tested:
+                raise
+            # What was tested until now may have taken hours.
+            interrupted = True
+            tested += [Release(version, None, "interrupted") for version in selected[len(tested) :]]
+        report = HistoryReport(str(target), tested, options.width(), interrupted)
         output.publish(FORMATS, report, report)
     return report.exit_code
+
+
+def _text(release: Release) -> str:
+    """What a release shows, on a line."""
+    return release.skipped or ", ".join(f"{count} {verdict}" for verdict, count in sorted(release.verdicts.items()))
 
 
 def _versions(runtime: TargetName, versions: str, pre: bool) -> list[Version]:
@@ -84,4 +101,4 @@ def _versions(runtime: TargetName, versions: str, pre: bool) -> list[Version]:
     if not dots or every not in ("", "every=minor"):
         raise click.UsageError(f"--versions '{versions}' is not A..B or A..B,every=minor; either end may be left out")
     available = releases(runtime, first or None, last or None, pre)
-    return list({version.release[:2]: version for version in available}.values()) if every else available
+    return newest_of_minors(available) if every else available

@@ -2,16 +2,17 @@
 
 import json
 from collections.abc import Sequence
+from lzma import LZMAError
 from pathlib import Path
 
 import click
 
 from maxpool_check.commands import options
-from maxpool_check.files import read_regular
+from maxpool_check.files import open_regular
 from maxpool_check.reporting.site.history import History
 from maxpool_check.reporting.site.writing import NotASite, check_folder, write_site
 from maxpool_check.results.record import ExitCode
-from maxpool_check.results.storage import name_of
+from maxpool_check.results.storage import decompressed, name_of
 from maxpool_check.words import plural
 
 _MOST_BYTES = 50 * 2**20
@@ -22,7 +23,7 @@ _MOST_BYTES = 50 * 2**20
 @click.option("-o", "--output", required=True, type=options.FILE, metavar="DIR", help="The folder of the site.")
 @click.option(
     "--history", "histories", multiple=True, type=options.FILE, metavar="FILE",
-    help="The JSON report of a history, which becomes the trend of its runtime. Repeatable.",
+    help="The JSON report of a history, which becomes the trend of its runtime; xz may have compressed it. Repeatable.",
 )  # fmt: skip
 def command(records: tuple[Path, ...], output: Path, histories: tuple[Path, ...]) -> int:
     """Write a static site from records: every runtime, document, defect, kind, clause and case on a page of its own.
@@ -55,14 +56,15 @@ def _names(records: Sequence[Path]) -> dict[Path, str]:
 def _history(path: Path) -> History:
     """A history from its JSON report. Raises ``click.UsageError``."""
     try:
-        data = json.loads(read_regular(path, _MOST_BYTES))
+        with open_regular(path, _MOST_BYTES) as file:
+            data = json.loads(decompressed(file).read(_MOST_BYTES))
         verdicts = {
             str(release["version"]): {str(verdict): int(count) for verdict, count in release["verdicts"].items()}
             for release in data["releases"]
             if "skipped" not in release
         }
-        return History(str(data["target"]), verdicts)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return History(str(data.get("distribution") or data["target"]), verdicts)
+    except (OSError, EOFError, LZMAError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise click.UsageError(
             f"{path} is no JSON report of a history; 'maxpool-check history --report json={path}' writes one"
         ) from error

@@ -92,10 +92,13 @@ class HistoryReport:
     target: str
     releases: Sequence[Release]
     width: int = 100
+    interrupted: bool = False
 
     @property
     def exit_code(self) -> ExitCode:
-        """``INCOMPLETE`` if a release was skipped."""
+        """``INCOMPLETE`` if a release was skipped, ``INTERRUPTED`` if the user did that."""
+        if self.interrupted:
+            return ExitCode.INTERRUPTED
         return ExitCode.INCOMPLETE if self.skipped else ExitCode.AS_EXPECTED
 
     @property
@@ -107,6 +110,12 @@ class HistoryReport:
     def skipped(self) -> list[Release]:
         """The releases that were skipped."""
         return [release for release in self.releases if release.record is None]
+
+    @property
+    def distribution(self) -> str:
+        """The distribution that was tested; empty if every release was skipped."""
+        records = (release.record for release in self.executed)
+        return next((record.header.targets[0].distribution for record in records if record is not None), "")
 
     @property
     def errors(self) -> list[str]:

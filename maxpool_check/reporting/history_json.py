@@ -13,6 +13,7 @@ def write(report: HistoryReport, file: TextIO) -> None:
         "schema": "maxpool-check/history/1",
         "exit_code": report.exit_code,
         "target": report.target,
+        "distribution": report.distribution,
         "releases": [_release(release) for release in report.releases],
         "changes": [
             {

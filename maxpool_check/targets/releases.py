@@ -2,6 +2,7 @@
 
 import bisect
 import sys
+from collections.abc import Iterable
 
 from packaging.version import InvalidVersion, Version
 
@@ -9,6 +10,9 @@ from maxpool_check.targets import environments, npm_environments
 from maxpool_check.targets.cache import CannotMake, cache
 from maxpool_check.targets.environments import WheelSource
 from maxpool_check.targets.runtimes import OF_NPM
+
+_FIRST_DATE = 19_700_101
+"""A number of a version that is at least so large is a date."""
 
 _NEAREST = 3
 """How many releases a message names on each side of another one."""
@@ -24,8 +28,9 @@ def released(
 ) -> list[Version]:  # fmt: skip
     """The versions that have a wheel for this Python, ascending; with pre-releases if ``pre``.
 
-    Those below ``low`` or above ``high`` may be left out, if some are between. They come from where environments are installed from, or are those of the cache if nothing can be installed. ``source`` is
-    by default that of the environment variables. Raises :class:`NoReleases`.
+    Those that are not :func:`between` ``low`` and ``high`` may be left out, if some are. They come from where environments are
+    installed from, or are those of the cache if nothing can be installed. ``source`` is by default that of the environment
+    variables. Raises :class:`NoReleases`.
     """
     source = source or environments.wheel_source()
     if distribution in OF_NPM:
@@ -40,7 +45,7 @@ def released(
         raise NoReleases(f"offline, and {cache()} has no environment of {distribution}")
     versions: list[Version] = []
     above = f">={low.public}" if low else ""
-    requirement = distribution + ",".join(filter(None, [above, f"<={high.public}" if high else ""]))
+    requirement = distribution + ",".join(filter(None, [above, _up_to(high) if high else ""]))
     # uv has no command that lists versions: resolve the newest, then the newest before it, down to the first.
     while True:
         try:
@@ -63,6 +68,45 @@ def released(
         else:
             reason = environments.explain(process.stderr, [distribution], source)
             raise NoReleases(f"cannot list the releases of {distribution}:\n{reason}")
+
+
+def between(versions: Iterable[Version], low: Version | None, high: Version | None) -> list[Version]:
+    """Those of a range, both ends included: the end 1.31 includes all of its releases, 1.31.1 and 1.31.0.post1 among them."""
+    return [
+        version
+        for version in versions
+        if (low is None or version >= low) and (high is None or version <= high or _begins_with(version, high))
+    ]
+
+
+def newest_of_minors(versions: Iterable[Version]) -> list[Version]:
+    """The newest release of each minor version: of those with the same first two numbers.
+
+    A date behind them, as in 1.0.20261020, makes a minor version of its own.
+    """
+    return list({_minor(version): version for version in sorted(versions)}.values())
+
+
+def _minor(version: Version) -> tuple[int, ...]:
+    dates = [place for place, number in enumerate(version.release) if number >= _FIRST_DATE]
+    return (version.epoch, *(*version.release, 0)[: max([1, *dates]) + 1])
+
+
+def _begins_with(version: Version, end: Version) -> bool:
+    return _has_numbers_alone(end) and (version.epoch, version.release[: len(end.release)]) == (end.epoch, end.release)
+
+
+def _has_numbers_alone(version: Version) -> bool:
+    """Whether it is no pre-release or post-release."""
+    return version.public == version.base_version
+
+
+def _up_to(end: Version) -> str:
+    """What a requirement says of the end of a range."""
+    if not _has_numbers_alone(end):
+        return f"<={end.public}"
+    *numbers, last = end.release
+    return f"<{end.epoch}!{'.'.join(map(str, (*numbers, last + 1)))}"
 
 
 def around(distribution: str, version: str, source: WheelSource | None = None) -> str:

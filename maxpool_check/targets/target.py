@@ -25,6 +25,9 @@ from maxpool_check.targets.releases import around
 from maxpool_check.targets.runtimes import OF_NPM, RUNTIMES
 from maxpool_check.targets.transcript import Transcript
 
+IF_DAMAGED = "If its environment is damaged"
+"""How the line begins that says what of the cache to remove where a release cannot be started."""
+
 
 @dataclass(frozen=True)
 class TargetProfile:
@@ -183,7 +186,7 @@ class Target:
             hint = f"\nInstall it with {runtime.install}, or name a release, {self.name.runtime}==VERSION, which gets its own."
         if self.folders:
             folders = " and ".join(map(str, self.folders))
-            hint = f"\nIf its environment is damaged, remove {folders}; it is made again."
+            hint = f"\n{IF_DAMAGED}, remove {folders}; it is made again."
         return CannotStart(f"{self.name} cannot be started: {error}{hint}")
 
     def profile_of(self, worker: Worker) -> TargetProfile:

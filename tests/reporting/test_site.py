@@ -25,7 +25,7 @@ NAMES = (
 )
 RECORDS = [path for path in EVERY if path.name.removesuffix(".jsonl.xz") in NAMES]
 """Records of all sorts: of two releases, of runtimes without Indices, of graphs alone, without known defects."""
-HISTORY = ROOT / "reports/onnxruntime-history.json"
+HISTORY = ROOT / "reports/onnxruntime-history.json.xz"
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import zipfile
 import pytest
 from packaging.version import Version
 
-from maxpool_check.targets.releases import NoReleases, released
+from maxpool_check.targets.releases import NoReleases, between, newest_of_minors, released
 
 VERSIONS = ("1.9.0", "1.9.1", "1.10.0rc1", "1.10.0", "1.10.0.1")
 
@@ -39,13 +39,55 @@ def test_releases_with_a_wheel_for_this_python_in_the_order_of_versions(index, m
 
 @pytest.mark.parametrize(
     ("low", "high", "found"),
-    [("1.9.1", None, VERSIONS[1:2] + VERSIONS[3:]), (None, "1.10", VERSIONS[:2] + VERSIONS[3:4]),
-     ("1.9.1+local", "1.9.5", VERSIONS[1:2]), ("3", None, VERSIONS[:2] + VERSIONS[3:])],
+    [("1.9.1", None, VERSIONS[1:2] + VERSIONS[3:]), (None, "1.10", VERSIONS[:2] + VERSIONS[3:]), (None, "1.9", VERSIONS[:2]),
+     (None, "1.10.0rc1", VERSIONS[:2]), ("1.9.1+local", "1.9.5", VERSIONS[1:2]), ("3", None, VERSIONS[:2] + VERSIONS[3:])],
 )  # fmt: skip
 def test_no_more_than_a_range_is_asked_for_but_all_if_nothing_is_in_it(index, monkeypatch, low, high, found):
     monkeypatch.setenv("UV_DEFAULT_INDEX", index)
     between = {name: Version(bound) for name, bound in (("low", low), ("high", high)) if bound}
     assert released("thing", **between) == [Version(version) for version in found]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "found"),
+    [
+        ("1.27.0", "1.31", ["1.27.0", "1.27.0.post1", "1.31.0rc1", "1.31.0", "1.31.1"]),
+        ("1.27.0.post1", "1.31.0", ["1.27.0.post1", "1.31.0rc1", "1.31.0"]),
+        (None, "1.27.0", ["1.0.20261020", "1.27.0", "1.27.0.post1"]),
+        ("1.31.0rc1", "1.31.0rc1", ["1.31.0rc1"]),
+        (None, "1.0", ["1.0.20261020"]),
+        ("2026", "2026.3", ["2026.3.0", "2026.3.1"]),
+    ],
+)
+def test_the_ends_of_a_range_are_included_with_all_of_their_releases(low, high, found):
+    names = [
+        "1.0.20261020",
+        "1.27.0",
+        "1.27.0.post1",
+        "1.31.0rc1",
+        "1.31.0",
+        "1.31.1",
+        "2026.3.0",
+        "2026.3.1",
+        "2026.4.1",
+    ]
+    ends = [Version(end) if end else None for end in (low, high)]
+    assert [str(version) for version in between(map(Version, names), *ends)] == found
+
+
+@pytest.mark.parametrize(
+    ("names", "newest"),
+    [
+        ("1.26.1 1.27.0 1.27.0.post1 1.28.0", "1.26.1 1.27.0.post1 1.28.0"),
+        ("2025.4.1 2026.4.0 2026.4.1", "2025.4.1 2026.4.1"),
+        ("1.0.20260114 1.0.20261020", "1.0.20260114 1.0.20261020"),
+        ("4.12.0.86 4.12.0.88 5.0.0.93", "4.12.0.88 5.0.0.93"),
+        ("1.31.0rc1 1.31.0 1.32.0rc1", "1.31.0 1.32.0rc1"),
+        ("1 1.0.1 2", "1.0.1 2"),
+    ],
+)
+def test_the_newest_release_of_each_minor_version_a_date_makes_one(names, newest):
+    assert [str(version) for version in newest_of_minors(map(Version, names.split()))] == newest.split()
 
 
 def test_pre_releases_are_listed_on_request(index, monkeypatch):

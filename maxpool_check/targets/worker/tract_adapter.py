@@ -15,30 +15,47 @@ _DTYPES = [name for name in DTYPES if name != "bfloat16"]
 
 
 class TractModel:
-    """One release of tract; each request has its own model, optimized by default."""
+    """One release of tract; each request has its own model, optimized by default.
+
+    Before 0.23, its Python interface converts every input to float32, and reads every output as such.
+    """
 
     def __init__(self, options: dict[str, Any]) -> None:
-        if not hasattr(tract.Onnx, "load"):
-            raise ValueError(f"tract {tract.version()} converts every tensor to float32; use 0.23 or later")
+        self.is_old = not hasattr(tract.Onnx, "load")
+        self.dtypes = ["float32"] if self.is_old else _DTYPES
         check_options(options, "tract")
         self.description = {
             "wants": "model",
             "distribution": "tract",
             "version": tract.version(),
-            "dtypes": _DTYPES,
+            "dtypes": self.dtypes,
             "spatial": [1, 2, 3, 4],
         }
 
     def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
         """Run one model; errors of tract are refusals. A panic of tract ends the process."""
-        dtype = unsupported(request, _DTYPES)
+        dtype = unsupported(request, self.dtypes)
         if dtype is not None:
             return unable(f"tract does not support {dtype}")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "model.onnx")
             path.write_bytes(base64.b64decode(request["model"]))
             try:
-                runnable = tract.onnx().load(path).into_model().into_runnable()
+                if self.is_old:
+                    parsed = tract.onnx().model_for_path(path)
+                    for number in range(parsed.output_count()):
+                        # The oldest releases take the symbols of a declared shape for sizes of their own.
+                        parsed.set_output_fact(number, None)
+                    model = parsed.into_optimized()
+                    facts = [model.output_fact(number).dump() for number in range(model.output_count())]
+                    others = [fact for fact in facts if not fact.endswith("F32")]
+                    if others:
+                        return unable(
+                            f"tract {tract.version()} returns float32 alone, no {others[0].rpartition(',')[2]}"
+                        )
+                else:
+                    model = tract.onnx().load(path).into_model()
+                runnable = model.into_runnable()
                 outputs = [tensor.to_numpy() for tensor in runnable.run(list(inputs.values()))]
             except tract.TractError as error:
                 # The backtrace is that of this process.
