@@ -13,11 +13,20 @@ needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="tinygrad
 
 
 @pytest.mark.network
-def test_indices_have_no_offset_of_the_plane_and_the_device_is_the_one_named(cli):
-    document = run(cli, EMULATED, "onnx/examples.yaml", "edge/storage-order.yaml")
+def test_the_device_is_the_one_named_and_same_ignores_dilations(cli):
+    document = run(cli, EMULATED, "documents/onnx-22.yaml")
     assert document["targets"][0]["session_options"]["DEV"] == "PYTHON"
-    assert {result["provider"] for result in document["results"] if result["verdict"] == "conforms"} == {"PYTHON"}
+    assert document["targets"][0]["provider"] == "PYTHON"
     assert counts(document)["conforms"] > 5
+    assert kinds(document)["documents/onnx-22:same-upper", "y-only"] == ["same-ignores-dilation"]
+
+
+@pytest.mark.runtimes
+def test_a_reproduction_runs_on_the_device_that_was_named(cli, tmp_path):
+    done = cli("repro", "documents/onnx-22:same-upper", "-t", EMULATED, "-o", tmp_path / "r", "--variant", "y-only")
+    assert done.code == 0, done.out + done.err
+    assert "repro.py exits with 1 in a clean environment" in done.out
+    assert 'DEV.value = "PYTHON"' in (tmp_path / "r/repro.py").read_text()
 
 
 @pytest.mark.network
