@@ -17,7 +17,7 @@ _DTYPES = [name for name in DTYPES if name != "bfloat16"]
 class TractModel:
     """One release of tract; each request has its own model, optimized by default.
 
-    Before 0.23, its Python interface converts every input to float32, and reads every output as such.
+    Before 0.23, its Python interface converts every input to float32, gives a scalar an axis, and reads every output as float32.
     """
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -37,6 +37,8 @@ class TractModel:
         dtype = unsupported(request, self.dtypes)
         if dtype is not None:
             return unable(f"tract does not support {dtype}")
+        if self.is_old and not all(value.ndim and value.dtype.name == "float32" for value in inputs.values()):
+            return unable(f"tract {tract.version()} takes tensors of float32 alone, no scalars")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "model.onnx")
             path.write_bytes(base64.b64decode(request["model"]))
