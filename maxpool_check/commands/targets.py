@@ -31,11 +31,15 @@ _LANGUAGES = {
     "torch": "the arguments of torch.nn.functional.max_pool",
     "jax": "the arguments of jax.lax.reduce_window",
     "ncnn": "the parameters of ncnn's Pooling layers",
+    "tensorflow": "the arguments of tf.nn.max_pool",
+    "tflite": "the options of MAX_POOL_2D in a TFLite model",
     "xmos-maxpool2d": "the hyperparameters of maxpool2d",
 }
 _OUTPUTS = {
     "whole": "Y and Indices, counted in the whole tensor",
     "plane": "Y and Indices, counted in each plane and converted",
+    "whole-channels-last": "Y and Indices, counted with the channels last and converted",
+    "image-channels-last": "Y and Indices, counted in each image with the channels last and converted",
     None: "Y alone",
 }
 

@@ -8,7 +8,7 @@ the tensor with its channels last, and may restart counting from some axis on.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeVar
@@ -141,10 +141,47 @@ def coordinates(cells: np.ndarray, shape: Sequence[int]) -> tuple[np.ndarray, ..
     return tuple(each.reshape(cells.shape) for each in np.unravel_index(cells.reshape(-1), shape))
 
 
-def of_whole_tensor(numbers: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Numbers of the whole tensor of a shape from numbers that begin at 0 in each plane, N x C x D1 x ... x Dn."""
-    planes = (np.arange(math.prod(numbers.shape[:2]), dtype=np.int64) * _plane(shape)).astype(numbers.dtype)
-    return numbers + planes.reshape(*numbers.shape[:2], *[1] * (numbers.ndim - 2))
+def of_whole_tensor(numbers: np.ndarray, shape: tuple[int, ...], numbering: Numbering) -> np.ndarray:
+    """Numbers of the whole tensor, channels first, from those of a numbering that counts row by row.
+
+    ``numbers`` is N x C x D1 x ... x Dn, ``shape`` that of X. What names no cell of the whole tensor is not rearranged.
+    """
+    return _rearranged(numbers + _firsts(numbers, shape, numbering), shape, numbering.layout, Layout.CHANNELS_FIRST)
+
+
+def from_whole_tensor(numbers: np.ndarray, shape: tuple[int, ...], numbering: Numbering) -> np.ndarray:
+    """The inverse of :func:`of_whole_tensor`."""
+    return _rearranged(numbers, shape, Layout.CHANNELS_FIRST, numbering.layout) - _firsts(numbers, shape, numbering)
+
+
+def _rearranged(numbers: np.ndarray, shape: tuple[int, ...], source: Layout, target: Layout) -> np.ndarray:
+    """The numbers of the same cells in a tensor that is flattened otherwise; those of no cell as they are."""
+    named = (numbers >= 0) & (numbers < math.prod(shape))
+    if source is target or not named.any():
+        return numbers
+    sizes = (shape[0], shape[1], _plane(shape))
+    of_source = source.arranged(range(3))
+    at = coordinates(np.where(named, numbers, 0), source.arranged(sizes))
+    core = [at[of_source.index(axis)] for axis in range(3)]
+    arranged = np.ravel_multi_index(target.arranged(core), target.arranged(sizes))
+    return np.where(named, arranged.astype(numbers.dtype), numbers)
+
+
+def _firsts(numbers: np.ndarray, shape: tuple[int, ...], numbering: Numbering) -> np.ndarray:
+    """The number of the first cell that is counted in each plane, by the same numbering of the whole tensor."""
+    batch, channel = np.indices(numbers.shape[:2], np.int64)
+    origin = (batch * (numbering.axis > 0), channel * (numbering.axis > 1), *[0] * len(shape[2:]))
+    firsts = replace(numbering, axis=0).of_coordinates(origin, shape)
+    return firsts.astype(numbers.dtype).reshape(*numbers.shape[:2], *[1] * (numbers.ndim - 2))
+
+
+NUMBERINGS: Mapping[str, Numbering] = {
+    "whole": Numbering(),
+    "plane": Numbering(axis=2),
+    "whole-channels-last": Numbering(layout=Layout.CHANNELS_LAST),
+    "image-channels-last": Numbering(layout=Layout.CHANNELS_LAST, axis=1),
+}
+"""How runtimes number the cells of X, by the names in their descriptions."""
 
 
 def _plane(shape: tuple[int, ...]) -> int:

@@ -113,7 +113,7 @@ def _translated(reproduced: Reproduced) -> bytes | None:
         except NotExpressible:
             return None
         attributes = graph.attributes
-        if reproduced.by_plane or graph.shape != request.X.shape or reproduced.layout is not graph.target:
+        if reproduced.numbering is not None or graph.shape != request.X.shape or reproduced.layout is not graph.target:
             return None
     return onnx_model.build(
         onnx_model.NEWEST_OPSET, attributes, request.X.dtype.name, request.X.shape, request.outputs

@@ -67,8 +67,8 @@ def expected_values(reproduced: Reproduced) -> dict[str, np.ndarray]:
     if not isinstance(oracle, Oracle):
         return {}
     values = expected(oracle, reproduced.variant, reproduced.layout)
-    if reproduced.by_plane and "Indices" in values:
-        values["Indices"] = values["Indices"] - reproduced.plane_starts(values["Indices"].shape)
+    if "Indices" in values:
+        values["Indices"] = reproduced.as_counted(values["Indices"])
     return values
 
 
@@ -133,15 +133,19 @@ def _alternatives(reproduced: Reproduced, oracle: Oracle) -> list[dict[str, Acce
     if isinstance(oracle, GraphOracle):
         return accepted_of_graph(oracle, reproduced.variant)
     results = accepted(oracle, reproduced.variant, reproduced.layout)
-    if not reproduced.by_plane or not reproduced.variant.has_indices:
+    if reproduced.numbering is None or not reproduced.variant.has_indices:
         return results
-    shifted = []
-    for outputs in results:
-        Indices = outputs["Indices"]
-        starts = reproduced.plane_starts(Indices.shape).reshape(-1)
-        cells = tuple(tuple(value - start for value in cell) for cell, start in zip(Indices.cells, starts, strict=True))
-        shifted.append({**outputs, "Indices": replace(Indices, cells=cells)})
-    return shifted
+    return [{**outputs, "Indices": _as_counted(reproduced, outputs["Indices"])} for outputs in results]
+
+
+def _as_counted(reproduced: Reproduced, Indices: Accepted) -> Accepted:
+    """The accepted Indices as the target numbers the cells."""
+    rows = []
+    for number in range(max(map(len, Indices.cells), default=0)):
+        others = np.array([cell[number] if number < len(cell) else 0 for cell in Indices.cells], np.int64)
+        rows.append(reproduced.as_counted(others.reshape(Indices.shape)).reshape(-1))
+    cells = tuple(tuple(row[at] for row in rows[: len(cell)]) for at, cell in enumerate(Indices.cells))
+    return replace(Indices, cells=cells)
 
 
 def _is_open(cell: Sequence[np.generic], *, is_signed: bool) -> bool:

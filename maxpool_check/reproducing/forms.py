@@ -174,6 +174,22 @@ def _jax(text: IssueText, profile: TargetProfile) -> list[Section]:
     ]
 
 
+def _tensorflow(text: IssueText, profile: TargetProfile) -> list[Section]:
+    target = profile.description
+    return [
+        ("Issue Type", "Bug"),
+        ("Have you reproduced the bug with TF nightly?", "No"),
+        ("Source", "binary"),
+        ("Tensorflow Version", escaped(f"{target.distribution} {target.version}")),
+        ("Custom Code", "Yes"),
+        ("OS Platform and Distribution", _version_of_system()),
+        ("Python version", escaped(target.python)),
+        ("Current Behaviour?", text.description),
+        ("Standalone code to reproduce the issue", joined([text.steps, fenced([text.script.rstrip()], "python")])),
+        ("Relevant log output", fenced([text.output.rstrip()], "shell")),
+    ]
+
+
 def _onnx(text: IssueText, profile: TargetProfile) -> list[Section]:
     target = profile.description
     system = [
@@ -258,6 +274,8 @@ _RUNTIMES: Mapping[str, Form] = {
     "opencv": Form("OpenCV", "https://github.com/opencv/opencv/issues", _opencv),
     "torch": Form("PyTorch", "https://github.com/pytorch/pytorch/issues", _torch),
     "jax": Form("JAX", "https://github.com/jax-ml/jax/issues", _jax),
+    "tensorflow": Form("TensorFlow", "https://github.com/tensorflow/tensorflow/issues", _tensorflow),
+    "litert": Form("LiteRT", "https://github.com/google-ai-edge/LiteRT/issues", _plain),
     "tract": Form("tract", "https://github.com/sonos/tract/issues", _plain),
     "tinygrad": Form("tinygrad", "https://github.com/tinygrad/tinygrad/issues", _plain),
     "tvm": Form("TVM", "https://github.com/apache/tvm/issues", _tvm, "[Bug] "),

@@ -10,7 +10,7 @@ from maxpool_check.judging.kind_groups import KindGroup
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import Judgement
-from maxpool_check.reference.numbering import Layout, of_whole_tensor
+from maxpool_check.reference.numbering import Layout, Numbering, from_whole_tensor
 from maxpool_check.results.outcomes import Outcome, Returned
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import BATCH_SPLIT, CHANNELS_PERMUTED, LEVELS, PAIRS, Variant
@@ -18,6 +18,7 @@ from maxpool_check.running.case_run import CaseRun
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.protocol import Request
+from maxpool_check.targets.translation import converted_from
 
 
 class Fault(Enum):
@@ -46,9 +47,9 @@ class Reproduced:
         return self.target.speaks
 
     @property
-    def by_plane(self) -> bool:
-        """Whether the target numbers the cells of each plane from 0."""
-        return self.target.indices == "plane"
+    def numbering(self) -> Numbering | None:
+        """How the target numbers the cells, if not as the case does."""
+        return converted_from(self.case_run.case.resolved, self.target.indices)
 
     @property
     def oracle(self) -> Oracle | Refused:
@@ -143,10 +144,13 @@ class Reproduced:
         if not self.is_graph and source is not self.layout:
             core = {name: source.to_core(tensor) for name, tensor in outputs.items()}
             outputs = {name: self.layout.from_core(tensor) for name, tensor in core.items()}
-        if self.by_plane and "Indices" in outputs:
-            outputs["Indices"] = outputs["Indices"] - self.plane_starts(outputs["Indices"].shape)
+        if "Indices" in outputs:
+            outputs["Indices"] = self.as_counted(outputs["Indices"])
         return outputs
 
-    def plane_starts(self, shape: tuple[int, ...]) -> np.ndarray:
-        """The number of the first cell of the plane of each cell of Indices, whose shape it is."""
-        return of_whole_tensor(np.zeros(shape, np.int64), self.request.X.shape)
+    def as_counted(self, Indices: np.ndarray) -> np.ndarray:
+        """Indices of the whole tensor, in the target's layout, as the target numbers the cells."""
+        if self.numbering is None:
+            return Indices
+        sizes = self.layout.sizes(self.request.X.shape)
+        return self.layout.from_core(from_whole_tensor(self.layout.to_core(Indices), sizes, self.numbering))

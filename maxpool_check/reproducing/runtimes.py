@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from maxpool_check.reproducing.script_runtime import CannotWrite, ScriptCall, ScriptRuntime
-from maxpool_check.reproducing.scripts import functions, onnx_compilers, onnx_models, openvino
+from maxpool_check.reproducing.scripts import functions, litert, onnx_compilers, onnx_models, openvino, tensorflow
 from maxpool_check.targets.runtimes import RUNTIMES
 
 TITLES = {
@@ -11,6 +11,7 @@ TITLES = {
     "tvm": "TVM",
     "opencv": "OpenCV",
     "iree": "IREE",
+    "tensorflow": "TensorFlow", "litert": "LiteRT",
 }  # fmt: skip
 """How people call the runtimes whose names are others."""
 
@@ -26,6 +27,8 @@ _SCRIPTS: Mapping[str, Callable[[ScriptCall], ScriptRuntime]] = {
     "jax": functions.jax,
     "ncnn": functions.ncnn,
     "iree": onnx_models.iree,
+    "tensorflow": tensorflow.tensorflow,
+    "litert": litert.litert,
 }
 """By the adapter of a runtime."""
 

@@ -129,7 +129,7 @@ class ScriptWriter:
 
     def _with_control(self, data: list[str], judged: list[str]) -> list[str]:
         """The run as a function, which must succeed with the smallest MaxPool before its refusal tells anything."""
-        zeros = "np.zeros((1, 1, 1), np.float32)"
+        zeros = f"np.zeros({(1, 1, *[1] * self._runtime.smallest_axes)}, np.float32)"
         if self._smallest is not None:
             alone = '["Y"], ' if self._names_outputs else ""
             control = [f"max_pool({zeros}, {alone}{self._smallest})"]

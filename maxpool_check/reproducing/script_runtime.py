@@ -35,6 +35,8 @@ class ScriptRuntime:
     arguments: str = ""
     smallest: str = ""
     """The call of the smallest MaxPool, with which every runtime must succeed, if it takes no models."""
+    smallest_axes: int = 1
+    """The spatial axes of its X."""
     takes_models: bool = True
     levels: tuple[str, ...] = ()
     printed_version: str = ""

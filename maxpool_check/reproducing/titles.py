@@ -75,6 +75,8 @@ def operator_of(reproduced: Reproduced) -> str:
         "torch": f"torch.nn.functional.max_pool{reproduced.request.X.ndim - 2}d",
         "jax": "jax.lax.reduce_window",
         "ncnn": {3: "Pooling1D", 4: "Pooling", 5: "Pooling3D"}.get(reproduced.request.X.ndim, "Pooling"),
+        "tensorflow": f"tf.nn.max_pool{'_with_argmax' if reproduced.variant.has_indices else ''}",
+        "tflite": "MAX_POOL_2D",
     }
     return functions.get(reproduced.speaks, "MaxPool")
 

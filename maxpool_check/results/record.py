@@ -100,8 +100,8 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
     ``environments`` are what it runs in, first that of the runtime, then that of a tool; ``program`` has the SHA-256 of a
     kernel's files, by the words of its name. Both are empty in records of older versions, and where nothing was found.
     ``newest_opset`` is the newest operator set that it loads, None if it gets no ONNX models. ``speaks`` is the language
-    of its requests. ``indices``: whether it numbers the cells of the ``whole`` tensor or of each ``plane``; None if it
-    returns no Indices. ``specs`` are the documents that a kernel claims; None: all. ``graphs`` is the newest operator set in
+    of its requests. ``indices``: how it numbers the cells, a name of :data:`~maxpool_check.reference.numbering.NUMBERINGS`;
+    None if it returns no Indices. ``specs`` are the documents that a kernel claims; None: all. ``graphs`` is the newest operator set in
     which it executes graphs of several nodes; None if it executes MaxPool alone.
     """
 

@@ -16,7 +16,7 @@ from maxpool_check.targets.name import RESULTS, TargetName
 from maxpool_check.targets.plans import VariantResult
 from maxpool_check.targets.requests import unclaimed
 from maxpool_check.targets.target import TargetProfile
-from maxpool_check.targets.translation import Translation
+from maxpool_check.targets.translation import Translation, converted_from
 from maxpool_check.words import plural
 
 _SHOWN = 3
@@ -119,10 +119,9 @@ class ResultsExecutor:
 
     def _as_case(self, case: Case, outcome: Outcome) -> Outcome:
         """Outputs whose Indices number the cells as those of the case do."""
-        if not isinstance(outcome, Returned) or self._profile.description.indices != "plane":
+        numbering = converted_from(case.resolved, self._profile.description.indices)
+        if not isinstance(outcome, Returned) or numbering is None:
             return outcome
         layout = case.specification.layout
-        same = Translation(case.attributes, case.entering.shape, layout, layout)
-        return replace(
-            outcome, outputs={name: same.output(name, value, by_plane=True) for name, value in outcome.outputs.items()}
-        )
+        same = Translation(case.attributes, case.entering.shape, layout, layout, numbering=numbering)
+        return replace(outcome, outputs={name: same.output(name, value) for name, value in outcome.outputs.items()})

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from maxpool_check.reference.dtypes import NAMES
+from maxpool_check.reference.numbering import NUMBERINGS
 
 _TEXT = {"type": "string"}
 _TENSOR = {
@@ -66,8 +67,8 @@ TARGET = {
                     "description": "the numbers of spatial axes that it has",
                 },
                 "indices": {
-                    "enum": ["whole", "plane", None],
-                    "description": "whether Indices number the cells of the whole tensor or of each plane; null: it has none",
+                    "enum": [*NUMBERINGS, None],
+                    "description": "whether Indices number the cells of the whole tensor, of each image or of each plane; null: it has none",
                 },
             },
         }

@@ -160,6 +160,9 @@ def companions(distribution: str, version: str) -> list[str]:
         return ["numpy", "onnx"]
     if distribution == "iree-base-compiler":
         return [f"iree-base-runtime=={version}", "numpy", "onnx"]
+    if distribution == "ai-edge-litert":
+        # It writes models.
+        return ["numpy", "tflite"]
     if distribution == "onnxsim" and release < Version("0.7"):
         # Where these miss ONNX Runtime, they install it themselves.
         return ["numpy", "onnxruntime"]

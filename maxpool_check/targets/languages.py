@@ -108,6 +108,55 @@ def _same(axis: Axis, first: int) -> tuple[int, int, int]:
     return begin, pads - begin, output
 
 
+def _tflite(axes: Geometry, _: Numbering | None) -> Iterator[Attributes]:
+    if len(axes) != 2:
+        raise NotExpressible("it has two spatial axes")
+    if any(axis.dilation != 1 for axis in axes):
+        raise NotExpressible("it has no dilation")
+    if any(max(axis.kernel, axis.stride) >= _INT32 for axis in axes):
+        raise NotExpressible("its windows and strides have 32 bits")
+    padding = _named_padding(axes)
+    if padding is None:
+        raise NotExpressible("its padding is VALID or SAME, with an odd cell at the end, on both axes")
+    yield {
+        "padding": padding,
+        "filter_height": axes[0].kernel,
+        "filter_width": axes[1].kernel,
+        "stride_h": axes[0].stride,
+        "stride_w": axes[1].stride,
+    }
+
+
+def _tensorflow(axes: Geometry, numbering: Numbering | None) -> Iterator[Attributes]:
+    if len(axes) > 3:
+        raise NotExpressible("it has one to three spatial axes")
+    if numbering is not None and len(axes) != 2:
+        raise NotExpressible("its Indices have two spatial axes")
+    if any(axis.dilation != 1 for axis in axes):
+        raise NotExpressible("it has no dilation")
+    padding: str | list[list[int]] | None = _named_padding(axes)
+    if padding is None:
+        # At the end as far as the last window reaches, if that is beyond X.
+        padded = tuple(replace(axis, end=max(0, axis.reach - axis.size)) for axis in axes)
+        if numbering is not None or len(axes) == 3 or not _gives_outputs(geometry.floor_output, padded):
+            raise NotExpressible("its padding is VALID or SAME, with an odd cell at the end; explicit where it has it")
+        padding = [[0, 0], *([axis.begin, axis.end] for axis in padded), [0, 0]]
+    yield {"ksize": [axis.kernel for axis in axes], "strides": [axis.stride for axis in axes], "padding": padding}
+
+
+def _named_padding(axes: Geometry) -> str | None:
+    """``VALID`` or ``SAME``, if TensorFlow's places every window of all axes where it is; None if neither does."""
+    for name, auto_pad in (("VALID", geometry.AutoPad.VALID), ("SAME", geometry.AutoPad.SAME_UPPER)):
+        placement = geometry.Placement(auto_pad)
+        try:
+            placed = [placement.axis(a.size, a.kernel, a.stride, a.dilation, 0, 0) for a in axes]
+        except NoWindow:
+            continue
+        if all((each.begin, each.output) == (axis.begin, axis.output) for each, axis in zip(placed, axes, strict=True)):
+            return name
+    return None
+
+
 def _gives_outputs(rounding: Rounding, axes: Geometry) -> bool:
     """Whether every axis has the output size that a rounding gives it."""
     try:
@@ -126,5 +175,7 @@ LANGUAGES: Mapping[str, Language] = {
     "torch": Language("torch.nn.functional.max_pool", _torch),
     "jax": Language("jax.lax.reduce_window", _jax, crops=False),
     "ncnn": Language("ncnn's Pooling", _ncnn),
+    "tensorflow": Language("tf.nn.max_pool", _tensorflow, Layout.CHANNELS_LAST),
+    "tflite": Language("TFLite's MAX_POOL_2D", _tflite, Layout.CHANNELS_LAST),
 }
 """The languages of adapters, by name."""

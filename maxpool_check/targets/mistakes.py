@@ -14,6 +14,7 @@ import numpy as np
 
 from maxpool_check import inert
 from maxpool_check.corpus.problems import Structure, describe
+from maxpool_check.reference.numbering import NUMBERINGS
 from maxpool_check.results.variants import VARIATIONS
 from maxpool_check.specifications import documents
 from maxpool_check.targets.languages import LANGUAGES
@@ -35,7 +36,7 @@ _READY = {
         "type": {"enum": ["ready"]},
         "protocol": {"enum": [1]},
         "wants": {"enum": ["attributes", "model", *(name for name in LANGUAGES if name != "onnx")]},
-        "indices": {"enum": ["whole", "plane", None]},
+        "indices": {"enum": [*NUMBERINGS, None]},
         "specs": _TEXTS,
         "dtypes": {"type": "array", "items": {"enum": list(DTYPES)}},
         "spatial": {"type": "array", "items": {"type": "integer", "minimum": 0}},

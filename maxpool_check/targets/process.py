@@ -138,13 +138,18 @@ class Worker:
         )
 
     def write(self, line: bytes, seconds: float) -> None:
-        """Send a request. It does not block if this line and those without an outcome fit into a pipe."""
+        """Send a request. It does not block if this line and those without an outcome fit into a pipe.
+
+        Raises :class:`CannotStart` if a program that must be ready before never became so.
+        """
         stream = self._process.stdin
         assert stream is not None
         self._heard("in", line)
         # Only what does not fit into the pipe can block, and only a worker that hangs makes it block for long.
         limit = threading.Timer(seconds, self._expire) if len(line) > PIPE_BYTES else None
         if limit is not None:
+            # A runtime that takes long to import reads nothing until it is ready.
+            _ = self.description
             limit.start()
         try:
             stream.write(line)

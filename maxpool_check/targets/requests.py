@@ -22,7 +22,7 @@ from maxpool_check.targets.plans import PlannedRequest, SecondLook, VariantPlan,
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import TargetProfile
-from maxpool_check.targets.translation import Translation, translate
+from maxpool_check.targets.translation import Translation, converted_from, translate
 
 
 def plan(case: Case, variants: Collection[Variant], target: TargetProfile) -> list[VariantPlan]:
@@ -93,8 +93,7 @@ def _converted(part: PlannedRequest, outcome: Outcome, target: TargetProfile) ->
     is_said = target.name.is_released or (provider and outcome.provider is not None)
     if part.opset is not None and is_said and outcome.provider != provider:
         return Failed(f"wrong provider: {outcome.provider} ran the node, not {provider}")
-    by_plane = target.description.indices == "plane"
-    outputs = {name: part.translation.output(name, value, by_plane=by_plane) for name, value in outcome.outputs.items()}
+    outputs = {name: part.translation.output(name, value) for name, value in outcome.outputs.items()}
     return replace(outcome, outputs=outputs)
 
 
@@ -114,13 +113,12 @@ def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedR
     graph = translate(
         case.specification, case.attributes, dtype, case.X.shape, case.resolved,
         indices=variant.has_indices, language="onnx" if description.speaks == "attributes" else description.speaks,
+        counted=description.indices or "whole",
     )  # fmt: skip
     excluded = target.exclude(dtype, len(graph.target.sizes(graph.shape)) - 2)
     # A runtime must refuse what it does not have; a kernel that says what it has relies on getting nothing else.
     if excluded is not None and (isinstance(case.resolved, Pooling) or not target.name.is_released):
         raise NotExpressible(excluded)
-    if variant.has_indices and description.indices == "plane":
-        graph = replace(graph, steps=(*graph.steps, "Indices counted in each plane, converted to the whole tensor"))
     request = Request(graph.input(case.X), variant.outputs, b"", graph.attributes, setting)
     if description.newest_opset is not None:
         planned = _as_model(case, variant, graph, request, description.newest_opset)
@@ -239,7 +237,9 @@ def _as_graph(
         more=model.inputs, feeds_input=not context.initializer,
     )  # fmt: skip
     layout = case.specification.layout
-    return PlannedRequest(request, Translation(case.attributes, case.entering.shape, layout, layout), context.opset)
+    numbering = converted_from(case.resolved, target.description.indices)
+    same = Translation(case.attributes, case.entering.shape, layout, layout, numbering=numbering)
+    return PlannedRequest(request, same, context.opset)
 
 
 def _as_model(case: Case, variant: Variant, graph: Translation, request: Request, newest: int) -> PlannedRequest:

@@ -73,6 +73,11 @@ RUNTIMES: Mapping[str, Runtime] = {
     "tvm": Runtime("apache-tvm", "tvm", "TVM's Relax by way of LLVM, on the CPU", specs=("onnx",)),
     "iree": Runtime("iree-base-compiler", "iree", "IREE, ?backend=llvm-cpu or vmvx", specs=("onnx",)),
     "ncnn": Runtime("ncnn", "ncnn", "ncnn's Pooling on the CPU"),
+    "tensorflow": Runtime("tensorflow-cpu", "tensorflow", "TensorFlow, tf.nn.max_pool on the CPU", "tensorflow"),
+    "litert": Runtime(
+        "ai-edge-litert", "litert", "LiteRT, XNNPACK or with ?xnnpack=0 its built-in kernel", "litert",
+        providers=("XNNPACK", "CPU"),
+    ),
     "xmos": Runtime("xmos-ai-tools", "xmos", "XMOS lib_nn by way of xcore-opt", "xmos", ("xmos",)),
 }  # fmt: skip
 """Every runtime, by its name in a target."""

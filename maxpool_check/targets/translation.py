@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maxpool_check.reference.geometry import Axis, Geometry
-from maxpool_check.reference.numbering import Layout, Numbering, of_whole_tensor
+from maxpool_check.reference.numbering import NUMBERINGS, Layout, Numbering, of_whole_tensor
 from maxpool_check.reference.pooling import Activation, Pooling
 from maxpool_check.specifications.inverse import NotExpressible
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
@@ -23,7 +23,7 @@ class Translation:
     ``attributes`` are those of the language, ``shape`` that of the runtime's X. ``source`` is the layout of the case,
     ``target`` that of the language. ``crop`` is the part of each spatial axis of the case's X that the runtime gets. ``onnx``
     is the version that defines an ONNX graph. ``activation`` is a separate node after the MaxPool. ``index_dtype`` is that
-    of the case's Indices. ``steps`` describes the translation; it is empty where the case is passed unchanged.
+    of the case's Indices, ``numbering`` that of the runtime's, None if it is the case's own. ``steps`` describes the translation; it is empty where the case is passed unchanged.
     """
 
     attributes: Attributes
@@ -34,6 +34,7 @@ class Translation:
     onnx: Onnx = VERSIONS[-1]
     activation: Activation | None = None
     index_dtype: str = "int64"
+    numbering: Numbering | None = None
     steps: tuple[str, ...] = ()
 
     def input(self, X: np.ndarray) -> np.ndarray:
@@ -44,18 +45,15 @@ class Translation:
         core = self.source.to_core(X)[parts]
         return self.target.from_core(np.ascontiguousarray(core))
 
-    def output(self, name: str, tensor: np.ndarray, *, by_plane: bool = False) -> np.ndarray:
-        """An output of the runtime as the case has it; not rearranged if its shape is not that of such a tensor.
-
-        ``by_plane``: the runtime numbers the cells of each plane from 0.
-        """
+    def output(self, name: str, tensor: np.ndarray) -> np.ndarray:
+        """An output of the runtime as the case has it; not rearranged if its shape is not that of such a tensor."""
         # An image is a single batch. A tensor without spatial axes has no layout.
         if tensor.ndim == len(self.shape) > 2 and (
             self.source is not Layout.IMAGE or self.target.sizes(tensor.shape)[0] == 1
         ):
             tensor = self.target.to_core(tensor)
-            if by_plane and name == "Indices" and tensor.dtype.kind == "i":
-                tensor = of_whole_tensor(tensor, self.target.sizes(self.shape))
+            if self.numbering is not None and name == "Indices" and tensor.dtype.kind == "i":
+                tensor = of_whole_tensor(tensor, self.target.sizes(self.shape), self.numbering)
             tensor = self.source.from_core(tensor)
         if name == "Indices" and tensor.dtype == np.int64:
             narrow = tensor.astype(self.index_dtype)
@@ -72,23 +70,45 @@ def translate(
     *,
     indices: bool,
     language: str = "onnx",
+    counted: str = "whole",
 ) -> Translation:
     """Translate a case with X of this dtype and shape, with Indices or without. Raises :class:`NotExpressible`.
 
     If the language is the document's own, its attributes are passed unchanged, valid or not. Otherwise they are derived
-    from the geometry, with explicit pads; cells that are left out are cropped.
+    from the geometry, with explicit pads; cells that are left out are cropped. ``counted`` is the name of the numbering by
+    which the runtime counts Indices, which are converted if the case does not count them so.
     """
     if language == "onnx" and document.onnx is not None:
-        return _rearranged(document, attributes, shape, resolved, indices=indices)
+        graph = _rearranged(document, attributes, shape, resolved, indices=indices)
     # A runtime of maxpool2d takes a TFLite model, which has a window and strides only.
-    if language == document.name != "xmos-maxpool2d":
+    elif language == document.name != "xmos-maxpool2d":
         # Indices have the dtype that the runtime gives them.
-        return Translation(attributes, shape, document.layout, document.layout)
-    if isinstance(resolved, Refused):
+        graph = Translation(attributes, shape, document.layout, document.layout)
+    elif isinstance(resolved, Refused):
         raise NotExpressible(
             f"{document.title} excludes the graph, and its attributes are not those of {LANGUAGES[language].title}"
         )
-    return _from_geometry(resolved, dtype, shape, LANGUAGES[language], indices=indices)
+    else:
+        graph = _from_geometry(resolved, dtype, shape, LANGUAGES[language], NUMBERINGS[counted], indices=indices)
+    numbering = converted_from(resolved, counted) if indices else None
+    if numbering is None:
+        return graph
+    return replace(graph, numbering=numbering, steps=(*graph.steps, f"Indices {_CONVERSIONS[counted]}"))
+
+
+_CONVERSIONS = {
+    "plane": "counted in each plane, converted to the whole tensor",
+    "whole-channels-last": "counted with the channels last, converted to the whole tensor with the channels first",
+    "image-channels-last": "counted in each image with the channels last, converted to the whole tensor with the channels first",
+}
+"""What becomes of Indices, by the name of their numbering."""
+
+
+def converted_from(resolved: Pooling | Refused, counted: str | None) -> Numbering | None:
+    """The numbering of this name, if Indices must be converted from it; None if the case counts them so itself."""
+    numbering = NUMBERINGS[counted or "whole"]
+    is_own = isinstance(resolved, Pooling) and replace(resolved.numbering, dtype="int64") == numbering
+    return None if is_own or numbering == NUMBERINGS["whole"] else numbering
 
 
 def _rearranged(
@@ -116,14 +136,16 @@ def _rearranged(
     return Translation(kept, sizes, document.layout, onnx=onnx, activation=activation, steps=steps)
 
 
-def _from_geometry(pooling: Pooling, dtype: str, shape: Shape, language: Language, *, indices: bool) -> Translation:
+def _from_geometry(
+    pooling: Pooling, dtype: str, shape: Shape, language: Language, counted: Numbering, *, indices: bool
+) -> Translation:
     axes, numbering = pooling.geometry, pooling.numbering
     if pooling.activation is not None:
         raise NotExpressible(f"{language.title} has no activation")
     # Documents other than ONNX's number the cells from any axis on.
     from_any_axis = language.document is not None and language.document.onnx is None
     row_by_row = Numbering(axis=numbering.axis if from_any_axis else 0, dtype=numbering.dtype)
-    if indices and numbering != row_by_row:
+    if indices and numbering not in (row_by_row, replace(counted, dtype=numbering.dtype)):
         raise NotExpressible(f"{language.title} numbers the cells of the whole tensor row by row, channels first")
     crop: tuple[slice, ...] = ()
     if language.crops and any(axis.begin < 0 or axis.end < 0 for axis in axes):

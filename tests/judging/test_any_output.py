@@ -11,6 +11,7 @@ from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import judge
 from maxpool_check.reference.dtypes import NUMPY, is_float, lowest
+from maxpool_check.reference.numbering import NUMBERINGS
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.record import TargetDescription
@@ -117,7 +118,7 @@ FLAT = [
 ANY_CASE = [case for case in shipped().cases if case.X.size < 300]
 
 
-any_answers = given(st.sampled_from(FLAT) | st.sampled_from(ANY_CASE), st.sampled_from(["whole", "plane"]), st.data())
+any_answers = given(st.sampled_from(FLAT) | st.sampled_from(ANY_CASE), st.sampled_from(list(NUMBERINGS)), st.data())
 
 
 @settings(max_examples=100, deadline=None)

@@ -24,6 +24,7 @@ NAMES = {
     "torch": ("kernel_size", "stride", "dilation"),
     "jax": ("window", "strides", "dilation"),
     "ncnn": ("kernel", "stride", None),
+    "tensorflow": ("ksize", "strides", None),
 }
 
 
@@ -31,6 +32,14 @@ PADS = {"torch": "padding", "ngraph-0": "padding_below"}
 
 
 def begins(language, attributes, rank, sizes):
+    if language == "tensorflow":
+        padding = attributes["padding"]
+        if isinstance(padding, list):
+            return [low for low, _ in padding[1:-1]]
+        return [
+            max(0, (-(-n // s) - 1) * s + k - n) // 2 if padding == "SAME" else 0
+            for n, k, s in zip(sizes, attributes["ksize"], attributes["strides"], strict=True)
+        ]
     if language == "onnx":
         return attributes["pads"][:rank]
     if language == "jax":
@@ -53,8 +62,15 @@ def said(language, graph, rank):
         a = graph.attributes
         rows = ((a["K_h"], a["W_vert"], 1, -a["W_r0"]), (a["K_w"], a["W_hori"], 1, -a["W_c0"]))
     else:
-        kernel, stride, dilation = (graph.attributes[name] if name else [1] * rank for name in NAMES[language])
-        rows = zip(kernel, stride, dilation, begins(language, graph.attributes, rank, sizes), strict=True)
+        attributes = graph.attributes
+        if language == "tflite":
+            kernel, strides = (
+                [attributes[f"{name}_{axis}"] for axis in axes]
+                for name, axes in (("filter", ("height", "width")), ("stride", "hw"))
+            )
+            language, attributes = "tensorflow", {"ksize": kernel, "strides": strides, "padding": attributes["padding"]}
+        kernel, stride, dilation = (attributes[name] if name else [1] * rank for name in NAMES[language])
+        rows = zip(kernel, stride, dilation, begins(language, attributes, rank, sizes), strict=True)
     for (k, s, d, b), n, offset in zip(rows, sizes, offsets, strict=True):
         yield lambda i, k=k, s=s, d=d, b=b, n=n, offset=offset: [
             p + offset for p in (i * s - b + t * d for t in range(k)) if 0 <= p < n
@@ -79,7 +95,7 @@ def test_the_windows_are_those_of_the_case(language):
     spoken = []
 
     @settings(max_examples=400, deadline=None)
-    @given(st.lists(axes(), min_size=1 if language != "xmos-maxpool2d" else 2, max_size=2))
+    @given(st.lists(axes(), min_size=2 if language in ("xmos-maxpool2d", "tflite") else 1, max_size=2))
     def holds(geometry_):
         dtype = "int8" if language == "xmos-maxpool2d" else "float32"
         shape = (1, 4, *[axis.size for axis in geometry_])
@@ -97,6 +113,65 @@ def test_the_windows_are_those_of_the_case(language):
 
     holds()
     assert len(spoken) > 5
+
+
+def of_tensorflow(*axes, indices=False, language="tensorflow"):
+    pooling = Pooling(axes, Policies(), indices=indices)
+    shape = (1, 1, *[axis.size for axis in axes])
+    return translate(
+        specification("onnx-22"), {}, "float32", shape, pooling, indices=indices, language=language,
+        counted="image-channels-last",
+    )  # fmt: skip
+
+
+def test_tensorflow_names_its_padding_where_it_has_the_same_windows():
+    valid = geometry.padded_axis(5, 2, 2, 1, 0, 0, geometry.floor_output)
+    same = geometry.padded_axis(5, 2, 2, 1, 0, 1, geometry.floor_output)
+    lower = geometry.padded_axis(5, 2, 2, 1, 1, 0, geometry.floor_output)
+    assert of_tensorflow(valid, valid).attributes["padding"] == "VALID"
+    assert of_tensorflow(same, same).attributes["padding"] == "SAME"
+    assert of_tensorflow(valid, same).attributes["padding"] == [[0, 0], [0, 0], [0, 1], [0, 0]]
+    assert of_tensorflow(lower).attributes["padding"] == [[0, 0], [1, 0], [0, 0]]
+    # Explicit padding is neither in three dimensions, nor with Indices, nor in TFLite.
+    for mixed in (
+        lambda: of_tensorflow(lower, lower, lower),
+        lambda: of_tensorflow(lower, lower, indices=True),
+        lambda: of_tensorflow(valid, same, language="tflite"),
+    ):
+        with pytest.raises(NotExpressible, match="VALID or SAME, with an odd cell at the end"):
+            mixed()
+
+
+def test_tensorflow_has_no_dilation_and_no_window_that_begins_behind_x():
+    with pytest.raises(NotExpressible, match="no dilation"):
+        of_tensorflow(geometry.padded_axis(5, 2, 1, 2, 0, 0, geometry.floor_output))
+    # Rounded up, the second window starts at the end.
+    with pytest.raises(NotExpressible, match="explicit where it has it"):
+        of_tensorflow(geometry.padded_axis(2, 1, 2, 1, 0, 1, geometry.ceil_output), Axis(4, 2, 1, 1, 0, 0, 2))
+
+
+def test_numbers_with_the_channels_last_become_those_of_the_whole_tensor():
+    shape = (2, 3, 2, 2)
+    X = np.arange(24).reshape(2, 2, 2, 3)
+    axis = Axis(2, 1, 1, 1, 0, 0, 2)
+    asked = (specification("onnx-22"), {}, "float32", shape, Pooling((axis, axis), Policies()))
+    for counted, numbers in (("whole-channels-last", X), ("image-channels-last", X % 12)):
+        graph = translate(*asked, indices=True, language="tensorflow", counted=counted)
+        assert graph.output("Indices", numbers).tolist() == np.arange(24).reshape(shape).tolist()
+        # What names no cell still names none.
+        assert graph.output("Indices", np.full((2, 2, 2, 3), 99)).min() >= 24
+
+
+def test_a_case_that_counts_with_the_channels_last_needs_no_conversion():
+    axis = Axis(2, 1, 1, 1, 0, 0, 2)
+    pooling = Pooling((axis, axis), Policies(), Numbering(layout=Layout.CHANNELS_LAST), Layout.CHANNELS_LAST)
+    asked = (specification("ort-nhwc-11"), {}, "float32", (2, 2, 2, 3), pooling)
+    graph = translate(*asked, indices=True, language="tensorflow", counted="whole-channels-last")
+    numbers = np.arange(24).reshape(2, 2, 2, 3)
+    assert graph.output("Indices", numbers).tolist() == numbers.tolist()
+    assert not any("Indices" in step for step in graph.steps)
+    with pytest.raises(NotExpressible, match="row by row"):
+        translate(*asked, indices=True, language="tensorflow", counted="image-channels-last")
 
 
 def test_indices_that_count_otherwise_are_not_asked_for():
@@ -132,11 +207,11 @@ def test_a_case_in_the_language_of_its_own_document_is_handed_on_as_it_is_right_
 def test_plane_relative_numbers_become_those_of_the_whole_tensor():
     axis = Axis(4, 2, 1, 1, 0, 0, 3)
     pooling = Pooling((axis,), Policies())
-    graph = translate(specification("ngraph-0"), {}, "float32", (2, 3, 4), pooling, indices=False, language="torch")
+    asked = (specification("ngraph-0"), {}, "float32", (2, 3, 4), pooling)
     numbers = np.broadcast_to(np.arange(3), (2, 3, 3)).astype(np.int64)
-    whole = graph.output("Indices", numbers, by_plane=True)
+    whole = translate(*asked, indices=True, language="torch", counted="plane").output("Indices", numbers)
     assert whole.tolist() == (numbers + np.arange(6).reshape(2, 3, 1) * 4).tolist()
-    assert (graph.output("Indices", numbers) == numbers).all()
+    assert (translate(*asked, indices=True, language="torch").output("Indices", numbers) == numbers).all()
 
 
 def of_torch(axis):

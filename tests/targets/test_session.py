@@ -196,6 +196,13 @@ def test_a_slow_request_runs_out_of_time_and_the_next_one_does_not(session):
     assert isinstance(second, Returned)
 
 
+def test_a_large_request_waits_for_a_worker_that_takes_long_to_start(session, tmp_path):
+    path = tmp_path / "slow.py"
+    path.write_text("import time\ntime.sleep(1.5)\ndef maxpool(X, attributes):\n    return X\n")
+    (outcome,) = execute(session(f"python:{path}:maxpool", seconds=0.5), request(size=256))
+    assert isinstance(outcome, Returned), outcome
+
+
 def test_tensors_larger_than_a_pipe_go_in_and_out_together(session):
     """If each side waited for the other to read, nothing would ever be returned."""
     outcomes = execute(session("right"), *[request(size=512) for _ in range(6)])

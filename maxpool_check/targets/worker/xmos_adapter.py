@@ -9,12 +9,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import flatbuffers
 import numpy as np
-import tflite
 from xmos_ai_tools.xinterpreters import TFLMHostInterpreter
 
 from .messages import check_options, refusal, returned, unable
+from .tflite_model import max_pool_2d
 
 _COMPILER = Path(sys.executable).parent / "xcore-opt"
 _KERNEL = "XC_maxpool2d"
@@ -94,60 +93,13 @@ def _compile(model: bytes) -> bytes:
         return compiled.read_bytes()
 
 
-def _model(shape: Any, attributes: dict[str, int]) -> bytes:
+def _model(shape: tuple[int, ...], a: dict[str, int]) -> bytes:
     """A TensorFlow Lite model of one MAX_POOL_2D from X to Y, batch 1."""
-    builder = flatbuffers.Builder(1024)
-    X = _tensor(builder, "X", (1, *shape))
-    Y = _tensor(builder, "Y", (1, attributes["Y_h"], attributes["Y_w"], shape[2]))
-    options = _table(
-        builder, "Pool2DOptions", Padding=tflite.Padding.VALID,
-        StrideW=attributes["W_hori"], StrideH=attributes["W_vert"],
-        FilterWidth=attributes["K_w"], FilterHeight=attributes["K_h"],
-    )  # fmt: skip
-    operator = _table(
-        builder, "Operator", OpcodeIndex=0, Inputs=("Int32", [0]), Outputs=("Int32", [1]),
-        BuiltinOptionsType=tflite.BuiltinOptions.Pool2DOptions, BuiltinOptions=options,
-    )  # fmt: skip
-    graph = _table(
-        builder, "SubGraph", Tensors=("UOffsetTRelative", [X, Y]), Operators=("UOffsetTRelative", [operator]),
-        Inputs=("Int32", [0]), Outputs=("Int32", [1]),
-    )  # fmt: skip
-    max_pool = tflite.BuiltinOperator.MAX_POOL_2D
-    code = _table(builder, "OperatorCode", DeprecatedBuiltinCode=max_pool, BuiltinCode=max_pool, Version=2)
-    model = _table(
-        builder, "Model", Version=3, OperatorCodes=("UOffsetTRelative", [code]), Subgraphs=("UOffsetTRelative", [graph]),
-        Buffers=("UOffsetTRelative", [_table(builder, "Buffer")]),
-    )  # fmt: skip
-    builder.Finish(model, b"TFL3")
-    return bytes(builder.Output())
-
-
-def _tensor(builder: Any, name: str, shape: tuple[int, ...]) -> Any:
-    """An int8 tensor of scale 1 and zero point 0: its numbers are its values."""
-    scale_1 = _table(builder, "QuantizationParameters", Scale=("Float32", [1.0]), ZeroPoint=("Int64", [0]))
-    return _table(
-        builder, "Tensor", Shape=("Int32", shape), Type=tflite.TensorType.INT8,
-        Buffer=0, Name=builder.CreateString(name), Quantization=scale_1,
-    )  # fmt: skip
-
-
-def _table(builder: Any, name: str, **fields: Any) -> Any:
-    """A table of a flatbuffer. A vector is given as the type of its elements and a list.
-
-    Vectors and strings must be complete before the table starts.
-    """
-    for field, value in fields.items():
-        if isinstance(value, tuple):
-            element, entries = value
-            getattr(tflite, f"{name}Start{field}Vector")(builder, len(entries))
-            # They are written in reverse order.
-            for entry in reversed(entries):
-                getattr(builder, f"Prepend{element}")(entry)
-            fields[field] = builder.EndVector()
-    getattr(tflite, f"{name}Start")(builder)
-    for field, value in fields.items():
-        getattr(tflite, f"{name}Add{field}")(builder, value)
-    return getattr(tflite, f"{name}End")(builder)
+    options = {
+        "padding": "VALID", "stride_w": a["W_hori"], "stride_h": a["W_vert"],
+        "filter_width": a["K_w"], "filter_height": a["K_h"],
+    }  # fmt: skip
+    return max_pool_2d("int8", (1, *shape), (1, a["Y_h"], a["Y_w"], shape[2]), options)
 
 
 ADAPTER = XmosModel
