@@ -32,11 +32,12 @@ def test_litert_is_right_in_ordinary_geometry_by_the_engine_that_is_named(cli, x
 @pytest.mark.network
 def test_what_xnnpack_does_not_take_is_not_executed_by_the_built_in_kernel(cli):
     # XNNPACK takes no stride larger than the window.
-    case = "edge/strides:larger-than-kernel", "y-only"
-    shown = by_case(run(cli, "litert==2.3.0", "edge/strides:larger-than-kernel"))[case]
+    case = "edge/auto-pad:stride-over-kernel-2d", "y-only"
+    shown = by_case(run(cli, "litert==2.3.0", "edge/auto-pad:stride-over-kernel-2d"))[case]
     assert (shown["verdict"], shown["message"].partition(";")[0]) == ("not-expressible", "XNNPACK does not take it")
     assert (
-        by_case(run(cli, "litert==2.3.0?xnnpack=0", "edge/strides:larger-than-kernel"))[case]["verdict"] == "conforms"
+        by_case(run(cli, "litert==2.3.0?xnnpack=0", "edge/auto-pad:stride-over-kernel-2d"))[case]["verdict"]
+        == "conforms"
     )
 
 
