@@ -17,6 +17,7 @@ from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.explaining.defect_pages import SHOWN, index, page
 from maxpool_check.judging.defects import Defect
+from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.record import REPORTED, Execution, TargetDescription
 from maxpool_check.results.storage import read
 from maxpool_check.targets.name import parse
@@ -46,8 +47,7 @@ def with_pages(target: str) -> list[Defect]:
         and defect.example is not None
         and versions.is_live(defect)
         and any(
-            entry.when.is_about(name.distribution, provider, target)
-            for entry in defect.expected
+            TargetSelector.of(defect.runtime).is_about(name.distribution, provider, target)
             for provider in name.providers
         )
         and any(document.startswith(_own(defect.runtime)) for document in defect.documents)

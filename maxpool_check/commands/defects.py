@@ -19,6 +19,7 @@ from maxpool_check.corpus.defect_versions import DefectVersions, read_versions, 
 from maxpool_check.corpus.shipped import is_shipped
 from maxpool_check.explaining import defects as catalogue
 from maxpool_check.judging.defects import Defect
+from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.results.record import ExitCode, Record
 from maxpool_check.results.variants import DEFAULT_VARIANTS
 from maxpool_check.specifications.specification import nearest
@@ -136,8 +137,9 @@ def check(
     versions = _versions(path)
     for status in found:
         _print(status)
-        for runtime in dict.fromkeys(each.defect.runtime for each in status.defects):
-            of_runtime = [each for each in status.defects if each.defect.runtime == runtime]
+        by_runtime = {each.defect.id: _runtime_of(each.defect, status) for each in status.defects}
+        for runtime in dict.fromkeys(by_runtime.values()):
+            of_runtime = [each for each in status.defects if by_runtime[each.defect.id] == runtime]
             others = [defect.id for defect in known if defect.id not in ids]
             shown = [each.defect.id for each in of_runtime if each.shown]
             undecided = [each.defect.id for each in of_runtime if not each.complete]
@@ -148,6 +150,13 @@ def check(
     if write:
         options.echo(f"written to {write_versions(root_of(path), versions)}")
     return ExitCode.AS_EXPECTED if all(status.is_as_expected for status in found) else ExitCode.UNEXPECTED
+
+
+def _runtime_of(defect: Defect, status: TargetStatus) -> str:
+    """Which of the runtimes of a defect a target is."""
+    target = status.target
+    about = (target.distribution, target.provider, target.name)
+    return next(name for name in defect.runtimes if TargetSelector.of(name).is_about(*about))
 
 
 def _versions(path: Path) -> DefectVersions:
@@ -163,10 +172,14 @@ def _read(path: Path) -> list[Defect]:
         return read_all_defects(files)
 
 
+def _without_options(runtime: str) -> str:
+    return runtime.partition("@")[0].partition("?")[0]
+
+
 def _chosen(defects: Sequence[Defect], subject: str | None) -> list[Defect]:
     """The defect with an id, or those of a runtime, or all. Raises ``click.UsageError``."""
     runtimes = {
-        name for defect in defects for name in (defect.runtime, defect.runtime.partition("@")[0].partition("?")[0])
+        name for defect in defects for runtime in defect.runtimes for name in (runtime, _without_options(runtime))
     }
     if subject is None:
         return list(defects)
@@ -175,7 +188,7 @@ def _chosen(defects: Sequence[Defect], subject: str | None) -> list[Defect]:
         defect
         for defect in defects
         if subject in runtimes
-        and (defect.runtime == subject or defect.runtime.startswith((f"{subject}@", f"{subject}?")))
+        and any(runtime == subject or runtime.startswith((f"{subject}@", f"{subject}?")) for runtime in defect.runtimes)
     ]
     if not chosen:
         names = [defect.id for defect in defects]

@@ -1,6 +1,7 @@
 """The defects that expect the faults of a record: known ones that fit, and new ones as narrow as they can be."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
@@ -95,12 +96,16 @@ def _fitting(
     variants: tuple[Variant, ...],
     cases: Sequence[Case | None],
 ) -> Defect | None:
-    """The first defect of the runtime that shows the same kinds, and whose conditions all cases and variants meet."""
+    """The first defect of the runtime that shows the same kinds, and whose conditions all cases and variants meet.
+
+    What other builds show is written by hand: their versions may be others.
+    """
     for defect in known:
         if (
             defect.conditions != Conditions()
             and any(
-                entry.kinds == kinds and entry.when.is_about(target.distribution, target.provider, target.name)
+                entry.kinds == kinds
+                and replace(entry.when, others=()).is_about(target.distribution, target.provider, target.name)
                 for entry in defect.expected
             )
             and all(meets_as_variant(defect.conditions, variant) for variant in variants)

@@ -108,7 +108,7 @@ def _replace(file: EditedFile, defects: Sequence[Defect]) -> bool:
 def _fields(defect: Defect) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "id": defect.id,
-        "runtime": defect.runtime,
+        "runtime": list(defect.runtimes) if defect.other_builds else defect.runtime,
         "title": inert.line(defect.title),
         "severity": defect.severity.value,
         "mechanism": inert.line(defect.mechanism),

@@ -136,7 +136,7 @@ class _Reader:
         )  # fmt: skip
 
     def _defect(self, place: _Place, fields: Mapping[str, Any]) -> Defect | None:
-        runtime = self._parsed(place, fields, "runtime", lambda text: TargetSelector.of(text).runtime)
+        runtimes = self._parsed(place, fields, "runtime", _runtimes)
         self._parsed(place, fields, "documents", lambda names: [documents(name) for name in names])
         conditions = self._parsed(place, fields, "conditions", _conditions)
         upstream = None
@@ -150,10 +150,12 @@ class _Reader:
         for number, item in enumerate(items if isinstance(items, list) else []):
             if isinstance(item, dict):
                 at = (*place, "expect", number)
-                narrower = self._parsed(at, item, "runtime", partial(_within, str(runtime)))
-                when = self._parsed(
-                    at, {"versions": "", **item}, "versions", partial(TargetSelector.of, narrower or str(runtime))
-                )
+                when = None
+                if runtimes is not None:
+                    own_runtimes = self._parsed(at, item, "runtime", partial(_some_of, runtimes)) or runtimes
+                    when = self._parsed(
+                        at, {"versions": "", **item}, "versions", partial(TargetSelector.of_any, own_runtimes)
+                    )
                 kinds, variants, expires = self._of_expected(at, item)
                 own = self._parsed(at, item, "conditions", _conditions) or Conditions()
                 if when is not None and kinds is not None:
@@ -163,7 +165,7 @@ class _Reader:
                         by_conditions=not cases, conditions=own,
                     )  # fmt: skip
                     expected.append(each)
-        if self.problems or runtime is None:
+        if self.problems or runtimes is None:
             return None
         if any(each.by_conditions and not each.conditions.said for each in expected) and not (
             conditions or fields.get("documents")
@@ -173,9 +175,9 @@ class _Reader:
             )
             return None
         return Defect(
-            fields["id"], runtime, fields["title"], Severity(fields["severity"]), fields["mechanism"], tuple(expected),
+            fields["id"], runtimes[0], fields["title"], Severity(fields["severity"]), fields["mechanism"], tuple(expected),
             fields.get("established", ""), tuple(fields.get("documents", ())), conditions or Conditions(), upstream,
-            fields.get("example"), fields.get("reviewer", ""), reviewed,
+            fields.get("example"), fields.get("reviewer", ""), reviewed, tuple(runtimes[1:]),
         )  # fmt: skip
 
     def _reviewed(self, place: _Place, fields: Mapping[str, Any]) -> date | None:
@@ -225,6 +227,23 @@ def _kinds(words: list[str]) -> frozenset[DivergenceKind]:
     if unknown:
         raise ValueError("; ".join(unknown))
     return frozenset(_KINDS[word] for word in words)
+
+
+def _runtimes(value: str | list[str]) -> list[str]:
+    """The runtimes of a defect: one, or several builds of the same source."""
+    runtimes = [TargetSelector.of(name).runtime for name in ([value] if isinstance(value, str) else value)]
+    TargetSelector.of_any(runtimes)
+    return runtimes
+
+
+def _some_of(runtimes: Sequence[str], value: str | list[str]) -> list[str]:
+    """The runtimes of an item of ``expect``: some of those of its defect, or a part of one. Raises ``ValueError``."""
+    if isinstance(value, str):
+        return [_within(runtimes[0], value)]
+    for name in value:
+        if name not in runtimes:
+            raise ValueError(f"expected some of {', '.join(runtimes)}, found '{name}'")
+    return [runtime for runtime in runtimes if runtime in value]
 
 
 def _conditions(fields: Mapping[str, Any]) -> Conditions:

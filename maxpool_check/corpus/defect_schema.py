@@ -44,6 +44,7 @@ _EXPECTED = map_of(
     "kinds",
     runtime=text("a part of the defect's runtime that alone shows it, as 'openvino?frontend=onnx'", pattern=_WORDS),
     versions=text("the versions that show it, as '>=1.21,<1.29'", pattern=_WORDS),
+    runtimes=list_of(TEXT, minItems=1, description="those of the defect's runtimes that show it; left out: all"),
     cases={**_CASES, "description": "left out: every case that meets the conditions"},
     kinds=_KINDS,
     variants=_VARIANTS,
@@ -54,7 +55,10 @@ _EXPECTED = map_of(
 _DEFECT = map_of(
     "id runtime title severity mechanism expect",
     id=ID,
-    runtime=text("the target without its version, as 'onnxruntime' or 'openvino?opset=14'", pattern=_WORDS),
+    runtime={
+        "description": "the target without its version, as 'onnxruntime' or 'openvino?opset=14'; or a list of builds of one source",
+        "anyOf": [{"type": "string", "pattern": _WORDS}, list_of({"type": "string", "pattern": _WORDS}, minItems=1)],
+    },
     title=text("operator, condition and effect in one sentence", pattern=_WORDS),
     severity={"enum": [severity.value for severity in Severity]},
     mechanism=text("what happens and why", pattern=_WORDS),

@@ -33,7 +33,7 @@ def page(
         found = f"{link(upstream.issue)}, {upstream.state}" if upstream.issue else "no issue found"
         found = f"{found}, as seen {upstream.seen}. {escaped(upstream.note)}".strip()
     facts = {
-        "Runtime": code(defect.runtime),
+        "Runtime": codes(defect.runtimes),
         "Severity": defect.severity.value,
         "Versions": escaped(versions.span(defect)),
         "Violates": codes(defect.documents),

@@ -70,7 +70,7 @@ def _span(defect: Defect, versions: DefectVersions) -> tuple[str, str]:
 def page(defect: Defect, versions: DefectVersions, width: int) -> str:
     """One defect: what happens and why, where it shows, and how to see it."""
     fields = {
-        "runtime": defect.runtime,
+        "runtime": ", ".join(defect.runtimes),
         "severity": defect.severity.value,
         "versions": versions.span(defect),
         "documents": ", ".join(defect.documents),

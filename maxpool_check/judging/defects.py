@@ -171,7 +171,8 @@ class ExpectedDivergence:
 class Defect:
     """One mistake of a runtime: its effect in a sentence, its mechanism, and the executions that show it.
 
-    ``runtime`` names it as ``-t`` does, without the version. ``established`` says how the mechanism is known. ``documents`` are
+    ``runtime`` names it as ``-t`` does, without the version; ``other_builds`` are further runtimes of the same source and the same
+    versions. ``established`` says how the mechanism is known. ``documents`` are
     the documents that it violates, by name or family; empty if nobody has said. ``example`` is the id of the case to show.
     ``reviewer`` is the person who has confirmed the mechanism, on the day ``reviewed``; both or neither.
     """
@@ -189,6 +190,12 @@ class Defect:
     example: str | None = None
     reviewer: str = ""
     reviewed: date | None = None
+    other_builds: tuple[str, ...] = ()
+
+    @property
+    def runtimes(self) -> tuple[str, ...]:
+        """All runtimes that it is about."""
+        return (self.runtime, *self.other_builds)
 
     @property
     def kinds(self) -> frozenset[DivergenceKind]:

@@ -29,7 +29,8 @@ class TargetSelector:
     """A runtime, by its name in a target or its distribution, its versions, and a provider; None: ``DEFAULT_PROVIDERS``.
 
     ``options`` are those that a target must have, whatever else it has. ``is_tool``: the name is that of a tool that rewrites
-    models, on any runtime. ``exact`` is the name of one target, which is then all that is selected.
+    models, on any runtime. ``exact`` is the name of one target, which is then all that is selected. ``others`` are further runtimes
+    of which the same holds.
     """
 
     name: str
@@ -38,6 +39,7 @@ class TargetSelector:
     options: Mapping[str, str] = field(default_factory=dict)
     is_tool: bool = False
     exact: str | None = None
+    others: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> "TargetSelector":
@@ -59,6 +61,19 @@ class TargetSelector:
         if parsed.extras or parsed.marker or parsed.url or not (provider.strip() if at else "x").isalnum():
             raise ValueError(f"expected a distribution, versions and at most one provider, found '{text}'")
         return cls(canonicalize_name(parsed.name), parsed.specifier, provider.strip() or None)
+
+    @classmethod
+    def of_any(cls, runtimes: Sequence[str], versions: str = "") -> "TargetSelector":
+        """The selector of any of these runtimes, each as in :meth:`of`: of several, distributions alone.
+
+        Raises ``ValueError``.
+        """
+        selectors = [cls.of(runtime, versions) for runtime in runtimes]
+        if len(selectors) > 1 and any(each.runtime != each.name for each in selectors):
+            raise ValueError(
+                f"expected a list of runtimes alone, without providers and options, found {', '.join(runtimes)}"
+            )
+        return replace(selectors[0], others=tuple(each.name for each in selectors[1:]))
 
     @classmethod
     def of(cls, runtime: str, versions: str = "") -> "TargetSelector":
@@ -132,7 +147,11 @@ class TargetSelector:
         names = {canonicalize_name(distribution), canonicalize_name(match["name"]) if match else ""}
         options = dict(parse_qsl(match["options"] or "")) if match else {}
         providers = (provider,) if self.is_tool else (self.provider,) if self.provider else DEFAULT_PROVIDERS
-        return self.name in names and provider in providers and self.options.items() <= options.items()
+        return (
+            bool(names & {self.name, *self.others})
+            and provider in providers
+            and self.options.items() <= options.items()
+        )
 
     def has(self, version: str) -> bool:
         """Whether a version is among those selected."""
