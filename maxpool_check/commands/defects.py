@@ -156,7 +156,7 @@ def _runtime_of(defect: Defect, status: TargetStatus) -> str:
     """Which of the runtimes of a defect a target is."""
     target = status.target
     about = (target.distribution, target.provider, target.name)
-    return next(name for name in defect.runtimes if TargetSelector.of(name).is_about(*about))
+    return next((name for name in defect.runtimes if TargetSelector.of(name).is_about(*about)), defect.runtime)
 
 
 def _versions(path: Path) -> DefectVersions:
