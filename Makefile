@@ -122,6 +122,7 @@ RUNTIMES := \
   onnxruntime-openvino-1.24.1=onnxruntime-openvino==1.24.1@OpenVINOExecutionProvider \
   onnxruntime-qnn-2.7.0=onnxruntime-qnn==2.7.0@QNNExecutionProvider?backend_type=htp \
   onnxruntime-webgpu-0.4.0=onnxruntime-ep-webgpu==0.4.0@WebGpuExecutionProvider \
+  onnxruntime-javascript-1.30.0=onnxruntime-web==1.30.0,onnxruntime-node==1.30.0 \
   openvino-2026.4.1=openvino==2026.4.1?opset=14,openvino==2026.4.1?opset=1 \
   openvino-2026.4.1-frontend=openvino==2026.4.1?frontend=onnx \
   onnx-reference-1.23.2=onnx-reference==1.23.2 \
@@ -147,7 +148,7 @@ report-runtimes: $(BIN)/.installed
 	  name="$${runtime%%=*}"; targets="-t $${runtime#*=}"; \
 	  case $$name in \
 	    tinygrad-*) cases="$(MAXPOOL_ALONE) --timeout 60";; \
-	    opencv-*) cases="$(MAXPOOL_ALONE)";; \
+	    opencv-*) cases="$(MAXPOOL_ALONE)";; onnxruntime-javascript-*) cases="$(MAXPOOL_ALONE) cases/contexts";; \
 	    iree-*) cases="$(IREE_CASES) --timeout 60";; \
 	    ncnn-*) cases="cases/ --variants y-only";; \
 	    *) cases=cases/;; \

@@ -42,9 +42,11 @@ _CONDITIONS = map_of(
 
 _EXPECTED = map_of(
     "kinds",
-    runtime=text("a part of the defect's runtime that alone shows it, as 'openvino?frontend=onnx'", pattern=_WORDS),
+    runtime={
+        "description": "a part of the defect's runtime that alone shows it, as 'openvino?frontend=onnx'; or a list of its builds",
+        "anyOf": [{"type": "string", "pattern": _WORDS}, list_of({"type": "string", "pattern": _WORDS}, minItems=1)],
+    },
     versions=text("the versions that show it, as '>=1.21,<1.29'", pattern=_WORDS),
-    runtimes=list_of(TEXT, minItems=1, description="those of the defect's runtimes that show it; left out: all"),
     cases={**_CASES, "description": "left out: every case that meets the conditions"},
     kinds=_KINDS,
     variants=_VARIANTS,
