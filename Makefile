@@ -14,6 +14,7 @@
 # make report-runtimes  ... of the other runtimes
 # make contexts         ... of graphs of several nodes, by runtime, tool and level of optimization
 # make history          ... of every minor version of ONNX Runtime, and of the last of other runtimes
+# make shapes           ... of what infers shapes or checks graphs, and computes nothing
 # make defects          ... a page and a reproduction for each live defect of the worst kinds
 # make pages            ... the pages that need no runtime: documents, kinds, the matrix, and those of defects from their records
 # make site             write build/site/, the committed records as a static site
@@ -30,7 +31,7 @@ GENERATED := onnx-22 sonnx openvino-14 ort-nhwc-11 ngraph-0 xmos-maxpool2d
 # Python is started hundreds of times by the tests: what it has compiled is kept, also where this is set, as in many images.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-time test-all test-runtimes mutants prove bench check format generated reports report report-runtimes contexts history defects pages site picture constraints clean
+.PHONY: run test test-time test-all test-runtimes mutants prove bench check format generated reports report report-runtimes contexts shapes history defects pages site picture constraints clean
 
 run: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/ -o build/record.jsonl --report markdown=build/report.md --report json=build/report.json
@@ -78,13 +79,14 @@ generated: $(BIN)/.installed
 	done
 	$(BIN)/maxpool-check generate --contexts --seed 0 -o cases/generated/contexts.yaml
 
-reports: report report-runtimes contexts history defects pages
+reports: report report-runtimes contexts shapes history defects pages
 
 # Those that need no runtime.
 pages: $(BIN)/.installed-for-tests
 	$(BIN)/maxpool-check documents cases/ > reports/documents.md
 	$(BIN)/maxpool-check explain --format markdown > reports/kinds.md
 	$(BIN)/python -m tests.report_matrix
+	$(BIN)/python -m tests.report_shapes
 	$(BIN)/python -m tests.report_agreement
 	$(BIN)/python -m tests.report_defects
 
@@ -186,6 +188,18 @@ defects: export ORT_WEBGPU_EP_ALLOW_SOFTWARE_ADAPTER = 1
 defects: export VK_ICD_FILENAMES = /usr/lib/chromium/vk_swiftshader_icd.json
 defects: $(BIN)/.installed-for-tests
 	$(BIN)/python -m tests.report_defects $(foreach target,$(DEFECT_TARGETS),'$(target)')
+
+# What decides without computing, on MaxPool alone, in one record: most of it are the digests of the cases.
+SHAPE_TARGETS := onnx-shape-inference==1.23.2 onnx-shape-inference==1.23.2?strict=0 \
+  onnx-checker==1.23.2 onnx-checker==1.23.2?full=0 onnxruntime-symbolic==1.32.0 onnxruntime-load==1.32.0 \
+  openvino-reshape==2026.4.1
+SHAPE_CASES := $(filter-out cases/contexts cases/defects cases/generated,$(wildcard cases/*))
+
+shapes: $(BIN)/.installed-for-tests
+	$(BIN)/maxpool-check run $(SHAPE_CASES) -q $(foreach target,$(SHAPE_TARGETS),-t '$(target)') \
+	  -o reports/shapes/record.jsonl.gz > /dev/null
+	$(call compress,reports/shapes/record.jsonl.gz)
+	$(BIN)/python -m tests.report_shapes
 
 # A record that is written line by line compresses less well than the whole.
 compress = for record in $(1); do gzip -dc $$record | xz -9e > $${record%.gz}.xz && rm $$record || exit; done

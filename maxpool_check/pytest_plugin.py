@@ -213,7 +213,7 @@ class CaseItem(pytest.Item):
         excused = dict.fromkeys(execution.known for execution in judged if execution.known)
         if excused:
             pytest.xfail(inert.line("; ".join(f"{name}: {reasons[name]}" for name in excused)))
-        if all(execution.verdict in ("not-expressible", "not-claimed", "undefined") for execution in judged):
+        if all(execution.verdict in ("not-expressible", "not-claimed", "undefined", "unknown") for execution in judged):
             messages = dict.fromkeys(f"{execution.verdict}: {execution.message}" for execution in judged)
             pytest.skip(inert.line("; ".join(messages)))
 

@@ -114,6 +114,9 @@ def command(
       maxpool-check model my.onnx --base onnxruntime==1.24.4 --head onnxruntime
     """
     targets = chosen.names()
+    for target in targets:
+        if not target.computes:
+            raise click.UsageError(f"{target} computes no outputs, and a model has to be run; name a runtime")
     given = _shapes(shapes)
     takes_models = any(target.takes_models for target in targets)
     analyses = _analyses(models, inputs, spec=spec, shapes=given, takes_models=takes_models)

@@ -33,7 +33,7 @@ class AcceptedChange:
 
     def is_about(self, head: TargetDescription) -> bool:
         """Whether it concerns a new target."""
-        return self.when.covers(head.distribution, head.version, head.provider, head.name)
+        return self.when.covers(head.selected_as, head.version, head.provider, head.name)
 
     def has_case(self, case: str) -> bool:
         """Whether it names a case."""

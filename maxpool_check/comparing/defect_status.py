@@ -80,7 +80,7 @@ def concerned(defects: Iterable[Defect], target: TargetDescription) -> list[Defe
     return [
         defect
         for defect in defects
-        if any(entry.when.is_about(target.distribution, target.provider, target.name) for entry in defect.expected)
+        if any(entry.when.is_about(target.selected_as, target.provider, target.name) for entry in defect.expected)
     ]
 
 
@@ -95,7 +95,7 @@ def _status(
         entry
         for defect in about
         for entry in defect.expected
-        if entry.when.covers(target.distribution, target.version, target.provider, target.name)
+        if entry.when.covers(target.selected_as, target.version, target.provider, target.name)
     ]
     ledger = Ledger(covering, date.today())
     shown = dict.fromkeys((defect.id for defect in about), 0)

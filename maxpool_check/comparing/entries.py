@@ -77,7 +77,7 @@ def _covering(known: Iterable[Defect], target: TargetDescription) -> _Covering:
         (defect, entry)
         for defect in known
         for entry in defect.expected
-        if entry.when.covers(target.distribution, target.version, target.provider, target.name)
+        if entry.when.covers(target.selected_as, target.version, target.provider, target.name)
     ]
 
 
@@ -105,7 +105,7 @@ def _fitting(
             defect.conditions != Conditions()
             and any(
                 entry.kinds == kinds
-                and replace(entry.when, others=()).is_about(target.distribution, target.provider, target.name)
+                and replace(entry.when, others=()).is_about(target.selected_as, target.provider, target.name)
                 for entry in defect.expected
             )
             and all(meets_as_variant(defect.conditions, variant) for variant in variants)

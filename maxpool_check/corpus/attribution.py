@@ -21,7 +21,7 @@ def about(defect: Defect, target: TargetDescription) -> list[ExpectedDivergence]
     return [
         each
         for each in defect.expected
-        if each.when.covers(target.distribution, target.version, target.provider, target.name)
+        if each.when.covers(target.selected_as, target.version, target.provider, target.name)
     ]
 
 

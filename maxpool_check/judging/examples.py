@@ -10,9 +10,9 @@ from maxpool_check.graphs.context import Context, MaxPoolGraph
 from maxpool_check.graphs.node import Node
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.graph_verdicts import judge
+from maxpool_check.judging.judgement import Judgement
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.results.outcomes import Crashed, Outcome, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.variants import (

@@ -9,10 +9,10 @@ from maxpool_check.graphs.context import BEHIND
 from maxpool_check.judging import verdicts
 from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.judgement import Judgement
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.rewrites import rewrite_kinds
-from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.results.details import Cause
 from maxpool_check.results.outcomes import Failed, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import Verdict

@@ -2,8 +2,6 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-import numpy as np
-
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.wrong_windows import geometries
@@ -18,15 +16,15 @@ _Formula = tuple[str, str, str]
 
 
 def wrong_shapes(
-    oracle: Oracle, outputs: Mapping[str, np.ndarray], kinds: Collection[DivergenceKind]
+    oracle: Oracle, shapes: Mapping[str, tuple[int, ...]], kinds: Collection[DivergenceKind]
 ) -> dict[str, WrongShape]:
-    """The outputs of another shape than the reference's; ``kinds`` are those of the divergence."""
-    shapes = {}
-    for name, tensor in outputs.items():
-        if tensor.shape != oracle.shape:
-            axes = tuple(_wrong_axes(oracle, tensor.shape, kinds)) if tensor.ndim == len(oracle.shape) else ()
-            shapes[name] = WrongShape(expected=oracle.shape, got=tensor.shape, axes=axes)
-    return shapes
+    """The ``shapes`` of outputs that are not the reference's; ``kinds`` are those of the divergence."""
+    wrong = {}
+    for name, shape in shapes.items():
+        if shape != oracle.shape:
+            axes = tuple(_wrong_axes(oracle, shape, kinds)) if len(shape) == len(oracle.shape) else ()
+            wrong[name] = WrongShape(expected=oracle.shape, got=shape, axes=axes)
+    return wrong
 
 
 def _wrong_axes(oracle: Oracle, shape: tuple[int, ...], kinds: Collection[DivergenceKind]) -> Iterator[WrongAxis]:

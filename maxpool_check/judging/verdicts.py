@@ -1,20 +1,23 @@
 """From outcomes to verdicts: the only place that decides."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from maxpool_check.judging.comparison import MOST_CELLS, WrongOutput, allowed_differences, compare, wrong_cells
 from maxpool_check.judging.hypotheses import is_truncated_division
+from maxpool_check.judging.inference import judge_accepted, judge_inferred
+from maxpool_check.judging.judgement import Judgement
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.shapes import wrong_shapes
 from maxpool_check.reference.dtypes import identical, same
-from maxpool_check.results.details import AllowedDifference, Cause, Cell
 from maxpool_check.results.outcomes import (
+    Accepted,
     Crashed,
     Failed,
+    Inferred,
     NotClaimed,
     NotExecuted,
     Outcome,
@@ -23,41 +26,11 @@ from maxpool_check.results.outcomes import (
     TimedOut,
 )
 from maxpool_check.results.record import Verdict
-from maxpool_check.results.shapes import WrongShape
 from maxpool_check.results.variants import NHWC_MAXPOOL, OTHER_KERNELS, PAIRS, Variant
 from maxpool_check.specifications.refused import Refused
 
 _ALLOWED = (Verdict.CONFORMS, Verdict.UNDEFINED)
 """The verdicts on outputs that the document allows."""
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """The verdict on one execution, with its evidence; it has no truth value, so that no test asserts it by mistake.
-
-    ``counts`` holds the number of cells of each kind that is about cells, ``cells`` the evidence on some of them.
-    ``information`` names differences that the document allows. ``limit``: the refusal is one that runtimes declare or
-    commonly have. ``interpretations`` gives, by point that the document leaves open, the interpretations that the outputs
-    agree with; ``differences`` are cells in which conforming outputs differ from the reference's. ``causes`` are all
-    mistakes that explain the outputs, or one. ``shapes`` are those of outputs of the wrong shape. ``traceback`` is that of an
-    exception in the judge itself.
-    """
-
-    verdict: Verdict
-    kinds: tuple[DivergenceKind, ...] = ()
-    message: str = ""
-    counts: Mapping[DivergenceKind, int] | None = None
-    cells: tuple[Cell, ...] = ()
-    information: tuple[DivergenceKind, ...] = ()
-    limit: bool = False
-    interpretations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    differences: tuple[AllowedDifference, ...] = ()
-    causes: tuple[Cause, ...] = ()
-    shapes: Mapping[str, WrongShape] = field(default_factory=dict)
-    traceback: str = ""
-
-    def __bool__(self) -> bool:
-        raise TypeError(f"a Judgement is neither true nor false (this one: {self.verdict}); compare .verdict")
 
 
 def judge(oracle: Oracle | Refused, outcomes: Mapping[Variant, Outcome]) -> dict[Variant, Judgement]:
@@ -98,6 +71,10 @@ def _judge_outcome(oracle: Oracle | Refused, variant: Variant, outcome: Outcome)
             return Judgement(Verdict.ERROR, message=why, traceback=traceback)
         case RefusedByTarget(status, message):
             return _judge_refusal(oracle, variant, status, f"{status}: {message}")
+        case Inferred(inferred):
+            return judge_inferred(oracle, variant, inferred)
+        case Accepted():
+            return judge_accepted(oracle)
         case Returned(outputs):
             return _judge_outputs(oracle, variant, outputs)
 
@@ -146,7 +123,7 @@ def _judge_outputs(oracle: Oracle | Refused, variant: Variant, outputs: Mapping[
             counts=_counts(comparison.wrong),
             cells=evidence,
             causes=comparison.causes,
-            shapes=wrong_shapes(oracle, requested, comparison.kinds),
+            shapes=wrong_shapes(oracle, {name: tensor.shape for name, tensor in requested.items()}, comparison.kinds),
         )
     judgement = replace(judgement, differences=allowed_differences(oracle, requested))
     if oracle.has_undefined:

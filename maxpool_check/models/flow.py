@@ -11,8 +11,10 @@ from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis
 from maxpool_check.models.cases import ModelCase
 from maxpool_check.models.model_part import CannotRun, levels_of, part_of
 from maxpool_check.results.outcomes import (
+    Accepted,
     Crashed,
     Failed,
+    Inferred,
     NotClaimed,
     NotExecuted,
     Outcome,
@@ -153,5 +155,7 @@ def _why(outcome: Outcome) -> str:
             return f"its process died: {how}{': ' if stderr else ''}{stderr}"
         case NotExecuted(why) | NotClaimed(why) | Failed(why):
             return why
+        case Inferred() | Accepted():
+            return "the target computes no values"
         case Returned():
             return "it returned nothing at the default level of optimization"

@@ -83,7 +83,7 @@ class CaseResult:
         if execution.status:
             return 1 if execution.unexpected else 2, self._severity(execution).rank
         # What was compared counts, where other variants could not be.
-        return (4 if execution.verdict in (Verdict.UNDEFINED, *NOT_EXECUTED) else 3), 0
+        return (4 if execution.verdict in (Verdict.UNDEFINED, Verdict.UNKNOWN, *NOT_EXECUTED) else 3), 0
 
 
 def case_results(executions: Iterable[Execution], entries: Iterable[KnownEntry]) -> Iterator[CaseResult]:

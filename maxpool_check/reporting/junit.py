@@ -71,7 +71,11 @@ def _result(case: CaseResult) -> str:
     worst = case.worst
     if worst.verdict == Verdict.ERROR:
         return "error"
-    if worst.status in ("expected", "inconsistent", "special") or worst.verdict in (Verdict.UNDEFINED, *NOT_EXECUTED):
+    if worst.status in ("expected", "inconsistent", "special") or worst.verdict in (
+        Verdict.UNDEFINED,
+        Verdict.UNKNOWN,
+        *NOT_EXECUTED,
+    ):
         return "skipped"
     return "failure" if worst.status else "passed"
 

@@ -65,7 +65,7 @@ def _after(report: RunReport) -> list[str]:
 
 
 _WITHOUT_FAULTS = {
-    Verdict.CONFORMS, Verdict.INCONSISTENT, Verdict.UNDEFINED, Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED,
+    Verdict.CONFORMS, Verdict.INCONSISTENT, Verdict.UNDEFINED, Verdict.UNKNOWN, Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED,
 }  # fmt: skip
 
 

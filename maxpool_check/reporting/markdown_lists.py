@@ -23,6 +23,10 @@ _NOT_JUDGED = {
         "Nothing that the runtime accepts means the same as these cases, so that they were not executed: no refusals.",
     ),
     Verdict.NOT_CLAIMED: ("Not claimed by", "The target claims no document that means the same; not executed."),
+    Verdict.UNKNOWN: (
+        "Not inferred by",
+        "The target infers shapes alone, and does not know these; what it knows of them is right.",
+    ),
     Verdict.UNDEFINED: (
         "Not judged on",
         "The document defines no result here, so that whatever is returned is recorded alone.",

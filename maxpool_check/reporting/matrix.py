@@ -20,6 +20,7 @@ OTHERS = {
     Verdict.ERROR: "failed",
     Verdict.CONFORMS: "conform",
     Verdict.UNDEFINED: "undefined",
+    Verdict.UNKNOWN: "unknown",
     Verdict.NOT_EXPRESSIBLE: "not expressible",
     Verdict.NOT_CLAIMED: "not claimed",
 }

@@ -42,7 +42,8 @@ def refusals(findings: Iterable[Finding]) -> list[ReasonGroup]:
 def not_judged(record: Record, target: str) -> Mapping[Verdict, list[ReasonGroup]]:
     """What a target was not given and what was not judged, the most frequent reason first; all verdicts on it are keys."""
     groups: dict[Verdict, dict[tuple[str, str, str], list[Execution]]] = {
-        verdict: defaultdict(list) for verdict in (Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED, Verdict.UNDEFINED)
+        verdict: defaultdict(list)
+        for verdict in (Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED, Verdict.UNKNOWN, Verdict.UNDEFINED)
     }
     for execution in record.executions:
         if execution.target == target and execution.verdict in groups:

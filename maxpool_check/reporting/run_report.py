@@ -13,6 +13,7 @@ from maxpool_check.words import plural
 
 _OUTSIDE = {
     Verdict.UNDEFINED: "undefined",
+    Verdict.UNKNOWN: "unknown",
     Verdict.NOT_EXPRESSIBLE: "not expressible",
     Verdict.NOT_CLAIMED: "not claimed",
 }

@@ -29,6 +29,7 @@ _NARROW = 72  # Columns in which four columns of text are unreadable.
 _NOT_JUDGED = {
     Verdict.NOT_EXPRESSIBLE: "Not expressible to",
     Verdict.NOT_CLAIMED: "Not claimed by",
+    Verdict.UNKNOWN: "Not inferred by",
     Verdict.UNDEFINED: "Not judged on",
 }
 _STYLES = {

@@ -77,6 +77,8 @@ def expectation(reproduced: Reproduced) -> Expectation:
     oracle = reproduced.oracle
     assert isinstance(oracle, Oracle)
     values = expected_values(reproduced)
+    if not reproduced.target.computes:
+        return _of_shapes(reproduced, values)
     cells = max([reproduced.request.X.size, *(value.size for value in values.values())])
     if cells > MOST_CELLS:
         raise CannotWrite(f"a script would have to list {cells} cells; the most is {MOST_CELLS}")
@@ -99,6 +101,15 @@ def expectation(reproduced: Reproduced) -> Expectation:
     return Expectation(
         values, alternatives[0], _IS_ALLOWED, tuple(data), (" or ".join(f"({each})" for each in conditions),)
     )
+
+
+def _of_shapes(reproduced: Reproduced, values: dict[str, np.ndarray]) -> Expectation:
+    """What is expected of a target that infers shapes alone."""
+    if DivergenceKind.DTYPE in reproduced.kinds:
+        raise CannotWrite("no script can be written for a dtype that is inferred and not computed")
+    shapes = {name: np.array(value.shape, np.int64) for name, value in values.items()}
+    data = tuple(f"expected_{name} = {value.shape}" for name, value in values.items())
+    return Expectation(shapes, {}, (), data, tuple(f"{name} == expected_{name}" for name in values))
 
 
 def _content(outputs: dict[str, Accepted]) -> tuple[object, ...]:

@@ -106,8 +106,8 @@ def _environment(text: IssueText, target: TargetDescription) -> str:
 def _onnxruntime(text: IssueText, profile: TargetProfile) -> list[Section]:
     target = profile.description
     runtime = str(target.session_options.get("onnxruntime") or target.session_options.get("runs_on") or target.version)
-    is_cpu = target.provider == DEFAULT_PROVIDER
-    provider = _PROVIDERS.get(target.provider, f"Other / Unknown ({escaped(target.provider)})")
+    is_cpu = target.provider in (DEFAULT_PROVIDER, "")
+    provider = _PROVIDERS.get(target.provider or DEFAULT_PROVIDER, f"Other / Unknown ({escaped(target.provider)})")
     library = "" if is_cpu else f"{escaped(target.distribution)} {escaped(target.version)}"
     return [
         ("Describe the issue", text.description),
@@ -272,6 +272,12 @@ _RUNTIMES: Mapping[str, Form] = {
     "openvino": Form("OpenVINO", "https://github.com/openvinotoolkit/openvino/issues", _openvino, "[Bug]: "),
     "onnx_reference": Form("onnx", "https://github.com/onnx/onnx/issues", _onnx),
     "opencv": Form("OpenCV", "https://github.com/opencv/opencv/issues", _opencv),
+    "onnx_shape_inference": Form("onnx", "https://github.com/onnx/onnx/issues", _onnx),
+    "onnx_checker": Form("onnx", "https://github.com/onnx/onnx/issues", _onnx),
+    "onnxruntime_symbolic": Form("ONNX Runtime", "https://github.com/microsoft/onnxruntime/issues", _onnxruntime),
+    "onnxruntime_load": Form("ONNX Runtime", "https://github.com/microsoft/onnxruntime/issues", _onnxruntime),
+    "openvino_reshape": Form("OpenVINO", "https://github.com/openvinotoolkit/openvino/issues", _openvino, "[Bug]: "),
+    "torch_meta": Form("PyTorch", "https://github.com/pytorch/pytorch/issues", _torch),
     "torch": Form("PyTorch", "https://github.com/pytorch/pytorch/issues", _torch),
     "jax": Form("JAX", "https://github.com/jax-ml/jax/issues", _jax),
     "tensorflow": Form("TensorFlow", "https://github.com/tensorflow/tensorflow/issues", _tensorflow),

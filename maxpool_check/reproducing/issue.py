@@ -57,7 +57,7 @@ def _problem(reproduced: Reproduced, named: str, rule: Rule, script: Script) -> 
     outcome, oracle, subject = reproduced.outcome, reproduced.oracle, escaped(named)
     what, document = _call(reproduced, script), escaped(rule.document.title)
     if isinstance(oracle, Refused):
-        happens = f"{subject} executes it"
+        happens = f"{subject} {'executes' if reproduced.target.computes else 'accepts'} it"
         if isinstance(outcome, (Crashed, TimedOut)):
             happens = f"with {subject} {_death(outcome)}"
         return (
@@ -124,6 +124,10 @@ def _tensors(reproduced: Reproduced) -> str:
             outputs = reproduced.returned(variant)
             blocks += [grid(words if words.startswith("Y") else f"Y, {words}", outputs["Y"])] if "Y" in outputs else []
         return joined(blocks)
+    if not reproduced.target.computes:
+        return (
+            f"X has the dtype {X.dtype.name} and the shape `{list(X.shape)}`. {escaped(reproduced.judgement.message)}."
+        )
     expected, got = expectation(reproduced), reproduced.returned()
     is_signed = DivergenceKind.Y_SIGNED_ZERO in reproduced.kinds
     for name, value in expected.values.items():

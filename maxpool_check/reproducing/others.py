@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from importlib import metadata
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.verdicts import Judgement
+from maxpool_check.judging.judgement import Judgement
 from maxpool_check.reproducing.notes import OtherAnswer
 from maxpool_check.reproducing.runtimes import TITLES
 from maxpool_check.reproducing.tables import flat_text
-from maxpool_check.results.outcomes import Crashed, Outcome, RefusedByTarget, Returned, TimedOut
+from maxpool_check.results.outcomes import Accepted, Crashed, Inferred, Outcome, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.record import TargetDescription, Verdict
 from maxpool_check.results.variants import Variant
 from maxpool_check.running.case_run import run_case
@@ -23,14 +23,14 @@ _MOST_CHARACTERS = 120
 
 
 def installed(besides: TargetDescription) -> list[TargetName]:
-    """The installed runtimes, but the one that the reproduction is of."""
+    """The installed runtimes that compute outputs, but the one that the reproduction is of."""
     names = []
     for name, runtime in RUNTIMES.items():
         try:
             version = metadata.version(runtime.distribution)
         except metadata.PackageNotFoundError:
             continue
-        if (runtime.distribution, version) != (besides.distribution, besides.version):
+        if runtime.computes and (runtime.distribution, version) != (besides.distribution, besides.version):
             names.append(parse(name))
     return names
 
@@ -69,6 +69,10 @@ def words(outcome: Outcome, variant: Variant) -> str:
     match outcome:
         case Returned(outputs):
             return "; ".join(f"{name} = {flat_text(outputs[name])}" for name in variant.outputs if name in outputs)
+        case Inferred(inferred):
+            return "; ".join(f"{name} = {output}" for name, output in inferred.items())
+        case Accepted():
+            return "accepted"
         case RefusedByTarget(status, message):
             first = message.strip().partition("\n")[0]
             return (

@@ -3,11 +3,21 @@
 from collections.abc import Callable, Mapping
 
 from maxpool_check.reproducing.script_runtime import CannotWrite, ScriptCall, ScriptRuntime
-from maxpool_check.reproducing.scripts import functions, litert, onnx_compilers, onnx_models, openvino, tensorflow
+from maxpool_check.reproducing.scripts import (
+    deciders,
+    functions,
+    litert,
+    onnx_compilers,
+    onnx_models,
+    openvino,
+    tensorflow,
+)
 from maxpool_check.targets.runtimes import RUNTIMES
 
 TITLES = {
-    "onnxruntime": "ONNX Runtime", "onnx-reference": "onnx", "openvino": "OpenVINO", "torch": "PyTorch", "jax": "JAX",
+    "onnxruntime": "ONNX Runtime", "onnx-reference": "onnx", "onnx-shape-inference": "onnx's shape inference", "onnx-checker": "onnx's checker",
+    "onnxruntime-symbolic": "ONNX Runtime's symbolic shape inference", "onnxruntime-load": "ONNX Runtime's inference at load",
+    "openvino-reshape": "OpenVINO's reshape", "torch-meta": "PyTorch's meta device", "openvino": "OpenVINO", "torch": "PyTorch", "jax": "JAX",
     "tvm": "TVM",
     "opencv": "OpenCV",
     "iree": "IREE",
@@ -24,6 +34,12 @@ _SCRIPTS: Mapping[str, Callable[[ScriptCall], ScriptRuntime]] = {
     "tvm": onnx_compilers.tvm,
     "openvino": openvino.openvino,
     "torch": functions.torch,
+    "onnx_shape_inference": deciders.onnx_shape_inference,
+    "onnx_checker": deciders.onnx_checker,
+    "onnxruntime_symbolic": deciders.onnxruntime_symbolic,
+    "onnxruntime_load": deciders.onnxruntime_load,
+    "openvino_reshape": deciders.openvino_reshape,
+    "torch_meta": deciders.torch_meta,
     "jax": functions.jax,
     "ncnn": functions.ncnn,
     "iree": onnx_models.iree,

@@ -11,7 +11,7 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reproducing.expectation import expected_values
 from maxpool_check.reproducing.literals import keywords_text
 from maxpool_check.reproducing.reproduced import Fault, Reproduced
-from maxpool_check.results.outcomes import Crashed, RefusedByTarget, TimedOut
+from maxpool_check.results.outcomes import Crashed, Inferred, RefusedByTarget, TimedOut
 from maxpool_check.specifications.refused import Refused
 
 _USUAL = (
@@ -89,7 +89,7 @@ def _effect(reproduced: Reproduced) -> str:
     if isinstance(outcome, TimedOut):
         return f"does not end{instead}"
     if reproduced.fault is Fault.NOT_REFUSED:
-        return f"is executed{instead}"
+        return f"is {'executed' if reproduced.target.computes else 'accepted'}{instead}"
     if isinstance(outcome, RefusedByTarget):
         message = " ".join(outcome.message.split())
         if len(message) > _MOST_CHARACTERS:
@@ -107,6 +107,9 @@ def _wrong_output(reproduced: Reproduced) -> str:
     kind = first_kind(reproduced)
     # What follows a colon explains it.
     sentence = sentence_of(kind, reproduced).partition(": ")[0]
+    if isinstance(reproduced.outcome, Inferred):
+        inferred = "; ".join(f"{name} is inferred as {output}" for name, output in reproduced.outcome.outputs.items())
+        return f"{inferred} ({condition_of(reproduced)})"
     wanted, outputs = expected_values(reproduced), reproduced.returned()
     if kind is DivergenceKind.DTYPE:
         dtypes = [(name, tensor.dtype, wanted[name].dtype) for name, tensor in outputs.items() if name in wanted]

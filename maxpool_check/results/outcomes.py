@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maxpool_check.results.shapes import InferredOutput
+
 
 @dataclass(frozen=True, eq=False)
 class Returned:
@@ -13,6 +15,18 @@ class Returned:
 
     outputs: Mapping[str, np.ndarray]
     provider: str | None = None
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """What a target that computes no values says of the outputs, by name."""
+
+    outputs: Mapping[str, InferredOutput]
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A target that only accepts or refuses graphs accepted it."""
 
 
 @dataclass(frozen=True)
@@ -70,4 +84,4 @@ class Failed:
         return cls(why, traceback="".join(traceback.format_exception(error)))
 
 
-Outcome = Returned | RefusedByTarget | Crashed | TimedOut | NotExecuted | NotClaimed | Failed
+Outcome = Returned | Inferred | Accepted | RefusedByTarget | Crashed | TimedOut | NotExecuted | NotClaimed | Failed

@@ -83,3 +83,18 @@ class ReferenceAgreement(msgspec.Struct, frozen=True, kw_only=True):
     compared: int
     agreed: int
     log_sha256: str | None = None
+
+
+class CorpusDescription(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole corpus that the cases of a run were selected from: as the user named it, and the SHA-256 of all its cases.
+
+    ``version`` is that of the tool if it is the corpus that comes with it, else None.
+    """
+
+    name: str
+    version: str | None
+    cases: int
+    sha256: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}" if self.version is not None else self.name

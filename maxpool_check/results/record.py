@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from maxpool_check.reference.numbering import Layout
+from maxpool_check.results import provenance
 from maxpool_check.results.details import AllowedDifference, Cause, Cell, Input
-from maxpool_check.results.provenance import DocumentEdition, Machine, PythonEnvironment, ReferenceAgreement, ToolFiles
-from maxpool_check.results.shapes import WrongShape
+from maxpool_check.results.provenance import CorpusDescription, Machine, PythonEnvironment, ToolFiles
+from maxpool_check.results.shapes import InferredOutput, WrongShape
 
 SCHEMA = "maxpool-check/record/1"
 
@@ -34,6 +35,8 @@ class Verdict(str, Enum):
     """Two variants returned different outputs, and the document allows both: no clause is broken."""
     UNDEFINED = "undefined"
     """The document defines no result for some windows, and the others are right: recorded, not judged."""
+    UNKNOWN = "unknown"
+    """The target, which infers shapes alone, does not know the shape or the dtype; what it knows is right."""
     NOT_EXPRESSIBLE = "not-expressible"
     """The target accepts nothing that means the same as the case: not executed."""
     NOT_CLAIMED = "not-claimed"
@@ -102,7 +105,8 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
     ``newest_opset`` is the newest operator set that it loads, None if it gets no ONNX models. ``speaks`` is the language
     of its requests. ``indices``: how it numbers the cells, a name of :data:`~maxpool_check.reference.numbering.NUMBERINGS`;
     None if it returns no Indices. ``specs`` are the documents that a kernel claims; None: all. ``graphs`` is the newest operator set in
-    which it executes graphs of several nodes; None if it executes MaxPool alone.
+    which it executes graphs of several nodes; None if it executes MaxPool alone. ``decides`` is what it decides of a case: the
+    ``values`` of the outputs, their ``shapes`` alone, or their ``acceptance``, whether the graph is valid, alone.
     """
 
     name: str
@@ -118,6 +122,7 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
     indices: str | None = "whole"
     specs: tuple[str, ...] | None = None
     graphs: int | None = None
+    decides: str = "values"
     environments: tuple[PythonEnvironment, ...] = ()
     program: dict[str, str] = {}
 
@@ -132,7 +137,18 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def about(self) -> str:
         """The release and provider, as far as it has them; never empty."""
-        return ", ".join(filter(None, (self.release, self.provider))) or self._python or "no version named"
+        known = ", ".join(filter(None, (self.release, self.provider))) or self._python or "no version named"
+        return f"{known}, {self.decides} only" if self.decides != "values" else known
+
+    @property
+    def computes(self) -> bool:
+        """Whether it computes outputs, so that its executions say something about values."""
+        return self.decides == "values"
+
+    @property
+    def selected_as(self) -> str:
+        """The distribution by which defects select it; what computes nothing is selected by its own name alone."""
+        return self.distribution if self.computes else ""
 
     def software(self, *, numpy: bool = False) -> str:
         """What it is, and its Python if it has one; with the version of numpy if ``numpy``."""
@@ -142,21 +158,6 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def _python(self) -> str:
         return f"Python {self.python}" if self.python != "-" else ""
-
-
-class CorpusDescription(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole corpus that the cases of a run were selected from: as the user named it, and the SHA-256 of all its cases.
-
-    ``version`` is that of the tool if it is the corpus that comes with it, else None.
-    """
-
-    name: str
-    version: str | None
-    cases: int
-    sha256: str
-
-    def __str__(self) -> str:
-        return f"{self.name} {self.version}" if self.version is not None else self.name
 
 
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
@@ -186,8 +187,8 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
     corpus: CorpusDescription | None = None
     tool_files: ToolFiles | None = None
     machine: Machine | None = None
-    editions: dict[str, DocumentEdition] = {}
-    references: ReferenceAgreement | None = None
+    editions: dict[str, provenance.DocumentEdition] = {}
+    references: provenance.ReferenceAgreement | None = None
     seeds: dict[str, int] = {}
 
 
@@ -198,8 +199,8 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     ``expected`` or ``inconsistent`` for an inconsistency, otherwise empty. In a user's model, ``known`` only names a defect,
     and a fault on special values alone is ``special``. ``opset`` is the operator set of the model; ``translation`` lists how a case of another document became one.
     ``layout`` is that of X and all coordinates. ``interpretations`` are those of open points that the outputs agree with, or
-    ``mixed``. ``causes`` are mistakes that explain the outputs. ``digests`` are SHA-256 of the outputs, ``counts`` numbers of
-    wrong cells by kind. ``differences`` are the first cells where conforming outputs differ from the reference, ``shapes``
+    ``mixed``. ``causes`` are mistakes that explain the outputs. ``digests`` are SHA-256 of the outputs, ``inferred`` is what a
+    target says that computes none; ``counts`` are numbers of wrong cells by kind. ``differences`` are the first cells where conforming outputs differ from the reference, ``shapes``
     those of outputs of the wrong shape. ``size`` is the number of cells of X. ``traceback`` is that of an internal error, if
     recorded. ``seconds``, to the millisecond, is how long the target had the requests, the first time if a crash repeats them.
     """
@@ -224,6 +225,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True, tag="execution", omit
     interpretations: dict[str, tuple[str, ...]] = {}
     causes: tuple[Cause, ...] = ()
     digests: dict[str, str] = {}
+    inferred: dict[str, InferredOutput] = {}
     counts: dict[str, int] = {}
     cells: tuple[Cell, ...] = ()
     differences: tuple[AllowedDifference, ...] = ()

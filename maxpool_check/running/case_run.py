@@ -8,12 +8,12 @@ import numpy as np
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.graph_verdicts import judge
+from maxpool_check.judging.judgement import Judgement
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import Judgement
 from maxpool_check.reference.dtypes import digest, name_of
 from maxpool_check.reference.geometry import Placement
 from maxpool_check.results.details import Entering, Input
-from maxpool_check.results.outcomes import Crashed, Failed, NotExecuted, RefusedByTarget, Returned
+from maxpool_check.results.outcomes import Crashed, Failed, Inferred, NotExecuted, RefusedByTarget, Returned
 from maxpool_check.results.record import REPORTED, Execution, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, OPTIMIZATION_OFF, Variant
 from maxpool_check.specifications.refused import Refused
@@ -190,6 +190,7 @@ def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Executio
         digests={name: digest(value) for name, value in outcome.outputs.items()}
         if isinstance(outcome, Returned)
         else {},
+        inferred=dict(outcome.outputs) if isinstance(outcome, Inferred) else {},
         counts={kind.value: count for kind, count in (judgement.counts or {}).items()},
         cells=judgement.cells,
         differences=judgement.differences,

@@ -161,7 +161,7 @@ def apply_known(execution: Execution, ledger: Ledger) -> Execution:
 
 def covers(entry: ExpectedDivergence, target: TargetDescription) -> bool:
     """Whether an entry is about a target."""
-    return entry.when.covers(target.distribution, target.version, target.provider, target.name)
+    return entry.when.covers(target.selected_as, target.version, target.provider, target.name)
 
 
 def completeness(cases: Sequence[Case], selected: Sequence[Case], is_whole: bool) -> Callable[[str], bool]:

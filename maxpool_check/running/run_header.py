@@ -11,8 +11,8 @@ from pathlib import Path
 import maxpool_check
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus, digest_of
-from maxpool_check.results.provenance import DocumentEdition, ReferenceAgreement
-from maxpool_check.results.record import CorpusDescription, RunHeader, TargetDescription
+from maxpool_check.results.provenance import CorpusDescription, DocumentEdition, ReferenceAgreement
+from maxpool_check.results.record import RunHeader, TargetDescription
 from maxpool_check.running.provenance import machine, processor, tool_files
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.clauses import edition_name, editions

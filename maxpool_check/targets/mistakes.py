@@ -50,6 +50,7 @@ _READY = {
         "python": _TEXT,
         "numpy": _TEXT,
         "takes_spec": {"type": "boolean"},
+        "decides": {"enum": ["values", "shapes", "acceptance"]},
     },
 }
 _TENSOR = {
@@ -62,14 +63,19 @@ _TENSOR = {
     },
 }
 _KEYS: Mapping[str, tuple[str, ...]] = {
-    "result": ("outputs",), "refusal": ("status", "message"), "unable": ("message",), "failed": ("message",),
+    "result": ("outputs",), "shapes": ("outputs",), "accepted": (), "refusal": ("status", "message"), "unable": ("message",), "failed": ("message",),
 }  # fmt: skip
 _MESSAGES = {
     kind: Structure(
         {
             "type": "object",
             "required": ["id", "type", *keys],
-            "properties": {"outputs": {"type": "object", "additionalProperties": _TENSOR}},
+            "properties": {
+                "outputs": {
+                    "type": "object",
+                    "additionalProperties": {"type": "object"} if kind == "shapes" else _TENSOR,
+                }
+            },
         }
     )
     for kind, keys in _KEYS.items()
@@ -123,11 +129,28 @@ def in_message(message: Mapping[str, Any], number: int) -> str:
     kind = message.get("type")
     if not isinstance(kind, str) or kind not in _MESSAGES:
         found = f"is {inert.dumps(kind)[:MOST_QUOTED]}" if "type" in message else "is missing"
-        return f"'type' {found}; expected result, refusal, unable or failed"
+        return f"'type' {found}; expected {', '.join(_KEYS)}"
     for path, key, text in _MESSAGES[kind].mistakes(message):
         return f"'{_path(path, key)}': {text}" if path or key else text
-    outputs = message.get("outputs", {}).items() if kind == "result" else ()
-    return next((f"'outputs.{name}': {text}" for name, tensor in outputs if (text := in_tensor(tensor))), "")
+    check = {"result": in_tensor, "shapes": in_inferred}.get(kind)
+    outputs = message["outputs"].items() if check is not None else ()
+    return next((f"'outputs.{name}': {text}" for name, each in outputs if check and (text := check(each))), "")
+
+
+def in_inferred(output: Mapping[str, Any]) -> str:
+    """What is wrong with an output of which a program gives the dtype and the shape alone; empty if nothing is."""
+    for key in ("dtype", "shape"):
+        if key not in output:
+            return f"'{key}' is missing; null is what is not known"
+    dtype, shape = output["dtype"], output["shape"]
+    if dtype is not None and dtype not in DTYPES:
+        return f"'dtype' must be null or one of {', '.join(DTYPES)}, found {describe(dtype)}"
+    if shape is not None and not isinstance(shape, list):
+        return f"'shape' must be null or a list, found {describe(shape)}"
+    for size in shape or ():
+        if size is not None and (type(size) is not int or not -(2**63) <= size < 2**63):
+            return f"'shape' must have integers and null, found {describe(size)}"
+    return ""
 
 
 def in_tensor(tensor: Mapping[str, Any]) -> str:

@@ -83,6 +83,11 @@ class TargetName:
         return "onnx" in self.implements
 
     @property
+    def computes(self) -> bool:
+        """Whether it computes outputs, as far as its name says: a user's kernel may not."""
+        return not self.is_released or RUNTIMES[self.runtime].computes
+
+    @property
     def implements(self) -> tuple[str, ...]:
         """The documents and families that it claims to implement; empty where it names none, as a user's kernel may not."""
         if not self.is_released:

@@ -14,13 +14,13 @@ from maxpool_check.targets.worker.messages import ORIGINAL
 class SecondLook:
     """A request that shows whether a refusal concerns MaxPool at all.
 
-    It is executed ``after`` outcomes of these types. If its own outcome is of the type ``rules_out``, the case counts as
+    It is executed ``after`` outcomes of these types. If its own outcome is of a type that ``rules_out``, the case counts as
     not executed, for this ``reason``.
     """
 
     request: Request
     after: tuple[type[Outcome], ...]
-    rules_out: type[Outcome]
+    rules_out: tuple[type[Outcome], ...]
     reason: str
 
 

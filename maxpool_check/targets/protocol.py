@@ -9,9 +9,10 @@ from typing import IO, Any
 
 import numpy as np
 
-from maxpool_check.results.outcomes import Failed, NotExecuted, Outcome, RefusedByTarget, Returned
+from maxpool_check.results.outcomes import Accepted, Failed, Inferred, NotExecuted, Outcome, RefusedByTarget, Returned
+from maxpool_check.results.shapes import InferredOutput
 from maxpool_check.targets.mistakes import in_message
-from maxpool_check.targets.worker.messages import decode, encode
+from maxpool_check.targets.worker.messages import DTYPES, decode, encode
 
 MOST_BYTES = 2**30
 """The longest line a worker may write: far more than the largest tensor, less than the memory of a machine."""
@@ -79,6 +80,10 @@ def _outcome(message: Mapping[str, Any], number: int) -> Outcome:
     if message["type"] == "result":
         outputs = {name: np.asarray(decode(tensor)) for name, tensor in message["outputs"].items()}
         return Returned(outputs, message.get("provider"))
+    if message["type"] == "shapes":
+        return Inferred({name: _inferred(output) for name, output in message["outputs"].items()})
+    if message["type"] == "accepted":
+        return Accepted()
     if message["type"] == "refusal":
         return RefusedByTarget(text_of(message["status"]), text_of(message["message"]))
     if message["type"] == "unable":
@@ -86,6 +91,17 @@ def _outcome(message: Mapping[str, Any], number: int) -> Outcome:
     if message["type"] == "failed":
         return Failed(text_of(message["message"]))
     raise ValueError("another type")
+
+
+def _inferred(output: Mapping[str, Any]) -> InferredOutput:
+    dtype, shape = output["dtype"], output["shape"]
+    if dtype not in (None, *DTYPES):
+        raise ValueError("another dtype")
+    if shape is not None and any(
+        size is not None and (type(size) is not int or not -(2**63) <= size < 2**63) for size in shape
+    ):
+        raise ValueError("another size")
+    return InferredOutput(dtype=dtype, shape=None if shape is None else tuple(shape))
 
 
 def text_of(message: object) -> str:

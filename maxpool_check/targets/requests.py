@@ -9,7 +9,16 @@ from maxpool_check.graphs.model import build as model_of_graph
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.results.outcomes import Crashed, Failed, NotClaimed, NotExecuted, Outcome, RefusedByTarget, Returned
+from maxpool_check.results.outcomes import (
+    Accepted,
+    Crashed,
+    Inferred,
+    NotClaimed,
+    NotExecuted,
+    Outcome,
+    RefusedByTarget,
+    Returned,
+)
 from maxpool_check.results.variants import GRAPH_VARIANTS, NHWC_MAXPOOL, OLDEST_OPSET, OPTIMIZATION_OFF, Variant
 from maxpool_check.specifications import SPECIFICATIONS
 from maxpool_check.specifications.inverse import NotExpressible, all_attributes, is_list_of_numbers
@@ -17,6 +26,7 @@ from maxpool_check.specifications.onnx import VERSIONS, Graph, oldest_opset_for,
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import Specification
 from maxpool_check.targets import nhwc_maxpool, onnx_model
+from maxpool_check.targets.conversion import converted
 from maxpool_check.targets.parts import cases, whole
 from maxpool_check.targets.plans import PlannedRequest, SecondLook, VariantPlan, VariantResult
 from maxpool_check.targets.protocol import Request
@@ -70,10 +80,10 @@ def result(
         refusal = second if isinstance(second, RefusedByTarget) else outcome
         assert isinstance(refusal, RefusedByTarget)
         return VariantResult(NotExecuted(f"{look.reason}: {refusal.status}: {refusal.message}"))
-    converted = [_converted(*pair, target) for pair in zip(variant_plan.parts, outcomes, strict=True)]
-    part, outcome = _decisive(variant_plan, converted)
+    own = [converted(*pair, target) for pair in zip(variant_plan.parts, outcomes, strict=True)]
+    part, outcome = _decisive(variant_plan, own)
     if isinstance(outcome, Returned):
-        outputs = [each.outputs for each in converted if isinstance(each, Returned)]
+        outputs = [each.outputs for each in own if isinstance(each, Returned)]
         outcome = replace(outcome, outputs=whole(variant_plan.case, variant_plan.variant.variation, outputs))
     return VariantResult(outcome, part.opset, part.translation.steps, part.request)
 
@@ -82,19 +92,6 @@ def _decisive(variant_plan: VariantPlan, outcomes: Sequence[Outcome]) -> tuple[P
     """The first request without outputs and its outcome; the last request if all have outputs."""
     pairs = list(zip(variant_plan.parts, outcomes, strict=True))
     return next((pair for pair in pairs if not isinstance(pair[1], Returned)), pairs[-1])
-
-
-def _converted(part: PlannedRequest, outcome: Outcome, target: TargetProfile) -> Outcome:
-    """The outcome with its outputs as the case has them; a failure, if another provider than the target's ran the node."""
-    if not isinstance(outcome, Returned):
-        return outcome
-    # A kernel of the user need not say what runs it, neither once nor of each request.
-    provider = target.description.provider
-    is_said = target.name.is_released or (provider and outcome.provider is not None)
-    if part.opset is not None and is_said and outcome.provider != provider:
-        return Failed(f"wrong provider: {outcome.provider} ran the node, not {provider}")
-    outputs = {name: part.translation.output(name, value) for name, value in outcome.outputs.items()}
-    return replace(outcome, outputs=outputs)
 
 
 def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedRequest:
@@ -106,6 +103,8 @@ def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedR
             setting = variation.name
         elif variation.required:
             raise NotExpressible(f"it has no setting for {variation.name}")
+    if variation is not None and description.decides != "values" and variation != OLDEST_OPSET:
+        raise NotExpressible("it computes no values that could depend on that")
     if variant.has_indices and description.indices is None:
         raise NotExpressible("it gives no Indices")
     if case.context is not None:
@@ -259,7 +258,9 @@ def _as_model(case: Case, variant: Variant, graph: Translation, request: Request
     request = replace(request, model=alone)
     if graph.activation is None:
         return PlannedRequest(request, graph, opset)
-    look = SecondLook(request, (RefusedByTarget,), Returned, "it refuses the activation, not MaxPool")
+    look = SecondLook(
+        request, (RefusedByTarget,), (Returned, Inferred, Accepted), "it refuses the activation, not MaxPool"
+    )
     model = onnx_model.build(opset, graph.attributes, dtype, graph.shape, variant.outputs, graph.activation)
     return PlannedRequest(replace(request, model=model), graph, opset, look)
 
@@ -279,7 +280,7 @@ def _in_domain(case: Case, variant: Variant, target: TargetProfile) -> PlannedRe
     if isinstance(resolved, Refused) or resolved.refusable is not None or has_empty_windows:
         # A runtime without the operator refuses everything, or dies of what it infers; that is no evidence about this case.
         smallest = onnx_model.smallest_request(opset, domain)
-        look = SecondLook(smallest, (RefusedByTarget, Crashed), RefusedByTarget, f"it has no MaxPool in {domain}")
+        look = SecondLook(smallest, (RefusedByTarget, Crashed), (RefusedByTarget,), f"it has no MaxPool in {domain}")
     attributes = {
         name: [float(entry) for entry in value] if is_list_of_numbers(document, name, value) else value
         for name, value in case.attributes.items()

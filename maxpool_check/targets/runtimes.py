@@ -13,6 +13,8 @@ class Runtime:
     ``extra`` is the extra of maxpool-check that installs it; empty if it is a dependency or installed by the user.
     ``specs`` are the documents, or families of them, that it claims to implement; empty where it names none of ours.
     ``providers`` are those that its options choose from, where a target does not name the provider.
+    ``besides`` are distributions that its adapter needs in the environment of a release.
+    ``computes``: it computes outputs; what does not decides shapes alone, or whether a graph is valid.
     """
 
     distribution: str
@@ -22,6 +24,8 @@ class Runtime:
     specs: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
     ecosystem: str = "python"
+    besides: tuple[str, ...] = ()
+    computes: bool = True
 
     @property
     def install(self) -> str:
@@ -78,6 +82,26 @@ RUNTIMES: Mapping[str, Runtime] = {
         "ai-edge-litert", "litert", "LiteRT, XNNPACK or with ?xnnpack=0 its built-in kernel", "litert",
         providers=("XNNPACK", "CPU"),
     ),
+    "onnx-shape-inference": Runtime(
+        "onnx", "onnx_shape_inference", "onnx's shape inference: shapes only, ?strict=0 or 1&data_prop=0 or 1",
+        specs=("onnx",), computes=False,
+    ),
+    "onnx-checker": Runtime(
+        "onnx", "onnx_checker", "onnx's checker: acceptance only, ?full=0 or 1", specs=("onnx",), computes=False
+    ),
+    "onnxruntime-symbolic": Runtime(
+        "onnxruntime", "onnxruntime_symbolic", "ONNX Runtime's symbolic shape inference: shapes only",
+        specs=("onnx",), besides=("onnx", "sympy"), computes=False,
+    ),
+    "onnxruntime-load": Runtime(
+        "onnxruntime", "onnxruntime_load", "ONNX Runtime's inference when it loads a model: shapes only",
+        specs=("onnx",), besides=("onnx", "sympy"), computes=False,
+    ),
+    "openvino-reshape": Runtime(
+        "openvino", "openvino_reshape", "OpenVINO's reshape: shapes only, ?opset=1, 8 or 14",
+        "openvino", ("openvino",), computes=False,
+    ),
+    "torch-meta": Runtime("torch", "torch_meta", "PyTorch's meta device: shapes only", "torch", computes=False),
     "xmos": Runtime("xmos-ai-tools", "xmos", "XMOS lib_nn by way of xcore-opt", "xmos", ("xmos",)),
 }  # fmt: skip
 """Every runtime, by its name in a target."""

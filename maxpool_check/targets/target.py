@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from maxpool_check.results.outcomes import RefusedByTarget, Returned
+from maxpool_check.results.outcomes import Accepted, Inferred, RefusedByTarget, Returned
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.specifications import DEFAULT, documents, specification
 from maxpool_check.targets import environments, npm_environments, onnx_model
@@ -78,7 +78,8 @@ class Target:
         if name.is_released and RUNTIMES[name.runtime].ecosystem == "npm":
             self.npm_folder = self._made_by_npm(source)
         elif name.version is not None:
-            self.python = self._python(RUNTIMES[name.runtime].distribution, name.version, (), source)
+            runtime = RUNTIMES[name.runtime]
+            self.python = self._python(runtime.distribution, name.version, runtime.besides, source)
         if name.tool is not None and name.tool.version is not None:
             # Its other options are those of functions that need what the release does not declare.
             besides = ("onnx", "sympy") if "tool" in name.tool.options else ()
@@ -226,6 +227,7 @@ class Target:
             graphs=None if graphs is None else int(graphs),
             speaks="onnx" if wants == "model" else wants,
             indices=message.get("indices", "whole"),
+            decides=message.get("decides", "values"),
             specs=None if self.name.is_released else self._specs(wants, message.get("specs")),
         )
         dtypes, spatial = _list_of(message.get("dtypes"), str), _list_of(message.get("spatial"), int)
@@ -248,7 +250,7 @@ class Target:
             request = replace(onnx_model.smallest_request(opset), spec=spec)
             worker.write(request.line(opset), START_SECONDS)
             outcome = worker.read(opset, START_SECONDS)
-            if isinstance(outcome, Returned):
+            if isinstance(outcome, (Returned, Inferred, Accepted)):
                 return opset
             if not isinstance(outcome, RefusedByTarget):
                 raise CannotStart(f"{self.name} cannot execute the smallest MaxPool: {outcome}")

@@ -1,12 +1,14 @@
 """A case of any document in the language of a runtime."""
 
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
 from maxpool_check.reference.geometry import Axis, Geometry
 from maxpool_check.reference.numbering import NUMBERINGS, Layout, Numbering, of_whole_tensor
 from maxpool_check.reference.pooling import Activation, Pooling
+from maxpool_check.results.shapes import InferredOutput
 from maxpool_check.specifications.inverse import NotExpressible
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
 from maxpool_check.specifications.refused import Refused
@@ -59,6 +61,14 @@ class Translation:
             narrow = tensor.astype(self.index_dtype)
             tensor = narrow if (narrow == tensor).all() else tensor
         return tensor
+
+    def inferred(self, name: str, output: InferredOutput) -> InferredOutput:
+        """What a runtime infers of an output, as :meth:`output` would have it."""
+        dtype, shape = output.dtype, output.shape
+        if shape is not None and len(shape) == len(self.shape) > 2:
+            sizes = self.target.sizes(cast(Shape, shape))
+            shape = shape if self.source is Layout.IMAGE and sizes[0] != 1 else self.source.arranged(sizes)
+        return InferredOutput(dtype=self.index_dtype if (name, dtype) == ("Indices", "int64") else dtype, shape=shape)
 
 
 def translate(

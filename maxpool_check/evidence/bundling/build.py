@@ -131,6 +131,10 @@ def check_targets(records: Sequence[tuple[Path, Record]]) -> None:
         if record.footer is None:
             raise IncompleteRecord(f"{path} is incomplete: the run did not end; run it again")
         for target in record.header.targets:
+            if not target.computes:
+                raise BadBundle(
+                    f"{path}: {target.name} decides {target.decides} only, and a bundle is evidence of values; leave it out"
+                )
             if (other := first.setdefault(target.name, path)) != path:
                 raise BadBundle(
                     f"{other} and {path} are both of {target.name}; a bundle has one record of a target: build two bundles, "

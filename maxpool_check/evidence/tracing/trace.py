@@ -124,6 +124,7 @@ class TracedRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A record of the trace: ``counted`` of its executions are those of a case as it is.
 
     ``changed`` are cases that have changed since it was made, ``missing`` those that the files do not have any more.
+    ``decides`` has the targets that compute no values, with what they decide: their executions count for no clause.
     """
 
     name: str
@@ -135,6 +136,7 @@ class TracedRecord(msgspec.Struct, frozen=True, kw_only=True):
     counted: int
     changed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    decides: dict[str, str] = {}
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):

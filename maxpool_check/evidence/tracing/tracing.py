@@ -80,6 +80,8 @@ class _Executions:
 
     def read(self, name: str, record: Record) -> TracedRecord:
         """Count the executions of a record. Raises :class:`ExecutedTwice`."""
+        header = record.header
+        decides = {target.name: target.decides for target in header.targets if not target.computes}
         changed: dict[str, None] = {}
         missing: dict[str, None] = {}
         counted = 0
@@ -92,6 +94,8 @@ class _Executions:
                 )
             self._seen.add(key)
             digest = self._digests.get(execution.case)
+            if execution.target in decides:
+                continue
             if digest == execution.case_sha256:
                 self.tallies[execution.case][execution.target].add(execution)
                 counted += 1
@@ -99,14 +103,13 @@ class _Executions:
                 changed[execution.case] = None
             elif execution.case not in self._others:
                 missing[execution.case] = None
-        header = record.header
-        self.targets.update({target.name: target.software() for target in header.targets})
+        self.targets.update({target.name: target.software() for target in header.targets if target.computes})
         for entry in record.footer.known if record.footer else ():
             self.defects.setdefault(entry.id, " ".join((entry.title or entry.reason).split()))
         return TracedRecord(
             name=name, tool=header.tool, started=header.started, targets=tuple(each.name for each in header.targets),
             complete=record.footer is not None, executions=len(record.executions), counted=counted,
-            changed=tuple(changed), missing=tuple(missing),
+            changed=tuple(changed), missing=tuple(missing), decides=decides,
         )  # fmt: skip
 
 

@@ -96,6 +96,8 @@ def about_record(record: TracedRecord) -> Iterator[str]:
         yield f"{plural(len(record.changed), 'case has', 'cases have')} changed since, and count for nothing: {listed(record.changed)}"
     if record.missing:
         yield f"{plural(len(record.missing), 'case is', 'cases are')} not in the files: {listed(record.missing)}"
+    for target, decides in record.decides.items():
+        yield f"{target} decides {decides} only, and counts for no clause"
     if not record.complete:
         yield "incomplete: the run did not end"
 

@@ -185,7 +185,7 @@ class RunPage:
     def not_compared(self) -> list[tuple[Verdict, str]]:
         """The verdicts that occur and compare nothing, in words."""
         words = {
-            Verdict.UNDEFINED: "are undefined", Verdict.NOT_EXPRESSIBLE: "not expressible", Verdict.NOT_CLAIMED: "not claimed",
+            Verdict.UNDEFINED: "are undefined", Verdict.UNKNOWN: "unknown", Verdict.NOT_EXPRESSIBLE: "not expressible", Verdict.NOT_CLAIMED: "not claimed",
             Verdict.ERROR: "failed",
         }  # fmt: skip
         return [(verdict, text) for verdict, text in words.items() if self.report.totals[verdict]]

@@ -60,7 +60,7 @@ def main() -> None:
         try:
             inputs = {name: decode(tensor) for name, tensor in request["inputs"].items()}
             outcome = adapter.run(request, inputs)
-            if "outputs" in outcome:
+            if outcome["type"] == "result":
                 outcome["outputs"] = {name: encode(value) for name, value in outcome["outputs"].items()}
         except Exception as error:
             outcome = {"type": "failed", "message": f"{type(error).__name__}: {error}"}

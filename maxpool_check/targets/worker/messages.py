@@ -42,6 +42,15 @@ def returned(names: Iterable[str], outputs: Iterable[Any], provider: str | None 
     return {"type": "result", "provider": provider, "outputs": dict(zip(names, outputs))}
 
 
+def inferred(outputs: dict[str, tuple[str | None, Iterable[int | None] | None]]) -> dict[str, Any]:
+    """The runtime infers these dtypes and shapes of the outputs, and computes none; None is what it does not know."""
+    described = {
+        name: {"dtype": dtype, "shape": None if shape is None else list(shape)}
+        for name, (dtype, shape) in outputs.items()
+    }
+    return {"type": "shapes", "outputs": described}
+
+
 def refusal(error: Exception, message: str | None = None, status: str | None = None) -> dict[str, Any]:
     """The runtime refused the request with an exception; its message and class, unless others are passed."""
     message = str(error) if message is None else message
