@@ -189,10 +189,11 @@ defects: export VK_ICD_FILENAMES = /usr/lib/chromium/vk_swiftshader_icd.json
 defects: $(BIN)/.installed-for-tests
 	$(BIN)/python -m tests.report_defects $(foreach target,$(DEFECT_TARGETS),'$(target)')
 
-# What decides without computing, on MaxPool alone, in one record: most of it are the digests of the cases.
+# What decides without computing, on MaxPool alone, in one record: most of it are the digests of the cases. torch-meta needs PyTorch:
+# make shapes ENVIRONMENT=its/environment
 SHAPE_TARGETS := onnx-shape-inference==1.23.2 onnx-shape-inference==1.23.2?strict=0 \
   onnx-checker==1.23.2 onnx-checker==1.23.2?full=0 onnxruntime-symbolic==1.32.0 onnxruntime-load==1.32.0 \
-  openvino-reshape==2026.4.1
+  openvino-reshape==2026.4.1 torch-meta
 SHAPE_CASES := $(filter-out cases/contexts cases/defects cases/generated,$(wildcard cases/*))
 
 shapes: $(BIN)/.installed-for-tests
