@@ -21,7 +21,7 @@ from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reporting.markdown import MOST_BYTES
 from maxpool_check.results.record import DEATHS, Verdict
 from maxpool_check.specifications.refused import Refused
-from tests import report_contexts
+from tests import report_contexts, report_shapes
 from tests.conftest import CASES, shipped
 from tests.report_matrix import RECORDS, REPORTS, record_at, with_matrix
 from tests.report_matrix import cell as matrix_cell
@@ -306,3 +306,9 @@ def test_the_old_release_shows_the_defects_that_sonnx_prints():
         assert (cells.get(("Y", (0, 0, 0, 0))) == ("-1.7976931348623157e+308", "-inf")) == Y
         assert wrong is None or sum(execution.counts.values()) == wrong
         assert execution.known == "ORT-SEED-KEPT"
+
+
+def test_the_page_of_shapes_is_made_from_its_record():
+    page = report_shapes.PAGE.read_text()
+    assert page == report_shapes.page(map(record_at, report_shapes.RECORDS))
+    assert "**Shapes only**" in page
