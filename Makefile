@@ -130,6 +130,7 @@ RUNTIMES := \
   onnx-reference-1.23.2=onnx-reference==1.23.2 \
   jax-0.10.2=jax==0.10.2 \
   ncnn-1.0.20261020=ncnn==1.0.20261020 \
+  iree-3.13.0=iree==3.13.0 \
   tract-0.23.9=tract==0.23.9 \
   tinygrad-0.14.0=tinygrad==0.14.0 \
   tvm-0.27.0.post1=tvm==0.27.0.post1 \
