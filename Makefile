@@ -134,7 +134,8 @@ RUNTIMES := \
   tract-0.23.9=tract==0.23.9 \
   tinygrad-0.14.0=tinygrad==0.14.0 \
   tvm-0.27.0.post1=tvm==0.27.0.post1 \
-  opencv-5.0.0.93=opencv==5.0.0.93,opencv==5.0.0.93?engine=classic \
+  opencv-5.0.0.93=opencv==5.0.0.93 \
+  opencv-5.0.0.93-classic=opencv==5.0.0.93?engine=classic \
   xmos-1.4.2=xmos==1.4.2
 
 # tinygrad schedules and compiles every request anew, in a fifth to half a second of processor time; for its CPU it needs
