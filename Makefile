@@ -181,7 +181,6 @@ comma := ,
 DEFECT_TARGETS := \
   onnxruntime=onnxruntime==1.32.0 \
   $(foreach runtime,$(RUNTIMES),$(firstword $(subst $(comma), ,$(runtime)))) \
-  opencv-5.0.0.93-classic=opencv==5.0.0.93?engine=classic \
   onnxoptimizer-0.4.2=transform:onnxoptimizer==0.4.2:on:onnxruntime==1.31.1 \
   onnxsim-0.8.1=transform:onnxsim==0.8.1:on:onnxruntime==1.31.1 \
   onnxscript-0.7.2=transform:onnxscript==0.7.2:on:onnxruntime==1.31.1

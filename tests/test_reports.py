@@ -150,11 +150,10 @@ def test_a_report_is_short_and_says_what_it_leaves_out(path):
 @pytest.mark.parametrize("path", RECORDS, ids=report_name)
 def test_a_record_holds_for_all_cases_that_have_not_changed_since(path):
     assert list(contradictions(record_at(path), CORPUS.cases)) == []
-    # A record of another corpus would pass, too.
-    difference = corpus_difference(record_at(path), CORPUS.cases)
-    assert len(difference["not in the record"]) + len(difference["changed since the record"]) < len(CORPUS.cases) / 2, (
-        "make reports"
-    )
+    # A record of another corpus would pass, too. One of a part of the corpus is compared with that part.
+    difference, own = corpus_difference(record_at(path), CORPUS.cases), record_at(path).header.corpus.cases
+    missing = max(0, len(difference["not in the record"]) - (len(CORPUS.cases) - own))
+    assert missing + len(difference["changed since the record"]) < own / 2, "make reports"
 
 
 @pytest.mark.parametrize(
