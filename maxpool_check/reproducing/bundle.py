@@ -24,7 +24,18 @@ from maxpool_check.targets.onnx_test_data import files_of_test
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.translation import translate
 
-_FILES = {"repro.py", "model.onnx", "test_data_set_0", "case.yaml", "ISSUE.md", "__pycache__"}
+_FILES = {
+    "repro.py",
+    "model.onnx",
+    "test_data_set_0",
+    "case.yaml",
+    "ISSUE.md",
+    "__pycache__",
+    "run.mjs",
+    "node_modules",
+    "package.json",
+    "package-lock.json",
+}
 
 _COLORS = re.compile("\x1b\\[[0-9;]*m")
 

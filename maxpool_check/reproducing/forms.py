@@ -117,7 +117,7 @@ def _onnxruntime(text: IssueText, profile: TargetProfile) -> list[Section]:
         ("OS Version", _version_of_system()),
         ("ONNX Runtime Installation", "Released Package"),
         ("ONNX Runtime Version or Commit ID", escaped(runtime.rpartition(" ")[2])),
-        ("ONNX Runtime API", "Python"),
+        ("ONNX Runtime API", "JavaScript" if RUNTIMES[profile.name.runtime].ecosystem == "npm" else "Python"),
         ("Architecture", _ARCHITECTURES.get(platform.machine(), "Other / Unknown")),
         ("Execution Provider", provider),
         ("Execution Provider Library Version", library or "_No response_"),
@@ -269,6 +269,7 @@ def _plain(text: IssueText, profile: TargetProfile) -> list[Section]:
 
 _RUNTIMES: Mapping[str, Form] = {
     "onnxruntime": Form("ONNX Runtime", "https://github.com/microsoft/onnxruntime/issues", _onnxruntime),
+    "javascript": Form("ONNX Runtime", "https://github.com/microsoft/onnxruntime/issues", _onnxruntime),
     "openvino": Form("OpenVINO", "https://github.com/openvinotoolkit/openvino/issues", _openvino, "[Bug]: "),
     "onnx_reference": Form("onnx", "https://github.com/onnx/onnx/issues", _onnx),
     "opencv": Form("OpenCV", "https://github.com/opencv/opencv/issues", _opencv),

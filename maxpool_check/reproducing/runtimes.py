@@ -6,6 +6,7 @@ from maxpool_check.reproducing.script_runtime import CannotWrite, ScriptCall, Sc
 from maxpool_check.reproducing.scripts import (
     deciders,
     functions,
+    javascript,
     litert,
     onnx_compilers,
     onnx_models,
@@ -27,6 +28,7 @@ TITLES = {
 
 _SCRIPTS: Mapping[str, Callable[[ScriptCall], ScriptRuntime]] = {
     "onnxruntime": onnx_models.onnxruntime,
+    "javascript": javascript.onnxruntime,
     "onnx_reference": onnx_models.onnx_reference,
     "opencv": onnx_models.opencv,
     "tract": onnx_models.tract,

@@ -23,7 +23,7 @@ class ScriptRuntime:
     no released version to install. ``imports`` are lines; ``setup`` and ``call`` are lines and an expression that give the
     outputs in order, of the ``model`` and its ``inputs`` if it ``takes_models``, otherwise of ``X`` and the ``{arguments}``.
     ``modules`` are what they use. ``levels`` are the levels of graph optimization that ``setup`` understands as ``level``.
-    ``files`` are copied beside the script, by name.
+    ``files`` are copied beside the script, by name. ``npm_package`` is what must be installed there with npm, ``NAME@VERSION``.
     """
 
     title: str
@@ -45,6 +45,7 @@ class ScriptRuntime:
     """Whether ``setup`` starts a process, so that a crash does not end the script."""
     interpreter: str | None = None
     files: Mapping[str, Path] = field(default_factory=dict)
+    npm_package: str | None = None
 
     @property
     def named(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from maxpool_check.reproducing.script_runtime import ScriptRuntime
-from maxpool_check.targets import environments
+from maxpool_check.targets import environments, npm_environments
 from maxpool_check.targets.stderr import without_stack_frames
 
 SECONDS = 300.0
@@ -42,6 +42,12 @@ def try_script(folder: Path, runtime: ScriptRuntime, requirements: tuple[str, ..
         else:
             python = str(environments.holding(requirements))
             tried_with = f"a clean environment with {', '.join(requirements)}"
+        if runtime.npm_package is not None:
+            name, _, version = runtime.npm_package.rpartition("@")
+            offline = environments.wheel_source().offline
+            modules = npm_environments.environment(name, version, offline=offline) / "node_modules"
+            (folder / "node_modules").symlink_to(modules)
+            tried_with += f" and {runtime.npm_package} of npm"
         for name in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"):
             environment.pop(name, None)
         environment["PYTHONNOUSERSITE"] = "1"

@@ -1,6 +1,7 @@
 """Which script is written for a reproduction: its runtime, its tool, and its text."""
 
 import json
+import platform
 from dataclasses import dataclass, replace
 
 from maxpool_check.reproducing import inconsistency, kernels
@@ -74,5 +75,6 @@ def _level(reproduced: Reproduced, tool: ScriptTool | None) -> str | None:
 
 
 def _python(profile: TargetProfile) -> str:
-    """The version of Python that ran the target."""
-    return ".".join(profile.description.python.split(".")[:2])
+    """The version of Python that ran the target, or this one if none did."""
+    version = profile.description.python
+    return ".".join((platform.python_version() if version == "-" else version).split(".")[:2])

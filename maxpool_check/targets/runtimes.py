@@ -62,8 +62,8 @@ RUNTIMES: Mapping[str, Runtime] = {
         "openvino", "openvino", "OpenVINO itself, ?opset=1, 8 or 14, or ?frontend=onnx", "openvino", ("openvino",)
     ),
     "onnx-reference": Runtime("onnx", "onnx_reference", "onnx's ReferenceEvaluator", specs=("onnx",)),
-    "torch": Runtime("torch", "torch", "PyTorch on the CPU", "torch"),
-    "jax": Runtime("jax", "jax", "JAX's reduce_window on the CPU", "jax"),
+    "torch": Runtime("torch", "torch", "PyTorch, on the CPU or ?device=cuda", "torch"),
+    "jax": Runtime("jax", "jax", "JAX's reduce_window, on the CPU or ?platform=cuda", "jax"),
     "opencv": Runtime(
         "opencv-python-headless",
         "opencv",

@@ -254,7 +254,8 @@ class Target:
                 return opset
             if not isinstance(outcome, RefusedByTarget):
                 raise CannotStart(f"{self.name} cannot execute the smallest MaxPool: {outcome}")
-        raise CannotStart(f"{self.name} executes no MaxPool in any operator set; its last message was: {outcome}")
+            message = f"{outcome.status}: {outcome.message}"
+        raise CannotStart(f"{self.name} executes no MaxPool in any operator set; its last message was: {message}")
 
 
 def _list_of(values: Any, kind: Callable[[Any], Any]) -> tuple[Any, ...] | None:

@@ -81,3 +81,12 @@ def test_which_targets_a_runtime_of_a_defect_names(runtime, versions, target, co
 def test_what_is_no_runtime_of_a_defect(runtime, versions):
     with pytest.raises(ValueError, match="expected"):
         TargetSelector.of(runtime, versions)
+
+
+def test_several_builds_of_one_source_are_selected_by_their_distributions():
+    selector = TargetSelector.of_any(["onnxruntime", "onnxruntime-node"], "<2")
+    assert selector.runtime == "onnxruntime"
+    for name, expected in {"onnxruntime": True, "onnxruntime-node": True, "onnxruntime-web": False}.items():
+        assert selector.covers(name, "1.30.0", "CPUExecutionProvider", f"{name}==1.30.0") is expected
+    with pytest.raises(ValueError, match="without providers and options"):
+        TargetSelector.of_any(["onnxruntime", "openvino?opset=1"])

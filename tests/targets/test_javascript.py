@@ -192,3 +192,21 @@ def test_a_build_without_simd_and_an_exception_that_nothing_catches():
     assert summary["conforms"] > 10
     assert not summary.get("crashes")
     assert not summary.get("error")
+
+
+@needs_npm
+@pytest.mark.runtimes
+def test_a_reproduction_runs_with_the_package_beside_it(tmp_path):
+    done = command("repro", "edge/auto-pad:dilated-SAME_UPPER", "-t", WEB, "-o", tmp_path / "repro")
+    assert done.code == 0, done.err
+    assert "onnxruntime-web@1.30.0 of npm" in done.out
+    text = (tmp_path / "repro/repro.py").read_text()
+    assert "# First: npm install onnxruntime-web@1.30.0" in text
+    assert (tmp_path / "repro/run.mjs").exists()
+    assert not (tmp_path / "repro/node_modules").exists()
+
+
+def test_the_defects_of_the_native_build_are_listed_for_its_javascript_builds():
+    shown = {each["id"] for each in command("defects", "onnxruntime-web", "--format", "json").json["defects"]}
+    assert {"ORT-SAME-DILATION", "ORTWEB-SHAPE-MERGE"} <= shown
+    assert "ORT-LOWEST-BLOCKED" not in shown

@@ -16,10 +16,13 @@ def torch(script_call: ScriptCall) -> ScriptRuntime:
     given = {**attributes, **({"return_indices": True} if has_indices else {})}
     pooled = "pooled" if has_indices else "[pooled]"
     smallest = f"kernel_size=1{', return_indices=True' if has_indices else ''}"
+    device = profile.name.options.get("device", "cpu")
+    there, back = (f', device="{device}"', ".cpu()") if device != "cpu" else ("", "")
+    tensor = f"torch.tensor(X{there})" if there else "torch.from_numpy(X)"
     return ScriptRuntime(
         **based(profile, "PyTorch"), takes_models=False, arguments=keywords_text(given), smallest=smallest,
-        imports=("import torch",), printed_version="torch.__version__", setup=(f"pooled = {function}(torch.from_numpy(X), {{arguments}})",),
-        call=f"[tensor.numpy() for tensor in {pooled}]",
+        imports=("import torch",), printed_version="torch.__version__", setup=(f"pooled = {function}({tensor}, {{arguments}})",),
+        call=f"[tensor{back}.numpy() for tensor in {pooled}]",
     )  # fmt: skip
 
 
@@ -36,11 +39,14 @@ def jax(script_call: ScriptCall) -> ScriptRuntime:
     }  # fmt: skip
     start = "np.iinfo(X.dtype).min" if X.dtype.kind in "iu" else "-np.inf"
     wide = ('jax.config.update("jax_enable_x64", True)',) if X.dtype.itemsize == 8 else ()
+    platform = profile.name.options.get("platform", "cpu")
+    chosen = (f'jax.config.update("jax_platforms", "{platform}")',) if platform != "cpu" else ()
     smallest = "window_dimensions=(1, 1, 1), window_strides=(1, 1, 1), padding='VALID'"
     return ScriptRuntime(
         **based(profile, "JAX", *bfloat16_package(X)), takes_models=False,
         arguments=keywords_text(given), smallest=smallest, imports=("import jax",), printed_version="jax.__version__",
         setup=(
+            *chosen,
             *wide,
             f"start = np.array({start}, X.dtype)",
             "pooled = jax.lax.reduce_window(X, start, jax.lax.max, {arguments})",

@@ -69,10 +69,12 @@ def unsupported(request: dict[str, Any], dtypes: Iterable[str]) -> str | None:
 
 
 def check_options(options: dict[str, Any], name: str, *known: str) -> None:
-    """Raise ``ValueError`` for a provider other than the CPU, and for provider options that are not ``known``."""
+    """Raise ``ValueError`` for a provider other than CPU, and for provider options that are not ``known``."""
     check_provider_options(options, name, *known)
     if options.get("provider") not in (None, "CPU"):
-        raise ValueError(f"{name} runs on CPU only, not on {options['provider']}")
+        others = [option for option in known if option in ("device", "platform")]
+        advice = f"; it runs on others with ?{others[0]}=NAME, not @NAME" if others else ""
+        raise ValueError(f"{name} runs on CPU only, not on {options['provider']}{advice}")
 
 
 def check_provider_options(options: dict[str, Any], name: str, *known: str) -> None:

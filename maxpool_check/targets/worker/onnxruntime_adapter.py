@@ -13,6 +13,7 @@ import numpy as np
 import onnxruntime
 
 from .messages import refusal, returned, unable
+from .providers import check_loadable, where
 
 _CPU = "CPUExecutionProvider"
 _BFLOAT16 = 16  # onnx.TensorProto.BFLOAT16
@@ -56,7 +57,9 @@ class OnnxRuntimeModel:
         related = {"onnxruntime": onnxruntime.__version__} if plugin else {}
         self.device = None
         providers = onnxruntime.get_available_providers()
-        if self.provider not in providers:
+        if self.provider in providers:
+            check_loadable(self.provider)
+        else:
             self.device, providers = _device_of(self.provider, providers, plugin)
             related["device"] = " ".join([self.device.device.type.name, self.device.device.vendor]).strip()
         if hasattr(onnxruntime.InferenceSession, "get_provider_graph_assignment_info"):
@@ -156,7 +159,8 @@ def _device_of(provider: str, built_in: list[str], plugin: Any) -> tuple[Any, li
     matching = [device for device in devices if device.ep_name == provider]
     if not matching:
         reason = "its plugin found no device" if has_plugin else "it is not built in"
-        raise ValueError(f"this ONNX Runtime has no {provider}: {reason}; it has {', '.join(providers)}")
+        advice = "" if has_plugin else where(provider)
+        raise ValueError(f"this ONNX Runtime has no {provider}: {reason}; it has {', '.join(providers)}{advice}")
     return matching[0], providers
 
 

@@ -1,0 +1,58 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["numpy==2.4.6", "onnx==1.23.2", "tinygrad==0.14.0"]
+# ///
+"""With storage_order 1 MaxPool transposes the tensor of Indices instead of numbering by columns.
+
+Exit code 1: the defect is there; 0: it is fixed; 125: that cannot be told. Written by maxpool-check repro.
+"""
+
+import sys
+import tempfile
+
+try:
+    import numpy as np
+    import onnx
+    from onnx import TensorProto
+    from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
+    from tinygrad.helpers import DEV
+    from tinygrad.nn.onnx import OnnxRunner
+except ImportError as error:
+    print(
+        f"cannot tell: {error}", "Run it with: uv run repro.py",
+        "or first: pip install numpy==2.4.6 onnx==1.23.2 tinygrad==0.14.0", sep="\n",
+    )
+    sys.exit(125)
+
+node = make_node("MaxPool", ["X"], ["Y", "Indices"], kernel_shape=[2, 2], storage_order=1)
+inputs = [make_tensor_value_info("X", TensorProto.FLOAT, [2, 2, 2, 3])]
+outputs = [
+    make_tensor_value_info("Y", TensorProto.FLOAT, [None] * 4),
+    make_tensor_value_info("Indices", TensorProto.INT64, [None] * 4),
+]
+model = make_model(make_graph([node], "maxpool", inputs, outputs), opset_imports=[make_opsetid("", 22)], ir_version=10)
+
+X = np.array([[[[0.0, 1, 2],
+      [3, 4, 5]],
+     [[6, 7, 8],
+      [9, 10, 11]]],
+    [[[12, 13, 14],
+      [15, 16, 17]],
+     [[18, 19, 20],
+      [21, 22, 23]]]], np.float32)
+expected_Y = np.array([[[[4, 5]], [[10, 11]]], [[[16, 17]], [[22, 23]]]], np.float32)
+expected_Indices = np.array([[[[3, 5]], [[9, 11]]], [[[15, 17]], [[21, 23]]]], np.int64)
+
+try:
+    DEV.value = "CPU"
+    with tempfile.TemporaryDirectory() as folder:
+        onnx.save(model, f"{folder}/maxpool.onnx")
+        results = OnnxRunner(f"{folder}/maxpool.onnx")({"X": X})
+    Y, Indices = [tensor.numpy() for tensor in results.values()]
+except Exception as error:
+    print("cannot tell:", error)
+    sys.exit(125)
+
+print("expected Y:", expected_Y, "got Y:", Y, sep="\n")
+print("expected Indices:", expected_Indices, "got Indices:", Indices, sep="\n")
+sys.exit(0 if np.array_equal(Y, expected_Y) and np.array_equal(Indices, expected_Indices) else 1)
