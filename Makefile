@@ -125,8 +125,7 @@ RUNTIMES := \
   onnxruntime-qnn-2.7.0=onnxruntime-qnn==2.7.0@QNNExecutionProvider?backend_type=htp \
   onnxruntime-webgpu-0.4.0=onnxruntime-ep-webgpu==0.4.0@WebGpuExecutionProvider \
   onnxruntime-javascript-1.30.0=onnxruntime-web==1.30.0,onnxruntime-node==1.30.0 \
-  openvino-2026.4.1=openvino==2026.4.1?opset=14,openvino==2026.4.1?opset=1 \
-  openvino-2026.4.1-frontend=openvino==2026.4.1?frontend=onnx \
+  openvino-2026.4.1=openvino==2026.4.1?opset=14,openvino==2026.4.1?opset=1,openvino==2026.4.1?frontend=onnx \
   onnx-reference-1.23.2=onnx-reference==1.23.2 \
   jax-0.10.2=jax==0.10.2 \
   ncnn-1.0.20261020=ncnn==1.0.20261020 \

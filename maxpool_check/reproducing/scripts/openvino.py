@@ -33,7 +33,7 @@ def openvino(script_call: ScriptCall) -> ScriptRuntime:
     results = "[pool.output(0), pool.output(1)]" if len(outputs) > 1 else "[pool.output(0)]"
     call = f"list(compiled({fed}).values())"
     if is_bfloat16:
-        call = f"[value.view(X.dtype) if value.dtype == np.uint16 else value for value in compiled({fed}).values()]"
+        call = f"[value.view(X.dtype) if value.itemsize == 2 else value for value in compiled({fed}).values()]"
     one = {"strides": [1], "dilations": [1], "pads_begin": [0], "pads_end": [0], "kernel_shape": [1]}
     if opset == "1":
         del one["dilations"]
@@ -52,11 +52,16 @@ def openvino(script_call: ScriptCall) -> ScriptRuntime:
 
 def _openvino_graph(script_call: ScriptCall) -> ScriptRuntime:
     profile, inputs, X = script_call.profile, script_call.inputs, script_call.X
+    call = f"list(compiled({inputs}).values())"
+    if X.dtype.name == "bfloat16":
+        # numpy has no such type: OpenVINO takes the bits, and gives them as uint16 or float16.
+        fed = inputs.replace('"X": X', '"X": ov.Tensor(X.view(np.uint16), X.shape, ov.Type.bf16)')
+        call = f"[value.view(X.dtype) if value.itemsize == 2 else value for value in compiled({fed}).values()]"
     return ScriptRuntime(
         **based(profile, "OpenVINO", onnx_package()), imports=("import io", "import openvino as ov"), printed_version="ov.__version__",
         setup=(
             "onnx_model = ov.Core().read_model(io.BytesIO(model.SerializeToString()))",
             f'compiled = ov.compile_model(onnx_model, "{profile.description.provider}"{_openvino_config(X)})',
         ),
-        call=f"list(compiled({inputs}).values())",
+        call=call,
     )  # fmt: skip
