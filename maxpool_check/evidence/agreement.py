@@ -13,8 +13,10 @@ from maxpool_check.results.record import Record, TargetDescription, Verdict
 _PROJECTS = {
     "onnxruntime-ep-webgpu": "onnxruntime",
     "onnxruntime-gpu": "onnxruntime",
+    "onnxruntime-node": "onnxruntime",
     "onnxruntime-openvino": "openvino",
     "onnxruntime-qnn": "qnn",
+    "onnxruntime-web": "onnxruntime",
 }
 """The projects whose kernels a distribution runs, where it is not that of its own name."""
 
