@@ -135,7 +135,13 @@ RUNTIMES := \
   tvm-0.27.0.post1=tvm==0.27.0.post1 \
   opencv-5.0.0.93=opencv==5.0.0.93 \
   opencv-5.0.0.93-classic=opencv==5.0.0.93?engine=classic \
+  tensorflow-2.21.0=tensorflow==2.21.0 \
+  litert-2.3.0=litert==2.3.0,litert==2.3.0?xnnpack=0 \
   xmos-1.4.2=xmos==1.4.2
+
+# TensorFlow and LiteRT execute MaxPool alone: their records hold no graphs.
+WITHOUT_GRAPHS := $(filter-out cases/contexts cases/defects cases/generated,$(wildcard cases/*)) \
+  $(filter-out %/contexts.yaml,$(wildcard cases/generated/*.yaml))
 
 # tinygrad schedules and compiles every request anew, in a fifth to half a second of processor time; for its CPU it needs
 # clang (Debian: clang). So it executes what is about MaxPool alone, in ONNX and SONNX; so do both engines of OpenCV, whose record
@@ -154,6 +160,7 @@ report-runtimes: $(BIN)/.installed
 	  name="$${runtime%%=*}"; targets="-t $${runtime#*=}"; \
 	  case $$name in \
 	    tinygrad-*) cases="$(MAXPOOL_ALONE) --timeout 60";; \
+	    tensorflow-*|litert-*) cases="$(WITHOUT_GRAPHS)";; \
 	    opencv-*) cases="$(MAXPOOL_ALONE)";; onnxruntime-javascript-*) cases="$(MAXPOOL_ALONE) cases/contexts";; \
 	    tvm-*) cases="$(TVM_CASES) --timeout 60";; \
 	    iree-*) cases="$(IREE_CASES) --timeout 60";; \
