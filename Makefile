@@ -191,6 +191,7 @@ comma := ,
 DEFECT_TARGETS := \
   onnxruntime=onnxruntime==1.32.0 \
   $(foreach runtime,$(RUNTIMES),$(firstword $(subst $(comma), ,$(runtime)))) \
+  openvino-2026.4.1-frontend=openvino==2026.4.1?frontend=onnx \
   onnxoptimizer-0.4.2=transform:onnxoptimizer==0.4.2:on:onnxruntime==1.31.1 \
   onnxsim-0.8.1=transform:onnxsim==0.8.1:on:onnxruntime==1.31.1 \
   onnxscript-0.7.2=transform:onnxscript==0.7.2:on:onnxruntime==1.31.1

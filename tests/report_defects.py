@@ -46,6 +46,8 @@ def with_pages(target: str) -> list[Defect]:
         if defect.severity in SHOWN
         and defect.example is not None
         and versions.is_live(defect)
+        # Of a frontend, those that it adds: the others are those of the runtime itself.
+        and ("frontend" in name.options) == ("frontend" in TargetSelector.of(defect.runtime).options)
         and any(
             TargetSelector.of(defect.runtime).is_about(name.distribution, provider, target)
             for provider in name.providers
