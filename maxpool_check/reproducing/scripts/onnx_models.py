@@ -98,27 +98,34 @@ def tract(script_call: ScriptCall) -> ScriptRuntime:
 
 
 def iree(script_call: ScriptCall) -> ScriptRuntime:
-    """IREE: its tools import and compile the model, each in a process of its own, and its runtime executes it."""
+    """IREE: its tool imports the model, its compiler compiles it in this process, and its runtime executes it."""
     profile, inputs, X = script_call.profile, script_call.inputs, script_call.X
     backend = profile.description.session_options["backend"]
-    flags = ["--iree-llvmcpu-target-cpu=host"] if backend == "llvm-cpu" else []
+    flags = ["--iree-input-type=onnx", f"--iree-hal-target-backends={backend}"]
+    flags += ["--iree-llvmcpu-target-cpu=host"] if backend == "llvm-cpu" else []
     flags += ["--iree-input-demote-f64-to-f32=false"] if X.dtype.name == "float64" else []
     values = "X" if "X" in inputs else f"*{inputs}.values()"
     runtime = f"iree-base-runtime=={profile.description.version}"
     return ScriptRuntime(
         **based(profile, "IREE", onnx_package(), runtime), runs_in_own_process=False,
         imports=(
-            "import subprocess", "import tempfile", "import sys", "import iree.compiler", "import iree.runtime", "import onnx",
+            "import subprocess", "import tempfile", "import sys", "import iree.runtime", "import onnx",
+            "from iree.compiler.api import Invocation, Output, Session, Source",
         ),
         setup=(
             "with tempfile.TemporaryDirectory() as folder:",
             '    onnx.save(model, f"{folder}/maxpool.onnx")',
             '    tool = [sys.executable, "-m", "iree.compiler.tools.import_onnx"]',
             '    subprocess.run([*tool, f"{folder}/maxpool.onnx", "-o", f"{folder}/maxpool.mlir"], check=True)',
-            "    compiled = iree.compiler.compile_file(",
-            f'        f"{{folder}}/maxpool.mlir", input_type="onnx", target_backends=["{backend}"],',
-            f"        extra_args={json.dumps(flags)},",
-            "    )",
+            "    session = Session()",
+            f"    session.set_flags({', '.join(map(json.dumps, flags))})",
+            '    with Source.open_file(session, f"{folder}/maxpool.mlir") as source, Invocation(session) as invocation:',
+            "        invocation.enable_console_diagnostics()",
+            "        if not (invocation.parse_source(source) and invocation.execute()):",
+            '            raise RuntimeError("the compiler refuses the model")',
+            "        with Output.open_membuffer() as output:",
+            "            invocation.output_vm_bytecode(output)",
+            "            compiled = bytes(output.map_memory())",
             'config = iree.runtime.Config("local-sync")',
             "loaded = iree.runtime.VmModule.copy_buffer(config.vm_instance, compiled)",
             "module = iree.runtime.load_vm_module(loaded, config)",
