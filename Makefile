@@ -120,10 +120,15 @@ history: $(BIN)/.installed
 # The other runtimes: NAME=TARGET,TARGET...; those of one name are in one record, which is then hardly larger than that of one. WebGPU
 # needs a Vulkan driver (Debian: chromium-common libvulkan1). One that you installed yourself:
 # make report-runtimes ENVIRONMENT=its/environment RUNTIMES=torch-2.13.0=torch
+PROVIDERS := \
+  onnxruntime-openvino==1.24.1@OpenVINOExecutionProvider \
+  onnxruntime-qnn==2.7.0@QNNExecutionProvider?backend_type=htp \
+  onnxruntime-ep-webgpu==0.4.0@WebGpuExecutionProvider
+
+comma := ,
+space := $(subst ,, )
 RUNTIMES := \
-  onnxruntime-openvino-1.24.1=onnxruntime-openvino==1.24.1@OpenVINOExecutionProvider \
-  onnxruntime-qnn-2.7.0=onnxruntime-qnn==2.7.0@QNNExecutionProvider?backend_type=htp \
-  onnxruntime-webgpu-0.4.0=onnxruntime-ep-webgpu==0.4.0@WebGpuExecutionProvider \
+  onnxruntime-providers=$(subst $(space),$(comma),$(strip $(PROVIDERS))) \
   onnxruntime-javascript-1.30.0=onnxruntime-web==1.30.0,onnxruntime-node==1.30.0 \
   openvino-2026.4.1=openvino==2026.4.1?opset=14,openvino==2026.4.1?opset=1,openvino==2026.4.1?frontend=onnx \
   onnx-reference-1.23.2=onnx-reference==1.23.2 \
@@ -187,10 +192,12 @@ contexts: $(BIN)/.installed
 	$(BIN)/python -m tests.report_contexts
 
 # NAME=TARGET, the first of each name; those that are installed by the user or need a driver as for report-runtimes.
-comma := ,
 DEFECT_TARGETS := \
   onnxruntime=onnxruntime==1.32.0 \
-  $(foreach runtime,$(RUNTIMES),$(firstword $(subst $(comma), ,$(runtime)))) \
+  onnxruntime-openvino-1.24.1=$(word 1,$(PROVIDERS)) \
+  onnxruntime-qnn-2.7.0=$(word 2,$(PROVIDERS)) \
+  onnxruntime-webgpu-0.4.0=$(word 3,$(PROVIDERS)) \
+  $(foreach runtime,$(filter-out onnxruntime-providers%,$(RUNTIMES)),$(firstword $(subst $(comma), ,$(runtime)))) \
   openvino-2026.4.1-frontend=openvino==2026.4.1?frontend=onnx \
   onnxoptimizer-0.4.2=transform:onnxoptimizer==0.4.2:on:onnxruntime==1.31.1 \
   onnxsim-0.8.1=transform:onnxsim==0.8.1:on:onnxruntime==1.31.1 \
