@@ -176,4 +176,10 @@ def test_no_verdict_is_both_compared_and_not():
     from maxpool_check.results.record import COMPARED, FAULTS
 
     assert FAULTS < COMPARED
-    assert set(Verdict) - COMPARED == {Verdict.UNDEFINED, Verdict.NOT_EXPRESSIBLE, Verdict.NOT_CLAIMED, Verdict.ERROR}
+    assert set(Verdict) - COMPARED == {
+        Verdict.UNDEFINED,
+        Verdict.UNKNOWN,
+        Verdict.NOT_EXPRESSIBLE,
+        Verdict.NOT_CLAIMED,
+        Verdict.ERROR,
+    }
