@@ -74,9 +74,11 @@ def render(records: Mapping[str, Record]) -> str:
 
 
 def short_name(target: TargetDescription) -> str:
-    """The distribution and version of a target, with its operator set if it says one."""
-    opset = re.search(r"[?&]opset=(\w+)", target.name)
-    return f"{target.distribution} {target.version.partition('+')[0]}" + (f" (opset {opset[1]})" if opset else "")
+    """The distribution and version of a target, with its operator set or engine if it says one."""
+    option = re.search(r"[?&](opset|engine)=(\w+)", target.name)
+    return f"{target.distribution} {target.version.partition('+')[0]}" + (
+        f" ({option[1]} {option[2]})" if option else ""
+    )
 
 
 def with_matrix(text: str) -> str:
