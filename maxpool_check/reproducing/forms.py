@@ -1,62 +1,12 @@
-"""The forms of issues: which sections a project asks for, and in which order."""
+"""The forms of issues: where each project wants them, and which sections it asks for."""
 
-import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from maxpool_check.reporting.markup import escaped, fenced, joined
-from maxpool_check.reproducing.scripts.onnx_models import DEFAULT_PROVIDER
-from maxpool_check.results.record import TargetDescription
+from maxpool_check.reproducing import sections
+from maxpool_check.reproducing.sections import IssueText, Section
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import TargetProfile
-
-_ARCHITECTURES = {"x86_64": "X64", "AMD64": "X64", "aarch64": "ARM64", "arm64": "ARM64", "i686": "X86"}
-
-_PROVIDERS = {
-    DEFAULT_PROVIDER: "Default CPU",
-    "CoreMLExecutionProvider": "CoreML",
-    "CUDAExecutionProvider": "CUDA",
-    "DmlExecutionProvider": "DirectML",
-    "DnnlExecutionProvider": "oneDNN",
-    "OpenVINOExecutionProvider": "OpenVINO",
-    "TensorrtExecutionProvider": "TensorRT",
-    "MIGraphXExecutionProvider": "MIGraphX",
-    "VitisAIExecutionProvider": "Vitis AI",
-}
-"""What the form of ONNX Runtime has to choose from; all others are "Other / Unknown"."""
-
-
-@dataclass(frozen=True)
-class IssueText:
-    """The parts of an issue, in Markdown.
-
-    ``problem`` is what happens, ``tables`` the tensors, ``rule`` what the document says, ``context`` the rest: other runtimes,
-    versions, a suspected cause. ``steps`` and ``script`` reproduce it; ``output`` is what the script printed.
-    """
-
-    problem: str
-    tables: str
-    rule: str
-    context: str
-    steps: str
-    script: str
-    output: str
-    requirements: Sequence[str] = ()
-
-    @property
-    def description(self) -> str:
-        """Everything but the reproduction."""
-        return joined([self.problem, self.tables, self.rule, self.context])
-
-    @property
-    def reproduction(self) -> str:
-        """The script, and what it printed."""
-        return joined(
-            [self.steps, fenced([self.script.rstrip()], "python"), "It prints:", fenced([self.output.rstrip()], "")]
-        )
-
-
-Section = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -75,230 +25,40 @@ def form_of(profile: TargetProfile) -> Form:
     if name.tool is not None and name.tool.name != "onnxruntime":
         return _TOOLS[name.tool.name]
     if not name.is_released:
-        return Form(profile.description.name, "", _plain)
+        return Form(profile.description.name, "", sections.plain)
     return _RUNTIMES[RUNTIMES[name.runtime].adapter]
 
 
-def _operating_system() -> str:
-    return {"Darwin": "Mac"}.get(platform.system(), platform.system())
-
-
-def _version_of_system() -> str:
-    """The name of the distribution on Linux, and the version of the system."""
-    try:
-        name = platform.freedesktop_os_release()["PRETTY_NAME"]
-    except (OSError, KeyError):
-        return platform.platform()
-    return f"{name}, {platform.system()} {platform.release().partition('-')[0]}"
-
-
-def _environment(text: IssueText, target: TargetDescription) -> str:
-    return "\n".join(
-        f"- {line}"
-        for line in (
-            f"OS: {_version_of_system()}",
-            f"Python: {escaped(target.python)}",
-            *map(escaped, text.requirements),
-        )
-    )
-
-
-def _onnxruntime(text: IssueText, profile: TargetProfile) -> list[Section]:
-    target = profile.description
-    runtime = str(target.session_options.get("onnxruntime") or target.session_options.get("runs_on") or target.version)
-    is_cpu = target.provider in (DEFAULT_PROVIDER, "")
-    provider = _PROVIDERS.get(target.provider or DEFAULT_PROVIDER, f"Other / Unknown ({escaped(target.provider)})")
-    library = "" if is_cpu else f"{escaped(target.distribution)} {escaped(target.version)}"
-    return [
-        ("Describe the issue", text.description),
-        ("To reproduce", text.reproduction),
-        ("Urgency", "Not urgent."),
-        ("Platform", _operating_system()),
-        ("OS Version", _version_of_system()),
-        ("ONNX Runtime Installation", "Released Package"),
-        ("ONNX Runtime Version or Commit ID", escaped(runtime.rpartition(" ")[2])),
-        ("ONNX Runtime API", "JavaScript" if RUNTIMES[profile.name.runtime].ecosystem == "npm" else "Python"),
-        ("Architecture", _ARCHITECTURES.get(platform.machine(), "Other / Unknown")),
-        ("Execution Provider", provider),
-        ("Execution Provider Library Version", library or "_No response_"),
-    ]
-
-
-_CHECKLIST = (
-    "- [x] I'm reporting an issue. It's not a question.",
-    "- [ ] I checked the problem with the documentation, FAQ, open issues, Stack Overflow, etc., and have not found a solution.",
-    "- [x] There is reproducer code and related data files such as images, videos, models, etc.",
-)
-"""OpenVINO's. That no such issue exists is for the reporter to find out."""
-
-
-_OPENCV_CHECKLIST = (
-    "- [x] I report the issue, it's not a question",
-    "- [ ] I checked the problem with documentation, FAQ, open issues, forum.opencv.org, Stack Overflow, etc and have not found any solution",
-    "- [ ] I updated to the latest OpenCV version and the issue is still there",
-    "- [x] There is reproducer code and related data files (videos, images, onnx, etc)",
-)
-"""OpenCV's."""
-
-
-def _openvino(text: IssueText, profile: TargetProfile) -> list[Section]:
-    return [
-        ("OpenVINO Version", escaped(profile.description.version)),
-        ("Operating System", f"Other (Please specify in description): {_version_of_system()}"),
-        ("Device used for inference", escaped(profile.description.provider)),
-        ("Framework", "ONNX" if "onnx_model" in text.script else "None: the model is built with OpenVINO's Python API"),
-        ("Model used", "The script builds it."),
-        ("Issue description", text.description),
-        ("Step-by-step reproduction", joined([text.steps, fenced([text.script.rstrip()], "python")])),
-        ("Relevant log output", fenced([text.output.rstrip()], "shell")),
-        ("Issue submission checklist", "\n".join(_CHECKLIST)),
-    ]  # fmt: skip
-
-
-def _torch(text: IssueText, profile: TargetProfile) -> list[Section]:
-    return [
-        ("🐛 Describe the bug", joined([text.description, text.reproduction])),
-        ("Versions", f"{_environment(text, profile.description)}\n\n(Replace this by the output of `collect_env.py`.)"),
-    ]
-
-
-def _jax(text: IssueText, profile: TargetProfile) -> list[Section]:
-    target = profile.description
-    information = [f"jax:    {target.version}", f"numpy:  {target.numpy}", f"python: {target.python}"]
-    return [
-        ("Description", joined([text.description, text.reproduction])),
-        (
-            "System info (python version, jaxlib version, accelerator, etc.)",
-            fenced([*information, f"platform: {_version_of_system()}, CPU"], ""),
-        ),
-    ]
-
-
-def _tensorflow(text: IssueText, profile: TargetProfile) -> list[Section]:
-    target = profile.description
-    return [
-        ("Issue Type", "Bug"),
-        ("Have you reproduced the bug with TF nightly?", "No"),
-        ("Source", "binary"),
-        ("Tensorflow Version", escaped(f"{target.distribution} {target.version}")),
-        ("Custom Code", "Yes"),
-        ("OS Platform and Distribution", _version_of_system()),
-        ("Python version", escaped(target.python)),
-        ("Current Behaviour?", text.description),
-        ("Standalone code to reproduce the issue", joined([text.steps, fenced([text.script.rstrip()], "python")])),
-        ("Relevant log output", fenced([text.output.rstrip()], "shell")),
-    ]
-
-
-def _onnx(text: IssueText, profile: TargetProfile) -> list[Section]:
-    target = profile.description
-    system = [
-        f"- OS Platform and Distribution: {_version_of_system()}", f"- ONNX version: {escaped(target.version)}",
-        f"- Python version: {escaped(target.python)}",
-    ]  # fmt: skip
-    return [
-        ("Is the issue related to model conversion?", "No."),
-        ("Describe the bug", joined([text.problem, text.context])),
-        ("System information", "\n".join(system)),
-        ("Reproduction instructions", text.reproduction),
-        ("Expected behavior", joined([text.rule, text.tables])),
-    ]
-
-
-def _opencv(text: IssueText, profile: TargetProfile) -> list[Section]:
-    target = profile.description
-    system = [
-        f"OpenCV python version: {escaped(target.version)}",
-        f"Operating System / Platform: {_version_of_system()}",
-        f"Python version: {escaped(target.python)}",
-    ]
-    return [
-        ("System Information", "\n".join(f"- {line}" for line in system)),
-        ("Detailed description", text.description),
-        ("Steps to reproduce", text.reproduction),
-        ("Issue submission checklist", "\n".join(_OPENCV_CHECKLIST)),
-    ]
-
-
-def _onnxslim(text: IssueText, profile: TargetProfile) -> list[Section]:
-    return [
-        ("Describe the bug", joined([text.problem, text.context])),
-        ("To Reproduce", text.reproduction),
-        ("Expected behavior", joined([text.rule, text.tables])),
-        ("Environment", _environment(text, profile.description)),
-    ]
-
-
-def _tvm(text: IssueText, profile: TargetProfile) -> list[Section]:
-    return [
-        ("Expected behavior", text.rule),
-        ("Actual behavior", joined([text.problem, text.tables, text.context])),
-        ("Environment", _environment(text, profile.description)),
-        ("Steps to reproduce", text.reproduction),
-        ("Triage", "* needs-triage"),
-    ]
-
-
-def _ncnn(text: IssueText, profile: TargetProfile) -> list[Section]:
-    return [
-        ("error log | 日志或报错信息 | ログ", joined([text.problem, text.tables, text.rule])),
-        ("context | 编译/运行环境 | バックグラウンド", _environment(text, profile.description)),
-        ("how to reproduce | 复现步骤 | 再現方法", text.reproduction),
-        ("more | 其他 | その他", text.context or "_No response_"),
-    ]
-
-
-def _iree(text: IssueText, profile: TargetProfile) -> list[Section]:
-    return [
-        ("What happened?", joined([text.problem, text.tables, text.rule])),
-        ("Steps to reproduce your issue", text.reproduction),
-        ("What component(s) does this issue relate to?", "Frontends, Compiler"),
-        ("Version information", _environment(text, profile.description)),
-        ("Additional context", text.context or "_No response_"),
-    ]
-
-
-def _plain(text: IssueText, profile: TargetProfile) -> list[Section]:
-    """For a project without a form."""
-    return [
-        ("Description", text.description),
-        ("To reproduce", text.reproduction),
-        ("Environment", _environment(text, profile.description)),
-    ]
-
+_ONNXRUNTIME = Form("ONNX Runtime", "https://github.com/microsoft/onnxruntime/issues", sections.onnxruntime)
+_OPENVINO = Form("OpenVINO", "https://github.com/openvinotoolkit/openvino/issues", sections.openvino, "[Bug]: ")
+_ONNX = Form("onnx", "https://github.com/onnx/onnx/issues", sections.onnx)
+_PYTORCH = Form("PyTorch", "https://github.com/pytorch/pytorch/issues", sections.torch)
 
 _RUNTIMES: Mapping[str, Form] = {
-    "onnxruntime": Form("ONNX Runtime", "https://github.com/microsoft/onnxruntime/issues", _onnxruntime),
-    "javascript": Form("ONNX Runtime", "https://github.com/microsoft/onnxruntime/issues", _onnxruntime),
-    "openvino": Form("OpenVINO", "https://github.com/openvinotoolkit/openvino/issues", _openvino, "[Bug]: "),
-    "onnx_reference": Form("onnx", "https://github.com/onnx/onnx/issues", _onnx),
-    "opencv": Form("OpenCV", "https://github.com/opencv/opencv/issues", _opencv),
-    "onnx_shape_inference": Form("onnx", "https://github.com/onnx/onnx/issues", _onnx),
-    "onnx_checker": Form("onnx", "https://github.com/onnx/onnx/issues", _onnx),
-    "onnxruntime_symbolic": Form("ONNX Runtime", "https://github.com/microsoft/onnxruntime/issues", _onnxruntime),
-    "onnxruntime_load": Form("ONNX Runtime", "https://github.com/microsoft/onnxruntime/issues", _onnxruntime),
-    "openvino_reshape": Form("OpenVINO", "https://github.com/openvinotoolkit/openvino/issues", _openvino, "[Bug]: "),
-    "torch_meta": Form("PyTorch", "https://github.com/pytorch/pytorch/issues", _torch),
-    "torch": Form("PyTorch", "https://github.com/pytorch/pytorch/issues", _torch),
-    "jax": Form("JAX", "https://github.com/jax-ml/jax/issues", _jax),
-    "tensorflow": Form("TensorFlow", "https://github.com/tensorflow/tensorflow/issues", _tensorflow),
-    "litert": Form("LiteRT", "https://github.com/google-ai-edge/LiteRT/issues", _plain),
-    "tract": Form("tract", "https://github.com/sonos/tract/issues", _plain),
-    "tinygrad": Form("tinygrad", "https://github.com/tinygrad/tinygrad/issues", _plain),
-    "tvm": Form("TVM", "https://github.com/apache/tvm/issues", _tvm, "[Bug] "),
-    "ncnn": Form("ncnn", "https://github.com/Tencent/ncnn/issues", _ncnn),
-    "iree": Form("IREE", "https://github.com/iree-org/iree/issues", _iree, "[Bug] "),
-    "xmos": Form("XMOS", "https://github.com/xmos/ai_tools/issues", _plain),
+    **dict.fromkeys(("onnxruntime", "javascript", "onnxruntime_symbolic", "onnxruntime_load"), _ONNXRUNTIME),
+    **dict.fromkeys(("openvino", "openvino_reshape"), _OPENVINO),
+    **dict.fromkeys(("onnx_reference", "onnx_shape_inference", "onnx_checker"), _ONNX),
+    **dict.fromkeys(("torch", "torch_meta"), _PYTORCH),
+    "opencv": Form("OpenCV", "https://github.com/opencv/opencv/issues", sections.opencv),
+    "jax": Form("JAX", "https://github.com/jax-ml/jax/issues", sections.jax),
+    "tensorflow": Form("TensorFlow", "https://github.com/tensorflow/tensorflow/issues", sections.tensorflow),
+    "litert": Form("LiteRT", "https://github.com/google-ai-edge/LiteRT/issues", sections.plain),
+    "tract": Form("tract", "https://github.com/sonos/tract/issues", sections.plain),
+    "tinygrad": Form("tinygrad", "https://github.com/tinygrad/tinygrad/issues", sections.plain),
+    "tvm": Form("TVM", "https://github.com/apache/tvm/issues", sections.tvm, "[Bug] "),
+    "ncnn": Form("ncnn", "https://github.com/Tencent/ncnn/issues", sections.ncnn),
+    "iree": Form("IREE", "https://github.com/iree-org/iree/issues", sections.iree, "[Bug] "),
+    "xmos": Form("XMOS", "https://github.com/xmos/ai_tools/issues", sections.plain),
 }
 """The forms by the adapter of a runtime."""
 
 _TOOLS: Mapping[str, Form] = {
-    "onnxsim": Form("onnxsim", "https://github.com/onnxsim/onnxsim/issues", _plain),
-    "onnxslim": Form("OnnxSlim", "https://github.com/inisis/OnnxSlim/issues", _onnxslim),
-    "onnxoptimizer": Form("onnxoptimizer", "https://github.com/onnx/optimizer/issues", _plain),
-    "onnxscript": Form("onnxscript", "https://github.com/microsoft/onnxscript/issues", _plain),
+    "onnxsim": Form("onnxsim", "https://github.com/onnxsim/onnxsim/issues", sections.plain),
+    "onnxslim": Form("OnnxSlim", "https://github.com/inisis/OnnxSlim/issues", sections.onnxslim),
+    "onnxoptimizer": Form("onnxoptimizer", "https://github.com/onnx/optimizer/issues", sections.plain),
+    "onnxscript": Form("onnxscript", "https://github.com/microsoft/onnxscript/issues", sections.plain),
     "onnxconverter-common": Form(
-        "onnxconverter-common", "https://github.com/microsoft/onnxconverter-common/issues", _plain
+        "onnxconverter-common", "https://github.com/microsoft/onnxconverter-common/issues", sections.plain
     ),
 }
 """The forms by the name of a tool."""

@@ -9,11 +9,12 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, fenced, joined, link, table
 from maxpool_check.reproducing.documents import Rule, linked, rule_of
 from maxpool_check.reproducing.expectation import expectation
-from maxpool_check.reproducing.forms import IssueText, form_of
+from maxpool_check.reproducing.forms import form_of
 from maxpool_check.reproducing.inconsistency import words_of
 from maxpool_check.reproducing.notes import DefectNote, OtherAnswer
 from maxpool_check.reproducing.others import words
 from maxpool_check.reproducing.reproduced import Fault, Reproduced
+from maxpool_check.reproducing.sections import IssueText
 from maxpool_check.reproducing.tables import compared, grid
 from maxpool_check.reproducing.titles import operator_of, sentence_of
 from maxpool_check.reproducing.writing import Script
