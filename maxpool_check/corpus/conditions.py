@@ -14,7 +14,7 @@ from maxpool_check.corpus.graph_flags import GRAPH
 from maxpool_check.graphs.form import NEWEST
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.defects import Conditions, Defect, ExpectedDivergence
-from maxpool_check.reference.dtypes import is_float, lowest, name_of
+from maxpool_check.reference.dtypes import is_float, is_subnormal, lowest, name_of
 from maxpool_check.reference.geometry import AutoPad, Axis, Geometry, ceil_output, clipped_ceil_output, effective_kernel
 from maxpool_check.reference.numbering import StorageOrder
 from maxpool_check.reference.pooling import Pooling
@@ -103,6 +103,8 @@ GEOMETRY: Mapping[str, _Flag] = {
         bool(of.geometry)
         and (of.geometry[-1].stride > 2 or bool((of.geometry[-1].taps()[1] < of.geometry[-1].kernel).any()))
     ),
+    # The padding of some axis is not the same at both ends.
+    "unequal-pads": lambda of: any(axis.begin != axis.end for axis in of.geometry),
     # One window that is X itself.
     "global": lambda of: (
         bool(of.geometry)
@@ -112,6 +114,7 @@ GEOMETRY: Mapping[str, _Flag] = {
     # Two spatial axes and a multiple of 16 channels: what vectors of 16 numbers hold channel by channel.
     "blocks-of-16-channels": lambda of: of.tensor.ndim == 4 and _has_channels(16, of.tensor),
     "no-blocks-of-16-channels": lambda of: not GEOMETRY["blocks-of-16-channels"](of),
+    "several-images": lambda of: of.tensor.ndim > 2 and of.tensor.shape[0] > 1,
     "blocks-or-no-dilation": lambda of: GEOMETRY["blocks-of-16-channels"](of) or GEOMETRY["no-dilation"](of),
     "several-cells": lambda of: any(axis.kernel > 1 for axis in of.geometry),
     # Neighbouring windows begin in neighbouring cells, and so do neighbouring taps.
@@ -125,6 +128,10 @@ GEOMETRY: Mapping[str, _Flag] = {
     # The windows of SAME do not reach the ends of some axis: they would have to be cropped, not padded.
     "same-crops": lambda of: (
         GEOMETRY["same"](of) and any(_unclipped_same_padding(axis, axis.dilation) < 0 for axis in of.geometry)
+    ),
+    # SAME does not begin its windows (kernel - 1) / 2 cells before X, rounded down.
+    "same-beside-half-of-kernel": lambda of: (
+        GEOMETRY["same"](of) and any(axis.begin != (axis.kernel - 1) // 2 for axis in of.geometry)
     ),
     "same-lower": lambda of: AutoPad.SAME_LOWER in of.meanings(Role.AUTO_PAD),
     "valid": lambda of: AutoPad.VALID in of.meanings(Role.AUTO_PAD),
@@ -153,6 +160,7 @@ GEOMETRY: Mapping[str, _Flag] = {
     ),
     "no-cells": lambda of: of.tensor.size == 0,
     "no-channels": lambda of: of.tensor.ndim > 1 and of.tensor.shape[1] == 0,
+    "stride-over-31-bits": lambda of: any(stride >= 2**31 for stride in of.numbers(Role.STRIDE)),
     "stride-0": lambda of: 0 in of.numbers(Role.STRIDE),
     "negative-strides": lambda of: any(stride < 0 for stride in of.numbers(Role.STRIDE)),
     "dilation-below-1": lambda of: any(dilation < 1 for dilation in of.numbers(Role.DILATION)),
@@ -171,6 +179,7 @@ VALUES: Mapping[str, _Flag] = {
     "nan": _any(lambda X: X != X),
     "lowest": lambda of: bool((of.tensor == lowest(of.tensor.dtype)).any()),
     "negative": lambda of: bool((of.tensor < 0).any()),
+    "subnormal": _any(is_subnormal),
     "zeros-of-both-signs": lambda of: (
         is_float(of.tensor.dtype) and len(set(np.signbit(of.tensor[of.tensor == 0].astype(np.float64)).tolist())) == 2
     ),

@@ -20,6 +20,7 @@ _WORDS = {
     "nan": "NaN",
     "lowest": "the lowest value of the type",
     "negative": "negative values",
+    "subnormal": "subnormal numbers",
     "zeros-of-both-signs": "zeros of both signs",
 }
 

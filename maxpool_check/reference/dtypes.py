@@ -60,6 +60,13 @@ def highest(dtype: np.dtype) -> np.generic:
     return dtype.type((ml_dtypes.finfo(dtype) if is_float(dtype) else np.iinfo(dtype)).max)
 
 
+def is_subnormal(values: np.ndarray) -> np.ndarray:
+    """Which cells of a floating type are nearer to 0 than its smallest normal number, and not 0."""
+    # Comparing NaN is an invalid operation of some types.
+    with np.errstate(invalid="ignore"):
+        return (values != 0) & (np.abs(values) < ml_dtypes.finfo(values.dtype).smallest_normal)
+
+
 def rounded(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """float64 values as a float type, each rounded once, to nearest even; values too large become infinite."""
     with np.errstate(over="ignore"):

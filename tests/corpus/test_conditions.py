@@ -41,6 +41,13 @@ FLAGS = {
         {"auto_pad": "SAME_UPPER", "strides": 4, "X": planes(1, 8)},
         {"auto_pad": "SAME_UPPER", "strides": 2},
     ),
+    "same-beside-half-of-kernel": (
+        {"auto_pad": "SAME_UPPER", "strides": 2, "kernel_shape": 3, "X": planes(1, 6)},
+        {"auto_pad": "SAME_UPPER", "kernel_shape": 3},
+    ),
+    "unequal-pads": ({"pads": [1, 0, 0, 0]}, {"pads": [1, 0, 1, 0]}),
+    "several-images": ({"X": np.zeros((2, 1, 5, 5), np.float32)}, {"X": np.zeros((1, 2, 5, 5), np.float32)}),
+    "stride-over-31-bits": ({"strides": [2**31, 1]}, {"strides": [2**31 - 1, 1]}),
     "same-lower": ({"auto_pad": "SAME_LOWER"}, {"auto_pad": "SAME_UPPER"}),
     "valid": ({"auto_pad": "VALID"}, {}),
     "ceil": ({"ceil_mode": 1}, {"ceil_mode": 0}),
@@ -91,6 +98,7 @@ SPECIAL = {
     "nan": ([np.nan, 1], [np.inf, -np.inf]),
     "lowest": ([np.finfo(np.float32).min, 1], [-np.inf, -1]),
     "negative": ([-1, 1], [0, 1]),
+    "subnormal": ([-1e-40, 1], [0, np.finfo(np.float32).tiny]),
     "zeros-of-both-signs": ([-0.0, 0.0], [0.0, 0.0]),
 }
 
