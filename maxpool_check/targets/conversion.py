@@ -19,9 +19,9 @@ def converted(part: PlannedRequest, outcome: Outcome, target: TargetProfile) -> 
     if decides is not None and decides != target.description.decides:
         return Failed(f"a message about {decides} of a target that decides {target.description.decides}")
     if isinstance(outcome, Inferred):
-        return replace(
-            outcome, outputs={name: part.translation.inferred(name, each) for name, each in outcome.outputs.items()}
-        )
+        # A program may say something of outputs that it was not asked for.
+        asked = {name: outcome.outputs[name] for name in part.request.outputs if name in outcome.outputs}
+        return replace(outcome, outputs={name: part.translation.inferred(name, each) for name, each in asked.items()})
     if not isinstance(outcome, Returned):
         return outcome
     # A kernel of the user need not say what runs it, neither once nor of each request.

@@ -26,6 +26,9 @@ SEE = "'maxpool-check docs kernel' describes the protocol, 'maxpool-check protoc
 MOST_QUOTED = 200
 """The most characters of a line that are quoted."""
 
+MOST_AXES = 64
+"""The most axes of a tensor, as numpy has it."""
+
 _TEXT, _TEXTS = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
 _SETTINGS = [*(variation.name for variation in VARIATIONS if variation.is_setting), ORIGINAL]
 
@@ -147,6 +150,8 @@ def in_inferred(output: Mapping[str, Any]) -> str:
         return f"'dtype' must be null or one of {', '.join(DTYPES)}, found {describe(dtype)}"
     if shape is not None and not isinstance(shape, list):
         return f"'shape' must be null or a list, found {describe(shape)}"
+    if isinstance(shape, list) and len(shape) > MOST_AXES:
+        return f"'shape' has {len(shape)} axes; at most {MOST_AXES} are possible"
     for size in shape or ():
         if size is not None and (type(size) is not int or not -(2**63) <= size < 2**63):
             return f"'shape' must have integers and null, found {describe(size)}"

@@ -25,11 +25,19 @@ def environment(distribution: str, version: str, *, offline: bool) -> Path:
 
     Raises :class:`CannotMake`.
     """
+    version = _exact(version)
     requirement = f"{distribution}@{version}"
     final = cache() / f"{distribution}-{version}-{_platform()}"
     if offline and not (final / LOCK_OF_NPM).exists():
         raise NotMade([requirement], "Node.js")
     return made(final, final / LOCK_OF_NPM, lambda folder: _fill(folder, requirement))
+
+
+def _exact(version: str) -> str:
+    """A version with its three numbers: to npm, 1.20 is any release that begins so. Raises :class:`NoSuchRelease`."""
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+){0,2}", version):
+        raise NoSuchRelease(f"npm has no release {version}; name one by its numbers, as 1.20.1")
+    return ".".join([*version.split("."), "0", "0"][:3])
 
 
 def released(distribution: str, *, pre: bool, offline: bool) -> list[Version]:

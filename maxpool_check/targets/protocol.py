@@ -11,8 +11,8 @@ import numpy as np
 
 from maxpool_check.results.outcomes import Accepted, Failed, Inferred, NotExecuted, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.shapes import InferredOutput
-from maxpool_check.targets.mistakes import in_message
-from maxpool_check.targets.worker.messages import DTYPES, decode, encode
+from maxpool_check.targets.mistakes import in_inferred, in_message
+from maxpool_check.targets.worker.messages import decode, encode
 
 MOST_BYTES = 2**30
 """The longest line a worker may write: far more than the largest tensor, less than the memory of a machine."""
@@ -94,14 +94,11 @@ def _outcome(message: Mapping[str, Any], number: int) -> Outcome:
 
 
 def _inferred(output: Mapping[str, Any]) -> InferredOutput:
-    dtype, shape = output["dtype"], output["shape"]
-    if dtype not in (None, *DTYPES):
-        raise ValueError("another dtype")
-    if shape is not None and any(
-        size is not None and (type(size) is not int or not -(2**63) <= size < 2**63) for size in shape
-    ):
-        raise ValueError("another size")
-    return InferredOutput(dtype=dtype, shape=None if shape is None else tuple(shape))
+    mistake = in_inferred(output)
+    if mistake:
+        raise ValueError(mistake)
+    shape = output["shape"]
+    return InferredOutput(dtype=output["dtype"], shape=None if shape is None else tuple(shape))
 
 
 def text_of(message: object) -> str:

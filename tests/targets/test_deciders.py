@@ -1,5 +1,6 @@
 """What decides without computing: judged by shapes and refusals alone, and never taken for a runtime that computes."""
 
+import json
 import sys
 
 import pytest
@@ -158,6 +159,11 @@ def program(tmp_path, ready, answer):
         ({"decides": "shapes"}, {"type": "accepted"}, "error", "a message about acceptance of a target that decides shapes"),
         ({"decides": "shapes"}, {"type": "shapes", "outputs": {"Y": {"dtype": "float32", "shape": ["2"]}}}, "error", "'outputs.Y': 'shape' must have integers and null"),
         ({"decides": "shapes"}, {"type": "shapes", "outputs": {"Y": {"shape": []}}}, "error", "'dtype' is missing"),
+        ({"decides": "shapes"}, {"type": "shapes", "outputs": {}}, "unknown", "unknown dtype and shape of Y"),
+        ({"decides": "shapes"}, {"type": "shapes", "outputs": {"Y": {"dtype": None, "shape": [1, 1, -2, 2]}}}, "diverges", "Y is inferred as ?[1, 1, -2, 2]"),
+        ({"decides": "shapes"}, {"type": "shapes", "outputs": {"Y": {"dtype": None, "shape": [2**63]}}}, "error", "'outputs.Y': 'shape' must have integers and null"),
+        ({"decides": "shapes"}, {"type": "shapes", "outputs": {"Y": {"dtype": None, "shape": [1] * 65}}}, "error", "'outputs.Y': 'shape' has 65 axes; at most 64"),
+        ({"decides": "shapes"}, {"type": "shapes", "outputs": {"Y": "float32"}}, "error", "outputs.Y"),
     ],
 )  # fmt: skip
 def test_a_program_of_the_user_may_decide_shapes(tmp_path, ready, answer, verdict, message):
@@ -165,6 +171,29 @@ def test_a_program_of_the_user_may_decide_shapes(tmp_path, ready, answer, verdic
     done = command("run", CASES / "edge/strides.yaml", "-k", "rows-only", "-t", target, "--variants", "y-only", "--format", "json")  # fmt: skip
     (result,) = done.json["results"]
     assert (result["verdict"], message in result["message"]) == (verdict, True), result["message"]
+
+
+def test_only_outputs_that_were_asked_for_are_recorded(tmp_path):
+    inferred = {"dtype": "float32", "shape": [1, 1, 2, 2]}
+    target = program(
+        tmp_path, {"decides": "shapes"}, {"type": "shapes", "outputs": {"Y": inferred, "\x1b[31mZ": inferred}}
+    )
+    path = tmp_path / "record.jsonl"
+    command("run", CASES / "edge/strides.yaml", "-k", "rows-only", "-t", target, "--variants", "y-only", "-q", "-o", path)  # fmt: skip
+    (execution,) = read(path).executions
+    assert list(execution.inferred) == ["Y"]
+
+
+def test_a_mistake_is_found_whatever_the_layout_of_the_document(tmp_path):
+    X = {"dtype": "float32", "shape": [1, 5, 5, 1], "arange": {"start": 0, "step": 1}}
+    attributes = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    path = tmp_path / "case.yaml"
+    path.write_text(json.dumps({"spec": "ort-nhwc-11", "cases": [{"id": "it", "input": X, "attributes": attributes}]}))
+    rounded_up = {"type": "shapes", "outputs": {"Y": {"dtype": "float32", "shape": [1, 1, 3, 3]}}}
+    target = program(tmp_path, {"decides": "shapes"}, rounded_up)
+    done = command("run", path, "-t", target, "--spec", "ort-nhwc-11", "--variants", "y-only", "--format", "json")
+    (result,) = done.json["results"]
+    assert "ceil-floor-exchanged" in [each["kind"] for each in result["causes"]]
 
 
 def test_a_program_that_decides_something_else_is_refused(tmp_path):

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from maxpool_check.targets.cache import NotMade
+from maxpool_check.targets.cache import NoSuchRelease, NotMade
 from maxpool_check.targets.npm_environments import environment, released
 from tests.conftest import CASES, command
 
@@ -31,6 +31,20 @@ def run(*arguments):
 
 def start(*targets):
     return [each.get("message", "") for each in command("targets", "--format", "json", *targets).json["targets"]]
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_a_version_of_two_numbers_is_one_release_and_not_the_newest_that_begins_so():
+    with pytest.raises(NotMade) as error:
+        environment("onnxruntime-web", "1.20", offline=True)
+    assert error.value.requirements == ("onnxruntime-web@1.20.0",)
+
+
+@pytest.mark.usefixtures("empty_cache")
+@pytest.mark.parametrize("version", ["1.20rc1", "v1.20.0", "1!1.20.0", "1.20.0+local", "1.20.0.1"])
+def test_a_version_that_npm_writes_otherwise_is_no_release_of_it(version):
+    with pytest.raises(NoSuchRelease, match=r"name one by its numbers, as 1\.20\.1"):
+        environment("onnxruntime-web", version, offline=False)
 
 
 @needs_npm

@@ -1,6 +1,6 @@
 // Runs ONNX Runtime in Node.js: onnxruntime-web as WebAssembly, onnxruntime-node natively.
 //
-// Started as `node onnxruntime_adapter.mjs FOLDER`, where FOLDER/node_modules has the runtime. It speaks the protocol of the
+// Started as `node javascript_adapter.mjs FOLDER`, where FOLDER/node_modules has the runtime. It speaks the protocol of the
 // Python worker: a line of JSON in, a line out, until stdin ends; the first line out is `ready` or `failed`.
 
 import fs from "node:fs";
