@@ -56,3 +56,12 @@ def _ordered(groups: Mapping[tuple[str, str, str], Sequence[Execution]]) -> list
         (ReasonGroup(*key, executions) for key, executions in groups.items()),
         key=lambda each: (-len(each.executions), each.text),
     )
+
+
+def by_file(cases: Sequence[str]) -> list[str]:
+    """A line for each case file with the names of its cases."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for case in cases:
+        file, _, name = case.rpartition(":")
+        names[file].append(name)
+    return [f"{file}: {', '.join(listed)}" for file, listed in names.items()]

@@ -16,7 +16,7 @@ from maxpool_check.reporting.findings import Finding, explained, sentence
 from maxpool_check.reporting.interpretations import interpretations, profiles
 from maxpool_check.reporting.next_steps import execute_again, next_step
 from maxpool_check.reporting.provenance import made_with
-from maxpool_check.reporting.reasons import ReasonGroup, not_judged, refusals
+from maxpool_check.reporting.reasons import ReasonGroup, by_file, not_judged, refusals
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.shapes import axis_lines
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
@@ -136,18 +136,9 @@ def _finding(console: Console, finding: Finding, report: RunReport) -> None:
     for line in details(smallest):
         console.print(f"    {styled(line)}", soft_wrap=True)
     if report.cases:
-        for text in _by_file(finding.cases):
+        for text in by_file(finding.cases):
             console.print(f"    {styled(text)}", soft_wrap=True)
     console.print(f"  [dim]{styled(execute_again(finding, report))}[/]\n", soft_wrap=True)
-
-
-def _by_file(cases: Sequence[str]) -> list[str]:
-    """A line for each case file with the names of its cases."""
-    names: dict[str, list[str]] = defaultdict(list)
-    for case in cases:
-        file, _, name = case.rpartition(":")
-        names[file].append(name)
-    return [f"{file}: {', '.join(listed)}" for file, listed in names.items()]
 
 
 def details(execution: Execution) -> list[str]:

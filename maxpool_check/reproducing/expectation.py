@@ -9,7 +9,7 @@ from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reproducing.accepted import Accepted, accepted, accepted_of_graph, expected
-from maxpool_check.reproducing.literals import array_text, number_text
+from maxpool_check.reproducing.literals import WIDTH, array_text, number_text
 from maxpool_check.reproducing.reproduced import Reproduced
 from maxpool_check.reproducing.script_runtime import CannotWrite
 
@@ -190,3 +190,25 @@ def _reasons(reproduced: Reproduced, name: str, output: Accepted) -> list[str]:
     elif several:
         reasons.append(f"{title} leaves the value of some cells open: each that is listed for a cell is right.")
     return reasons
+
+
+def _prints(expected: Expectation) -> list[str]:
+    """Prints of the expected and actual outputs; of float64 with all digits."""
+    lines = []
+    for name, value in expected.values.items():
+        digits = ".tolist()" if value.dtype.name == "float64" else ""
+        words = [f'"{word} {name}:"' for word in ("expected", "got")]
+        if expected.compares_dtypes:
+            words = [f'f"expected {name}, {{expected_{name}.dtype}}:"', f'f"got {name}, {{{name}.dtype}}:"']
+        lines.append(f'print({words[0]}, expected_{name}{digits}, {words[1]}, {name}{digits}, sep="\\n")')
+    return lines
+
+
+def verdict_lines(expected: Expectation) -> list[str]:
+    """The lines that print the outputs and end with the exit code."""
+    line = f"sys.exit(0 if {' and '.join(expected.conditions)} else 1)"
+    if len(line) <= WIDTH:
+        return [*_prints(expected), line]
+    first, *others = expected.conditions
+    conditions = ["is_right = (", f"    {first}", *(f"    and {each}" for each in others), ")"]
+    return [*_prints(expected), *conditions, "sys.exit(0 if is_right else 1)"]

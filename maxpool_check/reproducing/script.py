@@ -10,10 +10,10 @@ from functools import cached_property
 
 from maxpool_check import inert
 from maxpool_check.reproducing.child_process import child_process
-from maxpool_check.reproducing.expectation import MOST_CELLS, Expectation, expectation
+from maxpool_check.reproducing.expectation import MOST_CELLS, Expectation, expectation, verdict_lines
 from maxpool_check.reproducing.header import ScriptHeader
 from maxpool_check.reproducing.inconsistency import difference, two_runs, words_of
-from maxpool_check.reproducing.literals import WIDTH, array_text, assignment, call_lines, indented, names_text
+from maxpool_check.reproducing.literals import array_text, assignment, call_lines, indented, names_text
 from maxpool_check.reproducing.onnx_source import (
     OF_ANY_X,
     attributes_source,
@@ -74,7 +74,7 @@ class ScriptWriter:
         elif self._reproduced.fault is Fault.REFUSED or self._reproduced.dies or self._reproduced.refusable:
             compared = self._with_control(self._data(expected.data), self._must_be_right(expected))
         else:
-            compared = [*self._build(), *self._data(expected.data), *self._flat(expected), *_verdict(expected)]
+            compared = [*self._build(), *self._data(expected.data), *self._flat(expected), *verdict_lines(expected)]
         return [*functions, *compared]
 
     def _imports(self, body: Sequence[str], requirements: Sequence[str]) -> list[str]:
@@ -214,7 +214,7 @@ class ScriptWriter:
             "except Exception as error:",
             f'    print("{said}", error)',
             f"    sys.exit({code})",
-            *_verdict(expected),
+            *verdict_lines(expected),
         ]
 
     def _at_every_level(self, expected: Expectation) -> list[str]:
@@ -265,7 +265,7 @@ class ScriptWriter:
             f"if {condition}:", f'    print("cannot tell: the original model gives", {", ".join(expected.names)})',
             "    sys.exit(125)", "",
             "try:", *indented([*self._tool.lines, *self._call(names, "rewritten")]), *caught, "",
-            *_verdict(expected),
+            *verdict_lines(expected),
         ]  # fmt: skip
 
     def _inconsistent(self) -> list[str]:
@@ -278,25 +278,3 @@ class ScriptWriter:
             f'print("{first}:", first, "{second}:", second, sep="\\n")',
             f"sys.exit(0 if {difference(self._reproduced)} else 1)",
         ]  # fmt: skip
-
-
-def _prints(expected: Expectation) -> list[str]:
-    """Prints of the expected and actual outputs; of float64 with all digits."""
-    lines = []
-    for name, value in expected.values.items():
-        digits = ".tolist()" if value.dtype.name == "float64" else ""
-        words = [f'"{word} {name}:"' for word in ("expected", "got")]
-        if expected.compares_dtypes:
-            words = [f'f"expected {name}, {{expected_{name}.dtype}}:"', f'f"got {name}, {{{name}.dtype}}:"']
-        lines.append(f'print({words[0]}, expected_{name}{digits}, {words[1]}, {name}{digits}, sep="\\n")')
-    return lines
-
-
-def _verdict(expected: Expectation) -> list[str]:
-    """Prints the outputs and ends with the exit code."""
-    line = f"sys.exit(0 if {' and '.join(expected.conditions)} else 1)"
-    if len(line) <= WIDTH:
-        return [*_prints(expected), line]
-    first, *others = expected.conditions
-    conditions = ["is_right = (", f"    {first}", *(f"    and {each}" for each in others), ")"]
-    return [*_prints(expected), *conditions, "sys.exit(0 if is_right else 1)"]

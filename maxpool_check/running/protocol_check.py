@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.results.outcomes import Accepted, Crashed, Inferred, Outcome, RefusedByTarget, Returned
+from maxpool_check.results.outcomes import Crashed, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, Variant
 from maxpool_check.running.case_run import judged_case
 from maxpool_check.running.protocol_steps import (
+    EXECUTED,
     MISSING,
     OK,
     SKIPPED,
@@ -39,10 +40,6 @@ NEWEST_OPSET = 22
 
 _QUIET_SECONDS = 0.3
 """How long to wait for lines that must not come."""
-
-
-_ANSWERS = (Returned, Inferred, Accepted)
-"""What a program answers to a valid request."""
 
 
 class _Stop(Exception):
@@ -150,7 +147,7 @@ class ProtocolCheck:
                     yield ProtocolStep(step_name, SKIPPED, each.not_executed.why)
                 continue
             outcome, step = self._request(step_name, each)
-            if isinstance(outcome, _ANSWERS):
+            if isinstance(outcome, EXECUTED):
                 result = requests.result(each, [outcome], profile)
                 outcomes[each.variant] = result.outcome
                 self._works = self._works or case
@@ -195,7 +192,7 @@ class ProtocolCheck:
             self._close()
             fix = fix_of(mistake) or "see 'The messages' in 'maxpool-check docs kernel'"
             return None, ProtocolStep(name, WRONG, mistake, lines, fix)
-        if isinstance(outcome, _ANSWERS):
+        if isinstance(outcome, EXECUTED):
             return outcome, ProtocolStep(name, OK)
         fix = "give outputs, or leave out of 'dtypes', 'spatial' and 'specs' what it does not have"
         return outcome, ProtocolStep(name, MISSING, "it has no outputs for a valid request", lines, fix)
@@ -224,7 +221,7 @@ class ProtocolCheck:
             "an unknown key in a request", planned, lambda message: message.update(more={"a": [1]})
         )
         fix = "ignore keys that it does not know: later versions of the tool may send them"
-        yield step if isinstance(outcome, _ANSWERS) else replace(step, fix=fix_of(step.message) or fix)
+        yield step if isinstance(outcome, EXECUTED) else replace(step, fix=fix_of(step.message) or fix)
         strides = {
             name: [0] * len(case.attributes[name])
             for name, each in case.specification.attributes.items()
@@ -243,7 +240,7 @@ class ProtocolCheck:
         fix = 'check the attributes, and write {"id": ..., "type": "refusal", "status": "INVALID_ARGUMENT", "message": "..."}'
         if isinstance(outcome, RefusedByTarget):
             return ProtocolStep(name, OK)
-        if isinstance(outcome, _ANSWERS):
+        if isinstance(outcome, EXECUTED):
             return replace(step, state=WRONG, message="it gave outputs; the document excludes the graph", fix=fix)
         return replace(step, fix=fix_of(step.message) or fix)
 

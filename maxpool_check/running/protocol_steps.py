@@ -13,7 +13,7 @@ from maxpool_check.corpus.space import Drawn
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import NUMPY, name_of
 from maxpool_check.reference.geometry import AutoPad
-from maxpool_check.results.outcomes import Outcome, Returned
+from maxpool_check.results.outcomes import Accepted, Inferred, Outcome, Returned
 from maxpool_check.results.variants import Variant
 from maxpool_check.specifications.roles import RoundingType
 from maxpool_check.specifications.specification import Specification
@@ -21,6 +21,9 @@ from maxpool_check.targets.mistakes import in_message, unknown_in_ready
 from maxpool_check.targets.protocol import outcome_of, parsed
 
 OK, MISSING, WRONG, SKIPPED = "ok", "missing", "wrong", "skipped"
+
+EXECUTED = (Returned, Inferred, Accepted)
+"""The outcomes of a request that a program did not refuse, whatever it decides."""
 
 Lines = tuple[tuple[str, str], ...]
 """Lines with their directions, ``in`` to the program and ``out`` of it."""
