@@ -144,7 +144,7 @@ RUNTIMES := \
   litert-2.3.0=litert==2.3.0,litert==2.3.0?xnnpack=0 \
   xmos-1.4.2=xmos==1.4.2
 
-# TensorFlow and LiteRT execute MaxPool alone: their records hold no graphs.
+# These execute MaxPool alone: their records hold no graphs.
 WITHOUT_GRAPHS := $(filter-out cases/contexts cases/defects cases/generated,$(wildcard cases/*)) \
   $(filter-out %/contexts.yaml,$(wildcard cases/generated/*.yaml))
 
@@ -167,11 +167,11 @@ report-runtimes: $(BIN)/.installed
 	  name="$${runtime%%=*}"; targets="-t $${runtime#*=}"; \
 	  case $$name in \
 	    tinygrad-*) cases="$(MAXPOOL_ALONE) --timeout 60";; \
-	    tensorflow-*|litert-*) cases="$(WITHOUT_GRAPHS)";; \
+	    tensorflow-*|litert-*|torch-*|jax-*|xmos-*) cases="$(WITHOUT_GRAPHS)";; \
 	    opencv-*) cases="$(MAXPOOL_ALONE)";; onnxruntime-javascript-*) cases="$(MAXPOOL_ALONE) cases/contexts";; \
 	    tvm-*) cases="$(TVM_CASES) --timeout 60";; \
 	    iree-*) cases="$(IREE_CASES) --timeout 60";; \
-	    ncnn-*) cases="cases/ --variants y-only";; \
+	    ncnn-*) cases="$(WITHOUT_GRAPHS) --variants y-only";; \
 	    *) cases=cases/;; \
 	  esac; \
 	  $(BIN)/maxpool-check run $$cases -q -j $(JOBS) $$(echo "$$targets" | sed 's/,/ -t /g') \
