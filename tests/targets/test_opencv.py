@@ -19,7 +19,7 @@ def shown(document):
 
 @pytest.mark.network
 def test_each_engine_executes_what_is_asked_of_it(cli):
-    targets = {OPENCV: "NewEngine", f"{OPENCV}?engine=new": "NewEngine", f"{OPENCV}?engine=classic": "ClassicEngine"}
+    targets = {OPENCV: "NewEngine", f"{OPENCV}@NewEngine": "NewEngine", f"{OPENCV}@ClassicEngine": "ClassicEngine"}
     named = [argument for target in targets for argument in ("-t", target)]
     document = run(cli, CASES / "edge/strides.yaml", CASES / "edge/dilations.yaml", *named)
     assert {each["name"]: each["provider"] for each in document["targets"]} == targets
@@ -49,6 +49,8 @@ def test_opencv_4_has_the_classic_engine_and_float32_alone(cli):
         (f"{OPENCV}?engine=old", "engine must be one of auto, new, classic, got old"),
         (f"{OPENCV}?threads=2", "unknown option threads; OpenCV has engine"),
         (f"{OPENCV}@CUDA", "OpenCV runs on CPU only, not on CUDA"),
+        (f"{OPENCV}@NewEngine?engine=classic", "engine=classic is not NewEngine; leave out one of them"),
+        ("opencv==4.14.0.94@NewEngine", "OpenCV 4.14.0 has ClassicEngine alone, not NewEngine"),
         ("opencv==4.14.0.94?engine=classic", "OpenCV 4.14.0 has one engine alone; leave out engine=classic"),
     ],
 )

@@ -46,7 +46,7 @@ def test_litert_has_a_mistake_in_each_of_its_kernels(cli):
     patterns = ("edge/neg-inf:one-cell", "edge/subnormals:above-zero-float32")
     kinds = {
         provider: {name[0]: result["kinds"] for name, result in by_case(run(cli, target, *patterns)).items() if name[1] == "y-only"}
-        for provider, target in (("XNNPACK", "litert==2.3.0"), ("CPU", "litert==2.3.0?xnnpack=0"))
+        for provider, target in (("XNNPACK", "litert==2.3.0@XNNPACK"), ("CPU", "litert==2.3.0@CPU"))
     }  # fmt: skip
     assert kinds == {
         "XNNPACK": {"edge/neg-inf:one-cell": [], "edge/subnormals:above-zero-float32": ["y-flushed-subnormal"]},
@@ -60,6 +60,7 @@ def test_litert_has_a_mistake_in_each_of_its_kernels(cli):
     [
         ("litert==2.3.0?xnnpack=2", "xnnpack must be 1 or 0, got 2"),
         ("litert==2.3.0?threads=2", "unknown option threads; LiteRT has xnnpack"),
+        ("litert==2.3.0@CPU?xnnpack=1", "LiteRT runs on XNNPACK with xnnpack=1, not on CPU"),
         ("litert==2.3.0@GPU", "LiteRT runs on XNNPACK with xnnpack=1, not on GPU"),
     ],
 )

@@ -63,8 +63,8 @@ def onnx_reference(script_call: ScriptCall) -> ScriptRuntime:
 def opencv(script_call: ScriptCall) -> ScriptRuntime:
     """OpenCV, which reads models from files: from memory, 5.0 does not use the classic engine where that is asked for."""
     profile, inputs = script_call.profile, script_call.inputs
-    engine = profile.name.options.get("engine")
-    argument = f", engine=cv2.dnn.ENGINE_{engine.upper()}" if engine else ""
+    engine = profile.description.session_options.get("engine", "ENGINE_AUTO")
+    argument = f", engine=cv2.dnn.{engine}" if engine != "ENGINE_AUTO" else ""
     set_inputs = (
         ("net.setInput(X)",)
         if "X" in inputs

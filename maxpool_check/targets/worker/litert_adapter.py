@@ -22,7 +22,9 @@ class LiteRtModel:
 
     def __init__(self, options: dict[str, Any]) -> None:
         check_options({**options, "provider": None}, "LiteRT", "xnnpack")
-        xnnpack = (options.get("provider_options") or {}).get("xnnpack", "1")
+        # The provider that a record names asks for it as the option does.
+        default = "0" if options.get("provider") == "CPU" else "1"
+        xnnpack = (options.get("provider_options") or {}).get("xnnpack", default)
         if xnnpack not in _XNNPACK:
             raise ValueError(f"xnnpack must be 1 or 0, got {xnnpack}")
         self.provider, self.resolver, dtypes = _XNNPACK[xnnpack]

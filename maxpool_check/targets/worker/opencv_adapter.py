@@ -15,6 +15,8 @@ from .messages import DTYPES, check_options, refusal, returned, unable, unsuppor
 
 _NEW, _CLASSIC = "NewEngine", "ClassicEngine"
 _ENGINES = {"auto": "ENGINE_AUTO", "new": "ENGINE_NEW", "classic": "ENGINE_CLASSIC"}
+_NAMED = {_NEW: "new", _CLASSIC: "classic"}
+"""The option that asks for an engine, by the provider that a record names."""
 _FORCED = "OPENCV_FORCE_DNN_ENGINE"
 
 
@@ -26,7 +28,8 @@ class OpenCvModel:
     """
 
     def __init__(self, options: dict[str, Any]) -> None:
-        check_options(options, "OpenCV", "engine")
+        named = options.get("provider") if options.get("provider") in _NAMED else None
+        check_options({**options, "provider": None} if named else options, "OpenCV", "engine")
         engine = (options.get("provider_options") or {}).get("engine")
         has_engines = hasattr(cv2.dnn, "ENGINE_NEW")
         if engine is not None and not has_engines:
@@ -35,6 +38,12 @@ class OpenCvModel:
             )
         if engine not in (None, *_ENGINES):
             raise ValueError(f"engine must be one of {', '.join(_ENGINES)}, got {engine}")
+        if named is not None and engine not in (None, _NAMED[named], "auto" if named == _NEW else None):
+            raise ValueError(f"engine={engine} is not {named}; leave out one of them")
+        if named == _NEW and not has_engines:
+            raise ValueError(f"OpenCV {cv2.__version__} has {_CLASSIC} alone, not {_NEW}; use OpenCV 5")
+        if engine is None and named is not None:
+            engine = _NAMED[named]
         if has_engines and _FORCED in os.environ:
             raise ValueError(f"the environment variable {_FORCED} overrides the engine; unset it")
         cv2.setNumThreads(1)
