@@ -91,7 +91,7 @@ class ModelRun:
     def own_outputs(self) -> Mapping[str, np.ndarray]:
         """The outputs of the whole model, as it declares them. Raises :class:`CannotRun`."""
         names = [value.name for value in self._analysis.model.proto.graph.output]
-        part = part_of(self._analysis.model, names, own_outputs=True)
+        part = part_of(self._analysis.model, names, self._analysis.declared.types, own_outputs=True)
         (number,) = self._session.submit([part.request(self._inputs, None)])
         outcome = self._session.outcome(number)
         if not isinstance(outcome, Returned):
@@ -102,7 +102,7 @@ class ModelRun:
         names = dict.fromkeys(
             name for each in places for name in (each.start, each.end, each.of.node.indices) if name is not None
         )
-        part = part_of(self._analysis.model, tuple(names))
+        part = part_of(self._analysis.model, tuple(names), self._analysis.declared.types)
         levels = levels_of(self._session.profile.settings)
         numbers = self._session.submit([part.request(self._inputs, level) for level in levels])
         outcomes = {level: self._session.outcome(number) for level, number in zip(levels, numbers, strict=True)}

@@ -11,7 +11,7 @@ from onnx import ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
 from maxpool_check.corpus.random_tensors import draw
 from maxpool_check.files import open_regular
 from maxpool_check.models.model_file import BadModel, UserModel, subgraphs
-from maxpool_check.models.shapes import Types, type_of
+from maxpool_check.models.shapes import TensorType, Types, type_of
 from maxpool_check.reference.dtypes import NUMPY, is_float
 from maxpool_check.targets.protocol import Request
 
@@ -48,10 +48,10 @@ class Part:
         return Request(X, self.outputs, model, {}, setting, more=fed, feeds_input=False)
 
 
-def part_of(model: UserModel, outputs: Sequence[str], *, own_outputs: bool = False) -> Part:
+def part_of(model: UserModel, outputs: Sequence[str], types: Types, *, own_outputs: bool = False) -> Part:
     """The nodes of a model's main graph that make these tensors. Raises :class:`CannotRun` and :class:`BadModel`.
 
-    ``own_outputs``: these are outputs of the model, as it declares them. A missing constant becomes an input.
+    ``types`` are those of its tensors as it declares them: not every runtime takes an output without a type. ``own_outputs``: these are outputs of the model, as it declares them. A missing constant becomes an input.
     """
     graph = model.proto.graph
     needed, nodes = _needed(graph.node, outputs)
@@ -70,7 +70,9 @@ def part_of(model: UserModel, outputs: Sequence[str], *, own_outputs: bool = Fal
         fed.pop(tensor.name, None)
     inputs += [value for value in fed.values() if value.name in needed and value.name not in model.missing]
     declared = {value.name: value for value in graph.output}
-    results = [declared[name] if own_outputs and name in declared else ValueInfoProto(name=name) for name in outputs]
+    results = [
+        declared[name] if own_outputs and name in declared else _output(name, types.get(name)) for name in outputs
+    ]
     part = ModelProto()
     part.CopyFrom(ModelProto(ir_version=model.proto.ir_version))
     part.opset_import.extend(model.proto.opset_import)
@@ -81,6 +83,15 @@ def part_of(model: UserModel, outputs: Sequence[str], *, own_outputs: bool = Fal
     part.graph.input.extend(inputs)
     part.graph.output.extend(results)
     return Part(part, tuple(outputs))
+
+
+def _output(name: str, known: TensorType | None) -> ValueInfoProto:
+    """An output with what is known of its type. A name of a size says nothing of an output."""
+    if known is None or known.dtype not in NUMPY:
+        return ValueInfoProto(name=name)
+    sizes = known.sizes
+    shape = None if sizes is None else [size if isinstance(size, int) else None for size in sizes]
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(NUMPY[known.dtype]), shape)
 
 
 def _needed(nodes: Sequence[NodeProto], outputs: Sequence[str]) -> tuple[set[str], list[NodeProto]]:

@@ -3,6 +3,8 @@
 import pytest
 
 from tests.conftest import CASES
+from tests.models import zoo
+from tests.models.writing import saved
 
 OPENCV = "opencv==5.0.0.93"
 
@@ -76,3 +78,9 @@ def test_a_reproduction_names_the_engine_and_is_tried(cli, tmp_path, engine):
     assert "repro.py exits with 1 in a clean environment" in done.out
     assert f"engine=cv2.dnn.ENGINE_{engine.upper()}" in (tmp_path / "r/repro.py").read_text()
     assert "### Steps to reproduce" in (tmp_path / "r/ISSUE.md").read_text()
+
+
+@pytest.mark.network
+def test_a_model_with_the_tensors_around_maxpool_as_outputs_is_taken(cli, tmp_path):
+    done = cli("model", saved(zoo.plain(), tmp_path, "model.onnx"), "-t", OPENCV)
+    assert (done.err, "not run as a model" in done.out) == ("", False)
