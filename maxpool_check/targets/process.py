@@ -46,6 +46,10 @@ class CannotStart(RuntimeError):
     """A target that could not be started."""
 
 
+class RefusesOptions(CannotStart):
+    """A target whose adapter refuses its options or its provider."""
+
+
 class Worker:
     """One process that executes requests for one runtime. It ends at the first death; start another.
 
@@ -131,7 +135,8 @@ class Worker:
             version = text_of(message.get("protocol"))
             raise CannotStart(f"it speaks version {version} of the protocol, not version {PROTOCOL}{about_line(line)}")
         if message.get("type") == "failed" and "message" in message:
-            raise CannotStart(text_of(message["message"]))
+            failure = RefusesOptions if message.get("refused") is True else CannotStart
+            raise failure(text_of(message["message"]))
         raise CannotStart(
             f"{self._program} does not speak the worker's protocol: the first line of stdout must be "
             f'{{"type": "ready", "protocol": {PROTOCOL}}}, or of the type failed with a message{about_line(line)}'

@@ -19,7 +19,7 @@ from maxpool_check.targets.environments import WheelSource
 from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.mistakes import SEE, in_ready
 from maxpool_check.targets.name import TargetName
-from maxpool_check.targets.process import START_SECONDS, CannotStart, Worker
+from maxpool_check.targets.process import START_SECONDS, CannotStart, RefusesOptions, Worker
 from maxpool_check.targets.protocol import text_of
 from maxpool_check.targets.releases import around
 from maxpool_check.targets.runtimes import OF_NPM, RUNTIMES
@@ -185,7 +185,8 @@ class Target:
         ):
             error = CannotStart(f"{runtime.distribution} is not installed in this environment")
             hint = f"\nInstall it with {runtime.install}, or name a release, {self.name.runtime}==VERSION, which gets its own."
-        if self.folders:
+        # Nothing is damaged where an adapter came so far.
+        if self.folders and not isinstance(error, RefusesOptions):
             folders = " and ".join(map(str, self.folders))
             hint = f"\n{IF_DAMAGED}, remove {folders}; it is made again."
         return CannotStart(f"{self.name} cannot be started: {error}{hint}")

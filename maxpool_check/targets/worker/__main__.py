@@ -50,7 +50,14 @@ def main() -> None:
             raise ValueError(f"the worker has protocol {PROTOCOL}, not {start.get('protocol')}")
         # Each adapter imports its runtime; no other runtime is installed.
         module = importlib.import_module(f".{sys.argv[1]}_adapter", __package__)
-        adapter = module.ADAPTER(start["options"])
+        try:
+            adapter = module.ADAPTER(start["options"])
+        except ValueError as error:
+            # The module of a function is the user's, and the process of a tool may have died.
+            if sys.argv[1] in ("python", "transform"):
+                raise
+            send({"type": "failed", "message": str(error), "refused": True})
+            return
     except Exception as error:
         send({"type": "failed", "message": f"{type(error).__name__}: {error}"})
         return

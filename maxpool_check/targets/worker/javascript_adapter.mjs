@@ -34,6 +34,9 @@ const STATUSES = [
   "MODEL_LOADED", "NOT_IMPLEMENTED", "INVALID_GRAPH", "EP_FAIL",
 ];
 
+// An option or a provider that is not taken: nothing is wrong with the environment.
+class Refused extends Error {}
+
 class Runtime {
   constructor(folder, { distribution, provider, provider_options: options = {} }) {
     this.folder = folder;
@@ -43,9 +46,9 @@ class Runtime {
     const known = this.isWeb ? ["simd", "threads"] : [];
     const unknown = Object.keys(options).filter((name) => !known.includes(name));
     if (unknown.length) {
-      throw new Error(`unknown option ${unknown.join(", ")}; ${distribution} has ${known.join(", ") || "none"}`);
+      throw new Refused(`unknown option ${unknown.join(", ")}; ${distribution} has ${known.join(", ") || "none"}`);
     }
-    if (![undefined, null, CPU].includes(provider)) throw new Error(`${distribution} runs on ${CPU} only, not on ${provider}`);
+    if (![undefined, null, CPU].includes(provider)) throw new Refused(`${distribution} runs on ${CPU} only, not on ${provider}`);
     this.version = JSON.parse(fs.readFileSync(path.join(this.package, "package.json"), "utf8")).version;
     const build = this.load();
     this.description = {
@@ -71,11 +74,11 @@ class Runtime {
     this.ort = require(this.distribution);
     if (!this.isWeb) return {};
     const { simd = "on", threads = "1" } = this.flags;
-    if (!["on", "off"].includes(simd)) throw new Error(`simd must be on or off, got ${simd}`);
-    if (!/^[1-9]\d?$/.test(threads)) throw new Error(`threads must be a number from 1 to 99, got ${threads}`);
+    if (!["on", "off"].includes(simd)) throw new Refused(`simd must be on or off, got ${simd}`);
+    if (!/^[1-9]\d?$/.test(threads)) throw new Refused(`threads must be a number from 1 to 99, got ${threads}`);
     const suffix = Number(threads) > 1 ? "-threaded" : "";
     if (simd === "off" && !fs.existsSync(path.join(this.package, "dist", `ort-wasm${suffix}.wasm`))) {
-      throw new Error(`onnxruntime-web ${this.version} comes with builds with SIMD alone; those without end with 1.18`);
+      throw new Refused(`onnxruntime-web ${this.version} comes with builds with SIMD alone; those without end with 1.18`);
     }
     this.ort.env.wasm.simd = simd === "on";
     this.ort.env.wasm.numThreads = Number(threads);
@@ -170,7 +173,8 @@ try {
   if (protocol !== PROTOCOL) throw new Error(`the worker has protocol ${PROTOCOL}, not ${protocol}`);
   runtime = new Runtime(process.argv[2], options);
 } catch (error) {
-  send({ type: "failed", message: `${error.name}: ${error.message}` });
+  const refused = error instanceof Refused;
+  send({ type: "failed", message: refused ? error.message : `${error.name}: ${error.message}`, ...(refused && { refused }) });
   process.exit(0);
 }
 send({ type: "ready", protocol: PROTOCOL, ...runtime.description });
