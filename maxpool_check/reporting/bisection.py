@@ -53,7 +53,7 @@ class BisectionReport:
     def summary(self) -> str:
         """How many releases were tested, in which variant."""
         every = ", one after the other" if self.linear else ""
-        return f"{len(self.tested) + len(self.skipped)} of {len(self.versions)} releases tested{every}, variant {self.variant}"
+        return f"{len(self.tested)} of {len(self.versions)} releases tested{every}, variant {self.variant}"
 
     @property
     def results(self) -> list[str]:
