@@ -95,7 +95,7 @@ class NodeItem(pytest.Item):
         if result.node.untested:
             pytest.skip(inert.line(result.node.untested))
         if result.state is NodeState.NOT_TESTED:
-            pytest.skip("no result could be compared")
+            pytest.skip(inert.line(result.why_untested or "no result could be compared"))
         if result.state.fails:
             raise WrongNode(inert.block("\n".join(explained_result(result))))
 

@@ -105,8 +105,8 @@ def command(
     and only BLOCK fails: what is wrong on both is named, and does not fail.
 
     Exit codes: 0 every node conforms (with --base and --head: SAFE or REVIEW), 1 a node is wrong on finite values or is
-    refused, though the defect is known (BLOCK), 2 a file that cannot be used, 3 could not complete, 4 nothing was
-    compared, 130 interrupted.
+    refused, though the defect is known (BLOCK), 2 a file that cannot be used, 3 could not complete, or a node is not tested
+    and none fails, 4 nothing was compared, 130 interrupted.
 
     \b
     Examples:

@@ -124,6 +124,7 @@ def write_sarif(report: ModelReport, file: TextIO) -> None:
     results = [result for test in _tests(report) if (result := _sarif_result(test)) is not None]
     rules = dict.fromkeys(result["ruleId"] for result in results)
     problems = [*report.run.problems]
+    problems += [f"{each.node.node.name} on {each.target}: {each.summary}" for each in report.untested]
     run = {
         "tool": {
             "driver": {

@@ -108,7 +108,15 @@ class NodeResult:
         """The state in words, with the known defects or kinds that explain it."""
         if self.state is NodeState.SPECIAL:
             return f"conforms except on {', '.join(self.special)}"
+        if self.state is NodeState.NOT_TESTED and self.why_untested:
+            return f"{self.state.value}: {self.why_untested}"
         return " ".join([self.state.value, ", ".join(self.names)]).rstrip()
+
+    @property
+    def why_untested(self) -> str:
+        """Why nothing was compared, on a line."""
+        messages = dict.fromkeys(" ".join(each.message.split()) for each in self.executions)
+        return self.node.untested or "; ".join(filter(None, messages))
 
     @property
     def unseen(self) -> list[Reach]:
@@ -178,6 +186,13 @@ class ModelReport:
         """The nodes outside SONNX's profile."""
         return [node for model in self.models for node in model.nodes if node.profile]
 
+    @property
+    def untested(self) -> list[NodeResult]:
+        """The results that compared nothing, of nodes that a document judges."""
+        return [
+            each for each in self.results.values() if each.state is NodeState.NOT_TESTED and not each.node.node.unjudged
+        ]
+
     @cached_property
     def wrong_on_both(self) -> Mapping[str, NodeResult]:
         """The nodes that fail on the base as on the head of an upgrade, which does not block it: their result on the head."""
@@ -211,7 +226,8 @@ class ModelReport:
             return ExitCode.UNEXPECTED if self.checks_profile and self.outside_profile else code
         if self.checks_profile and self.outside_profile:
             return ExitCode.UNEXPECTED
-        return code if self.upgrade is None else self.upgrade.exit_code
+        code = code if self.upgrade is None else self.upgrade.exit_code
+        return ExitCode.INCOMPLETE if code is ExitCode.AS_EXPECTED and self.untested else code
 
     @property
     def result(self) -> tuple[str, str]:
@@ -219,7 +235,9 @@ class ModelReport:
         problems = self.run.problems
         if self.exit_code is ExitCode.INCOMPLETE:
             failed = [each for each in self.record.executions if each.verdict is Verdict.ERROR]
-            return ModelLabel.INCOMPLETE.value, (problems[0] if problems else failed[0].message).splitlines()[0]
+            if problems or failed:
+                return ModelLabel.INCOMPLETE.value, (problems[0] if problems else failed[0].message).splitlines()[0]
+            return ModelLabel.INCOMPLETE.value, self._result()[1]
         if not any(node.maker is not None for model in self.models for node in model.nodes):
             return ModelLabel.NOTHING_TESTED.value, "there is no MaxPool in " + ", ".join(
                 model.model.path.name for model in self.models

@@ -108,4 +108,6 @@ def _name(node: NodeAnalysis) -> str:
 def _state(result: NodeResult) -> str:
     if result.node.untested and not result.node.excluded:
         return styled(result.node.untested)
-    return f"[{_STYLES.get(result.state, 'bold red')}]{styled(result.summary)}[/]"
+    # The reason takes lines of its own, below the table.
+    text = result.state.value if result.state is NodeState.NOT_TESTED else result.summary
+    return f"[{_STYLES.get(result.state, 'bold red')}]{styled(text)}[/]"

@@ -75,6 +75,11 @@ def _model(console: Console, report: ModelReport, model: ModelAnalysis) -> None:
     if model.nodes and report.targets:
         console.print()
         print_nodes(console, report, model)
+    for result in report.untested:
+        # What the analysis says is in the table.
+        if result.node in model.nodes and not result.node.untested:
+            text = f"{result.node.node.name} is not tested on {result.target}: {result.why_untested}"
+            console.print(Padding(styled(text), (0, 0, 0, 2), expand=False))
     console.print()
 
 

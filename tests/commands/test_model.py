@@ -401,6 +401,29 @@ def test_nothing_compared_is_never_right(cli, model, kernel_target):
     assert "its input has no cells" in done.out
 
 
+def test_a_node_that_is_not_tested_is_no_success(cli, model, kernel_target):
+    empty = written(
+        "g (float[0,1,4,4] X) => (float[a,b,c,d] Y) { Y = MaxPool <kernel_shape = [2, 2]> (X) }", {}, onnx=17
+    )
+    done = cli("model", model(zoo.plain()), model(empty, "empty.onnx"), "-t", kernel_target("right"), COLUMNS="160")
+    assert done.code == 3
+    assert done.out.splitlines()[-1].startswith(
+        "INCOMPLETE  of 2 MaxPool nodes, 1 conforms, 1 is not tested on python:"
+    )
+    assert "its input has no cells" in done.out
+
+
+@pytest.mark.runtimes
+def test_why_a_target_cannot_test_a_node_is_said(cli, model):
+    made = written(
+        "g (float[1,1,8,8] X) => (float[a,b,c,d] Y) { A = MaxPool <kernel_shape = [2, 2]> (X) "
+        "Y = MaxPool <kernel_shape = [3, 3], pads = [1, 0, 0, 0]> (A) }", {}, onnx=17,
+    )  # fmt: skip
+    done = cli("model", model(made), "-t", "litert==2.3.0", COLUMNS="160")
+    assert (done.code, done.out.splitlines()[-1].split()[0]) == (3, "INCOMPLETE")
+    assert "is not tested on litert==2.3.0: its padding is VALID or SAME" in done.out
+
+
 def test_only_what_failed_is_added_to_a_file_of_what_is_accepted(cli, model, kernel_target, tmp_path):
     record, known = tmp_path / "r.jsonl", tmp_path / "k.yaml"
     assert cli("model", model(zoo.dynamic()), "-t", kernel_target("keeps_the_seed"), "-o", record).code == 0
