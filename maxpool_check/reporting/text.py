@@ -76,9 +76,9 @@ def _render(console: Console, report: RunReport) -> None:
     known = [finding for finding in expected if not (finding.is_inconsistency or finding.is_refusal)]
     _others(console, report.unexpected[len(in_full) :], "Also unexpected" if in_full else "Unexpected")
     _others(console, report.special, "Wrong on special values alone, which may never reach the node of the model")
-    _defects(console, known, "Known defects")
+    _defects(console, report, known, "Known defects")
     _others(console, report.inconsistent, "Inconsistent: the document allows each output, but variants differ")
-    _defects(console, inconsistent, "Known inconsistencies")
+    _defects(console, report, inconsistent, "Known inconsistencies")
     for target in record.header.targets:
         own = [finding for finding in report.findings if finding.target == target.name]
         _reasons(console, refusals(own), f"Refused by {target.name}", report)
@@ -194,15 +194,17 @@ def _others(console: Console, findings: list[Finding], heading: str) -> None:
     console.print(Padding(table, (0, 0, 1, 2), expand=False))
 
 
-def _defects(console: Console, findings: list[Finding], heading: str) -> None:
-    """A line for each known defect: id, severity, title, number of cases."""
+def _defects(console: Console, report: RunReport, findings: list[Finding], heading: str) -> None:
+    """A line for each known defect: id, severity, title, number of cases; with its target if the record has several."""
     if not findings:
         return
+    several = len(report.record.header.targets) > 1
     console.print(f"[bold]{heading}[/]")
     if console.width < _NARROW:
         for finding in findings:
             amount = plural(len(finding.cases), "case")
-            text = styled(f"{finding.heading} ({finding.severity.value}, {amount}): {finding.title}")
+            on = f" on {finding.target}" if several else ""
+            text = styled(f"{finding.heading}{on} ({finding.severity.value}, {amount}): {finding.title}")
             console.print(Padding(text, (0, 0, 0, 2), expand=False))
         console.print()
         return
@@ -212,7 +214,8 @@ def _defects(console: Console, findings: list[Finding], heading: str) -> None:
     table.add_column(overflow="fold", ratio=4)
     table.add_column(justify="right", no_wrap=True)
     for finding in findings:
-        cells = (finding.heading, finding.severity.value, finding.title, plural(len(finding.cases), "case"))
+        title = f"{finding.title} (on {finding.target})" if several else finding.title
+        cells = (finding.heading, finding.severity.value, title, plural(len(finding.cases), "case"))
         table.add_row(*map(styled, cells))
     console.print(Padding(table, (0, 0, 1, 2), expand=False))
 
