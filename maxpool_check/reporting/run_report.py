@@ -110,7 +110,9 @@ class RunReport:
 
     @property
     def tested(self) -> str:
-        """What was executed, in words: ``4 cases in 8 executions``."""
+        """What was executed, in words: ``4 cases in 8 executions``, ``nothing of 4 cases``."""
+        if not self.record.executions:
+            return f"nothing of {plural(self.record.header.cases, 'case')}"
         return f"{plural(self.record.header.cases, 'case')} in {plural(len(self.record.executions), 'execution')}"
 
     @property

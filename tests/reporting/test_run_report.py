@@ -109,3 +109,8 @@ def test_the_example_of_a_known_defect_shows_the_kinds_that_a_report_names_with_
     for finding in report.findings:
         assert finding.example_kinds
         assert set(finding.example_kinds) <= set(finding.kinds)
+
+
+def test_a_run_without_executions_says_that_nothing_was_tested():
+    assert replace(report_of([]), exit_code=ExitCode.INCOMPLETE).tested.startswith("nothing of 0 cases")
+    assert report_of([execution(Verdict.CONFORMS)]).tested == "1 case in 1 execution"
