@@ -105,6 +105,9 @@ def _with_rewrites(
         return replace(judgement, kinds=(DivergenceKind("graph-not-loadable"),))
     if judgement.verdict is not Verdict.DIVERGES or not isinstance(outcome, Returned):
         return judgement
+    if judgement.kinds == (DivergenceKind.Y_SIGNED_ZERO,) and not is_right_without:
+        # A node beside MaxPool, such as a Relu that returns -0, is a simpler cause than another order of nodes.
+        return judgement
     kinds = rewrite_kinds(oracle, outcome.outputs, variant.outputs)
     causes = [Cause(kind=kind, output=None, cells=oracle.output.size) for kind in kinds]
     if is_right_without:

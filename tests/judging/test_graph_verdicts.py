@@ -178,3 +178,11 @@ def test_a_wrong_cell_does_not_hide_beside_another_copy_that_is_allowed(copies):
 
     assert kinds_of(copies) == ["y-not-in-input"]
     assert kinds_of([0.0, -0.0]) == kinds_of([-0.0, 0.0]) == kinds_of([0.0, 0.0]) == []
+
+
+def test_a_relu_that_returns_negative_zero_is_no_other_order_of_nodes():
+    x = -np.arange(1, 5, dtype=np.float32).reshape(1, 1, 2, 2)
+    oracle = oracle_of([Node("Relu")], x=x)
+    minus_zero = np.full((1, 1, 1, 1), -0.0, np.float32)
+    for judgements in (judged(oracle, minus_zero), judged(oracle, minus_zero, minus_zero)):
+        assert kinds(judgements[Y_ONLY]) == ["y-signed-zero"]
