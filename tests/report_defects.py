@@ -69,7 +69,8 @@ def record(name: str, target: str) -> None:
     selected = [part for example in examples for part in ("-k", str(example))]
     path = FOLDER / f"{name}.jsonl"
     path.parent.mkdir(exist_ok=True)
-    _run("run", CASES, "-q", "-t", target, "-o", path, *selected)
+    # The record says where its cases are, and how it was made.
+    _run("run", CASES.relative_to(ROOT), "-q", "-t", target, "-o", path.relative_to(ROOT), *selected)
     path.with_suffix(".jsonl.xz").write_bytes(lzma.compress(path.read_bytes(), preset=9 | lzma.PRESET_EXTREME))
     path.unlink()
 

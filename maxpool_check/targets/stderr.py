@@ -4,7 +4,8 @@ import re
 
 _MOST_SHOWN = 300
 _CRATES = re.compile(r"/\S*/registry/src/[^/\s]+/")
-_STACK_FRAME = re.compile(r"\s+(\d+:|at |@ )\s*\S")
+_STACK_FRAME = re.compile(r"\s+((\d+:|at |@ )\s*\S|\S.*:\d+ \[\S)")
+"""Of Rust, of C++, and of Python as XLA prints it."""
 
 
 def without_stack_frames(text: str) -> str:

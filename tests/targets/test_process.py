@@ -19,6 +19,7 @@ from maxpool_check.targets.process import CannotStart, Worker
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.requests import plan, result
 from maxpool_check.targets.session import TargetSession
+from maxpool_check.targets.stderr import shown
 from maxpool_check.targets.target import Target
 from tests.conftest import KERNELS, eventually, living
 
@@ -224,3 +225,14 @@ def test_outputs_of_another_provider_are_an_error_and_no_verdict(tmp_path):
         outcomes = [session.outcome(number) for number in session.submit(each.requests)]
         outcome = result(each, outcomes, profile).outcome
     assert outcome == Failed("wrong provider: CPUExecutionProvider ran the node, not CUDAExecutionProvider")
+
+
+def test_stack_frames_of_this_machine_are_not_shown():
+    frames = b"""fatal: no such window
+  /home/me/maxpool_check/targets/worker/__main__.py:71:4 [<module>]
+  <frozen runpy>:88:4 [_run_code]
+   3: tract::pool
+             at /home/me/lib.rs:3:1
+      @     0x7f01  tensorflow::Abort
+the end [of 2 lines]: 1"""
+    assert shown(frames) == "fatal: no such window\nthe end [of 2 lines]: 1"
