@@ -81,12 +81,12 @@ def test_the_json_of_cases_has_every_result_of_the_records(site):
         data = json.loads(path.read_text())
         for name, case in data["cases"].items():
             for run, result in zip(data["runs"], case["results"], strict=True):
-                found[run["page"], f"{data['file']}:{name}"] = result, data["outcomes"]
+                found[run["page"], run["target"], f"{data['file']}:{name}"] = result, data["outcomes"]
     checked = 0
     for path in RECORDS[:3]:
         page = f"runs/{path.name.removesuffix('.jsonl.xz')}.html"
         for execution in read(path).executions:
-            result, outcomes = found[page, execution.case]
+            result, outcomes = found[page, execution.target, execution.case]
             words = outcomes[result if isinstance(result, int) else result[execution.variant]]
             expected = [execution.verdict.value, *([execution.known] if execution.known else execution.kinds)]
             assert words.split() == expected, (page, execution.case)
