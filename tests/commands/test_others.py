@@ -204,7 +204,10 @@ def test_a_runtime_that_is_not_installed_says_how_to_get_it(cli, small):
 def test_targets(cli, kernel_target):
     known = cli("targets")
     assert known.code == 0
-    assert "openvino                 OpenVINO itself, ?opset=1, 8 or 14, or ?frontend=onnx (not installed: pip install" in known.out
+    assert (
+        "openvino                 OpenVINO itself, ?opset=1, 8 or 14, or ?frontend=onnx (not installed: pip install"
+        in known.out
+    )
     assert "command:PROGRAM ARG...   a program that speaks the protocol" in known.out
     assert "provider CPUExecutionProvider" in known.out
     done = cli("targets", "onnxruntime", kernel_target("right"), kernel_target("absent"))

@@ -59,7 +59,5 @@ def test_a_project_counts_once_and_only_where_it_conforms(records):
     assert {"onnxruntime", "torch", "tract"} <= projects
     assert not any(name.startswith("onnxruntime-") for name in projects)
     assert sum(by_number(by_case.values())["Y"].values()) == sum(output == "Y" for _, output in by_case)
-    diverging = {
-        execution.case for execution in record_at(JAX).executions if execution.verdict.value == "diverges"
-    }
+    diverging = {execution.case for execution in record_at(JAX).executions if execution.verdict.value == "diverges"}
     assert not any("jax" in by_case[case, "Y"].projects for case in diverging if (case, "Y") in by_case)
