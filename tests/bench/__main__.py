@@ -15,7 +15,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.bench.rows import TINY, Row, Size, measured
+from tests.bench.row import TINY, Row, Size
+from tests.bench.rows import measured
 from tests.conftest import ROOT
 
 PACKAGES = ("click", "jsonschema-rs", "ml_dtypes", "numpy", "onnx", "onnxruntime", "PyYAML")

@@ -74,13 +74,15 @@ class Finished:
     stdout: str
 
 
-def process(command: Sequence[object], allowed: Sequence[int] = (0,)) -> Finished:
-    """Run a command, with its start and its end in the time."""
+def process(
+    command: Sequence[object], allowed: Sequence[int] = (0,), variables: Mapping[str, str] | None = None
+) -> Finished:
+    """Run a command, with its start and its end in the time; ``variables`` of the environment are set besides."""
     told, tell = os.pipe()
     with os.fdopen(told) as figures:
         done = subprocess.run(
             [sys.executable, "-S", TIMED, str(tell), *map(str, command)],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT, env=_environment(), pass_fds=[tell],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT, env={**_environment(), **(variables or {})}, pass_fds=[tell],
             check=True,
         )  # fmt: skip
         os.close(tell)

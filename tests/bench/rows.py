@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
@@ -21,68 +20,22 @@ from onnx.reference import ReferenceEvaluator
 from maxpool_check.corpus.collection import collect
 from maxpool_check.reference import evaluator
 from tests.bench import work
+from tests.bench.command_rows import commands
 from tests.bench.measuring import Figure, Finished, calls, each, process, python, ratio
+from tests.bench.row import Row, Size
 
 HERE = Path(__file__).parent
-
-
-@dataclass(frozen=True)
-class Size:
-    """How much is measured."""
-
-    cases: int = 1000
-    growth: tuple[int, ...] = (1000, 10_000, 100_000)
-    large: tuple[int, ...] = (1, 64, 112, 112)
-    repetitions: int = 5
-    calls: int = 2000
-    installs: bool = True
-    backend: bool = True
-
-
-TINY = Size(cases=4, growth=(4, 8), large=(1, 2, 12, 12), repetitions=1, calls=3, installs=False)
-"""To see that everything can be measured."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One figure; None where it could not be measured, and then the note says why.
-
-    ``limit`` is what is wanted: at most, or at least if it is negative.
-    """
-
-    part: str
-    what: str
-    figure: Figure | None
-    unit: str = "x"
-    limit: float | None = None
-    note: str = ""
-
-    @property
-    def wanted(self) -> str:
-        """The limit in words."""
-        if self.limit is None:
-            return ""
-        return f"{'at most' if self.limit > 0 else 'at least'} {abs(self.limit):g} {self.unit}"
-
-    @property
-    def met(self) -> str:
-        """Whether the median is what is wanted; ``unclear``, where some of the repetitions say so and others do not."""
-        if self.limit is None or self.figure is None:
-            return ""
-        limit = self.limit
-        found = {value <= limit if limit > 0 else value >= -limit for value in self.figure.values}
-        return "unclear" if len(found) > 1 else "yes" if found == {True} else "no"
 
 
 def measured(size: Size, folder: Path) -> Iterator[Row]:
     """Every row, each as soon as it is measured. Files are written to the folder."""
     cases = work.case_files(folder / "cases", size.cases)
-    for rows in (_floor, _kernel, _reference, _others, _loading, _start, _growth):
+    for rows in (_floor, commands, _kernel, _reference, _others, _loading, _start, _growth):
         yield from rows(size, folder, cases)
 
 
 def _floor(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
-    models = work.ready_models(cases, folder / "models.pickle")
+    models = work.ready_requests(cases, folder / "requests.pickle")
 
     def ours() -> Finished:
         return work.run(cases, folder / "record.jsonl", size.cases)
@@ -91,8 +44,8 @@ def _floor(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
         return process(python(HERE / "floor.py", models)).seconds
 
     yield Row(
-        "run", f"`run` of {size.cases} cases, asked twice each, with a record and JSON / the floor: a bare loop that makes a "
-        "session of ready bytes for each variant, and runs it",
+        "run", f"`run` of {size.cases} cases, with a record and JSON / the floor: a bare loop that makes a "
+        "session of ready bytes for each request, and runs it",
         ratio(lambda: ours().seconds, floor, size.repetitions),
         limit=1.25, note="process start and imports on both sides",
     )  # fmt: skip
@@ -151,7 +104,7 @@ def _reference(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
 
 def _others(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
     def ours() -> float:
-        """The seconds of a case, of which each is asked twice."""
+        """The seconds of a case, in all its variants."""
         return work.run(cases, folder / "record.jsonl", size.cases).seconds / size.cases
 
     alone: list[float] = []
@@ -196,7 +149,7 @@ def _others(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
         "run", what, ratio(polygraphy, ours, size.repetitions), limit=-500,
         note=f"Polygraphy {version}; process start on both sides, of one model there, of {size.cases} cases here",
     )  # fmt: skip
-    models = work.ready_models(cases, folder / "models.pickle")
+    models = work.ready_requests(cases, folder / "requests.pickle")
     yield Row(
         "run", "Polygraphy's `run --onnxrt`, a model / the floor, a case",
         ratio(polygraphy, lambda: process(python(HERE / "floor.py", models)).seconds / size.cases, size.repetitions),
@@ -220,12 +173,12 @@ def _loading(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     ours = calls(lambda: collect([cases]))
     yield Row(
-        "loading", f"interpretation and checking {size.cases} cases / PyYAML's {loader.__name__} alone on the same file",
+        "loading", f"reading and checking {size.cases} cases / PyYAML's {loader.__name__} alone on the same file",
         ratio(ours, calls(lambda: [yaml.load(text, loader) for text in texts]), size.repetitions),
     )  # fmt: skip
     # Of the processor: by the clock on the wall, it would be a figure of what else the machine does.
     alone = calls(lambda: collect([cases]), clock=time.process_time)
-    what = f"interpretation and checking {size.cases} cases, processor time"
+    what = f"reading and checking {size.cases} cases, processor time"
     yield Row("loading", what, each(alone, size.repetitions), "s", 0.5)
 
 
@@ -234,10 +187,13 @@ def _start(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
     ours = python("-c", "from maxpool_check.commands.main import main; main(['--help'])")
     click = python("-c", "import click; click.Group(help='nothing')(['--help'])")
     times = size.repetitions * 5
-    for what, command, limit in (("`maxpool-check --help`", ours, 4), ("a click command without options", click, None)):
+    for what, command, other, limit in (
+        ("`maxpool-check --help` / a click command without options", ours, click, 1.3),
+        ("a click command without options / a start of the interpreter", click, nothing, None),
+    ):
         yield Row(
-            "start", f"{what} / a start of the interpreter",
-            ratio(lambda command=command: process(command).seconds, lambda: process(nothing).seconds, times),
+            "start", what,
+            ratio(lambda command=command: process(command).seconds, lambda other=other: process(other).seconds, times),
             limit=limit,
         )  # fmt: skip
 

@@ -13,7 +13,12 @@ from maxpool_check.corpus.collection import collect
 from maxpool_check.reference.geometry import floor_output, padded_axis
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
+from maxpool_check.results.variants import DEFAULT_VARIANTS
+from maxpool_check.targets.name import parse
 from maxpool_check.targets.onnx_model import build
+from maxpool_check.targets.requests import plan
+from maxpool_check.targets.session import TargetSession
+from maxpool_check.targets.target import Target
 from tests.bench.measuring import Finished, process, python
 
 A_FILE = 10_000
@@ -49,23 +54,37 @@ def _case(number: int) -> Iterator[str]:
     yield f"    attributes: {attributes}"
 
 
-def ready_models(folder: Path, path: Path) -> Path:
-    """Write what the cases of a folder come to for ONNX Runtime: model, names of outputs, X; two of each case."""
-    requests = [
-        (build(22, case.attributes, case.X.dtype.name, case.X.shape, outputs), outputs, case.X)
-        for case in collect([folder]).cases
-        for outputs in (("Y", "Indices"), ("Y",))
-    ]
-    path.write_bytes(pickle.dumps(requests))
+def ready_requests(folder: Path, path: Path, target: str = "onnxruntime") -> Path:
+    """Write every request that the cases of a folder come to on a target, for the floor to execute.
+
+    Only bytes and numbers, for other versions of NumPy and of Python to read.
+    """
+    with TargetSession(Target(parse(target))) as session:
+        requests = [
+            (
+                request.model,
+                request.outputs,
+                {name: _plain(value) for name, value in request.inputs.items()},
+                request.setting,
+            )
+            for case in collect([folder]).cases
+            for variant in plan(case, DEFAULT_VARIANTS, session.profile)
+            for request in variant.requests
+        ]
+    path.write_bytes(pickle.dumps(requests, protocol=4))
     return path
 
 
+def _plain(tensor: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
+    return tensor.dtype.name, tensor.shape, tensor.tobytes()
+
+
 def run(folder: Path, record: Path, count: int) -> Finished:
-    """``maxpool-check run`` of so many cases, with a record and JSON. All of them must have been asked, twice."""
+    """``maxpool-check run`` of so many cases, with a record and JSON. All of them must have been run, with Indices and of Y alone."""
     words = ("run", folder, "--no-known", "-q", "-o", record, "--format", "json")
     done = process(python("-m", "maxpool_check", *words), allowed=(0, 1))
     found = json.loads(done.stdout)["summary"]
-    if (found["cases"], found["executions"]) != (count, 2 * count):
+    if found["cases"] != count or found["conforms"] != found["executions"] or found["executions"] < 2 * count:
         raise RuntimeError(f"{count} cases came to {found}")
     return done
 
