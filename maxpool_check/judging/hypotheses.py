@@ -16,7 +16,7 @@ from maxpool_check.judging.indices import NUMBERING, changes_numbers, numbering_
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.values import changes
-from maxpool_check.judging.wrong_windows import _mistakes, _windows, empty_sizes, geometries
+from maxpool_check.judging.wrong_windows import empty_sizes, wrong_geometries
 from maxpool_check.reference import geometry as rules
 from maxpool_check.reference.dtypes import is_float, lowest
 from maxpool_check.reference.pooling import Activation, Function, Pooling
@@ -98,31 +98,28 @@ def would_change(oracle: Oracle, kind: DivergenceKind, *, indices: bool) -> bool
     with np.errstate(invalid="ignore"):
         if kind in NUMBERING:
             return indices and changes_numbers(oracle, kind)
-        mistakes, without_effect = _by_kind(oracle)
-        if kind in without_effect or kind not in mistakes or oracle.has_empty or oracle.holds_nan.any():
+        if oracle.has_empty or oracle.holds_nan.any():
             return False
+        if kind in _OF_VALUES:
+            mistakes = _value_mistakes_by_kind(oracle).get(kind, [])
+        elif kind in wrong_geometries(oracle.pooling).without_effect:
+            return False
+        else:
+            mistakes = list(_geometry_mistakes(oracle, kind))
         # A window without a cell may hold anything.
-        return not any(
-            each.oracle.has_empty or each.explains_y(oracle.pooled.Y, signs=False) for each in mistakes[kind]
+        return bool(mistakes) and not any(
+            each.without_effect or each.oracle.has_empty or each.explains_y(oracle.pooled.Y, signs=False)
+            for each in mistakes
         )
 
 
 @lru_cache(1)
-def _by_kind(oracle: Oracle) -> tuple[dict[DivergenceKind, list[_Mistake]], set[DivergenceKind]]:
-    """The mistakes in each of their forms, and those of which a form has no effect on a case, or leaves no window."""
-    pooling = oracle.pooling
-    right = _windows(pooling.geometry)
-    without_effect = {
-        kind
-        for kind, axes in _mistakes(pooling.geometry, pooling.placement)
-        if _windows(axes) == right or any(axis.output <= 0 for axis in axes)
-    }
+def _value_mistakes_by_kind(oracle: Oracle) -> dict[DivergenceKind, list[_Mistake]]:
+    """The mistakes in the values, in each of their forms."""
     mistakes: dict[DivergenceKind, list[_Mistake]] = {}
-    for mistake in _all_mistakes(oracle):
+    for mistake in _value_mistakes(oracle):
         mistakes.setdefault(mistake.kind, []).append(mistake)
-        if mistake.without_effect:
-            without_effect.add(mistake.kind)
-    return mistakes, without_effect
+    return mistakes
 
 
 def made_by(oracle: Oracle, kinds: Collection[str]) -> Iterator[Oracle]:
@@ -180,9 +177,10 @@ def _all_mistakes(oracle: Oracle) -> Iterator[_Mistake]:
     yield from _value_mistakes(oracle)
 
 
-def _geometry_mistakes(oracle: Oracle) -> Iterator[_Mistake]:
-    for kind, geometry in geometries(oracle.pooling):
-        yield _Mistake(kind, Oracle(oracle.X, replace(oracle.pooling, geometry=geometry, alternatives=())))
+def _geometry_mistakes(oracle: Oracle, only: DivergenceKind | None = None) -> Iterator[_Mistake]:
+    for kind, geometry in wrong_geometries(oracle.pooling).wrong:
+        if only in (None, kind):
+            yield _Mistake(kind, Oracle(oracle.X, replace(oracle.pooling, geometry=geometry, alternatives=())))
 
 
 _OF_VALUES = frozenset(
@@ -197,7 +195,7 @@ _OF_VALUES = frozenset(
         DivergenceKind.SCAN_STARTS_AT_ZERO,
     }
 )
-"""Mistakes that may show in Y alone."""
+"""The kinds of :func:`_value_mistakes`, which may show in Y alone."""
 
 
 def _value_mistakes(oracle: Oracle) -> Iterator[_Mistake]:

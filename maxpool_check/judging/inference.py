@@ -9,7 +9,7 @@ from maxpool_check.judging.judgement import Judgement
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.shapes import wrong_shapes
-from maxpool_check.judging.wrong_windows import empty_sizes, geometries
+from maxpool_check.judging.wrong_windows import empty_sizes, wrong_geometries
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.results.details import Cause
 from maxpool_check.results.record import Verdict
@@ -129,7 +129,7 @@ def _mistakes(oracle: Oracle, shapes: Iterable[tuple[int, ...]]) -> Iterator[Div
     if is_truncated_division(axes, shape):
         yield DivergenceKind.TRUNCATED_DIVISION
         return
-    for kind, geometry in geometries(pooling):
+    for kind, geometry in wrong_geometries(pooling).wrong:
         if tuple(axis.output for axis in geometry) == sizes:
             yield kind
     for kind, empty in empty_sizes(pooling):

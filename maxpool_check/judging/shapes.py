@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.wrong_windows import geometries
+from maxpool_check.judging.wrong_windows import wrong_geometries
 from maxpool_check.reference import geometry as rules
 from maxpool_check.reference.geometry import Axis, Geometry, Placement
 from maxpool_check.results.shapes import WrongAxis, WrongShape
@@ -58,7 +58,7 @@ def _mistake(
     if DivergenceKind.TRUNCATED_DIVISION in kinds:
         truncated = tuple(("trunc", _span(axis), " + 1") for axis in pooling.geometry)
         return DivergenceKind.TRUNCATED_DIVISION.value, truncated
-    for kind, geometry in geometries(pooling) if kinds else ():
+    for kind, geometry in wrong_geometries(pooling).wrong if kinds else ():
         if kind in kinds and _sizes(geometry) == sizes:
             return kind.value, tuple(_formula(axis, pooling.placement) for axis in geometry)
     return "", ()

@@ -3,7 +3,8 @@
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,15 +16,35 @@ from maxpool_check.reference.pooling import Pooling
 _Geometries = Iterator[tuple[DivergenceKind, Geometry]]
 
 
-def geometries(pooling: Pooling) -> _Geometries:
-    """The geometries with one mistake each whose windows differ from those of a pooling."""
-    right = _windows(pooling.geometry)
-    seen = set()
-    for kind, geometry in _mistakes(pooling.geometry, pooling.placement):
+@dataclass(frozen=True)
+class WrongGeometries:
+    """What mistakes in the windows make of a geometry: those with other windows, each once.
+
+    ``without_effect`` are the kinds of mistakes of which a form changes no window, or leaves none.
+    """
+
+    wrong: tuple[tuple[DivergenceKind, Geometry], ...]
+    without_effect: frozenset[DivergenceKind]
+
+
+def wrong_geometries(pooling: Pooling) -> WrongGeometries:
+    """The geometries with one mistake each."""
+    return _wrong_geometries(pooling.geometry, pooling.placement)
+
+
+# Cases that share a geometry follow one another, and each of their executions is compared with the same mistakes.
+@lru_cache(256)
+def _wrong_geometries(axes: Geometry, placement: Placement | None) -> WrongGeometries:
+    right = _windows(axes)
+    wrong: dict[tuple[object, ...], tuple[DivergenceKind, Geometry]] = {}
+    without_effect = set()
+    for kind, geometry in _mistakes(axes, placement):
         windows = _windows(geometry)
-        if (kind, windows) not in seen and windows != right and all(axis.output > 0 for axis in geometry):
-            seen.add((kind, windows))
-            yield kind, geometry
+        if windows == right or any(axis.output <= 0 for axis in geometry):
+            without_effect.add(kind)
+        else:
+            wrong.setdefault((kind, windows), (kind, geometry))
+    return WrongGeometries(tuple(wrong.values()), frozenset(without_effect))
 
 
 def empty_sizes(pooling: Pooling) -> Iterator[tuple[DivergenceKind, tuple[int, ...]]]:
