@@ -37,7 +37,7 @@ _EXACTLY = b'{"atol": 0.0, "rtol": 0.0}\n'
 
 
 def _runtime() -> TargetProfile:
-    """A runtime that loads every model of the installed onnx."""
+    """A runtime that loads every model."""
     newest = onnx_model.NEWEST_OPSET
     description = TargetDescription(
         name="onnx-reference", distribution="onnx", version="", provider="", providers=(), session_options={}, python="",

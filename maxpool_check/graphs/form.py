@@ -1,23 +1,26 @@
-"""How a node is written in an operator set: what is an attribute there and what an input, and which types it has."""
+"""How a node is written in an operator set: what is an attribute there and what an input, and which types it has.
+
+onnx is imported on first use: most runs have no graphs of several nodes.
+"""
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper
-from onnx.defs import OpSchema
 
 from maxpool_check.graphs.node import Inexact, Node, tensor
 from maxpool_check.graphs.windows import conv_weights
 from maxpool_check.reference.dtypes import NUMPY
 
+if TYPE_CHECKING:
+    from onnx.defs import OpSchema
+
 OLDEST = 7
 """The oldest operator set that nodes are written in: before, some operators train or broadcast unless told otherwise."""
 
-NEWEST = onnx.defs.onnx_opset_version()
-"""The newest operator set that the installed onnx supports."""
+NEWEST = 28
+"""The newest operator set that nodes and models are written in."""
 
 _INTEGER_INPUTS = frozenset({"pads", "axes", "shape", "starts", "ends", "steps", "split", "output_shape"})
 _FIXED_DTYPES = {"ratio": "float32", "x_scale": "float32", "y_zero_point": "uint8"}
@@ -43,6 +46,8 @@ def attributes_of(node: Node, opset: int, shape: tuple[int, ...] = ()) -> dict[s
     ``to`` of Cast is a number of ``TensorProto.DataType``. ``shape`` is that of the node's input, which Conv needs.
     Raises :class:`Inexact` where the node cannot be written there with its meaning.
     """
+    from onnx import helper
+
     schema = _schema(node.op, opset)
     values = _written(node, opset)[0]
     attributes = {name: _attribute(node, schema, name, value) for name, value in values.items() if name != "to"}
@@ -63,6 +68,8 @@ def inputs_of(node: Node, dtype: str, opset: int, shape: tuple[int, ...] = ()) -
     constant. The names of Concat's are ``inputs_1`` and so on. ``dtype`` and ``shape`` are those of the chain's tensor; Conv needs the shape. Raises :class:`Inexact` where
     the node cannot be written there with its meaning, or has no such dtype.
     """
+    from onnx.defs import OpSchema
+
     schema = _schema(node.op, opset)
     attributes, fields = _written(node, opset)
     inputs: dict[str, np.ndarray | None] = {}
@@ -99,7 +106,9 @@ def field_names(op: str) -> frozenset[str]:
 
 
 @cache
-def _schema(op: str, opset: int) -> OpSchema:
+def _schema(op: str, opset: int) -> "OpSchema":
+    import onnx
+
     if not OLDEST <= opset <= NEWEST:
         raise Inexact(f"operator set {opset} is none of {OLDEST} to {NEWEST}")
     try:
@@ -138,8 +147,10 @@ def _written(node: Node, opset: int) -> tuple[dict[str, Any], dict[str, Any]]:
     return attributes, inputs
 
 
-def _attribute(node: Node, schema: OpSchema, name: str, value: Any) -> Any:
+def _attribute(node: Node, schema: "OpSchema", name: str, value: Any) -> Any:
     """A value of the attribute's type."""
+    from onnx.defs import OpSchema
+
     kind = schema.attributes[name].type
     if kind == OpSchema.AttrType.INTS:
         return node.integers(name)
@@ -158,7 +169,9 @@ def _input(node: Node, name: str, dtype: str) -> np.ndarray:
     return node.scalar(name, _FIXED_DTYPES.get(name, dtype))
 
 
-def _check_types(node: Node, schema: OpSchema, dtype: str, inputs: Mapping[str, np.ndarray | None], opset: int) -> None:
+def _check_types(
+    node: Node, schema: "OpSchema", dtype: str, inputs: Mapping[str, np.ndarray | None], opset: int
+) -> None:
     """Check the dtypes of the inputs, and of the output of Cast, against the type constraints."""
     constraints = _constraints(node.op, opset)
     dtypes = [dtype, *(None if value is None else value.dtype.name for value in inputs.values())]
@@ -179,6 +192,8 @@ def _check_types(node: Node, schema: OpSchema, dtype: str, inputs: Mapping[str, 
 @cache
 def _constraints(op: str, opset: int) -> dict[str, frozenset[str]]:
     """The dtypes that each type of the schema may be, by its name there."""
+    from onnx import TensorProto, helper
+
     names = {
         f"tensor({TensorProto.DataType.Name(helper.np_dtype_to_tensor_dtype(dtype)).lower()})": name
         for name, dtype in NUMPY.items()

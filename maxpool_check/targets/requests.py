@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.graphs.context import Context
-from maxpool_check.graphs.model import build as model_of_graph
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.pooling import Pooling
@@ -218,6 +217,8 @@ def _as_graph(
     case: Case, context: Context, variant: Variant, target: TargetProfile, setting: str | None
 ) -> PlannedRequest:
     """A graph of several nodes, in its own operator set."""
+    from maxpool_check.graphs.model import build  # brings onnx, which most runs do not need
+
     newest = target.description.graphs
     if newest is None:
         raise NotExpressible("it executes MaxPool alone, without other nodes")
@@ -230,7 +231,7 @@ def _as_graph(
     excluded = target.exclude(name_of(case.entering.dtype), case.entering.ndim - 2)
     if excluded is not None:
         raise NotExpressible(excluded)
-    model = model_of_graph(case.graph, variant.outputs)
+    model = build(case.graph, variant.outputs)
     request = Request(
         case.X, (*variant.outputs, *context.side_outputs), model.model, case.attributes, setting,
         more=model.inputs, feeds_input=not context.initializer,
