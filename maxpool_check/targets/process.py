@@ -18,7 +18,15 @@ from typing import Any
 from maxpool_check.results.outcomes import Crashed, Failed, Outcome, TimedOut
 from maxpool_check.targets.isolation import variables
 from maxpool_check.targets.mistakes import about_line
-from maxpool_check.targets.protocol import line_of, outcome_of, parsed, text_of
+from maxpool_check.targets.protocol import (
+    line_of,
+    message_of,
+    outcome_of,
+    parsed,
+    parsed_message,
+    text_of,
+    without_bytes,
+)
 from maxpool_check.targets.stderr import shown
 from maxpool_check.targets.worker.__main__ import PROTOCOL
 
@@ -58,14 +66,15 @@ class Worker:
 
     def __init__(
         self, program: Sequence[str], options: Mapping[str, Any], *, isolated: bool, memory: int | None = None,
-        heard: Callable[[str, bytes], None] = lambda *_: None,
+        heard: Callable[[str, bytes], None] = lambda *_: None, frames: bool = False,
     ) -> None:  # fmt: skip
         """Start a program that speaks the protocol; requests may be written before it is ready.
 
         ``isolated``: it does not see the Python settings of the user. ``memory`` limits what it may allocate, in bytes.
-        ``heard`` gets each line that it reads (``in``) and writes (``out``), from two threads. Raises :class:`CannotStart`.
+        ``heard`` gets each line that it reads (``in``) and writes (``out``), from two threads. ``frames``: it is a worker of the tool, which
+        may get frames, not only lines. Raises :class:`CannotStart`.
         """
-        self._program, self._heard = program[0], heard
+        self._program, self._heard, self._frames = program[0], heard, frames
         self._lifeline, guards_end = socket.socketpair()
         guard = [sys.executable, "-I", "-S", _GUARD, str(guards_end.fileno()), str(memory or 0)]
         try:
@@ -178,7 +187,8 @@ class Worker:
             line = self.next_line(_EXIT_SECONDS if self._closed_pipe else seconds)
             if not line:
                 return TimedOut(seconds) if self._expired else self.death()
-            outcome = outcome_of(parsed(line), number)
+            message = parsed_message(line) if self._frames else parsed(line)
+            outcome = outcome_of(message, number)
         except TimeoutError:
             if self._closed_pipe:
                 return self.death()
@@ -187,7 +197,7 @@ class Worker:
         except Exception as error:
             # Whatever a program writes, it does not end the run.
             self.end()
-            return Failed(f"the worker broke the protocol: {text_of(error)}{about_line(line)}")
+            return Failed(f"the worker broke the protocol: {text_of(error)}{about_line(without_bytes(line))}")
         self.executed += 1
         return outcome
 
@@ -228,7 +238,7 @@ class Worker:
         stream = self._process.stdout
         assert stream is not None
         with contextlib.suppress(OSError, ValueError):
-            while line := line_of(stream):
+            while line := message_of(stream) if self._frames else line_of(stream):
                 self._heard("out", line)
                 if not self._put(line):
                     break

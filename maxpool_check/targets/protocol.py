@@ -1,8 +1,13 @@
-"""The messages to and from a worker, as JSON objects: ``docs/kernel.md`` describes the protocol."""
+"""The messages to and from a worker, as JSON objects: ``docs/kernel.md`` describes the protocol.
+
+The tool's own workers also speak in *frames*: a line of JSON that begins with ``{"bytes": N``, and as many bytes, of the model and
+of each tensor; the line has the number of bytes of each where others have base64. A result is a frame if its request is one.
+"""
 
 import base64
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any
@@ -12,10 +17,15 @@ import numpy as np
 from maxpool_check.results.outcomes import Accepted, Failed, Inferred, NotExecuted, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.shapes import InferredOutput
 from maxpool_check.targets.mistakes import in_inferred, in_message
-from maxpool_check.targets.worker.messages import decode, encode
+from maxpool_check.targets.worker.messages import decode, encode, fill, frame
 
 MOST_BYTES = 2**30
-"""The longest line a worker may write: far more than the largest tensor, less than the memory of a machine."""
+"""The longest message a worker may write: far more than the largest tensor, less than the memory of a machine."""
+
+_CHUNK = 2**20
+"""How much of a frame is read at once: only what has come takes memory, whatever its line claims."""
+
+_FRAME = re.compile(rb'\{"bytes": (\d{1,20})[,}]')
 
 MOST_TEXT = 4096
 """The most characters that are kept of a message of a program."""
@@ -47,18 +57,27 @@ class Request:
 
     def line(self, number: int) -> bytes:
         """The request as a line of JSON with this ``id``."""
+        inputs = {name: encode(value) for name, value in self.inputs.items()}
+        message = self._message(number, base64.b64encode(self.model).decode(), inputs)
+        return json.dumps(message).encode() + b"\n"
+
+    def frame(self, number: int) -> bytes:
+        """The request as a frame with this ``id``."""
+        return frame(self._message(number, len(self.model), {}), "inputs", self.inputs, self.model)
+
+    def _message(self, number: int, model: object, inputs: Mapping[str, Any]) -> dict[str, Any]:
         message = {
             "id": number,
-            "model": base64.b64encode(self.model).decode(),
+            "model": model,
             "attributes": dict(self.attributes),
-            "inputs": {name: encode(value) for name, value in self.inputs.items()},
+            "inputs": inputs,
             "outputs": list(self.outputs),
         }
         if self.setting is not None:
             message["setting"] = self.setting
         if self.spec is not None:
             message["spec"] = self.spec
-        return json.dumps(message).encode() + b"\n"
+        return message
 
 
 def outcome_of(message: Mapping[str, Any], number: int) -> Outcome:
@@ -70,7 +89,7 @@ def outcome_of(message: Mapping[str, Any], number: int) -> Outcome:
         return _outcome(message, number)
     except Exception as error:
         # Only now, because every outcome of a run comes this way.
-        raise ValueError(in_message(message, number) or f"{type(error).__name__}: {error}") from error
+        raise ValueError(in_message(_as_in_line(message), number) or f"{type(error).__name__}: {error}") from error
 
 
 def _outcome(message: Mapping[str, Any], number: int) -> Outcome:
@@ -91,6 +110,19 @@ def _outcome(message: Mapping[str, Any], number: int) -> Outcome:
     if message["type"] == "failed":
         return Failed(text_of(message["message"]))
     raise ValueError("another type")
+
+
+def _as_in_line(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message with base64 where that of a frame has bytes."""
+    outputs = message.get("outputs")
+    if not isinstance(outputs, dict):
+        return message
+    in_base64 = {
+        name: {**tensor, "data": base64.b64encode(tensor["data"]).decode()}
+        for name, tensor in outputs.items()
+        if isinstance(tensor, dict) and isinstance(tensor.get("data"), memoryview)
+    }
+    return {**message, "outputs": {**outputs, **in_base64}}
 
 
 def _inferred(output: Mapping[str, Any]) -> InferredOutput:
@@ -132,6 +164,45 @@ def without_surrogates(value: Any) -> Any:
 def line_of(stream: IO[bytes]) -> bytes:
     """The next line of a program, cut where :func:`parsed` rejects it as too long; b"" at the end."""
     return stream.readline(MOST_BYTES + 1)
+
+
+def message_of(stream: IO[bytes]) -> bytes:
+    """The next line or frame of a worker of the tool, as much of it as comes; b"" at the end."""
+    line = line_of(stream)
+    match = _FRAME.match(line)
+    left = int(match[1]) if match is not None and line.endswith(b"\n") else 0
+    if not 0 < left <= MOST_BYTES:
+        return line
+    parts = [line]
+    while left and (part := stream.read(min(left, _CHUNK))):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+def without_bytes(content: bytes) -> bytes:
+    """The line of a frame, or a line."""
+    return content[: content.find(b"\n") + 1] or content
+
+
+def parsed_message(content: bytes) -> dict[str, Any]:
+    """A line or a frame of a worker of the tool, as a JSON object with the bytes of the tensors. Raises ``ValueError``."""
+    if not _FRAME.match(content):
+        return parsed(content)
+    line = without_bytes(content)
+    message = parsed(line)
+    size, contents = message["bytes"], memoryview(content)[len(line) :]
+    if size > MOST_BYTES:
+        raise ValueError(f"a frame of more than {MOST_BYTES} bytes")
+    if len(contents) != size:
+        raise ValueError(f"a frame ends too early, after {len(contents)} of {size} bytes")
+    try:
+        fill(message["outputs"].values(), contents)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"a frame without outputs that say how many bytes each has ({type(error).__name__}: {error})"
+        ) from error
+    return message
 
 
 def _where(error: json.JSONDecodeError) -> str:

@@ -43,7 +43,8 @@ class TargetSession:
         for request in requests:
             self._submitted += 1
             numbers.append(self._submitted)
-            self._waiting.append((self._submitted, request, request.line(self._submitted)))
+            line = (request.frame if self.target.frames else request.line)(self._submitted)
+            self._waiting.append((self._submitted, request, line))
         try:
             self._write_ahead()
         except BaseException:

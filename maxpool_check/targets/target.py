@@ -75,8 +75,11 @@ class Target:
         self.python = name.options.get("python", sys.executable)
         self.tools_python = name.tool.options.get("python", sys.executable) if name.tool is not None else None
         self.npm_folder: Path | None = None
+        self.frames = name.program is None and transcript is None
+        """Whether its workers get frames: they are the tool's own, and no transcript is to have lines."""
         if name.is_released and RUNTIMES[name.runtime].ecosystem == "npm":
             self.npm_folder = self._made_by_npm(source)
+            self.frames = False
         elif name.version is not None:
             runtime = RUNTIMES[name.runtime]
             self.python = self._python(runtime.distribution, name.version, runtime.besides, source)
@@ -165,7 +168,7 @@ class Target:
                     "adapter": runtime.adapter,
                 }
         try:
-            return Worker(program, options, isolated=isolated, memory=self._memory, **self._heard())
+            return Worker(program, options, isolated=isolated, memory=self._memory, frames=self.frames, **self._heard())
         except CannotStart as error:
             raise self.cannot_start(error) from error
 

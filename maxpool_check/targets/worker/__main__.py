@@ -1,11 +1,13 @@
-"""The worker's loop: one JSON line in, one JSON line out, until stdin ends.
+"""The worker's loop: one message in, one message out, until stdin ends.
 
 Started as ``python -m worker ADAPTER``. The first line out is ``ready`` or ``failed``. Each request gets one ``result``,
-``refusal``, ``unable`` or ``failed`` with its id, in the order of the requests.
+``refusal``, ``unable`` or ``failed`` with its id, in the order of the requests. A message is a line of JSON; a request may be a
+frame, which begins with how many bytes follow its line, and then a result is one.
 """
 
 from __future__ import annotations
 
+import base64
 import importlib
 import json
 import os
@@ -15,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .messages import decode, encode
+from .messages import decode, encode, fill, frame
 
 PROTOCOL = 1
 
@@ -38,8 +40,8 @@ def main() -> None:
     requests = os.fdopen(os.dup(0), "rb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 
-    def send(message: dict[str, Any]) -> None:
-        out.write(json.dumps(message).encode() + b"\n")
+    def send(message: bytes) -> None:
+        out.write(message)
         out.flush()
 
     start = json.loads(requests.readline() or b"null")
@@ -56,22 +58,42 @@ def main() -> None:
             # The module of a function is the user's, and the process of a tool may have died.
             if sys.argv[1] in ("python", "transform"):
                 raise
-            send({"type": "failed", "message": str(error), "refused": True})
+            send(_line({"type": "failed", "message": str(error), "refused": True}))
             return
     except Exception as error:
-        send({"type": "failed", "message": f"{type(error).__name__}: {error}"})
+        send(_line({"type": "failed", "message": f"{type(error).__name__}: {error}"}))
         return
-    send({"type": "ready", "protocol": PROTOCOL, **_DESCRIPTION, **adapter.description})
+    send(_line({"type": "ready", "protocol": PROTOCOL, **_DESCRIPTION, **adapter.description}))
     for line in requests:
         request = json.loads(line)
+        size = request.pop("bytes", None)
+        contents = requests.read(size or 0)
         try:
+            if size is None:
+                request["model"] = base64.b64decode(request["model"])
+            else:
+                length = request["model"]
+                request["model"] = contents[:length]
+                fill(request["inputs"].values(), memoryview(contents)[length:])
             inputs = {name: decode(tensor) for name, tensor in request["inputs"].items()}
-            outcome = adapter.run(request, inputs)
-            if outcome["type"] == "result":
-                outcome["outputs"] = {name: encode(value) for name, value in outcome["outputs"].items()}
+            message = _message(request["id"], adapter.run(request, inputs), is_frame=size is not None)
         except Exception as error:
-            outcome = {"type": "failed", "message": f"{type(error).__name__}: {error}"}
-        send({"id": request["id"], **outcome})
+            message = _line({"id": request["id"], "type": "failed", "message": f"{type(error).__name__}: {error}"})
+        send(message)
+
+
+def _line(message: dict[str, Any]) -> bytes:
+    return json.dumps(message).encode() + b"\n"
+
+
+def _message(number: int, outcome: dict[str, Any], is_frame: bool) -> bytes:
+    """The message of an outcome; of a result, a frame or a line."""
+    if outcome["type"] != "result":
+        return _line({"id": number, **outcome})
+    outputs = outcome.pop("outputs")
+    if is_frame:
+        return frame({"id": number, **outcome}, "outputs", outputs)
+    return _line({"id": number, **outcome, "outputs": {name: encode(value) for name, value in outputs.items()}})
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 import tempfile
@@ -62,7 +61,7 @@ class IreeModel:
         try:
             is_float64 = inputs["X"].dtype == np.float64
             session = self.session_of_float64 if is_float64 else self.session
-            compiled = _compiled(session, base64.b64decode(request["model"]))
+            compiled = _compiled(session, request["model"])
             context = iree.runtime.SystemContext(config=self.config)
             module = iree.runtime.VmModule.copy_buffer(context.instance, compiled)
             context.add_vm_module(module)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 import onnx
@@ -30,7 +29,7 @@ class OnnxChecker:
     def run(self, request: dict[str, Any], _inputs: dict[str, Any]) -> dict[str, Any]:
         """Check one model; any exception is a refusal."""
         try:
-            onnx.checker.check_model(base64.b64decode(request["model"]), full_check=self.full)
+            onnx.checker.check_model(request["model"], full_check=self.full)
         except Exception as error:
             return refusal(error)
         return {"type": "accepted"}

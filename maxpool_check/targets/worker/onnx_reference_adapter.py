@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 import onnx
@@ -29,7 +28,7 @@ class OnnxReferenceModel:
         dtype = unsupported(request, NUMPY_DTYPES)
         if dtype is not None:
             return unable(f"onnx's evaluator does not support {dtype}")
-        model = base64.b64decode(request["model"])
+        model = request["model"]
         try:
             outputs = ReferenceEvaluator(model).run(request["outputs"], inputs)
         except Exception as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 import onnx
@@ -34,7 +33,7 @@ class OnnxShapeInference:
 
     def run(self, request: dict[str, Any], _inputs: dict[str, Any]) -> dict[str, Any]:
         """Infer the outputs of one model; any exception is a refusal."""
-        model = without_output_types(base64.b64decode(request["model"]))
+        model = without_output_types(request["model"])
         try:
             graph = onnx.shape_inference.infer_shapes(model, **self.options).graph
         except Exception as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import importlib
 import importlib.util
 import re
@@ -86,7 +85,7 @@ class OnnxRuntimeModel:
         """Run one model; errors of ONNX Runtime are refusals."""
         try:
             setting = request.get("setting")
-            session = self._session(base64.b64decode(request["model"]), setting)
+            session = self._session(request["model"], setting)
             provider = self._provider_of(session)
             if any(output.type == "tensor(bfloat16)" for output in session.get_outputs()):
                 # It raises an error without a status after the session has run.

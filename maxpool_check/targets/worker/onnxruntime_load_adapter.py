@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from typing import Any
 
@@ -32,7 +31,7 @@ class LoadedModel:
 
     def run(self, request: dict[str, Any], _inputs: dict[str, Any]) -> dict[str, Any]:
         """Load one model; errors of ONNX Runtime are refusals."""
-        model = without_output_types(base64.b64decode(request["model"])).SerializeToString()
+        model = without_output_types(request["model"]).SerializeToString()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4

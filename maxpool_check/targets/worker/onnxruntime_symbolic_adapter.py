@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import logging
 from typing import Any
 
@@ -30,7 +29,7 @@ class SymbolicInference:
 
     def run(self, request: dict[str, Any], _inputs: dict[str, Any]) -> dict[str, Any]:
         """Infer the outputs of one model; any exception is a refusal."""
-        model = without_output_types(base64.b64decode(request["model"]))
+        model = without_output_types(request["model"])
         try:
             result = SymbolicShapeInference.infer_shapes(model)
         except Exception as error:

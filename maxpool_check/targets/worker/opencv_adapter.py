@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import tempfile
 from importlib import metadata
@@ -67,7 +66,7 @@ class OpenCvModel:
         if dtype is not None:
             return unable(f"OpenCV {cv2.__version__} does not support {dtype}")
         try:
-            net = self._network(base64.b64decode(request["model"]))
+            net = self._network(request["model"])
             if net.empty():
                 return refusal(RuntimeError("the importer of the new engine cannot load the model"), status="empty")
             provider = _provider_of(net)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 from typing import Any
 
@@ -84,7 +83,7 @@ class OpenVinoModel:
         try:
             if request["model"]:
                 # So does a graph of several nodes, whatever the operator set.
-                model = self.core.read_model(io.BytesIO(base64.b64decode(request["model"])))
+                model = self.core.read_model(io.BytesIO(request["model"]))
                 run = self.core.compile_model(model, self.device, self.config).create_infer_request()
                 for name, tensor in tensors.items():
                     run.set_tensor(name, tensor)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 from typing import Any
 
@@ -58,10 +57,8 @@ class ReshapedModel:
         if dtype is not None:
             return unable(f"OpenVINO does not support {dtype}")
         try:
-            if request["model"]:
-                model = self.core.read_model(io.BytesIO(base64.b64decode(request["model"])))
-            else:
-                model = self._model(request)
+            content = request["model"]
+            model = self.core.read_model(io.BytesIO(content)) if content else self._model(request)
             # Of an ONNX model, inputs that nothing needs are gone.
             names = {name for each in model.inputs for name in each.names}
             shapes = {name: openvino.PartialShape(list(np.shape(inputs[name]))) for name in names & set(inputs)}

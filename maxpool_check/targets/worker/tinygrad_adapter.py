@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
@@ -55,7 +54,7 @@ class TinygradModel:
             return unable(f"tinygrad does not support {dtype}")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "model.onnx")
-            path.write_bytes(base64.b64decode(request["model"]))
+            path.write_bytes(request["model"])
             try:
                 tensors = {name: _tensor(inputs[name], given["dtype"]) for name, given in request["inputs"].items()}
                 results = OnnxRunner(path)(tensors)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,7 @@ class TractModel:
             return unable(f"tract {tract.version()} takes tensors of float32 alone, no scalars")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "model.onnx")
-            path.write_bytes(base64.b64decode(request["model"]))
+            path.write_bytes(request["model"])
             try:
                 if self.is_old:
                     parsed = tract.onnx().model_for_path(path)

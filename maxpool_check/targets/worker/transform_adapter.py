@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
 import json
 import os
@@ -63,12 +64,12 @@ class TransformedModel:
         if request.get("setting") != ORIGINAL:
             if self.is_in_float16 and not all(map(_is_kept_by_float16, inputs.values())):
                 return unable("an input is not float32, or has values without an equal in float16")
-            answer = self.process.rewritten(request["model"])
+            answer = self.process.rewritten(base64.b64encode(request["model"]).decode())
             if answer["type"] == "refusal":
                 return {**answer, "status": f"{self.name}: {answer['status']}"}
             if answer["type"] != "rewritten":
                 return answer
-            request = {**request, "model": answer["model"]}
+            request = {**request, "model": base64.b64decode(answer["model"])}
         return self.runtime.run({**request, "setting": self.setting}, inputs)
 
 

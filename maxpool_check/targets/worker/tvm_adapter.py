@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 from typing import Any
 
@@ -43,7 +42,7 @@ class TvmModel:
         dtype = unsupported(request, NUMPY_DTYPES)
         if dtype is not None:
             return unable(f"TVM does not support {dtype}")
-        model = onnx.load_from_string(base64.b64decode(request["model"]))
+        model = onnx.load_from_string(request["model"])
         try:
             machine = relax.VirtualMachine(tvm.compile(from_onnx(model), target=_TARGET), tvm.cpu())
             results = machine["main"](*[tvm.runtime.tensor(array) for array in inputs.values()])
