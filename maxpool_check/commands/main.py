@@ -77,6 +77,11 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        _configure(ctx)
+        if args[:1] == ["run"]:
+            from maxpool_check.commands.ahead import start_workers
+
+            start_workers(ctx, args[1:])
         two = " ".join(args[:2])
         # Of a group in click's sense, the first argument is the name of a command; that of gate is usually a path.
         return (two, self.get_command(ctx, two), args[2:]) if two in COMMANDS else super().resolve_command(ctx, args)
@@ -106,8 +111,7 @@ def module_of(name: str) -> str:
 )
 @click.option("--no-config", is_flag=True, help="Read no configuration: no file, and no options from variables.")
 @click.version_option(maxpool_check.__version__, "-V", "--version", message="%(prog)s %(version)s")
-@click.pass_context
-def cli(ctx: click.Context, config: str | None, no_config: bool) -> None:
+def cli(config: str | None, no_config: bool) -> None:
     """Check whether a runtime computes MaxPool as specified.
 
     Runs the cases of a corpus on runtimes, compares every result with the reference bit by bit, and reports divergences.
@@ -117,9 +121,14 @@ def cli(ctx: click.Context, config: str | None, no_config: bool) -> None:
       maxpool-check run -t onnxruntime==1.31.1
       maxpool-check model my.onnx
     """
-    if config is not None and no_config:
+
+
+def _configure(ctx: click.Context) -> None:
+    """Give the commands their defaults, before one of them is imported."""
+    config = ctx.params["config"]
+    if config is not None and ctx.params["no_config"]:
         raise click.UsageError("--config and --no-config contradict each other")
-    if not no_config:
+    if not ctx.params["no_config"]:
         from maxpool_check.commands.configured import Defaults
 
         ctx.default_map = Defaults(config, ctx.obj)  # type: ignore[assignment]

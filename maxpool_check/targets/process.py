@@ -5,18 +5,15 @@ import json
 import os
 import queue
 import signal
-import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from maxpool_check.results.outcomes import Crashed, Failed, Outcome, TimedOut
-from maxpool_check.targets.isolation import variables
+from maxpool_check.targets.launching import launch
 from maxpool_check.targets.mistakes import about_line
 from maxpool_check.targets.protocol import (
     line_of,
@@ -47,8 +44,6 @@ _POLL_SECONDS = 0.2
 _EXIT_SECONDS = 1.0
 """How long a process may take from closing its pipes to its exit."""
 
-_GUARD = str(Path(__file__).with_name("guard.py"))
-
 
 class CannotStart(RuntimeError):
     """A target that could not be started."""
@@ -75,24 +70,11 @@ class Worker:
         may get frames, not only lines. Raises :class:`CannotStart`.
         """
         self._program, self._heard, self._frames = program[0], heard, frames
-        self._lifeline, guards_end = socket.socketpair()
-        guard = [sys.executable, "-I", "-S", _GUARD, str(guards_end.fileno()), str(memory or 0)]
         try:
-            self._process = subprocess.Popen(
-                [*guard, *program],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=variables(isolated=isolated),
-                pass_fds=[guards_end.fileno()],
-                # Ctrl-C is the parent's to handle.
-                start_new_session=True,
-            )
+            self._launched = launch(program, memory, isolated=isolated)
         except OSError as error:
-            self._lifeline.close()
             raise CannotStart(f"{self._program} cannot be run: {error.strerror}") from error
-        finally:
-            guards_end.close()
+        self._process = self._launched.process
         self._lines: queue.Queue[tuple[float, bytes]] = queue.Queue(_MOST_LINES)
         self._closed_pipe: str | None = None
         self._ended = self._expired = False
@@ -211,9 +193,7 @@ class Worker:
     def end(self) -> None:
         """Kill the process and all that it has started. From any thread."""
         self._ended = True
-        with contextlib.suppress(OSError):
-            # Closing alone would not do: a process forked meanwhile has this end too.
-            self._lifeline.shutdown(socket.SHUT_RDWR)
+        self._launched.end()
 
     def close(self) -> None:
         """End it and close its pipes. From the thread that reads."""
@@ -224,7 +204,7 @@ class Worker:
             # The guard was stopped: what it guards ends with it.
             self._process.kill()
             self._process.wait()
-        for stream in (self._process.stdin, self._lifeline):
+        for stream in (self._process.stdin, self._launched.lifeline):
             with contextlib.suppress(OSError):
                 if stream is not None:
                     stream.close()

@@ -44,14 +44,14 @@ def main() -> None:
         out.write(message)
         out.flush()
 
-    start = json.loads(requests.readline() or b"null")
-    if start is None:
-        return
     try:
+        # Each adapter imports its runtime; no other runtime is installed. The first line may come later.
+        module = importlib.import_module(f".{sys.argv[1]}_adapter", __package__)
+        start = json.loads(requests.readline() or b"null")
+        if start is None:
+            return
         if start.get("protocol") != PROTOCOL:
             raise ValueError(f"the worker has protocol {PROTOCOL}, not {start.get('protocol')}")
-        # Each adapter imports its runtime; no other runtime is installed.
-        module = importlib.import_module(f".{sys.argv[1]}_adapter", __package__)
         try:
             adapter = module.ADAPTER(start["options"])
         except ValueError as error:
