@@ -13,8 +13,9 @@ import msgspec
 
 from maxpool_check.results.provenance import PythonEnvironment
 from maxpool_check.results.record import TargetDescription
-from maxpool_check.targets import npm_contents
+from maxpool_check.targets import kept_inspections, npm_contents
 from maxpool_check.targets.isolation import variables
+from maxpool_check.targets.kept_inspections import WatchedEnvironment
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import Target
@@ -68,7 +69,8 @@ class Inspection:
         if process is not None:
             contents = _contents(process)
             if contents is not None:
-                _EARLIER[python, os.environ.get("PYTHONPATH")] = contents
+                _EARLIER[_key(python)] = contents
+                kept_inspections.save(_key(python), contents)
                 self._known[python] = contents.environment
         return self._known[python]
 
@@ -79,35 +81,23 @@ class Inspection:
             process.communicate()
 
 
-class _Contents(PythonEnvironment, frozen=True, kw_only=True):
-    """The contents of an environment, and the state of the files that they depend on."""
-
-    watched: dict[str, tuple[int, int, int, int]]
-
-    @property
-    def environment(self) -> PythonEnvironment:
-        """The contents alone."""
-        return PythonEnvironment(**{name: getattr(self, name) for name in PythonEnvironment.__struct_fields__})
+_EARLIER: dict[tuple[str | None, ...], WatchedEnvironment] = {}
+"""What this process has found: a process may have many runs, and there may be no cache."""
 
 
-_EARLIER: dict[tuple[tuple[str, ...], str | None], _Contents] = {}
-"""What this process has found, by the Python and the distributions: a process may have many runs."""
+def _key(python: tuple[str, ...]) -> tuple[str | None, ...]:
+    """What the contents of an environment depend on, besides its files: the Python, the distributions, and who looks at them."""
+    return (*python, os.environ.get("PYTHONPATH"), _digest(Path(_CONTENTS)))
 
 
 def _earlier(python: tuple[str, ...]) -> PythonEnvironment | None:
     """What was found before, if no file that it depends on has changed since."""
-    contents = _EARLIER.get((python, os.environ.get("PYTHONPATH")))
-    if contents is None or any(_state(path) != state for path, state in contents.watched.items()):
+    key = _key(python)
+    contents = _EARLIER.get(key) or kept_inspections.load(key)
+    if contents is None or not contents.is_unchanged:
         return None
+    _EARLIER[key] = contents
     return contents.environment
-
-
-def _state(path: str) -> tuple[int, int, int, int] | None:
-    try:
-        state = Path(path).stat()
-    except OSError:
-        return None
-    return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino
 
 
 def program_files(name: TargetName) -> dict[str, str]:
@@ -147,7 +137,7 @@ def _process(python: str, *names: str) -> "subprocess.Popen[bytes]":
     )
 
 
-def _contents(process: "subprocess.Popen[bytes]") -> _Contents | None:
+def _contents(process: "subprocess.Popen[bytes]") -> WatchedEnvironment | None:
     try:
         output, _ = process.communicate(timeout=_SECONDS)
     except subprocess.TimeoutExpired:
@@ -156,7 +146,7 @@ def _contents(process: "subprocess.Popen[bytes]") -> _Contents | None:
         return None
     try:
         # A customized Python may print something before.
-        return msgspec.json.decode(output.splitlines()[-1], type=_Contents)
+        return msgspec.json.decode(output.splitlines()[-1], type=WatchedEnvironment)
     except (IndexError, msgspec.MsgspecError, RecursionError):
         return None
 

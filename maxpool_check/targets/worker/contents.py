@@ -130,7 +130,14 @@ def _listed(distribution: Any, record: str) -> Iterator[tuple[str, tuple[str, bo
         path, listed = row[0], row[1] if len(row) > 1 else ""
         if path.endswith(".pyc") or _OF_INSTALLER.search(path):
             if path.endswith("/RECORD"):
-                watch(str(_located(path, distribution)))
+                located = _located(path, distribution)
+                for other in (
+                    located,
+                    located.parent,
+                    located.with_name("METADATA"),
+                    located.with_name("direct_url.json"),
+                ):
+                    watch(str(other))
             continue
         is_library = bool(_LIBRARY.search(path)) or (
             "." not in path.rpartition("/")[2] and _is_program(path, distribution)
@@ -177,6 +184,7 @@ def _digest_or_none(file: Path) -> str | None:
 
 
 def _wheels() -> dict[str, dict[str, str]]:
+    watch(str(Path(sys.prefix) / WHEELS))
     try:
         with (Path(sys.prefix) / WHEELS).open(encoding="utf-8") as stream:
             return json.load(stream)
