@@ -21,7 +21,7 @@ from maxpool_check.reporting.html import bisection as bisection_html
 from maxpool_check.results.record import NOT_EXECUTED, Execution, ExitCode, RunFooter, Verdict
 from maxpool_check.results.variants import Variant
 from maxpool_check.targets.name import TargetName
-from maxpool_check.targets.releases import NoReleases, between, released
+from maxpool_check.targets.releases import NoReleases, between, newest_of_minors, released
 from maxpool_check.targets.target import IF_DAMAGED
 
 FORMATS: options.Formats[BisectionReport] = {
@@ -98,11 +98,16 @@ def command(
     return report.exit_code
 
 
-def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool) -> list[Version]:
-    """The released versions of a runtime that are :func:`~maxpool_check.targets.releases.between` the ends of a range."""
+def releases(
+    runtime: TargetName, first: str | None, last: str | None, pre: bool, *, minors: bool = False
+) -> list[Version]:
+    """The released versions of a runtime that are :func:`~maxpool_check.targets.releases.between` the ends of a range.
+
+    ``minors``: the newest of each minor version alone.
+    """
     try:
         low, high = (Version(text) if text else None for text in (first, last))
-        available = released(runtime.distribution, pre=pre, low=low, high=high)
+        available = released(runtime.distribution, pre=pre, low=low, high=high, minors=minors)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     except NoReleases as error:
@@ -113,7 +118,7 @@ def releases(runtime: TargetName, first: str | None, last: str | None, pre: bool
             f"no release of {runtime.distribution} lies between {first or 'the oldest'} and {last or 'the newest'}; available: "
             f"{', '.join(map(str, available))}"
         )
-    return versions
+    return newest_of_minors(versions) if minors else versions
 
 
 def why_untested(footer: RunFooter) -> str:

@@ -19,7 +19,7 @@ from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.corpus.shipped import shipped_root
 from maxpool_check.judging.defects import Defect
 from maxpool_check.results.provenance import ReferenceAgreement
-from maxpool_check.results.record import Record
+from maxpool_check.results.record import Line, Record
 from maxpool_check.results.storage import Recorder
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.pool import PoolLost
@@ -86,17 +86,22 @@ def record_cases(
     memory: int | None = None,
 ) -> Record:
     """Run cases as :func:`run_cases` does; the record, which can be read until the recorder is closed."""
-    with progress_bar("cases", len(cases), quiet=quiet) as progress:
-        plan = RunPlan(
-            corpus, cases, targets, known, seconds=timeout, memory=memory, jobs=jobs, variants=variants, dask=dask,
-            versions=versions_of(corpus, known, catalogue), catalogue=catalogue, command=command_line(),
-        )  # fmt: skip
-        try:
-            run(plan, recorder.write, progress)
-        except PoolLost as lost:
-            raise Incomplete(str(lost)) from lost
+    plan = RunPlan(
+        corpus, cases, targets, known, seconds=timeout, memory=memory, jobs=jobs, variants=variants, dask=dask,
+        versions=versions_of(corpus, known, catalogue), catalogue=catalogue, command=command_line(),
+    )  # fmt: skip
+    write_run(plan, recorder.write, quiet=quiet)
     assert recorder.record is not None
     return recorder.record
+
+
+def write_run(plan: RunPlan, write: Callable[[Line], None], *, quiet: bool) -> None:
+    """Run a plan, and show its progress. Raises :class:`Incomplete`."""
+    with progress_bar("cases", len(plan.cases), quiet=quiet) as progress:
+        try:
+            run(plan, write, progress)
+        except PoolLost as lost:
+            raise Incomplete(str(lost)) from lost
 
 
 def catalogue_for(corpus: Corpus) -> list[Defect]:

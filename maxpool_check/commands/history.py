@@ -7,13 +7,16 @@ from packaging.version import Version
 
 from maxpool_check.commands import case_files, executing, options
 from maxpool_check.commands.bisect import check_unversioned, releases, why_untested
+from maxpool_check.commands.configured import command_line
 from maxpool_check.commands.output import Output
 from maxpool_check.reporting import history_ci, history_json, history_markdown, history_text
 from maxpool_check.reporting.history import HistoryReport, Release
 from maxpool_check.reporting.html import history as history_html
+from maxpool_check.results.by_target import TargetRecorders
+from maxpool_check.results.record import Record
 from maxpool_check.results.storage import Recorder
+from maxpool_check.running.run_plan import RunPlan
 from maxpool_check.targets.name import TargetName
-from maxpool_check.targets.releases import newest_of_minors
 
 FORMATS: options.Formats[HistoryReport] = {
     "text": history_text.write,
@@ -25,6 +28,9 @@ FORMATS: options.Formats[HistoryReport] = {
     "sarif": history_ci.write_sarif,
 }
 """The formats of the report of a history. A new one is its module and a line here."""
+
+SIDE_BY_SIDE = 4
+"""So many releases are tested at the same time: each case is planned, computed and judged once for them."""
 
 
 @click.command("history")
@@ -60,25 +66,28 @@ def command(
     output.check_writable([*corpus.files, *corpus.known_files])
     cases = files.select(corpus)
     defects, catalogue = executing.defects_of(corpus), executing.catalogue_for(corpus)
+    versions_of_defects = executing.versions_of(corpus, defects, catalogue)
     selected, tested, interrupted = list(map(str, _versions(target, versions, pre))), list[Release](), False
     # The records of many releases are not held in memory.
     with ExitStack() as recorders:
         try:
-            for version in selected:
-                recorder = recorders.enter_context(Recorder(None))
+            for start in range(0, len(selected), SIDE_BY_SIDE):
+                targets = {version: target.at(version) for version in selected[start : start + SIDE_BY_SIDE]}
+                plan = RunPlan(
+                    corpus, cases, list(targets.values()), defects, seconds=timeout, jobs=jobs, catalogue=catalogue,
+                    versions=versions_of_defects, command=command_line(),
+                )  # fmt: skip
+                own = {str(name): recorders.enter_context(Recorder(None)) for name in targets.values()}
+                why = ""
                 try:
-                    record = executing.record_cases(
-                        recorder, corpus, cases, [target.at(version)], timeout=timeout, jobs=jobs, known=defects, catalogue=catalogue,
-                    )  # fmt: skip
+                    executing.write_run(plan, TargetRecorders(own).write, quiet=True)
                 except options.Incomplete as error:
-                    # Its processes were lost; the next release may need less memory.
-                    tested.append(Release(version, None, " ".join(error.format_message().split())))
-                else:
-                    assert record.footer is not None
-                    skipped = why_untested(record.footer)
-                    tested.append(Release(version, None if skipped else record, skipped))
-                if not output.quiet:
-                    options.echo(f"{version}: {_text(tested[-1])}", err=True)
+                    # Its processes were lost; the next releases may need less memory.
+                    why = " ".join(error.format_message().split())
+                for version, name in targets.items():
+                    tested.append(_release(version, own[str(name)].record, why))
+                    if not output.quiet:
+                        options.echo(f"{version}: {_text(tested[-1])}", err=True)
         except KeyboardInterrupt:
             if not tested:
                 raise
@@ -88,6 +97,12 @@ def command(
         report = HistoryReport(str(target), tested, options.width(), interrupted)
         output.publish(FORMATS, report, report)
     return report.exit_code
+
+
+def _release(version: str, record: Record | None, lost: str) -> Release:
+    """What was recorded of a release; ``lost`` is why its processes were lost, if they were."""
+    skipped = lost if record is None or record.footer is None else why_untested(record.footer)
+    return Release(version, None if skipped else record, skipped)
 
 
 def _text(release: Release) -> str:
@@ -100,5 +115,4 @@ def _versions(runtime: TargetName, versions: str, pre: bool) -> list[Version]:
     first, dots, last = span.partition("..")
     if not dots or every not in ("", "every=minor"):
         raise click.UsageError(f"--versions '{versions}' is not A..B or A..B,every=minor; either end may be left out")
-    available = releases(runtime, first or None, last or None, pre)
-    return newest_of_minors(available) if every else available
+    return releases(runtime, first or None, last or None, pre, minors=bool(every))

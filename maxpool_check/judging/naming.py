@@ -9,6 +9,10 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import merge
+from operator import itemgetter
+
+import numpy as np
 
 from maxpool_check.judging.comparison import MOST_COINCIDENCES
 from maxpool_check.judging.hypotheses import would_change
@@ -58,7 +62,8 @@ class Observations:
 
     def executions(self) -> Iterator[tuple[int, bool, bool, frozenset[str] | None]]:
         """The number of the case, whether it is translated and has Indices, and the candidates: None if it conforms."""
-        for key in sorted({*self._conforming, *self._diverging}):
+        diverging = np.fromiter(self._diverging, np.int64, len(self._diverging))
+        for key in map(int, np.union1d(np.array(self._conforming), diverging)):
             yield key // 4, bool(key & 2), bool(key & 1), self._diverging.get(key)
 
 
@@ -69,13 +74,23 @@ def contradictions(
 
     ``ids`` are those of the cases. ``oracle_of`` gives the oracle of a case, None if it has none.
     """
-    result: Contradictions = defaultdict(dict)
-    candidates: dict[str, set[str]] = defaultdict(set)
-    for number, kind in observations.candidates:
+    return contradictions_by_target({"": observations}, ids, oracle_of)[""]
+
+
+def contradictions_by_target(
+    observations: Mapping[str, Observations], ids: Sequence[str], oracle_of: Callable[[int], Oracle | None]
+) -> dict[str, Contradictions]:
+    """As :func:`contradictions`, of several targets: case by case, so that they share its oracle and what mistakes make of it."""
+    results: dict[str, Contradictions] = {target: defaultdict(dict) for target in observations}
+    candidates: dict[str, dict[str, set[str]]] = {target: defaultdict(set) for target in observations}
+    for number, kind, target in sorted(
+        (number, kind, target) for target, observed in observations.items() for number, kind in observed.candidates
+    ):
         oracle = oracle_of(number)
         if oracle is not None:
-            candidates[oracle.X.dtype.name].add(kind)
-    for number, is_translated, has_indices, explained in observations.executions() if candidates else ():
+            candidates[target][oracle.X.dtype.name].add(kind)
+    observed = [_executions(target, observations[target]) for target, kinds in candidates.items() if kinds]
+    for number, target, is_translated, has_indices, explained in merge(*observed, key=itemgetter(0)):
         oracle = oracle_of(number)
         # Where the document can be interpreted in several ways, other outputs are right as well.
         if oracle is None or oracle.pooling.alternatives:
@@ -86,13 +101,19 @@ def contradictions(
             # The target may have been given other attributes, with which a mistake gives something else.
             continue
         dtype = oracle.X.dtype.name
-        for kind in sorted(
-            candidates[dtype] - (explained or frozenset()) - (_ONE_SIDED if explained is None else _OF_UNKNOWN_PADS)
-        ):
+        left = candidates[target][dtype]
+        for kind in sorted(left - (explained or frozenset()) - (_ONE_SIDED if explained is None else _OF_UNKNOWN_PADS)):
             if would_change(oracle, DivergenceKind(kind), indices=has_indices):
-                result[kind][dtype] = ids[number]
-                candidates[dtype].remove(kind)
-    return dict(result)
+                results[target][kind][dtype] = ids[number]
+                left.remove(kind)
+    return {target: dict(result) for target, result in results.items()}
+
+
+def _executions(
+    target: str, observations: Observations
+) -> Iterator[tuple[int, str, bool, bool, frozenset[str] | None]]:
+    for number, is_translated, has_indices, explained in observations.executions():
+        yield number, target, is_translated, has_indices, explained
 
 
 def named_causes(

@@ -3,9 +3,11 @@
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from maxpool_check.reference.dtypes import digest
 from maxpool_check.results.shapes import InferredOutput
 
 
@@ -15,6 +17,11 @@ class Returned:
 
     outputs: Mapping[str, np.ndarray]
     provider: str | None = None
+
+    @cached_property
+    def digests(self) -> Mapping[str, str]:
+        """The SHA-256 of each output."""
+        return {name: digest(value) for name, value in self.outputs.items()}
 
 
 @dataclass(frozen=True)

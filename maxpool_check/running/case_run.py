@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.graph_verdicts import judge
 from maxpool_check.judging.judgement import Judgement
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.reference.dtypes import digest, name_of
+from maxpool_check.judging.shared import SharedJudgements
+from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.geometry import Placement
 from maxpool_check.results.details import Entering, Input
 from maxpool_check.results.outcomes import Crashed, Failed, Inferred, NotExecuted, RefusedByTarget, Returned
@@ -64,21 +64,27 @@ def run_case(session: TargetSession, case: Case, variants: Collection[Variant] =
 
     Raises ``CannotStart`` if the worker cannot be started again.
     """
-    run = finish_case(session, case, start_case(session, case, variants), case.oracle())
+    run = finish_case(session, case, start_case(session, plan(case, variants, session.profile)), case.oracle())
     if session.failure is not None:
         raise session.failure
     return run
 
 
-def start_case(session: TargetSession, case: Case, variants: Collection[Variant]) -> StartedCase:
-    """Submit the requests of a case. Raises ``CannotStart`` if the target was never started."""
-    return [(each, session.submit(each.requests)) for each in plan(case, variants, session.profile)]
+def start_case(session: TargetSession, plans: Sequence[VariantPlan]) -> StartedCase:
+    """Submit the requests of a case."""
+    return [(each, session.submit(each.requests)) for each in plans]
 
 
-def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle: Oracle | Refused) -> CaseRun:
-    """Wait for the outcomes of a case, execute the second looks that they require, and judge it."""
+def finish_case(
+    session: TargetSession, case: Case, started: StartedCase, oracle: Oracle | Refused,
+    judgements: SharedJudgements | None = None,
+) -> CaseRun:  # fmt: skip
+    """Wait for the outcomes of a case, execute the second looks that they require, and judge it.
+
+    ``judgements`` are those on the case on other targets.
+    """
     target = session.profile.description.name
-    run = judged_case(case, target, oracle, _results(session, started))
+    run = judged_case(case, target, oracle, _results(session, started), judgements=judgements)
     if session.profile.name.tool is None or not run.diverging:
         return run
     # The tool is wrong only where the runtime is right about the model that the tool was given.
@@ -127,11 +133,12 @@ def not_run(case: Case, target: str, variants: Collection[Variant], why: str) ->
 
 def judged_case(
     case: Case, target: str, oracle: Oracle | Refused, results: Mapping[Variant, VariantResult],
-    unoptimized: Mapping[Variant, VariantResult] | None = None,
+    unoptimized: Mapping[Variant, VariantResult] | None = None, judgements: SharedJudgements | None = None,
 ) -> CaseRun:  # fmt: skip
     """The case, judged by the results of its variants on a target.
 
-    ``unoptimized`` are results of the model that was not rewritten, which are not judged themselves.
+    ``unoptimized`` are results of the model that was not rewritten, which are not judged themselves. ``judgements`` are those
+    on the case on other targets.
     """
     outcomes = {
         Variant(variant.outputs, OPTIMIZATION_OFF): each.outcome
@@ -141,9 +148,9 @@ def judged_case(
     outcomes |= {variant: each.outcome for variant, each in results.items()}
     oracle = _with_the_pads_given(oracle, results)
     lost = [outcome.why for outcome in outcomes.values() if isinstance(outcome, Failed) and outcome.final]
-    judgements = judge(oracle, outcomes)
+    judged = (judgements or SharedJudgements()).judge(oracle, outcomes)
     return CaseRun(
-        case, target, oracle, results, {variant: judgements[variant] for variant in results}, lost[0] if lost else None
+        case, target, oracle, results, {variant: judged[variant] for variant in results}, lost[0] if lost else None
     )
 
 
@@ -187,9 +194,7 @@ def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Executio
         layout=case.specification.layout,
         interpretations=dict(judgement.interpretations),
         causes=judgement.causes,
-        digests={name: digest(value) for name, value in outcome.outputs.items()}
-        if isinstance(outcome, Returned)
-        else {},
+        digests=dict(outcome.digests) if isinstance(outcome, Returned) else {},
         inferred=dict(outcome.outputs) if isinstance(outcome, Inferred) else {},
         counts={kind.value: count for kind, count in (judgement.counts or {}).items()},
         cells=judgement.cells,

@@ -14,6 +14,7 @@ import msgspec
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.oracle import Oracle
+from maxpool_check.judging.shared import SharedJudgements
 from maxpool_check.results.record import DEATHS, Execution, TargetDescription, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
 from maxpool_check.running.case_run import StartedCase, executions, finish_case, start_case
@@ -21,7 +22,9 @@ from maxpool_check.running.pool import Pool, PoolLost, resource
 from maxpool_check.targets.environments import WheelSource, wheel_source
 from maxpool_check.targets.inspection import Inspection
 from maxpool_check.targets.name import TargetName
+from maxpool_check.targets.plans import VariantPlan
 from maxpool_check.targets.process import CannotStart
+from maxpool_check.targets.requests import plan
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
 from maxpool_check.targets.transcript import Transcript
@@ -143,13 +146,17 @@ class LocalExecutor:
     def results(self, cases: Iterable[Case], given_up: Collection[str]) -> Iterator[CaseResults]:
         """The results of each case, in order; a few cases are submitted ahead."""
         targets = {session.profile.description.name: (session, FailureBudget()) for session in self.sessions}
+        profiles = {name: session.profile.unversioned for name, (session, _) in targets.items()}
+        alike = {name: next(each for each in targets if profiles[each] == profiles[name]) for name in targets}
         ahead: deque[tuple[Case, dict[str, StartedCase]]] = deque()
         for case in cases:
-            started = {
-                name: start_case(session, case, self._config.variants)
-                for name, (session, budget) in targets.items()
-                if name not in given_up and budget.given_up is None
-            }
+            started, plans = dict[str, StartedCase](), dict[str, list[VariantPlan]]()
+            for name, (session, budget) in targets.items():
+                if name in given_up or budget.given_up is not None:
+                    continue
+                if (first := alike[name]) not in plans:
+                    plans[first] = plan(case, self._config.variants, session.profile)
+                started[name] = start_case(session, plans[first])
             ahead.append((case, started))
             if len(ahead) > CASES_AHEAD:
                 yield _finished(*ahead.popleft(), targets)
@@ -201,12 +208,12 @@ def _finished(
         # What goes wrong here does so again, and as an error of each execution, in the judge.
         with contextlib.suppress(Exception):
             _ = oracle.pooled
-    results = dict.fromkeys(targets, TargetResult())
+    results, judgements = dict.fromkeys(targets, TargetResult()), SharedJudgements()
     for name, started_case in started.items():
         session, budget = targets[name]
         if budget.given_up is not None:
             continue
-        run = finish_case(session, case, started_case, oracle)
+        run = finish_case(session, case, started_case, oracle, judgements)
         results[name] = TargetResult(tuple(executions(run)), run.lost)
         for execution in results[name].executions:
             budget.count(execution, run.lost)

@@ -7,7 +7,7 @@ from datetime import date, datetime, timezone
 from functools import lru_cache
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.naming import Contradictions, Observations, contradictions
+from maxpool_check.judging.naming import Contradictions, Observations, contradictions_by_target
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.results.record import Line, RunFooter, RunHeader
 from maxpool_check.results.summary import RunSummary
@@ -91,4 +91,4 @@ def contradicted(observations: Mapping[str, Observations], cases: Sequence[Case]
         judge = cases[number].oracle()
         return judge if isinstance(judge, Oracle) else None
 
-    return {target: contradictions(observed, ids, oracle) for target, observed in observations.items()}
+    return contradictions_by_target(observations, ids, oracle)

@@ -24,11 +24,12 @@ class NoReleases(RuntimeError):
 
 def released(
     distribution: str, *, pre: bool = False, source: WheelSource | None = None,
-    low: Version | None = None, high: Version | None = None,
+    low: Version | None = None, high: Version | None = None, minors: bool = False,
 ) -> list[Version]:  # fmt: skip
     """The versions that have a wheel for this Python, ascending; with pre-releases if ``pre``.
 
-    Those that are not :func:`between` ``low`` and ``high`` may be left out, if some are. They come from where environments are
+    Those that are not :func:`between` ``low`` and ``high`` may be left out, if some are; with ``minors`` those that are not among
+    the :func:`newest_of_minors`, too. They come from where environments are
     installed from, or are those of the cache if nothing can be installed. ``source`` is by default that of the environment
     variables. Raises :class:`NoReleases`.
     """
@@ -60,7 +61,8 @@ def released(
         if process.returncode == 0:
             version = process.stdout.strip().rpartition("==")[2]
             versions.append(Version(version))
-            requirement = f"{distribution}<={version},!={version}" + (f",{above}" if above else "")
+            below = f"<{_text(_minor(versions[-1]))}" if minors else f"<={version},!={version}"
+            requirement = f"{distribution}{below}" + (f",{above}" if above else "")
         elif versions and "No solution found" in process.stderr and "network was disabled" not in process.stderr:
             return versions[::-1]
         elif low or high:
@@ -92,6 +94,12 @@ def _minor(version: Version) -> tuple[int, ...]:
     return (version.epoch, *(*version.release, 0)[: max([1, *dates]) + 1])
 
 
+def _text(numbers: tuple[int, ...]) -> str:
+    """The version of an epoch and numbers."""
+    epoch, *others = numbers
+    return f"{epoch}!{'.'.join(map(str, others))}"
+
+
 def _begins_with(version: Version, end: Version) -> bool:
     return _has_numbers_alone(end) and (version.epoch, version.release[: len(end.release)]) == (end.epoch, end.release)
 
@@ -106,7 +114,7 @@ def _up_to(end: Version) -> str:
     if not _has_numbers_alone(end):
         return f"<={end.public}"
     *numbers, last = end.release
-    return f"<{end.epoch}!{'.'.join(map(str, (*numbers, last + 1)))}"
+    return f"<{_text((end.epoch, *numbers, last + 1))}"
 
 
 def around(distribution: str, version: str, source: WheelSource | None = None) -> str:

@@ -49,6 +49,21 @@ def test_no_more_than_a_range_is_asked_for_but_all_if_nothing_is_in_it(index, mo
 
 
 @pytest.mark.parametrize(
+    ("bounds", "found"),
+    [
+        ({}, ["1.9.1", "1.10.0.1"]),
+        ({"high": Version("1.10.0rc1")}, ["1.9.1"]),
+        ({"low": Version("1.10")}, ["1.10.0.1"]),
+    ],
+)
+@pytest.mark.parametrize("pre", [False, True])
+def test_the_newest_of_each_minor_version_alone_are_asked_for(index, monkeypatch, bounds, found, pre):
+    monkeypatch.setenv("UV_DEFAULT_INDEX", index)
+    found = [*found, *(["1.10.0rc1"] if pre and "high" in bounds else [])]
+    assert released("thing", **bounds, minors=True, pre=pre) == [Version(version) for version in found]
+
+
+@pytest.mark.parametrize(
     ("low", "high", "found"),
     [
         ("1.27.0", "1.31", ["1.27.0", "1.27.0.post1", "1.31.0rc1", "1.31.0", "1.31.1"]),

@@ -1,0 +1,41 @@
+"""One record for each target of a run on several."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from maxpool_check.results.record import Execution, Line, RunFooter, RunHeader
+from maxpool_check.results.storage import Recorder
+
+
+class TargetRecorders:
+    """Writes the lines of a run to one record for each target, as if each target had a run of its own."""
+
+    def __init__(self, recorders: Mapping[str, Recorder]) -> None:
+        """``recorders`` are those of all targets, by name."""
+        self._recorders = recorders
+
+    def write(self, line: Line) -> None:
+        """Add one line to the records that it concerns. Raises ``OSError``."""
+        if isinstance(line, Execution):
+            self._recorders[line.target].write(line)
+            return
+        for name, recorder in self._recorders.items():
+            recorder.write(self._header(line, name) if isinstance(line, RunHeader) else self._footer(line, name))
+
+    def _header(self, header: RunHeader, name: str) -> RunHeader:
+        targets = tuple(target for target in header.targets if target.name == name)
+        return msgspec.structs.replace(header, targets=targets)
+
+    def _footer(self, footer: RunFooter, name: str) -> RunFooter:
+        """The footer of a target; errors that name no target concern all. The exit code is that of the run."""
+        counts = footer.summary.get(name)
+        others = tuple(f"{other} " for other in self._recorders if other != name)
+        return msgspec.structs.replace(
+            footer,
+            executions=sum(counts.values()) if counts else 0,
+            summary={name: counts} if counts else {},
+            known=tuple(entry for entry in footer.known if entry.target == name),
+            errors=tuple(error for error in footer.errors if not error.startswith(others)),
+            contradicted={name: footer.contradicted[name]} if name in footer.contradicted else {},
+        )
