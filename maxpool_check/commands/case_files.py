@@ -39,6 +39,10 @@ folder = click.option(
     "-p", "--path", type=PATH, metavar="PATH",
     help="Where to look for the case.  [default: cases, then the corpus that comes with the tool]",
 )  # fmt: skip
+_no_cache = click.option(
+    "--no-cache", is_flag=True,
+    help="Read all files again, and judge all outputs by the reference, instead of what the cache has of them.",
+)  # fmt: skip
 max_cells = click.option(
     "--max-cells", type=options.COUNT, default=MOST_CELLS, metavar="N",
     help=f"The largest X or Y a case may have.  [default: {MOST_CELLS}]",
@@ -89,6 +93,7 @@ class CaseFiles:
     selected: Sequence[str] = ()
     lock: Path | None = None
     specs: Sequence[str] = ()
+    no_cache: bool = False
 
     def read(self) -> Corpus:
         """Read the files. Raises :class:`Mistakes`, also for another corpus than that of the lock."""
@@ -97,7 +102,7 @@ class CaseFiles:
         gc.disable()
         try:
             with mistakes():
-                corpus = collection.collect(self.paths, self.max_cells)
+                corpus = collection.collect(self.paths, self.max_cells, cached=not self.no_cache)
         finally:
             gc.freeze()
             gc.enable()
@@ -146,17 +151,22 @@ def _lock(path: Path) -> CorpusLock:
 
 
 def every(command: Callable[..., int]) -> Callable[..., int]:
-    """``PATH...`` and ``--max-cells``, as ``files``."""
+    """``PATH...``, ``--max-cells`` and ``--no-cache``, as ``files``."""
+    return _no_cache(read_again(command))
+
+
+def read_again(command: Callable[..., int]) -> Callable[..., int]:
+    """``PATH...`` and ``--max-cells``, as ``files``, for what never uses the cache."""
     return _paths(max_cells(options.bundled(files=CaseFiles)(command)))
 
 
 def by_expression(command: Callable[..., int]) -> Callable[..., int]:
-    """``PATH...``, ``-k`` and ``--max-cells``, as ``files``."""
+    """``PATH...``, ``-k``, ``--max-cells`` and ``--no-cache``, as ``files``."""
     return _selection(every(command))
 
 
 def selected(command: Callable[..., int]) -> Callable[..., int]:
-    """``PATH...``, ``-k``, ``--spec`` and ``--max-cells``, as ``files``."""
+    """``PATH...``, ``-k``, ``--spec``, ``--max-cells`` and ``--no-cache``, as ``files``."""
     return _documents(by_expression(command))
 
 

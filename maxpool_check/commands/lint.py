@@ -1,5 +1,7 @@
 """``maxpool-check lint``."""
 
+from dataclasses import replace
+
 import click
 
 from maxpool_check.commands import case_files, executing, options
@@ -18,7 +20,7 @@ from maxpool_check.words import plural
     is_flag=True,
     help="Also compute every case by both references, which must agree in every bit.",
 )
-@case_files.every
+@case_files.read_again
 def command(files: case_files.CaseFiles, check_references: bool) -> int:
     """Check case files and defects against the reference.
 
@@ -29,7 +31,7 @@ def command(files: case_files.CaseFiles, check_references: bool) -> int:
       maxpool-check lint cases/
       maxpool-check lint corpus:sonnx
     """
-    corpus = files.read()
+    corpus = replace(files, no_cache=True).read()
     problems: list[object] = [problem for case in corpus.cases for problem in contradictions(case)]
     count = 0
     for file in corpus.known_files:

@@ -10,6 +10,7 @@ import msgspec
 from maxpool_check import inert
 from maxpool_check.commands import options
 from maxpool_check.commands.offline import offline
+from maxpool_check.corpus import case_cache
 from maxpool_check.corpus.space import smallest
 from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.results.variants import Y_ONLY
@@ -50,8 +51,12 @@ _OUTPUTS = {
 @click.option(
     "--prepare", is_flag=True, help="Make the environments of the named targets, to be used offline, instead."
 )
-@click.option("--cache", is_flag=True, help="List the isolated environments in the cache, with their sizes, instead.")
-@click.option("--clear", is_flag=True, help="With --cache: remove them. They are made again when a run needs them.")
+@click.option(
+    "--cache",
+    is_flag=True,
+    help="List the isolated environments and the compiled cases in the cache, with their sizes, instead.",
+)
+@click.option("--clear", is_flag=True, help="With --cache: remove them. They are made again when they are needed.")
 @offline
 @options.specs
 @options.form()
@@ -100,14 +105,25 @@ def command(
 
 
 def _cache(clear: bool, form: str) -> int:
-    """List the environments in the cache, and remove them if asked to."""
+    """List the environments and the compiled cases in the cache, and remove them if asked to."""
     kept = environments.kept()
+    sizes = [status.st_size for _, status in case_cache.kept()]
     removed = environments.clear() if clear else []
+    if clear:
+        case_cache.clear()
     if form == "json":
         entries = [{"name": folder.name, "bytes": size, "removed": folder in removed} for folder, size in kept.items()]
-        about = {"schema": "maxpool-check/cache/1", "path": str(environments.cache()), "environments": entries}
+        about: dict[str, Any] = {
+            "schema": "maxpool-check/cache/1",
+            "path": str(environments.cache()),
+            "environments": entries,
+        }
+        about["cases"] = {"path": str(case_cache.folder()), "files": len(sizes), "bytes": sum(sizes), "removed": clear}
         options.echo(inert.dumps(about, indent=1))
         return ExitCode.AS_EXPECTED
+    if sizes:
+        state = "removed " if clear else ""
+        options.echo(f"{state}{plural(len(sizes), 'compiled case file')}, {sum(sizes) / 1e6:.1f} MB")
     for folder, size in kept.items():
         state = ("removed " if folder in removed else "in use, not removed: ") if clear else ""
         options.echo(f"{state}{folder.name}  {size / 1e6:.1f} MB")

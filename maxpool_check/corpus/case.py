@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from maxpool_check.corpus.problems import Problem
 from maxpool_check.graphs.context import Context, MaxPoolGraph
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.comparison import compare, wrong_cells
+from maxpool_check.judging.conforming import ConformingOutputs
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
@@ -93,9 +94,10 @@ class Case:
         X = f"{self.X.dtype.name}{list(self.X.shape)}"
         return f"Case({', '.join([self.id, self.spec, X, *(f'{name}={value}' for name, value in self.attributes.items())])})"
 
-    def __reduce__(self) -> tuple[type["Case"], tuple[Any, ...]]:
-        """Pickle the fields only, without cached results."""
-        return Case, tuple(getattr(self, entry.name) for entry in fields(self))
+    def __reduce__(self) -> tuple[type["Case"], tuple[Any, ...], dict[str, Any]]:
+        """Pickle the fields, and of cached results those of the cache."""
+        kept = {} if self.checked is None else {"sha256": self.sha256, "checked": self.checked}
+        return Case, tuple(getattr(self, entry.name) for entry in fields(self)), kept
 
     @property
     def name(self) -> str:
@@ -158,6 +160,16 @@ class Case:
         except Inexact:
             return False
         return True
+
+    @cached_property
+    def checked(self) -> Sequence[ConformingOutputs] | None:
+        """Outputs that conform, if the case was read from the cache: it does not contradict the reference. None otherwise."""
+        return None
+
+    def with_results(self, sha256: str, checked: Sequence[ConformingOutputs]) -> "Case":
+        """Itself, with results that were computed earlier: its digest, and :attr:`checked`."""
+        vars(self).update(sha256=sha256, checked=checked)
+        return self
 
     @cached_property
     def sha256(self) -> str:
@@ -239,6 +251,8 @@ def contradictions(case: Case) -> list[Problem]:
 
     A case that its document excludes must expect the refusal.
     """
+    if case.checked is not None:
+        return []
     path, line, column = astuple(case.origin)
     if case.expect is None and isinstance(case.resolved, Refused):
         reason = case.resolved.reason.value

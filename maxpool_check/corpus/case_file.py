@@ -34,7 +34,11 @@ def read_cases(path: Path, root: Path, most_cells: int = MOST_CELLS, held: int =
 
     Their ids begin with the file's path relative to ``root``, without the suffix. ``held`` cells are held already.
     """
-    document = read(path)
+    return cases_of(read(path), path, root, most_cells, held)
+
+
+def cases_of(document: Document, path: Path, root: Path, most_cells: int = MOST_CELLS, held: int = 0) -> list[Case]:
+    """The cases of the document of one file, as :func:`read_cases` has them. Raises :class:`CorpusError`."""
     mistakes = list(_FILE_STRUCTURE.mistakes(document.data))
     problems = [document.problem(at, message, key=key) for at, key, message in mistakes]
     # The cases can still be read if the only mistakes are unknown keys.
@@ -50,6 +54,18 @@ def read_cases(path: Path, root: Path, most_cells: int = MOST_CELLS, held: int =
     if problems:
         raise CorpusError(problems + [problem for case in cases for problem in contradictions(case)])
     return cases
+
+
+def tensor_names(data: Any) -> Iterator[str]:
+    """The names of the .npy files in the data of a case file."""
+    if isinstance(data, Mapping):
+        if isinstance(data.get("npy"), str):
+            yield data["npy"]
+        data = list(data.values())
+    if isinstance(data, list):
+        for value in data:
+            if isinstance(value, (Mapping, list)):
+                yield from tensor_names(value)
 
 
 class _Reader:

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from maxpool_check.corpus import case_cache
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.case_file import read_cases
+from maxpool_check.corpus.document import content_of
 from maxpool_check.corpus.importers import Suite, json_files, onnx_testdata, read_files
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.shipped import NAME as CORPUS
 from maxpool_check.corpus.shipped import is_shipped, located, meant_by, named
-from maxpool_check.corpus.tensors import MOST_CELLS, excess_together
+from maxpool_check.corpus.tensors import MOST_CELLS, digest_of_npy, excess_together
 from maxpool_check.files import is_utf_8, not_found
 
 KNOWN_NAME = "known-divergences.yaml"
@@ -57,11 +58,12 @@ class Corpus:
         return [file for root in self.roots for file in defect_files(root)]
 
 
-def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS) -> Corpus:
+def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS, *, cached: bool = False) -> Corpus:
     """Read every case file of the paths (files, folders, or names of the corpus that comes with the tool).
 
     In a folder without case files, tests of other suites are read; a path may also name such a test. Cases of the corpus that
     comes with the tool have its names as their origin. Raises :class:`CorpusError` with all problems of the files.
+    ``cached``: files that were read before are taken from the user's cache, and others are kept there.
     """
     problems: list[Problem] = []
     files: dict[Path, tuple[Path, Path]] = {}
@@ -78,8 +80,9 @@ def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS) -> Corpus:
                 files[file.resolve()] = (file, root)
                 if is_shipped(name):
                     shipped.add(str(file))
-    suites = _suites(files.values(), most_cells, problems)
-    cases = tuple(_named(case) if case.origin.path in shipped else case for suite in suites for case in suite.cases)
+    sources = [_Source(file, root, str(file) in shipped) for file, root in files.values()]
+    suites = _suites(sources, most_cells, problems, cached=cached)
+    cases = tuple(case for suite in suites for case in suite.cases)
     left_out = tuple(problem for suite in suites for problem in suite.left_out)
     problems += [problem for suite in suites for problem in suite.broken]
     problems += duplicates(cases)
@@ -133,21 +136,30 @@ def _readable(path: Path, root: Path, problems: list[Problem]) -> Iterator[Path]
             yield file
 
 
-def _suites(files: Iterable[tuple[Path, Path]], most_cells: int, problems: list[Problem]) -> list[Suite]:
-    """What files hold, each with its root; no more once all X together have too many cells, which is a problem."""
+@dataclass(frozen=True)
+class _Source:
+    """A file to read, and the folder that its ids are relative to."""
+
+    file: Path
+    root: Path
+    is_shipped: bool
+
+    @property
+    def origin(self) -> str:
+        """How messages and records name it: a file of the corpus that comes with the tool by its name there."""
+        return str(named(self.file) if self.is_shipped else self.file)
+
+
+def _suites(sources: Iterable[_Source], most_cells: int, problems: list[Problem], *, cached: bool) -> list[Suite]:
+    """What files hold; no more once all X together have too many cells, which is a problem."""
     suites, held = [], 0
-    for file, root in files:
-        suites.append(_read(file, root, most_cells, held))
+    for source in sources:
+        suites.append(_read(source, most_cells, held, cached=cached))
         held += sum(case.X.size for case in suites[-1].cases)
         if (excess := excess_together(held, most_cells)) is not None:
-            problems.append(Problem(str(file), 1, 1, excess))
+            problems.append(Problem(str(source.file), 1, 1, excess))
             break
     return suites
-
-
-def _named(case: Case) -> Case:
-    """A case of the corpus that comes with the tool, with the name of its file there as its origin."""
-    return replace(case, origin=replace(case.origin, path=str(named(Path(case.origin.path)))))
 
 
 def defect_files(root: Path) -> list[Path]:
@@ -204,14 +216,34 @@ def _found(folder: Path) -> Iterator[Path]:
         yield from (file for file in folder.rglob(suite.PATTERN) if not json_files.is_of_model(file))
 
 
-def _read(file: Path, root: Path, most_cells: int, held: int) -> Suite:
+def _read(source: _Source, most_cells: int, held: int, *, cached: bool) -> Suite:
+    file, root = source.file, source.root
     # A JSON file may be a case file.
     if file.suffix in FORMATS and not (file.suffix == ".json" and json_files.is_case_file(file)):
         return read_files([file], lambda file: FORMATS[file.suffix].read(file, root, most_cells))
     try:
-        return Suite(tuple(read_cases(file, root, most_cells, held)))
+        return Suite(_cases(source, most_cells, held, cached=cached))
     except CorpusError as error:
         return Suite(broken=tuple(error.problems))
+
+
+def _cases(source: _Source, most_cells: int, held: int, *, cached: bool) -> tuple[Case, ...]:
+    """The cases of a case file. Raises :class:`CorpusError`."""
+    file, root = source.file, source.root
+    content = content_of(file)
+    if cached and (kept := case_cache.load(content, file, root, most_cells, held, source.origin)) is not None:
+        return kept
+    # What reads YAML is slow to import.
+    from maxpool_check.corpus import case_file, document
+
+    data = document.read(file, content)
+    tensors = {name: digest_of_npy(name, file.parent, root) or "" for name in case_file.tensor_names(data.data)}
+    cases = case_file.cases_of(data, file, root, most_cells, held)
+    if source.is_shipped:
+        cases = [replace(case, origin=replace(case.origin, path=source.origin)) for case in cases]
+    if cached:
+        case_cache.keep(cases, tensors, content, file, root, most_cells)
+    return tuple(cases)
 
 
 def duplicates(cases: Sequence[Case]) -> Iterable[Problem]:

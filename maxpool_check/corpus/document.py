@@ -89,16 +89,16 @@ class Document:
         return True
 
 
-def read(path: Path) -> Document:
-    """Read one file. Raises :class:`CorpusError`."""
-    return parse(text_of(path), str(path))
+def read(path: Path, content: bytes | None = None) -> Document:
+    """Read one file, with this content if it was read already. Raises :class:`CorpusError`."""
+    return parse(text_of(path, content), str(path))
 
 
-def text_of(path: Path) -> str:
-    """The text of one file. Raises :class:`CorpusError`."""
+def content_of(path: Path) -> bytes:
+    """The bytes of one file. Raises :class:`CorpusError`."""
     name = str(path)
     try:
-        raw = read_regular(path, MAX_BYTES)
+        return read_regular(path, MAX_BYTES)
     except OSError as error:
         if error.errno == errno.ENOENT:
             raise CorpusError([Problem(name, 0, 0, not_found(path, is_file=True))]) from error
@@ -106,6 +106,11 @@ def text_of(path: Path) -> str:
         if error.errno == errno.EFBIG:
             reason = f"the file is larger than {MAX_BYTES // 2**20} MiB; split it"
         raise CorpusError([Problem(name, 1, 1, reason)]) from error
+
+
+def text_of(path: Path, content: bytes | None = None) -> str:
+    """The text of one file, with this content if it was read already. Raises :class:`CorpusError`."""
+    raw, name = content_of(path) if content is None else content, str(path)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

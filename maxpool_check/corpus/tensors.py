@@ -1,5 +1,6 @@
 """Tensors of a case file: literals as numbers of a dtype, and the ``input`` in each of its forms."""
 
+import hashlib
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -88,8 +89,8 @@ def _ascending(start: float, step: float, shape: tuple[int, ...], dtype: np.dtyp
     return values.astype(dtype).reshape(shape)
 
 
-def npy(name: str, folder: Path, root: Path, most_cells: int) -> np.ndarray:
-    """The tensor of a .npy file, relative to ``folder`` and inside ``root``. Raises :class:`BadValue`."""
+def npy_path(name: str, folder: Path, root: Path) -> Path:
+    """The path of a .npy file, relative to ``folder`` and inside ``root``. Raises :class:`BadValue`."""
     try:
         path = (folder / name).resolve()
         exists = path.exists()
@@ -99,6 +100,21 @@ def npy(name: str, folder: Path, root: Path, most_cells: int) -> np.ndarray:
         raise BadValue(f"'{name}' leads out of the corpus ({root})")
     if not exists:
         raise BadValue(f"there is no file '{name}' next to the case file")
+    return path
+
+
+def digest_of_npy(name: str, folder: Path, root: Path) -> str | None:
+    """The SHA-256 of such a file; None if it cannot be read."""
+    try:
+        with open_regular(npy_path(name, folder, root)) as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except (OSError, BadValue):
+        return None
+
+
+def npy(name: str, folder: Path, root: Path, most_cells: int) -> np.ndarray:
+    """The tensor of a .npy file, relative to ``folder`` and inside ``root``. Raises :class:`BadValue`."""
+    path = npy_path(name, folder, root)
     try:
         with open_regular(path):
             # Mapped, so that a huge file is refused by its header.

@@ -1,8 +1,8 @@
 """The judgements on a case that targets share: equal outcomes are judged once."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 
-from maxpool_check.judging.graph_verdicts import judge
+from maxpool_check.judging.conforming import ConformingOutputs, judge
 from maxpool_check.judging.judgement import Judgement
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.results.outcomes import Outcome, Returned
@@ -16,12 +16,14 @@ class SharedJudgements:
     def __init__(self) -> None:
         self._judged: dict[Hashable, Mapping[Variant, Judgement]] = {}
 
-    def judge(self, oracle: Oracle | Refused, outcomes: Mapping[Variant, Outcome]) -> Mapping[Variant, Judgement]:
-        """As :func:`~maxpool_check.judging.graph_verdicts.judge`; ``oracle`` is that of the case, for some placement of windows."""
+    def judge(
+        self, oracle: Oracle | Refused, outcomes: Mapping[Variant, Outcome], known: Sequence[ConformingOutputs] = ()
+    ) -> Mapping[Variant, Judgement]:
+        """As :func:`~maxpool_check.judging.conforming.judge`; ``oracle`` is that of the case, for some placement of windows."""
         placement = oracle.pooling.placement if isinstance(oracle, Oracle) else None
         key = placement, tuple((variant, _identity(outcome)) for variant, outcome in outcomes.items())
         if key not in self._judged:
-            self._judged[key] = judge(oracle, outcomes)
+            self._judged[key] = judge(oracle, outcomes, known)
         return self._judged[key]
 
 

@@ -33,10 +33,13 @@ _ALLOWED = (Verdict.CONFORMS, Verdict.UNDEFINED)
 """The verdicts on outputs that the document allows."""
 
 
-def judge(oracle: Oracle | Refused, outcomes: Mapping[Variant, Outcome]) -> dict[Variant, Judgement]:
+def judge(
+    oracle: Oracle | Refused, outcomes: Mapping[Variant, Outcome], known: Mapping[Variant, Judgement] | None = None
+) -> dict[Variant, Judgement]:
     """Judge the outcomes of one case on one target; ``Refused``: the document excludes the graph.
 
-    An exception of the judge is an ``error`` of that execution alone.
+    An exception of the judge is an ``error`` of that execution alone. ``known`` are judgements on outputs alone, before
+    variants are compared with each other.
     """
 
     def judged(variant: Variant, function: Callable[..., Judgement], *arguments: object) -> Judgement:
@@ -45,7 +48,11 @@ def judge(oracle: Oracle | Refused, outcomes: Mapping[Variant, Outcome]) -> dict
         except Exception as error:
             return _judge_outcome(oracle, variant, Failed.internal(error))
 
-    by_document = {variant: judged(variant, _judge_outcome, outcome) for variant, outcome in outcomes.items()}
+    known = known or {}
+    by_document = {
+        variant: known[variant] if variant in known else judged(variant, _judge_outcome, outcome)
+        for variant, outcome in outcomes.items()
+    }
     judgements = dict(by_document)
     if not isinstance(oracle, Oracle):
         return judgements

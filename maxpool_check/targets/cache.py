@@ -8,6 +8,8 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from maxpool_check.cache_folder import cache_folder
+
 LOCK_OF_NPM = "package-lock.json"
 """The file that a complete environment of npm has, and none of Python."""
 
@@ -32,12 +34,8 @@ class NoSuchRelease(CannotMake):
 
 
 def cache() -> Path:
-    """The folder that holds the environments; ``MAXPOOL_CHECK_CACHE`` overrides it."""
-    import platformdirs
-
-    override = os.environ.get("MAXPOOL_CHECK_CACHE")
-    folder = Path(override) if override else Path(platformdirs.user_cache_dir("maxpool-check"))
-    return folder.absolute() / "environments"
+    """The folder that holds the environments."""
+    return Path(cache_folder(), "environments")
 
 
 def made(final: Path, mark: Path, fill: Callable[[Path], None]) -> Path:

@@ -2,22 +2,11 @@
 
 import json
 import os
-import sys
 from typing import Any
 
+from maxpool_check.cache_folder import cache_folder
+
 FOLDER = "completion"
-
-
-def cache_folder() -> str:
-    """The folder of the cache, as :func:`maxpool_check.targets.cache.cache` has it, without its imports."""
-    if override := os.environ.get("MAXPOOL_CHECK_CACHE"):
-        return os.path.abspath(override)
-    if sys.platform == "linux":
-        home = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
-        return os.path.join(home, "maxpool-check")
-    import platformdirs
-
-    return platformdirs.user_cache_dir("maxpool-check")
 
 
 def load(name: str) -> dict[str, Any]:

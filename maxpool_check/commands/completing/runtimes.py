@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import click
 from click.shell_completion import CompletionItem
 
-from maxpool_check.commands.completing import kept
+from maxpool_check.cache_folder import cache_folder
 from maxpool_check.commands.completing.offer import offer
 from maxpool_check.commands.completing.parts import Candidate, files, items
 
@@ -77,7 +77,7 @@ def _order(version: str) -> list[tuple[int, str]]:
 def _environments(distribution: str) -> list[str]:
     """The versions of a distribution that have an environment in the cache."""
     try:
-        names = os.listdir(os.path.join(kept.cache_folder(), "environments"))
+        names = os.listdir(os.path.join(cache_folder(), "environments"))
     except OSError:
         return []
     found = (_ENVIRONMENT.match(name) for name in names if not name.endswith(".lock"))

@@ -1,0 +1,243 @@
+"""Compiled cases: the same as from the file, used only where they fit, and never the reason for an error."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+import time
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from maxpool_check.corpus import case_cache
+from maxpool_check.corpus.case import Values
+from maxpool_check.corpus.collection import collect
+from maxpool_check.corpus.problems import CorpusError
+from maxpool_check.corpus.shipped import NAME
+from maxpool_check.reference.dtypes import bits
+from maxpool_check.reference.policies import Policies
+from maxpool_check.results.storage import read
+from tests.conftest import CASES, SMALL, environment, untimed
+
+CASE = """
+cases:
+  - id: ordinary
+    input: {dtype: float32, npy: X.npy}
+    attributes: {kernel_shape: [2]}
+"""
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A new cache."""
+    monkeypatch.setenv("MAXPOOL_CHECK_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache/cases"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A case file and its tensor."""
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "x.yaml").write_text(CASE)
+    np.save(corpus / "X.npy", np.array([[[1, 2, 3]]], np.float32))
+    return corpus
+
+
+def everything(case):
+    """All fields of a case, tensors with their bits, and what was computed of it."""
+
+    def plain(value):
+        if isinstance(value, np.ndarray):
+            return value.dtype.name, value.shape, bits(value).tobytes(), value.flags.writeable
+        if isinstance(value, Values):
+            return plain(value.Y), plain(value.Indices)
+        return type(value), value if isinstance(value, Policies) else repr(value)
+
+    return [plain(getattr(case, field.name)) for field in fields(case)], case.sha256
+
+
+def is_used(folder, **options):
+    """Whether the cases of a folder come from the cache."""
+    kept = case_cache.folder()
+    before = {path: path.stat().st_ino for path in kept.glob("*")}
+    (case,) = collect([folder], cached=True, **options).cases
+    assert everything(case) == everything(collect([folder], **options).cases[0])
+    return before == {path: path.stat().st_ino for path in kept.glob("*")} and case.checked is not None
+
+
+def test_every_case_of_the_corpus_is_the_same_in_every_field(cache):
+    fresh, first, second = collect([CASES]), collect([CASES], cached=True), collect([CASES], cached=True)
+    assert len(fresh.cases) == len(first.cases) == len(second.cases) > 3000
+    for plain, kept, again in zip(fresh.cases, first.cases, second.cases, strict=True):
+        assert plain.checked is None
+        assert everything(plain) == everything(kept) == everything(again)
+        assert kept.checked == list(again.checked)
+        assert pickle.loads(pickle.dumps(again)).checked == again.checked
+    assert fresh.sha256 == second.sha256
+    assert (cache.stat().st_mode & 0o777, {path.stat().st_mode & 0o777 for path in cache.iterdir()}) == (0o700, {0o600})
+    assert {case.origin.path for case in collect([Path(f"{NAME}:edge/ties")], cached=True).cases} == {
+        "corpus:edge/ties.yaml"
+    }
+
+
+@pytest.mark.parametrize("options", [(), ("--variants", "default,twice,batch-split,oldest-opset")])
+def test_executions_are_the_same_with_and_without_it(cli, cache, kernel_target, tmp_path, options):
+    names = ("edge/nan", "edge/signed-zero", "edge/neg-inf-sonnx", "edge/empty-windows", "edge/valid-ceil", "edge/auto-pad",
+             "contexts/consumers", "contexts/outputs")  # fmt: skip
+    words = ["run", *(f"corpus:{name}" for name in names), "-q", *options]
+    words += ["-t", "onnxruntime", "-t", kernel_target("names_the_last_tie")]
+    records = []
+    for number, more in enumerate([("--no-cache",), (), ()]):
+        path = tmp_path / f"{number}.jsonl"
+        cli(*words, "-o", path, *more)
+        records.append(untimed(read(path).executions))
+        assert cache.exists() == (number > 0)
+    assert records[0] == records[1] == records[2]
+    assert {each.verdict.value for each in records[0]} > {"conforms", "diverges", "undefined", "refuses"}
+
+
+def test_it_is_used_until_something_changes(cache, folder):
+    assert not is_used(folder)
+    assert is_used(folder)
+    assert not is_used(folder, most_cells=10)
+    assert is_used(folder, most_cells=10)
+    np.save(folder / "X.npy", np.array([[[1, 2, 4]]], np.float32))
+    assert not is_used(folder)
+    assert is_used(folder)
+    (folder / "x.yaml").write_text(CASE.replace("[2]", "[3]"))
+    assert not is_used(folder)
+    (folder / "x.yaml").rename(folder / "y.yaml")
+    assert not is_used(folder)
+    assert is_used(folder)
+
+
+def test_a_tensor_that_is_gone_or_leads_out_of_the_corpus_is_the_mistake_that_it_is(cache, folder, tmp_path):
+    is_used(folder)
+    (folder / "X.npy").rename(tmp_path / "X.npy")
+    with pytest.raises(CorpusError, match="there is no file"):
+        collect([folder], cached=True)
+    (folder / "X.npy").symlink_to(tmp_path / "X.npy")
+    with pytest.raises(CorpusError, match="leads out of the corpus"):
+        collect([folder], cached=True)
+
+
+def test_a_file_with_a_mistake_or_a_contradiction_is_not_kept(cache, cli, folder):
+    (folder / "x.yaml").write_text(CASE + "    expect: {Y: [[[2, 4]]]}\n")
+    for _ in range(2):
+        assert collect([folder], cached=True).cases[0].checked is None
+        assert "the reference has 3" in cli("run", folder).err
+    assert not list(cache.glob("*"))
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [lambda data: b"", lambda data: data[:-1], lambda data: data[:40], lambda data: data + b"x",
+     *(lambda data, at=at: data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :] for at in (0, 30, 60, -1))],
+)  # fmt: skip
+def test_what_is_damaged_is_ignored_and_written_again(cache, folder, damaged):
+    is_used(folder)
+    (path,) = cache.iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(damaged(whole))
+    assert not is_used(folder)
+    assert path.read_bytes() == whole
+    assert is_used(folder)
+
+
+def test_what_others_can_write_is_not_used(cache, folder):
+    is_used(folder)
+    (path,) = cache.iterdir()
+    path.chmod(0o620)
+    assert not is_used(folder)
+    assert path.stat().st_mode & 0o777 == 0o600
+    cache.chmod(0o777)
+    assert collect([folder], cached=True).cases
+    path.unlink()
+    collect([folder], cached=True)
+    assert not list(cache.iterdir())
+    if os.geteuid() == 0:
+        cache.chmod(0o700)
+        os.chown(cache, 12345, -1)
+        collect([folder], cached=True)
+        assert not list(cache.iterdir())
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(cache, cli, folder, tmp_path):
+    tmp_path.joinpath("cache").write_text("a file")
+    assert cli("list", folder).code == 0
+    assert cli("list", folder, MAXPOOL_CHECK_CACHE="/proc/nothing").code == 0
+
+
+def test_a_link_in_its_place_is_not_followed(cache, folder, tmp_path):
+    is_used(folder)
+    (path,) = cache.iterdir()
+    path.rename(tmp_path / "moved")
+    path.symlink_to(tmp_path / "moved")
+    assert not is_used(folder)
+    assert not path.is_symlink()
+
+
+def test_another_tool_does_not_use_it(cache, folder):
+    """A process of its own for each: what a process knows of its tool, it keeps."""
+    program = (
+        "import os, sys; from pathlib import Path; from maxpool_check.corpus import case_cache\n"
+        "from maxpool_check.corpus.collection import collect\n"
+        "if sys.argv[2]: case_cache._PACKAGE = Path(sys.argv[2])\n"
+        "collect([Path(sys.argv[1])], cached=True)\n"
+    )
+    other = folder.parent / "other"
+    other.mkdir()
+    (other / "__init__.py").write_text("__version__ = '1'\n")
+    files = []
+    for package in ("", "", str(other), str(other)):
+        if package and len(files) == 3:
+            (other / "more.py").write_text("")
+        subprocess.run([sys.executable, "-c", program, folder, package], check=True, env=environment())
+        files.append(len(list(cache.iterdir())))
+    assert files == [1, 1, 2, 3]
+
+
+def test_two_processes_at_once_leave_whole_files(cache, tmp_path):
+    words = [sys.executable, "-m", "maxpool_check", "list", str(CASES / "edge"), "--format", "json"]
+    running = [subprocess.Popen(words, stdout=subprocess.PIPE, env=environment()) for _ in range(2)]
+    first, second = (json.loads(process.communicate()[0]) for process in running)
+    assert first == second
+    assert not [path for path in cache.iterdir() if len(path.name) != 64]
+    assert all(case.checked is not None for case in collect([CASES / "edge"], cached=True).cases)
+
+
+def test_the_oldest_are_dropped(cache, folder, monkeypatch):
+    is_used(folder)
+    (path,) = cache.iterdir()
+    now = time.time()
+    for number in range(4):
+        other = cache / f"{number}"
+        other.write_bytes(path.read_bytes())
+        os.utime(other, (now - 1000 * number, now - 1000 * number))
+    monkeypatch.setattr(case_cache, "MOST_BYTES", 3 * path.stat().st_size)
+    case_cache.make_room.cache_clear()
+    is_used(folder, most_cells=10)
+    left = {path.name for path in cache.iterdir()}
+    assert {"2", "3"} & left == set()
+    assert len(left) == 4
+
+
+def test_lint_and_check_references_do_without_it(cli, cache, tmp_path):
+    (tmp_path / "small.yaml").write_text(SMALL)
+    assert cli("lint", tmp_path / "small.yaml").code == 0
+    assert cli("run", tmp_path / "small.yaml", "--check-references", "-q").code in (0, 1)
+    assert not cache.exists()
+    assert cli("list", tmp_path / "small.yaml").code == 0
+    assert len(list(cache.iterdir())) == 1
+
+
+def test_the_cache_shows_and_removes_them(cli, cache, folder):
+    is_used(folder)
+    assert cli("targets", "--cache", "--format", "json").json["cases"]["files"] == 1
+    assert "1 compiled case file" in cli("targets", "--cache").out
+    assert "removed 1 compiled case file" in cli("targets", "--cache", "--clear").out
+    assert not list(cache.iterdir())
