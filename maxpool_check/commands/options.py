@@ -233,6 +233,17 @@ def check_exclusive(jobs: int, scheduler: str | None) -> None:
         raise click.UsageError("-j is for this machine; with --dask the cluster's workers run the cases")
 
 
+def reusing_sessions(targets: Iterable[TargetName]) -> tuple[TargetName, ...]:
+    """The targets of ``--reuse-sessions``. Raises ``click.UsageError`` for those without sessions."""
+    named = tuple(targets)
+    without = [str(target) for target in named if not target.has_sessions]
+    if without:
+        raise click.UsageError(
+            f"--reuse-sessions is for ONNX Runtime in Python; {' and '.join(without)} would not be tested otherwise than without it"
+        )
+    return tuple(dataclasses.replace(target, reuses_sessions=True) for target in named)
+
+
 def bundled(**classes: type[Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Pass a command its options in dataclasses: each takes the options that its fields name."""
 

@@ -29,6 +29,10 @@ from maxpool_check.words import plural
 @options.variants
 @options.jobs
 @options.dask
+@click.option(
+    "--reuse-sessions", is_flag=True,
+    help="Use a session of ONNX Runtime again for models of the same bytes, but for none that does not conform: faster, less isolated.",
+)  # fmt: skip
 @options.timeout
 @options.memory
 @options.known_files
@@ -56,7 +60,7 @@ from maxpool_check.words import plural
 def command(
     files: case_files.CaseFiles, targets: tuple[TargetName, ...],
     variants: frozenset[Variant], jobs: int, dask: str | None, timeout: float, memory: int | None, known: executing.KnownOptions, output: Output,
-    exit_first: bool, strict: bool, check_references: bool, exit_zero: bool,
+    reuse_sessions: bool, exit_first: bool, strict: bool, check_references: bool, exit_zero: bool,
 ) -> int:  # fmt: skip
     """Run all cases of PATH... on targets, judge the results, print and write reports.
 
@@ -70,6 +74,8 @@ def command(
     """
     options.check_exclusive(jobs, dask)
     targets = files.claimed_by(targets)
+    if reuse_sessions:
+        targets = options.reusing_sessions(targets)
     limit = options.in_bytes(memory)
     if output.transcript is not None and (jobs > 1 or dask is not None):
         raise click.UsageError("--transcript is of one conversation with each target; use it without -j and --dask")

@@ -14,10 +14,10 @@ from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.geometry import Placement
 from maxpool_check.results.details import Entering, Input
 from maxpool_check.results.outcomes import Crashed, Failed, Inferred, NotExecuted, RefusedByTarget, Returned
-from maxpool_check.results.record import REPORTED, Execution, Verdict
+from maxpool_check.results.record import NOT_EXECUTED, REPORTED, Execution, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, OPTIMIZATION_OFF, Variant
 from maxpool_check.specifications.refused import Refused
-from maxpool_check.targets.plans import VariantPlan, VariantResult, original
+from maxpool_check.targets.plans import VariantPlan, VariantResult, fresh, original
 from maxpool_check.targets.requests import plan, result, second_look
 from maxpool_check.targets.session import TargetSession
 
@@ -35,6 +35,11 @@ class CaseRun:
     results: Mapping[Variant, VariantResult]
     judgements: Mapping[Variant, Judgement]
     lost: str | None = None
+
+    @property
+    def conforms(self) -> bool:
+        """Whether all that was executed conforms."""
+        return all(each.verdict in NOT_EXECUTED | {Verdict.CONFORMS} for each in self.judgements.values())
 
     @property
     def diverging(self) -> list[Variant]:
@@ -85,6 +90,10 @@ def finish_case(
     """
     target = session.profile.description.name
     run = judged_case(case, target, oracle, _results(session, started), judgements=judgements)
+    if session.profile.name.reuses_sessions and not run.conforms:
+        # What an earlier request has left in a session may be the reason.
+        again = [(each, session.submit(each.requests)) for each in (fresh(each) for each, _ in started)]
+        return judged_case(case, target, oracle, _results(session, again), judgements=judgements)
     if session.profile.name.tool is None or not run.diverging:
         return run
     # The tool is wrong only where the runtime is right about the model that the tool was given.

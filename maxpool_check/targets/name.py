@@ -56,7 +56,7 @@ class TargetName:
     ``version`` is None for the installed version, ``provider`` for the runtime's default. ``tool`` rewrites the models of a
     ``transform:`` target, ``runtime`` runs them. ``function`` is PATH.py and FUNCTION of a ``python:`` target, ``program``
     the program and arguments of a ``command:`` target. ``specs`` are documents that such a kernel claims beside those
-    that it claims itself.
+    that it claims itself. ``reuses_sessions``: models of the same bytes share a session of the runtime.
     """
 
     text: str
@@ -68,6 +68,7 @@ class TargetName:
     program: tuple[str, ...] | None = None
     specs: tuple[str, ...] = ()
     tool: ToolName | None = None
+    reuses_sessions: bool = False
 
     @property
     def is_released(self) -> bool:
@@ -81,6 +82,11 @@ class TargetName:
     def takes_models(self) -> bool:
         """Whether it is a runtime that takes ONNX models, in whose operator set it executes them."""
         return "onnx" in self.implements
+
+    @property
+    def has_sessions(self) -> bool:
+        """Whether it is a runtime whose sessions can be used for several requests."""
+        return self.is_released and self.tool is None and RUNTIMES[self.runtime].adapter == "onnxruntime"
 
     @property
     def computes(self) -> bool:

@@ -1,5 +1,6 @@
 """How a case is executed in a variant: its requests, and what is made of their outcomes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from maxpool_check.corpus.case import Case
@@ -65,10 +66,19 @@ class VariantResult:
 
 def original(variant_plan: VariantPlan) -> VariantPlan:
     """The same requests, whose models no tool rewrites."""
+    return _with_requests(variant_plan, lambda request: replace(request, setting=ORIGINAL))
+
+
+def fresh(variant_plan: VariantPlan) -> VariantPlan:
+    """The same requests, each with a session of its own."""
+    return _with_requests(variant_plan, lambda request: replace(request, fresh=True))
+
+
+def _with_requests(variant_plan: VariantPlan, changed: Callable[[Request], Request]) -> VariantPlan:
     parts = []
     for part in variant_plan.parts:
         look = part.second_look
         if look is not None:
-            look = replace(look, request=replace(look.request, setting=ORIGINAL))
-        parts.append(replace(part, request=replace(part.request, setting=ORIGINAL), second_look=look))
+            look = replace(look, request=changed(look.request))
+        parts.append(replace(part, request=changed(part.request), second_look=look))
     return replace(variant_plan, parts=tuple(parts))

@@ -37,7 +37,7 @@ class Request:
 
     ``setting`` is one that the program supports. ``excluded``: the document excludes the graph; a runtime that runs it
     nevertheless may damage its own memory, so its process executes nothing else. ``spec`` is the document that a kernel is
-    told. ``more`` are the further inputs of the model; ``feeds_input``: X is an input of it, not an initializer.
+    told. ``fresh``: it gets a session of its own, even if sessions are reused. ``more`` are the further inputs of the model; ``feeds_input``: X is an input of it, not an initializer.
     """
 
     X: np.ndarray
@@ -47,6 +47,7 @@ class Request:
     setting: str | None = None
     excluded: bool = False
     spec: str | None = None
+    fresh: bool = False
     more: Mapping[str, np.ndarray] = field(default_factory=dict)
     feeds_input: bool = True
 
@@ -77,6 +78,8 @@ class Request:
             message["setting"] = self.setting
         if self.spec is not None:
             message["spec"] = self.spec
+        if self.fresh:
+            message["fresh"] = True
         return message
 
 

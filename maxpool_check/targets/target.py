@@ -165,6 +165,8 @@ class Target:
         else:
             runtime = RUNTIMES[name.runtime]
             options["distribution"] = runtime.distribution
+            if name.reuses_sessions:
+                options["reuse_sessions"] = True
             program, isolated = adapter(self.python, runtime.adapter), self.python != sys.executable
             if self.npm_folder is not None:
                 program, isolated = javascript_adapter(runtime.adapter, self.npm_folder), True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
+from collections import OrderedDict
 from importlib import metadata
 from typing import Any
 
@@ -29,11 +30,21 @@ _LEVELS = {
 }
 """The levels besides the default, ORT_ENABLE_ALL; the last is new in 1.22."""
 
+_MOST_SESSIONS = 1024
+"""How many sessions are kept if they are reused."""
+
+_MOST_BYTES = 2**16
+"""The largest inputs of a session that is kept: it keeps their memory, too, and its start counts for less."""
+
 _RECORD = "session.record_ep_graph_assignment_info"
 
 
 class OnnxRuntimeModel:
-    """One provider of one ONNX Runtime, without fallback to the CPU provider; each request has its own session."""
+    """One provider of one ONNX Runtime, without fallback to the CPU provider.
+
+    Each request has its own session; with the option ``reuse_sessions``, models of the same bytes share one, unless a request is
+    ``fresh``.
+    """
 
     def __init__(self, options: dict[str, Any]) -> None:
         distribution = options.get("distribution") or "onnxruntime"
@@ -63,6 +74,9 @@ class OnnxRuntimeModel:
             related["device"] = " ".join([self.device.device.type.name, self.device.device.vendor]).strip()
         if hasattr(onnxruntime.InferenceSession, "get_provider_graph_assignment_info"):
             self.entries[_RECORD] = "1"
+        self.reused: OrderedDict[Any, Any] | None = OrderedDict() if options.get("reuse_sessions") else None
+        if self.reused is not None:
+            related["reuse_sessions"] = "1"
         self.description = {
             "wants": "model",
             "distribution": distribution,
@@ -85,7 +99,8 @@ class OnnxRuntimeModel:
         """Run one model; errors of ONNX Runtime are refusals."""
         try:
             setting = request.get("setting")
-            session = self._session(request["model"], setting)
+            is_fresh = request.get("fresh") or sum(array.nbytes for array in inputs.values()) > _MOST_BYTES
+            session = self._session_for(request["model"], setting, bool(is_fresh))
             provider = self._provider_of(session)
             if any(output.type == "tensor(bfloat16)" for output in session.get_outputs()):
                 # It raises an error without a status after the session has run.
@@ -108,6 +123,18 @@ class OnnxRuntimeModel:
                 raise
             # The messages of some releases have no status; it is in the name of the class.
             return refusal(error, status=re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).upper())
+
+    def _session_for(self, model: bytes, setting: str | None, is_fresh: bool) -> Any:
+        """A session of the model, which may have run before if sessions are reused."""
+        if self.reused is None or is_fresh:
+            return self._session(model, setting)
+        session = self.reused.pop((model, setting), None)
+        if session is None:
+            session = self._session(model, setting)
+        self.reused[model, setting] = session
+        if len(self.reused) > _MOST_SESSIONS:
+            self.reused.popitem(last=False)
+        return session
 
     def _session(self, model: bytes, setting: str | None) -> Any:
         """A session of the model with this provider and no other."""
