@@ -39,10 +39,15 @@ def write(report: RunReport, file: TextIO) -> None:
     """Write the whole report."""
     targets = report.record.header.targets
     before, after = _before(report), _after(report)
-    fixed = len(joined([*before, *(joined(_target(report, target, 0)) for target in targets), *after]).encode())
-    budget = (MOST_BYTES * len(targets) - fixed) // max(1, len(targets))
-    blocks = [block for target in targets for block in _target(report, target, budget)]
-    file.write(joined([*before, *blocks, *after]).rstrip() + "\n")
+    behind = [not_given(report, target.name) for target in targets]
+
+    def written(budget: int) -> str:
+        of_targets = [_target(report, target, budget) for target in targets]
+        blocks = [block for own, rest in zip(of_targets, behind, strict=True) for block in (*own, *rest)]
+        return joined([*before, *blocks, *after])
+
+    budget = (MOST_BYTES * len(targets) - len(written(0).encode())) // max(1, len(targets))
+    file.write(written(budget).rstrip() + "\n")
 
 
 def _before(report: RunReport) -> list[str]:
@@ -70,7 +75,7 @@ _WITHOUT_FAULTS = {
 
 
 def _target(report: RunReport, target: TargetDescription, budget: int) -> list[str]:
-    """The defects, inconsistencies and refusals of a target, and what it was not given, with examples in so many bytes."""
+    """The defects, inconsistencies and refusals of a target, with examples in so many bytes."""
     own = [finding for finding in report.findings if finding.target == target.name]
     inconsistencies = [finding for finding in own if finding.is_inconsistency]
     # A refusal that nobody expects fails the run, and is drawn.
@@ -91,7 +96,7 @@ def _target(report: RunReport, target: TargetDescription, budget: int) -> list[s
         drawn = _drawn(report, refused, left)[0] if report.cases else []
         heading = f"## Refused by {escaped(target.name)}"
         blocks += [heading, wrapped(_REFUSED), *reasons_table(report, reasons), *drawn]
-    return blocks + not_given(report, target.name)
+    return blocks
 
 
 def _drawn(report: RunReport, findings: Sequence[Finding], budget: int) -> tuple[list[str], int]:

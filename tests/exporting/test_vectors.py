@@ -75,28 +75,23 @@ def check_like_the_judge(case, test):
     for variant in case.variants():
         if variant.in_domain or variant.variation is not None:
             continue
-        assert judged(case, variant, RefusedByTarget("FAIL", "")) == accepts(test, None)
+        assert judged(case, variant, RefusedByTarget("FAIL", "")) == accepts(test, None), case.id
         names = [name for name in test["outputs"] if name not in ("Y", "Indices") or name in variant.outputs]
         if not test["results"]:
             outputs = {"Y": case.X}
             right = accepts(test, {"Y": tensor_data(case.X)})
-            assert judged(case, Variant(("Y",)), Returned(outputs)) == right
+            assert judged(case, Variant(("Y",)), Returned(outputs)) == right, case.id
         for result in test["results"]:
             for outputs in changed(case, test, result, names):
                 right = accepts(test, {name: tensor_data(output) for name, output in outputs.items()})
-                assert judged(case, variant, Returned(outputs)) == right, (variant, outputs)
+                assert judged(case, variant, Returned(outputs)) == right, (case.id, variant, outputs)
                 counts[right] += 1
-    assert not test["results"] or all(counts.values())
+    assert not test["results"] or all(counts.values()), case.id
 
 
-@pytest.mark.parametrize(("case", "test"), [pytest.param(*each, id=each[0].id) for each in with_flags(1)])
-def test_the_json_alone_accepts_what_the_judge_accepts(case, test):
-    check_like_the_judge(case, test)
-
-
-@pytest.mark.long
-def test_the_json_alone_accepts_what_the_judge_accepts_of_more_cases():
-    for case, test in with_flags(12):
+@pytest.mark.parametrize("most", [1, pytest.param(12, marks=pytest.mark.long)])
+def test_the_json_alone_accepts_what_the_judge_accepts(most):
+    for case, test in with_flags(most):
         check_like_the_judge(case, test)
 
 
