@@ -4,6 +4,7 @@ A geometry is drawn backwards, from the number of windows to the size of X, so t
 small palette of special values, so that whole windows of them occur.
 """
 
+import functools
 import itertools
 import random
 import warnings
@@ -112,7 +113,13 @@ def _cases(draw: _Draw, document: Specification, invalid: bool) -> Case:
 
 
 def _integer(draw: _Draw, low: int, high: int) -> int:
-    return int(draw(st.integers(_FAR + low, _FAR + high))) - _FAR
+    return int(draw(_integers(low, high))) - _FAR
+
+
+@functools.cache
+def _integers(low: int, high: int) -> st.SearchStrategy[int]:
+    # Hypothesis would look for it among all that were made.
+    return st.integers(_FAR + low, _FAR + high)
 
 
 def _choice(draw: _Draw, values: Sequence[Any]) -> Any:

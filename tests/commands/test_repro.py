@@ -92,7 +92,8 @@ def test_a_crash(cli, tmp_path):
     ],
 )
 def test_a_divergence_of_the_installed_release(case, variant, words, cli, tmp_path):
-    done = cli("repro", case, "-o", tmp_path / "r", "--variant", variant)
+    file = case.partition(":")[0]
+    done = cli("repro", case, "-p", f"corpus:{file}", "-o", tmp_path / "r", "--variant", variant)
     assert done.code == 0, done.err
     assert words in done.out.replace("\n  ", "\n")
     again = run_script(tmp_path / "r")

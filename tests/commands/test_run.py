@@ -263,7 +263,7 @@ def test_a_reader_who_leaves_early_is_no_error(small, kernel_target):
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
     done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m maxpool_check list cases | true; exit ${{PIPESTATUS[0]}}"],
+        ["bash", "-c", f"{sys.executable} -m maxpool_check list cases/sonnx | true; exit ${{PIPESTATUS[0]}}"],
         capture_output=True, cwd=ROOT, env=environment(), check=False,
     )  # fmt: skip
     assert done.returncode == 141

@@ -112,8 +112,9 @@ def test_values_that_are_right_only_together_are_told_apart():
         assert right == ((y, index) in pairs) == judged(case, Variant(), Returned(outputs))
 
 
-CORPUS = ["corpus:documents", "corpus:refusals", "corpus:openvino", "corpus:contexts/inside", "corpus:contexts/constants",
-          "corpus:contexts/consumers", "corpus:nhwc/activation", "corpus:edge/nan", "corpus:edge/empty-batch"]  # fmt: skip
+CORPUS = ["corpus:documents", "corpus:refusals/types", "corpus:refusals/attribute-types", "corpus:openvino/version-14",
+          "corpus:contexts/outputs", "corpus:contexts/constants", "corpus:contexts/consumers", "corpus:nhwc/activation",
+          "corpus:edge/nan", "corpus:edge/empty-batch"]  # fmt: skip
 
 
 def listed(cli, *paths):
@@ -313,7 +314,19 @@ def exported(tmp_path_factory):
     from tests.conftest import command
 
     folder = tmp_path_factory.mktemp("c")
-    assert command("export", "json", "corpus:edge", "-o", folder / "vectors").code == 0
+    edge = (
+        "neg-inf",
+        "nan",
+        "ties",
+        "ties-sonnx",
+        "dilations",
+        "strides",
+        "storage-order",
+        "auto-pad",
+        "ceil-mode",
+        "asymmetric-pads",
+    )
+    assert command("export", "json", *(f"corpus:edge/{name}" for name in edge), "-o", folder / "vectors").code == 0
     (folder / "check.c").write_text(next(block.text for block in blocks("export.md") if block.file == "check.c"))
     return folder
 

@@ -62,12 +62,13 @@ def peak(path, count, form):
 @pytest.mark.parametrize("form", FORMATS)
 def test_ten_times_the_executions_take_no_more_memory_where_they_conform(tmp_path, monkeypatch, form):
     # A page lists the names of conforming cases as long as they are few.
-    monkeypatch.setattr(names, "MOST_NAMES", 200)
+    monkeypatch.setattr(names, "MOST_NAMES", 80)
     peak(tmp_path / "record.jsonl", 10, form)
-    size = 250
+    size = 100
     few, longest = peak(tmp_path / "record.jsonl", size, form)
     many, longest_of_many = peak(tmp_path / "record.jsonl", 10 * size, form)
-    assert many < 1.3 * few
+    # A list of nothing but references to the executions would take more.
+    assert many < 1.1 * few
     # A number in it may have a digit more.
     assert longest_of_many <= longest + 10
 
@@ -123,9 +124,10 @@ def peak_of_comparison(old, new, form):
     ],
 )
 def test_a_comparison_keeps_the_names_of_executions_and_not_what_they_hold(two_records, form):
-    few, many = (peak_of_comparison(*two_records(count), form) for count in (1_000, 3_000))
+    # The first also imports.
+    _, few, many = (peak_of_comparison(*two_records(count), form) for count in (10, 500, 1_500))
     # Two executions of these records take 4,400 bytes or more.
-    assert (many - few) / 2_000 < 2_000
+    assert (many - few) / 1_000 < 2_000
 
 
 @pytest.mark.long
