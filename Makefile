@@ -31,7 +31,7 @@ GENERATED := onnx-22 sonnx openvino-14 ort-nhwc-11 ngraph-0 xmos-maxpool2d
 # Python is started hundreds of times by the tests: what it has compiled is kept, also where this is set, as in many images.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-time test-all test-runtimes mutants prove bench check format generated reports report report-runtimes contexts shapes history defects pages site picture constraints clean
+.PHONY: run test test-time test-all test-runtimes mutants prove bench check style types corpus format generated reports report report-runtimes contexts shapes history defects pages site picture constraints clean
 
 run: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/ -o build/record.jsonl --report markdown=build/report.md --report json=build/report.json
@@ -61,11 +61,19 @@ prove: $(BIN)/.installed
 bench: $(BIN)/.installed-for-tests
 	$(BIN)/python -m tests.bench
 
+# The types take as long as all the others.
 check: $(BIN)/.installed-for-tests
+	+$(MAKE) --no-print-directory -j 2 --output-sync=target style types corpus
+
+style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+types:
+	$(BIN)/mypy
+
+corpus:
 	$(BIN)/maxpool-check lint cases/
 	$(BIN)/maxpool-check trace cases/ --fail-uncovered -o build/trace.txt
 

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from tests.conftest import ROOT, all_end, children, environment, eventually
+from tests.conftest import KERNELS, ROOT, SMALL, all_end, children, command, environment, eventually
 
 
 def test_as_expected(process, small, kernel_target):
@@ -185,15 +185,28 @@ def test_selection_by_tag_and_glob(cli, small, kernel_target):
     ("variables", "colored"), [({}, False), ({"FORCE_COLOR": "1"}, True), ({"NO_COLOR": "1"}, False)]
 )
 def test_colour_is_for_terminals_and_those_who_ask(cli, small, kernel_target, variables, colored):
-    done = cli("run", small, "-t", kernel_target("right"), **variables)
+    run = ("run", small, "-t", kernel_target("right"), "-k", "ordinary")
+    done = cli(*run, **variables)
     assert ("\x1b[" in done.out) is colored
-    assert "\x1b[" not in cli("run", small, "-t", kernel_target("right"), "--color", "never", **variables).out
-    assert "\x1b[" in cli("run", small, "-t", kernel_target("right"), "--color", "always", **variables).out
+    # The one that contradicts what is so without the option.
+    asked = cli(*run, "--color", "never" if colored else "always", **variables)
+    assert ("\x1b[" in asked.out) is not colored
+
+
+@pytest.fixture(scope="module")
+def record_of_two(tmp_path_factory):
+    """The record of a right target and a wrong one."""
+    folder = tmp_path_factory.mktemp("two")
+    (folder / "small.yaml").write_text(SMALL)
+    targets = ("-t", "onnxruntime", "-t", f"python:{KERNELS}:keeps_the_seed")
+    assert command("run", folder / "small.yaml", *targets, "-q", "-o", folder / "record.jsonl").code == 1
+    return folder / "record.jsonl"
 
 
 @pytest.mark.parametrize("width", [40, 60, 200])
-def test_prose_and_tables_fit_the_width(cli, small, kernel_target, width):
-    done = cli("run", small, "-t", "onnxruntime", "-t", kernel_target("keeps_the_seed"), COLUMNS=str(width))
+def test_prose_and_tables_fit_the_width(cli, record_of_two, width):
+    # What a run prints is the report of its record.
+    done = cli("report", record_of_two, COLUMNS=str(width))
     numbers = re.split(r"\n(?:NEW|UNEXPECTED)  ", done.out.split("\nTested: ")[1])[0]
     assert max(map(len, numbers.splitlines())) <= width
     for word in (
@@ -256,9 +269,9 @@ def test_a_progress_bar_on_a_terminal_only(small, kernel_target):
 
 
 def test_a_reader_who_leaves_early_is_no_error(small, kernel_target):
-    command = f"{sys.executable} -m maxpool_check run {small} -t {kernel_target('keeps_the_seed')} -v | head -n 1"
+    line = f"{sys.executable} -m maxpool_check run {small} -t {kernel_target('keeps_the_seed')} -v | head -n 1"
     done = subprocess.run(
-        ["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, env=environment(), check=False
+        ["bash", "-c", line], capture_output=True, text=True, cwd=ROOT, env=environment(), check=False
     )
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr

@@ -85,13 +85,13 @@ def test_a_real_runtime_gives_what_the_reference_computes(cases, name, optimized
 def test_one_wrong_cell_of_any_output_is_noticed(cases, name):
     case = cases[name]
     variant = INDICES_ONLY if case.outputs == ("Indices",) else WITH_INDICES
-    outputs = outputs_of(case, optimized=False)
+    outputs, oracle = outputs_of(case, optimized=False), case.oracle()
     for output, tensor in outputs.items():
         # All of a few cells, and some of many.
         for cell in range(0, tensor.size, max(1, tensor.size // 12)):
             wrong = tensor.copy()
             wrong.reshape(-1)[cell] += np.array(1, tensor.dtype)
-            judgement = judge(case.oracle(), {variant: Returned({**outputs, output: wrong})})[variant]
+            judgement = judge(oracle, {variant: Returned({**outputs, output: wrong})})[variant]
             # Another of several equal maxima may be named as well.
             is_tie = output == "Indices" and judgement.information
             assert judgement.verdict is Verdict.DIVERGES or is_tie, (output, cell)

@@ -28,6 +28,7 @@ from maxpool_check.results.storage import read
 from tests.conftest import KERNELS, ROOT, SMALL, command
 from tests.models import zoo
 from tests.models.writing import saved
+from tests.report_matrix import record_at
 from tests.test_inert import HOSTILE
 
 GOLDEN = ROOT / "tests/data/golden/record.jsonl"
@@ -121,7 +122,7 @@ def pages(tmp_path_factory):
         golden, header=_hostile(golden.header), executions=tuple(map(_hostile, golden.executions)),
         footer=msgspec.structs.replace(golden.footer, known=tuple(map(_hostile, golden.footer.known))),
     )  # fmt: skip
-    records = {"run": golden, "corpus": read(WHOLE), "hostile": hostile}
+    records = {"run": golden, "corpus": record_at(WHOLE), "hostile": hostile}
     paths = {name: html(record, folder / f"{name}.html") for name, record in records.items()}
     old, new = (target.name for target in golden.header.targets)
     comparison = compare_targets(golden, golden, (old, new))
