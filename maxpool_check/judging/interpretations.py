@@ -57,22 +57,22 @@ def _nan(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
 def _tie(oracle: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> tuple[str, ...]:
     if numbers is None or oracle.pooling.policies.tie is not Tie.ANY:
         return ()
-    if not oracle.has_equal_cells:
-        # No window holds several equal maxima.
-        return ()
-    first, columns = oracle.choices[0], oracle.column_first
-    numbering, shape = oracle.pooling.numbering, oracle.core.shape
+    first = oracle.choices[0]
     judged = ~(oracle.pooled.empty | oracle.holds_nan)
+    tied = judged & (first != oracle.last)
+    if not tied.any():
+        return ()
+    columns = oracle.column_first
+    numbering, shape = oracle.pooling.numbering, oracle.core.shape
     all_first = (numbers == oracle.pooled.Indices)[judged].all()
     if all_first and numbering.axis <= 2 and (first != columns)[judged].any():
         # The cells of a window have different numbers, so that no other rule gives the first everywhere.
         return ("first",)
-    tied = judged & (first != oracle.last)
-    if not all_first and tied.any():
+    if not all_first:
         # An index that refers to no maximum shows nothing about equal maxima.
         tied &= oracle.match_indices(numbers, Y).right
-    if not tied.any():
-        return ()
+        if not tied.any():
+            return ()
     rules = dict(zip(OBSERVABLE["tie"], (first[tied], oracle.last[tied], columns[tied]), strict=True))
     names = tuple(name for name, cells in rules.items() if (numbering.number(cells, shape) == numbers[tied]).all())
     return names or (MIXED,)

@@ -78,12 +78,6 @@ class Oracle:
         return bool(self.pooled.undefined.any())
 
     @cached_property
-    def has_equal_cells(self) -> bool:
-        """Whether some value occurs twice in X."""
-        values = np.sort(self.core, axis=None)
-        return bool((values[1:] == values[:-1]).any())
-
-    @cached_property
     def holds_nan(self) -> np.ndarray:
         """For each output cell, whether its window holds a NaN."""
         return self.holds(self.core != self.core)
