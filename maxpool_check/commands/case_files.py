@@ -118,7 +118,7 @@ class CaseFiles:
         """The targets, the kernels among them claiming the documents of ``--spec``."""
         return tuple(target.claiming(name for name in self.specs if name != ALL) for target in targets)
 
-    def select(self, corpus: Corpus, specs: Sequence[str] = ()) -> tuple[Case, ...]:
+    def select(self, corpus: Corpus, specs: Sequence[str] = ()) -> Sequence[Case]:
         """The selected cases: of some documents, if the user names none. Raises ``click.UsageError`` if there are none."""
 
         def defects() -> list[Defect]:

@@ -13,6 +13,7 @@ from maxpool_check.commands.configured import command_line
 from maxpool_check.commands.options import Incomplete
 from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.case import Case, contradictions
+from maxpool_check.corpus.case_sequence import unchecked
 from maxpool_check.corpus.collection import Corpus, defect_files
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
@@ -135,11 +136,11 @@ def versions_of(corpus: Corpus, known: Iterable[Defect], catalogue: Iterable[Def
 def read_valid(files: case_files.CaseFiles) -> Corpus:
     """Read case files. Raises :class:`Mistakes`, also for a case that contradicts the reference."""
     corpus = files.read()
-    validate_against_reference(corpus.cases)
+    validate_against_reference(unchecked(corpus.cases))
     return corpus
 
 
-def validate_against_reference(cases: Sequence[Case]) -> None:
+def validate_against_reference(cases: Iterable[Case]) -> None:
     """Refuse to judge by a reference that a case contradicts."""
     problems = [problem for case in cases for problem in contradictions(case)]
     if problems:

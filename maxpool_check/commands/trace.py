@@ -8,7 +8,6 @@ import click
 
 from maxpool_check.commands import case_files, options
 from maxpool_check.commands.output import Output
-from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.selection import ALL
 from maxpool_check.evidence.kills import Kills, kills_by_clause
@@ -99,7 +98,7 @@ def _scope(files: case_files.CaseFiles, corpus: Corpus) -> TraceScope:
     matching = {glob: [name for name in clauses() if fnmatchcase(name, glob)] for glob in globs}
     only = bool(globs) and len(globs) == len(files.selected) and all(matching.values())
     wanted = frozenset(name for names in matching.values() for name in names) if only else None
-    cases: tuple[Case, ...] = corpus.cases
+    cases = corpus.cases
     if wanted is not None:
         # A clause without a case is to be shown, too.
         cases = tuple(case for case in cases if wanted.intersection(case.covers))

@@ -166,7 +166,7 @@ class Case:
         """Outputs that conform, if the case was read from the cache: it does not contradict the reference. None otherwise."""
         return None
 
-    def with_results(self, sha256: str, checked: Sequence[ConformingOutputs]) -> "Case":
+    def with_results(self, sha256: str, checked: Sequence[ConformingOutputs] | None) -> "Case":
         """Itself, with results that were computed earlier: its digest, and :attr:`checked`."""
         vars(self).update(sha256=sha256, checked=checked)
         return self

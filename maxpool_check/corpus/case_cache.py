@@ -20,7 +20,7 @@ import numpy as np
 
 from maxpool_check.cache_folder import cache_folder
 from maxpool_check.corpus.case import Case, contradictions
-from maxpool_check.corpus.compiled import CompiledCases, Damaged, encoded
+from maxpool_check.corpus.compiled import CompiledFile, Damaged, encoded
 from maxpool_check.corpus.tensors import digest_of_npy, excess_together
 from maxpool_check.files import read_regular
 from maxpool_check.judging.conforming import ConformingOutputs, conforming_outputs
@@ -49,7 +49,7 @@ def folder() -> Path:
     return Path(cache_folder(), "cases")
 
 
-def load(content: bytes, file: Path, root: Path, most_cells: int, held: int, origin: str) -> tuple[Case, ...] | None:
+def load(content: bytes, file: Path, root: Path, most_cells: int, held: int, origin: str) -> CompiledFile | None:
     """The cases of a file with this content as they were read before; None if they are not in the cache.
 
     ``held`` cells are held already; ``origin`` is how messages name the file.
@@ -59,29 +59,37 @@ def load(content: bytes, file: Path, root: Path, most_cells: int, held: int, ori
     if data is None:
         return None
     try:
-        compiled = CompiledCases(data)
+        compiled = CompiledFile(path, data, origin)
         if any(digest_of_npy(name, file.parent, root) != digest for name, digest in compiled.tensors.items()):
             return None
-        # With too many cells, the file is read again, for the message.
-        is_excess = excess_together(held + compiled.cells, most_cells) is not None
-        return None if is_excess else compiled.cases(origin)
+        if excess_together(held + compiled.cells, most_cells) is not None:
+            # The file is read again, for the message.
+            return None
+        compiled.hold()
     except Damaged:
         return None
+    return compiled
 
 
 def keep(
-    cases: Sequence[Case], tensors: dict[str, str], content: bytes, file: Path, root: Path, most_cells: int
-) -> None:
+    cases: tuple[Case, ...], tensors: dict[str, str], content: bytes, file: Path, root: Path, most_cells: int
+) -> Sequence[Case]:
     """Check the cases of a file against the reference, compute what conforms, and keep them, unless one contradicts it."""
-    if any(contradictions(case) for case in cases):
-        return
+    if not cases or any(contradictions(case) for case in cases):
+        return cases
     for case in cases:
         case.with_results(case.sha256, _conforming(case))
     data = encoded(cases, tensors)
-    if data is not None and len(data) <= _MOST_OF_ONE:
-        # A cache that cannot be written is no error.
-        with contextlib.suppress(OSError):
-            _write(_path(content, file, root, most_cells), data)
+    if data is None or len(data) > _MOST_OF_ONE:
+        return cases
+    path = _path(content, file, root, most_cells)
+    # A cache that cannot be written is no error.
+    with contextlib.suppress(OSError):
+        if _write(path, data):
+            compiled = CompiledFile(path, data, cases[0].origin.path)
+            compiled.hold(cases)
+            return compiled
+    return cases
 
 
 def _conforming(case: Case) -> list[ConformingOutputs]:
@@ -142,11 +150,11 @@ def _is_own(path: Path) -> bool:
     return status.st_uid == os.geteuid() and not stat.S_ISLNK(status.st_mode) and not status.st_mode & 0o022
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Write a file of the cache, at once or not at all. Raises ``OSError``."""
+def _write(path: Path, data: bytes) -> bool:
+    """Write a file of the cache, at once or not at all; whether it may be used. Raises ``OSError``."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not _is_own(path.parent):
-        return
+        return False
     make_room()
     handle, partial = tempfile.mkstemp(dir=path.parent)
     try:
@@ -156,6 +164,7 @@ def _write(path: Path, data: bytes) -> None:
     except BaseException:
         Path(partial).unlink(missing_ok=True)
         raise
+    return True
 
 
 @cache

@@ -8,8 +8,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from maxpool_check.corpus import case_cache
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.case_sequence import are_many, identities, ids, joined, released
+from maxpool_check.corpus.compiled import CompiledFile
 from maxpool_check.corpus.document import content_of
 from maxpool_check.corpus.importers import Suite, json_files, onnx_testdata, read_files
 from maxpool_check.corpus.problems import CorpusError, Problem
@@ -39,7 +43,7 @@ class Corpus:
     ``name`` is how the user names it; ``shipped`` is true if it is the corpus that comes with the tool, or a part of it.
     """
 
-    cases: tuple[Case, ...]
+    cases: Sequence[Case]
     roots: tuple[Path, ...]
     whole: bool
     left_out: tuple[Problem, ...] = ()
@@ -82,7 +86,7 @@ def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS, *, cached: bool
                     shipped.add(str(file))
     sources = [_Source(file, root, str(file) in shipped) for file, root in files.values()]
     suites = _suites(sources, most_cells, problems, cached=cached)
-    cases = tuple(case for suite in suites for case in suite.cases)
+    cases = joined([suite.cases for suite in suites])
     left_out = tuple(problem for suite in suites for problem in suite.left_out)
     problems += [problem for suite in suites for problem in suite.broken]
     problems += duplicates(cases)
@@ -99,7 +103,7 @@ def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS, *, cached: bool
 def digest_of(cases: Iterable[Case]) -> str:
     """The SHA-256 of cases and their ids."""
     digest = hashlib.sha256()
-    for case in cases:
+    for case in identities(cases):
         digest.update(f"{case.id} {case.sha256}\n".encode())
     return digest.hexdigest()
 
@@ -150,12 +154,23 @@ class _Source:
         return str(named(self.file) if self.is_shipped else self.file)
 
 
+def cells_of(cases: Sequence[Case]) -> int:
+    """The number of cells of all X."""
+    return cases.cells if isinstance(cases, CompiledFile) else sum(case.X.size for case in cases)
+
+
 def _suites(sources: Iterable[_Source], most_cells: int, problems: list[Problem], *, cached: bool) -> list[Suite]:
     """What files hold; no more once all X together have too many cells, which is a problem."""
-    suites, held = [], 0
+    suites: list[Suite] = []
+    held = count = 0
     for source in sources:
-        suites.append(_read(source, most_cells, held, cached=cached))
-        held += sum(case.X.size for case in suites[-1].cases)
+        suite = _read(source, most_cells, held, cached=cached)
+        held += cells_of(suite.cases)
+        were_many, count = are_many(count), count + len(suite.cases)
+        suites.append(suite)
+        if are_many(count):
+            begin = len(suites) - 1 if were_many else 0
+            suites[begin:] = [replace(each, cases=released(each.cases)) for each in suites[begin:]]
         if (excess := excess_together(held, most_cells)) is not None:
             problems.append(Problem(str(source.file), 1, 1, excess))
             break
@@ -227,7 +242,7 @@ def _read(source: _Source, most_cells: int, held: int, *, cached: bool) -> Suite
         return Suite(broken=tuple(error.problems))
 
 
-def _cases(source: _Source, most_cells: int, held: int, *, cached: bool) -> tuple[Case, ...]:
+def _cases(source: _Source, most_cells: int, held: int, *, cached: bool) -> Sequence[Case]:
     """The cases of a case file. Raises :class:`CorpusError`."""
     file, root = source.file, source.root
     content = content_of(file)
@@ -238,18 +253,20 @@ def _cases(source: _Source, most_cells: int, held: int, *, cached: bool) -> tupl
 
     data = document.read(file, content)
     tensors = {name: digest_of_npy(name, file.parent, root) or "" for name in case_file.tensor_names(data.data)}
-    cases = case_file.cases_of(data, file, root, most_cells, held)
+    cases = tuple(case_file.cases_of(data, file, root, most_cells, held))
     if source.is_shipped:
-        cases = [replace(case, origin=replace(case.origin, path=source.origin)) for case in cases]
-    if cached:
-        case_cache.keep(cases, tensors, content, file, root, most_cells)
-    return tuple(cases)
+        cases = tuple(replace(case, origin=replace(case.origin, path=source.origin)) for case in cases)
+    return case_cache.keep(cases, tensors, content, file, root, most_cells) if cached else cases
 
 
 def duplicates(cases: Sequence[Case]) -> Iterable[Problem]:
     """A problem for each case that has the id of an earlier one."""
+    hashes, counts = np.unique(np.fromiter(map(hash, ids(cases)), np.int64, len(cases)), return_counts=True)
+    repeated = set(hashes[counts > 1].tolist())
     first: dict[str, Case] = {}
-    for case in cases:
+    for case in cases if repeated else ():
+        if hash(case.id) not in repeated:
+            continue
         other = first.setdefault(case.id, case)
         if other is not case:
             origin, message = case.origin, f"the id '{case.id}' is also used in {other.origin.path}"

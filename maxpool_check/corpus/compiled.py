@@ -1,9 +1,12 @@
 """Cases in a form that is read without YAML: what a file was read as, and what was computed of it, as bytes."""
 
 import hashlib
-from collections.abc import Sequence
+import itertools
+from array import array
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple, overload
 
 import msgspec
 import numpy as np
@@ -21,6 +24,14 @@ _MAGIC = b"maxpool-check cases 1\n"
 
 class Damaged(ValueError):
     """Bytes that are not those of compiled cases."""
+
+
+class Identity(NamedTuple):
+    """What identifies a case."""
+
+    id: str
+    spec: str
+    sha256: str
 
 
 class _Tensor(msgspec.Struct, frozen=True, array_like=True):
@@ -72,15 +83,19 @@ class _Case(msgspec.Struct, frozen=True, array_like=True):
     provenance: dict[str, Any]
     context: _Context | None
     sha256: bytes
-    conforming: tuple[ConformingOutputs, ...]
+    conforming: tuple[ConformingOutputs, ...] | None
 
 
 class _Header(msgspec.Struct, frozen=True, array_like=True):
-    """``tensors`` has the digests of the files of tensors, by the names in the case file; ``cells`` is the number of cells of all X."""
+    """What precedes the cases: ``ends`` says where each ends, and ``ids``, ``specs`` and ``digests`` are theirs."""
 
     tensors: dict[str, str]
     cells: int
+    checked: bool
     ends: tuple[int, ...]
+    ids: tuple[str, ...]
+    specs: tuple[str, ...]
+    digests: bytes
 
 
 _ENCODER = msgspec.msgpack.Encoder()
@@ -89,62 +104,115 @@ _HEADERS = msgspec.msgpack.Decoder(_Header)
 
 
 def encoded(cases: Sequence[Case], tensors: dict[str, str]) -> bytes | None:
-    """The checked cases of a file as bytes; None if there is a value that the form does not have."""
+    """The cases of a file as bytes; None if there is a value that the form does not have.
+
+    ``tensors`` has the digests of the files of tensors, by the names in the case file.
+    """
     try:
         parts = [_ENCODER.encode(_of_case(case)) for case in cases]
+        header = _ENCODER.encode(
+            _Header(
+                tensors,
+                sum(case.X.size for case in cases),
+                all(case.checked is not None for case in cases),
+                tuple(itertools.accumulate(map(len, parts))),
+                tuple(case.id for case in cases),
+                tuple(case.spec for case in cases),
+                b"".join(bytes.fromhex(case.sha256) for case in cases),
+            )
+        )
     except (msgspec.MsgspecError, OverflowError, TypeError, ValueError, RecursionError):
         # Such as an integer of more than 64 bits, where its refusal is expected.
         return None
-    ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
-    header = _ENCODER.encode(_Header(tensors, sum(case.X.size for case in cases), tuple(ends.tolist())))
     content = b"".join([len(header).to_bytes(8, "little"), header, *parts])
     return _MAGIC + hashlib.sha256(content).digest() + content
 
 
-class CompiledCases:
-    """The compiled cases of one file. Raises :class:`Damaged`, unless the bytes are as they were written."""
+class CompiledFile(Sequence[Case]):
+    """The cases of one file, which are held, or read when they are used.
 
-    def __init__(self, data: bytes) -> None:
+    Raises :class:`Damaged`, unless the bytes are as they were written; ``origin`` is how messages name the file of the cases.
+    """
+
+    def __init__(self, path: Path, data: bytes, origin: str) -> None:
         begin = len(_MAGIC) + 32
         content = memoryview(data)[begin:]
         if data[:begin] != _MAGIC + hashlib.sha256(content).digest():
             raise Damaged
-        length = int.from_bytes(content[:8], "little")
+        self._begin = begin + 8 + int.from_bytes(content[:8], "little")
+        header = _header(content[8 : self._begin - begin])
+        self._path, self._origin = path, origin
+        self._ends = array("Q", (0, *header.ends))
+        self._held: tuple[Case, ...] | None = None
+        self.tensors, self.cells, self.is_checked = header.tensors, header.cells, header.checked
+        self._data: memoryview | None = memoryview(data)
+
+    def hold(self, cases: tuple[Case, ...] | None = None) -> None:
+        """Hold the cases, which may have been read already. Raises :class:`Damaged`."""
+        self._held = self.read(0, len(self)) if cases is None else cases
+        self._data = None
+
+    def release(self) -> None:
+        """Hold no cases."""
+        self._held = self._data = None
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, number: int) -> Case: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Case]: ...
+    def __getitem__(self, number: int | slice) -> Case | Sequence[Case]:
+        if self._held is not None:
+            return self._held[number]
+        if isinstance(number, slice):
+            begin, end, step = number.indices(len(self))
+            return self.read(begin, end)[::step]
+        return self.read(number, number + 1)[0]
+
+    def read(self, begin: int, end: int) -> tuple[Case, ...]:
+        """The cases of these numbers. Raises :class:`Damaged`, also where the file is gone."""
+        first = self._ends[begin]
+        data = self._bytes(self._begin + first, self._ends[end] - first)
+        ends = [each - first for each in self._ends[begin : end + 1]]
         try:
-            self._header = _HEADERS.decode(content[8 : 8 + length])
-        except msgspec.MsgspecError as error:
-            raise Damaged from error
-        self._cases = content[8 + length :]
-
-    @property
-    def tensors(self) -> dict[str, str]:
-        """The digests of the files of tensors, by the names in the case file."""
-        return self._header.tensors
-
-    @property
-    def cells(self) -> int:
-        """The number of cells of all X."""
-        return self._header.cells
-
-    def cases(self, path: str) -> tuple[Case, ...]:
-        """The cases, of which ``path`` is the file. Raises :class:`Damaged`."""
-        ends = self._header.ends
-        try:
-            return tuple(
-                _case(_DECODER.decode(self._cases[begin:end]), path)
-                for begin, end in zip((0, *ends), ends, strict=False)
-            )
+            return tuple(_case(_DECODER.decode(data[a:b]), self._origin) for a, b in itertools.pairwise(ends))
         except (msgspec.MsgspecError, ValueError, KeyError) as error:
             raise Damaged from error
 
+    def identities(self) -> Iterator[Identity]:
+        """What identifies the cases. Raises :class:`Damaged`."""
+        begin = len(_MAGIC) + 40
+        header = _header(self._bytes(begin, self._begin - begin))
+        for number, (name, spec) in enumerate(zip(header.ids, header.specs, strict=True)):
+            yield Identity(name, spec, header.digests[32 * number : 32 * number + 32].hex())
+
+    def _bytes(self, begin: int, size: int) -> memoryview:
+        if self._data is not None:
+            return self._data[begin : begin + size]
+        try:
+            with self._path.open("rb") as file:
+                file.seek(begin)
+                data = file.read(size)
+        except OSError as error:
+            raise Damaged from error
+        return memoryview(data)
+
+
+def _header(data: memoryview) -> _Header:
+    try:
+        return _HEADERS.decode(data)
+    except msgspec.MsgspecError as error:
+        raise Damaged from error
+
 
 def _of_case(case: Case) -> _Case:
-    assert case.checked is not None
     return _Case(
         case.id, case.spec, _of_tensor(case.X), dict(case.attributes), case.outputs,
         tuple(getattr(case.policies, point).value for point in INTERPRETATIONS), tuple(sorted(case.policies.inapplicable)),
         case.title, case.covers, case.tags, _of_expectation(case.expect), case.erratum, case.origin.line, case.origin.column,
-        dict(case.provenance), _of_context(case.context), bytes.fromhex(case.sha256), tuple(case.checked),
+        dict(case.provenance), _of_context(case.context), bytes.fromhex(case.sha256), None if case.checked is None else tuple(case.checked),
     )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Which cases and variants meet the conditions of a defect, and which cases are therefore expected to show it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -241,19 +242,27 @@ def resolved(defects: Iterable[Defect], cases: Sequence[Case]) -> list[ExpectedD
 
 def with_cases(defects: Iterable[Defect], cases: Sequence[Case]) -> list[Defect]:
     """The same defects, each with the cases that it is expected of."""
-    features = [Features(case) for case in cases]
-    return [replace(defect, expected=tuple(_of_defect(defect, features))) for defect in defects]
-
-
-def _of_defect(defect: Defect, features: Sequence[Features]) -> Iterator[ExpectedDivergence]:
-    matching: list[Features] | None = None
-    for expected in defect.expected:
-        if not expected.by_conditions:
-            yield expected
-            continue
-        if matching is None:
-            matching = [each for each in features if concerns(defect, each.case) and meets(defect.conditions, each)]
-        yield replace(expected, cases=tuple(each.case.id for each in matching if meets(expected.conditions, each)))
+    defects = list(defects)
+    by_conditions = [defect for defect in defects if any(each.by_conditions for each in defect.expected)]
+    ids: dict[tuple[int, int], list[str]] = defaultdict(list)
+    # Case by case, since there may be very many.
+    for case in cases if by_conditions else ():
+        features = Features(case)
+        for defect in by_conditions:
+            if concerns(defect, case) and meets(defect.conditions, features):
+                for number, expected in enumerate(defect.expected):
+                    if expected.by_conditions and meets(expected.conditions, features):
+                        ids[id(defect), number].append(case.id)
+    return [
+        replace(
+            defect,
+            expected=tuple(
+                replace(each, cases=tuple(ids[id(defect), number])) if each.by_conditions else each
+                for number, each in enumerate(defect.expected)
+            ),
+        )
+        for defect in defects
+    ]
 
 
 @lru_cache

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.case_sequence import where
 from maxpool_check.corpus.conditions import with_cases
 from maxpool_check.corpus.problems import USUAL_NAMES
 from maxpool_check.judging.defects import Defect, ExpectedDivergence
@@ -27,7 +28,7 @@ class NothingSelected(ValueError):
 
 def select(
     cases: Sequence[Case], expressions: Sequence[str], defects: Callable[[], Sequence[Defect]] = tuple
-) -> tuple[Case, ...]:
+) -> Sequence[Case]:
     """The cases that any expression selects, in their order; without expressions, all of them.
 
     An expression is a glob of the full id or of its part after the colon, or ``PROPERTY:GLOB``: a tag, a clause that the case
@@ -35,19 +36,19 @@ def select(
     ``defects`` are read only for the last two. Raises :class:`NothingSelected` for an expression that selects nothing.
     """
     if not expressions:
-        return tuple(cases)
+        return cases
     selected: set[str] = set()
     for expression in expressions:
         selected |= _selected(cases, expression, defects)
-    return tuple(case for case in cases if case.id in selected)
+    return where(cases, lambda case: case.id in selected)
 
 
-def of_documents(cases: Sequence[Case], names: Sequence[str]) -> tuple[Case, ...]:
+def of_documents(cases: Sequence[Case], names: Sequence[str]) -> Sequence[Case]:
     """The cases of some documents and families of documents; without names, all of them. ``ValueError`` if one is unknown."""
     if not names or ALL in names:
-        return tuple(cases)
+        return cases
     chosen = {document for name in names for document in documents(name)}
-    return tuple(case for case in cases if case.spec in chosen)
+    return where(cases, lambda case: case.spec in chosen)
 
 
 def names_of_documents(texts: Iterable[str]) -> tuple[str, ...]:

@@ -68,17 +68,17 @@ class Observations:
 
 
 def contradictions(
-    observations: Observations, ids: Sequence[str], oracle_of: Callable[[int], Oracle | None]
+    observations: Observations, id_of: Callable[[int], str], oracle_of: Callable[[int], Oracle | None]
 ) -> Contradictions:
     """The candidates of one target that other executions contradict, with the first such case.
 
-    ``ids`` are those of the cases. ``oracle_of`` gives the oracle of a case, None if it has none.
+    ``id_of`` gives the id of a case by its number, and ``oracle_of`` the oracle of a case, None if it has none.
     """
-    return contradictions_by_target({"": observations}, ids, oracle_of)[""]
+    return contradictions_by_target({"": observations}, id_of, oracle_of)[""]
 
 
 def contradictions_by_target(
-    observations: Mapping[str, Observations], ids: Sequence[str], oracle_of: Callable[[int], Oracle | None]
+    observations: Mapping[str, Observations], id_of: Callable[[int], str], oracle_of: Callable[[int], Oracle | None]
 ) -> dict[str, Contradictions]:
     """As :func:`contradictions`, of several targets: case by case, so that they share its oracle and what mistakes make of it."""
     results: dict[str, Contradictions] = {target: defaultdict(dict) for target in observations}
@@ -91,6 +91,8 @@ def contradictions_by_target(
             candidates[target][oracle.X.dtype.name].add(kind)
     observed = [_executions(target, observations[target]) for target, kinds in candidates.items() if kinds]
     for number, target, is_translated, has_indices, explained in merge(*observed, key=itemgetter(0)):
+        if not any(candidates[target].values()):
+            continue
         oracle = oracle_of(number)
         # Where the document can be interpreted in several ways, other outputs are right as well.
         if oracle is None or oracle.pooling.alternatives:
@@ -104,7 +106,7 @@ def contradictions_by_target(
         left = candidates[target][dtype]
         for kind in sorted(left - (explained or frozenset()) - (_ONE_SIDED if explained is None else _OF_UNKNOWN_PADS)):
             if would_change(oracle, DivergenceKind(kind), indices=has_indices):
-                results[target][kind][dtype] = ids[number]
+                results[target][kind][dtype] = id_of(number)
                 left.remove(kind)
     return {target: dict(result) for target, result in results.items()}
 

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from fnmatch import fnmatchcase
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 
 import msgspec
 
 from maxpool_check.corpus.attribution import shown_by
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.case_sequence import ids
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.conditions import Features, resolved
 from maxpool_check.judging.defects import Defect, ExpectedDivergence, is_glob
@@ -170,15 +171,18 @@ def completeness(cases: Sequence[Case], selected: Sequence[Case], is_whole: bool
     It must contain at least one, and all of ``cases`` that match; no other file may hold more: all files were read
     (``is_whole``), or the pattern names one file.
     """
-    selected_ids = {case.id for case in selected}
-    ids = {case.id for case in cases}
+
+    @cache
+    def ids_of(*, every: bool) -> frozenset[str]:
+        return frozenset(ids(cases if every else selected))
 
     def is_complete(pattern: str) -> bool:
         if is_glob(pattern):
-            matching = [case.id for case in cases if fnmatchcase(case.id, pattern)]
+            matching = [name for name in ids_of(every=True) if fnmatchcase(name, pattern)]
         else:
-            matching = [pattern] if pattern in ids else []
+            matching = [pattern] if pattern in ids_of(every=True) else []
         names_one_file = not is_glob(pattern.partition(":")[0])
-        return bool(matching) and (is_whole or names_one_file) and selected_ids.issuperset(matching)
+        is_selected = selected is cases or ids_of(every=False).issuperset(matching)
+        return bool(matching) and (is_whole or names_one_file) and is_selected
 
     return is_complete

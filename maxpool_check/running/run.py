@@ -84,11 +84,10 @@ def day_of(head: RunHeader) -> date:
 
 def contradicted(observations: Mapping[str, Observations], cases: Sequence[Case]) -> dict[str, Contradictions]:
     """The candidates for causes that executions contradict, by target."""
-    ids = [case.id for case in cases]
 
     @lru_cache(1)
     def oracle(number: int) -> Oracle | None:
         judge = cases[number].oracle()
         return judge if isinstance(judge, Oracle) else None
 
-    return contradictions_by_target(observations, ids, oracle)
+    return contradictions_by_target(observations, lambda number: cases[number].id, oracle)

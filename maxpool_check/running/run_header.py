@@ -10,6 +10,7 @@ from pathlib import Path
 
 import maxpool_check
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.case_sequence import identities
 from maxpool_check.corpus.collection import Corpus, digest_of
 from maxpool_check.results.provenance import CorpusDescription, DocumentEdition, ReferenceAgreement
 from maxpool_check.results.record import RunHeader, TargetDescription
@@ -28,7 +29,7 @@ def header(
     references: ReferenceAgreement | None = None,
 ) -> RunHeader:
     """The first line of a record: everything that an output or a verdict can depend on."""
-    used = {case.spec for case in cases}
+    used = {case.spec for case in identities(cases)}
     return RunHeader(
         tool=maxpool_check.__version__,
         started=now(),

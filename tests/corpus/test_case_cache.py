@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import time
@@ -12,10 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from maxpool_check.corpus import case_cache
+from maxpool_check.corpus import case_cache, case_sequence
 from maxpool_check.corpus.case import Values
-from maxpool_check.corpus.collection import collect
+from maxpool_check.corpus.collection import collect, digest_of, duplicates
 from maxpool_check.corpus.problems import CorpusError
+from maxpool_check.corpus.selection import select
 from maxpool_check.corpus.shipped import NAME
 from maxpool_check.reference.dtypes import bits
 from maxpool_check.reference.policies import Policies
@@ -241,3 +243,68 @@ def test_the_cache_shows_and_removes_them(cli, cache, folder):
     assert "1 compiled case file" in cli("targets", "--cache").out
     assert "removed 1 compiled case file" in cli("targets", "--cache", "--clear").out
     assert not list(cache.iterdir())
+
+
+MANY = """
+  - id: n{number}-{stride}
+    input: {{dtype: float32, data: [[[1, {number}, 1, 1]]]}}
+    attributes: {{kernel_shape: [2], strides: [{stride}]}}
+    tags: [{tag}]
+"""
+
+
+@pytest.fixture
+def many(tmp_path, monkeypatch):
+    """A corpus with more cases than are held in memory: 12 files of 12."""
+    monkeypatch.setattr(case_sequence, "MOST_HELD", 50)
+    corpus = tmp_path / "many"
+    corpus.mkdir()
+    for number in range(12):
+        tag = "odd" if number % 2 else "even"
+        cases = [MANY.format(number=number, tag=tag, stride=stride) for stride in range(1, 13)]
+        (corpus / f"{number:02}.yaml").write_text(f"cases:{''.join(cases)}")
+    return corpus
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_very_many_cases_are_read_when_they_are_used(cache, many, cached):
+    plain = collect([many])
+    expected = [everything(case) for case in plain.cases]
+    for _ in range(2):
+        corpus = collect([many], cached=cached)
+        cases = corpus.cases
+        assert not isinstance(cases, tuple)
+        assert len(cases) == 144
+        assert [everything(case) for case in cases] == expected
+        assert cases[143].id == cases[-1].id == "11:n11-12"
+        assert [case.id for case in cases[5:144:20]] == [cases[number].id for number in range(5, 144, 20)]
+        assert corpus.sha256 == plain.sha256 == digest_of(list(cases))
+        odd = select(cases, ["tag:odd"])
+        assert [case.id for case in odd] == [case.id for case in cases if case.tags == ("odd",)]
+        assert digest_of(odd) == digest_of(list(odd))
+        assert len(list(duplicates(cases))) == 0
+
+
+def test_very_many_cases_are_run_as_few_are(cli, cache, many, tmp_path, kernel_target, monkeypatch):
+    def executions(*options):
+        cli("run", many, "-t", kernel_target("names_the_last_tie"), "-q", "-o", tmp_path / "r.jsonl", *options)
+        record = read(tmp_path / "r.jsonl")
+        return untimed(record.executions), record.header.cases_sha256, record.footer.summary
+
+    streamed = [executions(*options) for options in ((), ("--no-cache",), ("-k", "*:n7-*"))]
+    monkeypatch.setattr(case_sequence, "MOST_HELD", 10_000)
+    assert streamed == [executions(*options) for options in ((), ("--no-cache",), ("-k", "*:n7-*"))]
+
+
+def test_the_same_id_twice_among_very_many_is_a_mistake(many):
+    shutil.copytree(many, many.parent / "copy")
+    with pytest.raises(CorpusError, match="is also used in") as error:
+        collect([many, many.parent / "copy"])
+    assert len(error.value.problems) == 144
+
+
+def test_a_cache_that_is_cleared_meanwhile_is_said(cli, cache, many):
+    cases = collect([many], cached=True).cases
+    case_cache.clear()
+    with pytest.raises(CorpusError, match="no longer in the cache"):
+        list(cases)

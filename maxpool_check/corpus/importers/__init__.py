@@ -29,7 +29,7 @@ from maxpool_check.specifications.refused import IllTyped
 class Suite:
     """The cases of some files; ``left_out`` are tests that cannot be cases, ``broken`` files that cannot be read."""
 
-    cases: tuple[Case, ...] = ()
+    cases: Sequence[Case] = ()
     left_out: tuple[Problem, ...] = ()
     broken: tuple[Problem, ...] = ()
 
