@@ -1,14 +1,18 @@
-"""Mistakes in files, with their places; those in the structure of a file, found by its JSON Schema, in plain words."""
+"""Mistakes in files, with their places; those in the structure of a file, found by its JSON Schema, in plain words.
+
+jsonschema_rs is imported on first use: cases that were read before are not checked again.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import getitem
-from typing import Any
-
-from jsonschema_rs import Draft202012Validator, ValidationError, ValidationErrorKind
+from typing import TYPE_CHECKING, Any
 
 from maxpool_check.specifications.specification import nearest
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator, ValidationError
 
 _TYPES = {
     "object": "a map", "array": "a list", "string": "text", "integer": "an integer", "number": "a number",
@@ -65,13 +69,20 @@ class Structure:
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._schema: Any = schema
-        self._validator = Draft202012Validator(dict(schema))
+
+    @cached_property
+    def _validator(self) -> "Draft202012Validator":
+        from jsonschema_rs import Draft202012Validator
+
+        return Draft202012Validator(dict(self._schema))
 
     def mistakes(self, data: Any) -> Iterator[tuple[Sequence[str | int], str | None, str]]:
         """Each mistake as the path of a value, the wrong key in it (None: the value is wrong), and a message.
 
         Raises ``ValueError`` for data that is nested too deeply.
         """
+        from jsonschema_rs import ValidationErrorKind
+
         for error in self._validator.iter_errors(data):
             path, kind = error.instance_path, error.kind
             value, schema = reduce(getitem, path, data), reduce(getitem, error.schema_path[:-1], self._schema)
@@ -102,7 +113,9 @@ def describe(value: Any) -> str:
     return "a list" if isinstance(value, list) else "a map"
 
 
-def _message(error: ValidationError, value: Any, schema: Mapping[str, Any]) -> str:
+def _message(error: "ValidationError", value: Any, schema: Mapping[str, Any]) -> str:
+    from jsonschema_rs import ValidationErrorKind
+
     match error.kind:
         case ValidationErrorKind.Type(types=types):
             expected = " or ".join(_TYPES[name] for name in types)

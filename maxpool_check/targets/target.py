@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -221,7 +220,8 @@ class Target:
         Raises :class:`CannotStart`.
         """
         try:
-            mistakes = [f"'{key}': {text}" for key, text in in_ready(message)]
+            # Of a runtime, the tool's own adapter writes it.
+            mistakes = [f"'{key}': {text}" for key, text in (() if self.name.is_released else in_ready(message))]
         except ValueError as error:
             mistakes = [str(error)]
         if mistakes:
@@ -280,6 +280,8 @@ def _list_of(values: Any, kind: Callable[[Any], Any]) -> tuple[Any, ...] | None:
 
 
 def _is_installed(distribution: str) -> bool:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         version(distribution)
     except PackageNotFoundError:

@@ -4,6 +4,7 @@ A file ``NAME.yaml`` of this folder has the clauses of one document, or of the v
 statement of the document in our own words, never the document's text.
 """
 
+import re
 from collections.abc import Mapping
 from enum import Enum
 from functools import cache
@@ -99,6 +100,7 @@ class ClauseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     clauses: tuple[Clause, ...]
 
 
+_BEHIND_EDITIONS = re.compile(rb"^(?:errata|clauses):", re.MULTILINE)
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -132,7 +134,13 @@ def clauses_of(document: str) -> tuple[Clause, ...]:
 @cache
 def editions() -> Mapping[str, Edition]:
     """The edition of each document that was read, by the name of the document."""
-    return {name: edition for file in clause_files().values() for name, edition in file.editions.items()}
+    found: dict[str, Edition] = {}
+    for path in sorted(resources.files(__name__).iterdir(), key=lambda path: path.name):
+        if path.name.endswith(".yaml"):
+            # Every run needs them, and few need the clauses, which follow.
+            beginning = _BEHIND_EDITIONS.split(path.read_bytes(), maxsplit=1)[0]
+            found |= msgspec.convert(yaml.load(beginning, _Loader)["editions"], dict[str, Edition])
+    return found
 
 
 def edition_name(document: str) -> str:
