@@ -34,7 +34,12 @@ def name_of(path: Path) -> str:
 
 @lru_cache(len(RECORDS) or 1)
 def record_at(path: Path) -> Record:
-    """A record, read once."""
+    """A record of the matrix, read once."""
+    return in_memory(path)
+
+
+def in_memory(path: Path) -> Record:
+    """A record whose executions are read once."""
     stored = read(path)
     return Record(stored.header, tuple(stored.executions), stored.footer)
 

@@ -10,10 +10,11 @@ from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.judging.defects import Severity, severity_of
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.results.storage import read
 from maxpool_check.specifications import documents
 from tests import report_defects
 from tests.conftest import CASES, ROOT, shipped
+from tests.report_matrix import RECORDS as OF_THE_MATRIX
+from tests.report_matrix import in_memory, record_at
 
 CORPUS = shipped()
 DEFECTS = read_all_defects(CORPUS.known_files)
@@ -27,7 +28,7 @@ def resolved():
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.name.removesuffix(".jsonl.xz"))
 def test_a_committed_record_shows_what_is_expected_and_nothing_else(path, resolved):
-    record = read(path)
+    record = record_at(path) if path in OF_THE_MATRIX else in_memory(path)
     digests = {case.id: case.sha256 for case in CORPUS.cases}
     old = {each.case for each in record.executions if digests.get(each.case) != each.case_sha256}
     is_complete = completeness(record, [case.id for case in CORPUS.cases])

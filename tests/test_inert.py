@@ -286,7 +286,8 @@ def test_a_run_of_hostile_cases_on_hostile_targets(cli, corpus, target, tmp_path
         ["targets", "--check", target(how), "--format", "json"], ["coverage", corpus, "-t", target(how)],
         ["trace", corpus, "--record", record, "-v"],
         ["gate", "--base", record, "--head", target(how), corpus], ["known", "check", corpus, "--record", record],
-        ["bisect", corpus, "--case", HOSTILE, "-t", "onnxruntime"],
+        # Of the hostile target it shows nothing: once is enough.
+        *([["bisect", corpus, "--case", HOSTILE, "-t", "onnxruntime"]] if how == TARGETS[0] else []),
     ):  # fmt: skip
         done = cli(*command)
         assert done.out or done.err, command
