@@ -1,5 +1,6 @@
 """``maxpool-check generate``."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -55,18 +56,18 @@ def command(
     if spec is None:
         if isinstance(seeds, range) or strength != 2:
             raise click.UsageError("--contexts covers pairs, and takes one seed")
-        return _single(contexts_written(seeds), output)
+        return _single(lambda: contexts_written(seeds), output)
     if isinstance(seeds, range):
         return _files(spec, strength, seeds, jobs, dask, output)
-    return _single(written(spec, strength, seeds), output)
+    return _single(lambda: written(spec, strength, seeds), output)
 
 
-def _single(text: str, output: Path | None) -> int:
+def _single(text: Callable[[], str], output: Path | None) -> int:
     if output is None:
-        options.echo(text, nl=False)
+        options.echo(text(), nl=False)
     else:
         Output(output=output).check_writable()
-        _write(text, output)
+        _write(text(), output)
     return ExitCode.AS_EXPECTED
 
 

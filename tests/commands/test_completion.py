@@ -106,9 +106,9 @@ def test_a_broken_cache_and_one_that_cannot_be_written_are_ignored(complete, tmp
     broken = tmp_path / "broken/completion"
     broken.mkdir(parents=True)
     (broken / "offer.json").write_text('{"state": [')
-    assert complete("run --ti", apart=True, MAXPOOL_CHECK_CACHE=str(broken.parent)) == ["--timeout"]
+    assert complete("run --ti", MAXPOOL_CHECK_CACHE=str(broken.parent)) == ["--timeout"]
     (tmp_path / "file").touch()
-    assert complete("run own -k small:neg", apart=True, MAXPOOL_CHECK_CACHE=str(tmp_path / "file")) == ["small:neg-inf"]
+    assert complete("run own -k small:neg", MAXPOOL_CHECK_CACHE=str(tmp_path / "file")) == ["small:neg-inf"]
 
 
 def test_text_that_a_shell_or_a_terminal_could_take_for_a_command_is_not_offered(complete, tmp_path):
@@ -166,8 +166,8 @@ SHELLS = {
 }
 
 
-def typed(shell, line, cache_folder, folder):
-    """The line that a user has in an interactive shell after the tabulator key."""
+def typed(shell, lines, cache_folder, folder):
+    """What lines become that a user types in an interactive shell, with the tabulator key behind each."""
     program, setup = SHELLS[shell]
     pid, terminal = pty.fork()
     if pid == 0:
@@ -199,9 +199,13 @@ def typed(shell, line, cache_folder, folder):
             os.write(terminal, f"{command}; echo SET''UP\n".encode())
             until(b"SETUP\r\n")
             until(b"READY> ")
-        # The shell reads what follows when it has completed.
-        os.write(terminal, f"{line}\t\x01echo '<'\x05'>'\n".encode())
-        return until(b">\r\n").rpartition("<")[2].strip()
+        completed = []
+        for line in lines:
+            # The shell reads what follows when it has completed.
+            os.write(terminal, f"{line}\t\x01echo '<'\x05'>'\n".encode())
+            completed.append(until(b">\r\n").rpartition("<")[2].strip())
+            until(b"READY> ")
+        return completed
     finally:
         os.close(terminal)
         os.waitpid(pid, 0)
@@ -222,8 +226,7 @@ def test_a_real_shell_completes_a_line(shell, complete, cache_folder, tmp_path):
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     complete("run own -k small:", apart=True)
-    for line, expected in LINES.items():
-        assert typed(shell, line, cache_folder, tmp_path).strip() == expected
+    assert typed(shell, LINES, cache_folder, tmp_path) == list(LINES.values())
 
 
 def test_fish_completes_a_line(complete, cache_folder, tmp_path):
@@ -231,13 +234,14 @@ def test_fish_completes_a_line(complete, cache_folder, tmp_path):
         pytest.skip("fish is not installed")
     complete("run own -k small:", apart=True)
     path = f"{PROGRAM.parent}:{os.environ['PATH']}"
-    for line, expected in LINES.items():
-        done = subprocess.run(
-            ["fish", "--no-config", "-c", f"maxpool-check completion fish | source; complete -C '{line}'"],
-            capture_output=True, text=True, cwd=tmp_path, env=environment(PATH=path, MAXPOOL_CHECK_CACHE=str(cache_folder)),
-            check=True,
-        )  # fmt: skip
-        words = [each.partition("\t")[0] for each in done.stdout.splitlines()]
+    asked = "; ".join(f"complete -C '{line}'; echo END" for line in LINES)
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", f"maxpool-check completion fish | source; {asked}"],
+        capture_output=True, text=True, cwd=tmp_path, env=environment(PATH=path, MAXPOOL_CHECK_CACHE=str(cache_folder)),
+        check=True,
+    )  # fmt: skip
+    for expected, shown in zip(LINES.values(), done.stdout.split("END\n")[:-1], strict=True):
+        words = [each.partition("\t")[0] for each in shown.splitlines()]
         assert words
         assert all(word.startswith(expected.split()[-1]) for word in words)
 
