@@ -17,7 +17,6 @@ from typing import TextIO
 import click
 
 import maxpool_check
-from maxpool_check import inert
 
 COMMANDS = {
     "run": "Run cases on targets, judge the results, write reports.",
@@ -201,7 +200,7 @@ def _run(words: list[str]) -> int:
         error = _placed(raised)
         shown = io.StringIO()
         error.show(shown)
-        click.echo(inert.block(shown.getvalue()), err=True, nl=False)
+        _say(shown.getvalue())
         return _explained(words, error.exit_code, getattr(error, "errors", [{"message": error.format_message()}]))
     except (click.Abort, KeyboardInterrupt, Exception) as error:
         return _failed(words, error)
@@ -243,16 +242,23 @@ def _failed(words: list[str], error: BaseException) -> int:
         elif name := error.filename or ("stdout" if error.errno in _FULL else None):
             # Whatever writes another file names it.
             message = f"{name}: {error.strerror}"
-        click.echo(inert.block(f"error: {message}"), err=True)
+        _say(f"error: {message}\n")
     elif "-vv" in words:
         import traceback
 
-        click.echo(inert.block(traceback.format_exc()), err=True)
+        _say(f"{traceback.format_exc()}\n")
     else:
-        click.echo(inert.block(f"internal error: {type(error).__name__}: {error}"), err=True)
+        _say(f"internal error: {type(error).__name__}: {error}\n")
         click.echo("This is a defect of maxpool-check; -vv shows the traceback.", err=True)
         message = f"internal error: {error}"
     return _explained(words, code, [{"message": message}])
+
+
+def _say(text: str) -> None:
+    """Print an error, of which a part may come from a file."""
+    from maxpool_check import inert
+
+    click.echo(inert.block(text), err=True, nl=False)
 
 
 def _help_width() -> int:
@@ -273,6 +279,8 @@ def _explained(arguments: list[str], exit_code: int, errors: list[dict[str, obje
 
         click.echo(run_json.failure(exit_code, errors))
     else:
+        from maxpool_check import inert
+
         document = {"schema": f"maxpool-check/{command}/1", "exit_code": exit_code, "errors": errors}
         click.echo(inert.dumps(document))
     return exit_code
