@@ -16,6 +16,7 @@ from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.results.variants import Y_ONLY
 from maxpool_check.running.case_run import run_case
 from maxpool_check.targets import cache as environments
+from maxpool_check.targets import kept_inspections
 from maxpool_check.targets.name import TargetName, parse
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
@@ -111,6 +112,7 @@ def _cache(clear: bool, form: str) -> int:
     removed = environments.clear() if clear else []
     if clear:
         case_cache.clear()
+        kept_inspections.clear()
     if form == "json":
         entries = [{"name": folder.name, "bytes": size, "removed": folder in removed} for folder, size in kept.items()]
         about: dict[str, Any] = {

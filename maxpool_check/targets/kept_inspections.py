@@ -6,6 +6,7 @@ To look again takes as long as a run of some hundred cases.
 import contextlib
 import hashlib
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Sequence
@@ -13,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
+from maxpool_check.cache_folder import cache_folder
 from maxpool_check.results.provenance import PythonEnvironment
-from maxpool_check.targets.cache import cache
 
 _MOST_KEPT = 200
 """How many environments are kept: the files of others are removed, the oldest first."""
@@ -83,10 +84,15 @@ def save(key: Sequence[str | None], contents: WatchedEnvironment) -> None:
             each.unlink(missing_ok=True)
 
 
+def clear() -> None:
+    """Remove all that is kept."""
+    shutil.rmtree(Path(cache_folder(), "inspections"), ignore_errors=True)
+
+
 def _path(key: Sequence[str | None]) -> Path:
     """The file of an environment."""
     digest = hashlib.sha256(msgspec.json.encode(key)).hexdigest()
-    return cache().with_name("inspections") / f"{digest}.json"
+    return Path(cache_folder(), "inspections", f"{digest}.json")
 
 
 def _state(path: str) -> tuple[int, int, int, int] | None:

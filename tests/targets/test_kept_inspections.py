@@ -78,6 +78,13 @@ def test_a_folder_that_others_can_write_is_not_read(folder, contents):
     assert load(KEY) == found
 
 
+def test_it_goes_with_the_rest_of_the_cache(cli, folder, contents):
+    _, found = contents
+    save(KEY, found)
+    assert cli("targets", "--cache", "--clear").code == 0
+    assert not folder.exists()
+
+
 def test_a_cache_that_cannot_be_written_is_left_as_it_is(folder, contents):
     _, found = contents
     folder.parent.mkdir()
