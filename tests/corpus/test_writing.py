@@ -18,6 +18,7 @@ FEW = 3
 def features(case):
     """What of a case is written in a way of its own."""
     yield from (case.spec, case.X.dtype, case.outputs, type(case.expect), case.policies, case.X.ndim, case.tags == ())
+    yield "NaN", bool((case.X != case.X).any()), case.X.dtype
     yield from ((case.spec, name, type(value)) for name, value in case.attributes.items())
     yield from () if case.context is None else map(str, case.context.operators)
 
