@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -39,13 +40,15 @@ def add_attributes(node: NodeProto, attributes: Mapping[str, Any]) -> None:
         node.attribute.append(helper.make_attribute(name, written, attr_type=kind))
 
 
-def build(graph: MaxPoolGraph, outputs: Sequence[str]) -> GraphModel:
+# A graph is executed at several levels of optimization, one after the other.
+@lru_cache(4)
+def build(graph: MaxPoolGraph, outputs: tuple[str, ...]) -> GraphModel:
     """The model of a graph with these outputs of ``Y`` and ``Indices``, and its side outputs.
 
     It has the input X, unless that is an initializer, and is in the oldest file format that has the operator set. Raises
     ``Inexact`` for a node that its operator set does not have.
     """
-    return _ModelBuilder(graph, tuple(outputs)).built()
+    return _ModelBuilder(graph, outputs).built()
 
 
 class _ModelBuilder:
