@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from maxpool_check.results import storage
-from tests.conftest import KERNELS, ROOT, environment
+from tests.conftest import KERNELS, ROOT, SMALL, command, environment
 
 KERNEL = f"python:{KERNELS}:keeps_the_seed"
 DATA = ROOT / "tests/data/testgenonnx/MaxPool_int8_BD-011_T4.json"
@@ -29,19 +29,30 @@ def shell(line, *arguments):
     )
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """The record of a run, of which each test has a copy."""
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "corpus").mkdir()
+    (folder / "corpus/small.yaml").write_text(SMALL)
+    done = command("run", folder / "corpus", "-t", KERNEL, "--no-known", "-q", "-o", folder / "record.jsonl")
+    assert done.code == 1
+    return (folder / "record.jsonl").read_bytes()
+
+
 @pytest.fixture
-def record(cli, small):
+def record(small, recorded):
     path = small.parent / "record.jsonl"
-    assert cli("run", small, "-t", KERNEL, "--no-known", "-q", "-o", path).code == 1
+    path.write_bytes(recorded)
     return path
 
 
 @full_disk
 @pytest.mark.parametrize("arguments", [["run", "--format", "json"], ["run"], ["list"], ["lint"]])
 def test_a_full_disk_under_stdout_is_named(small, arguments):
-    command, *options = arguments
-    targets = ["-t", KERNEL] if command == "run" else []
-    done = shell('"$@" > /dev/full', command, small, *targets, *options)
+    name, *options = arguments
+    targets = ["-t", KERNEL] if name == "run" else []
+    done = shell('"$@" > /dev/full', name, small, *targets, *options)
     assert (done.returncode, "Traceback" in done.stderr) == (3, False)
     assert "stdout: No space left on device" in done.stderr
 
@@ -110,8 +121,8 @@ def test_a_hostile_tensor_is_named_with_its_place(cli, tmp_path, fields, message
 def test_a_version_of_100_000_digits_is_named_with_its_place(cli, small, when):
     known = small / "known-divergences.yaml"
     known.write_text(f"known:\n  - {{id: e, when: '{when}', cases: ['small:*'], kinds: [shape], reason: r}}\n")
-    for command in (["lint", small], ["run", small, "-t", KERNEL]):
-        done = cli(*command)
+    for words in (["lint", small], ["run", small, "-t", KERNEL]):
+        done = cli(*words)
         assert done.code == 2
         assert f"{known}:2:19: " in done.err
         assert len(done.err) < 1000

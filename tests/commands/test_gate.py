@@ -5,18 +5,21 @@ from datetime import date, timedelta
 import pytest
 import yaml
 
-from tests.conftest import CASES
+from tests.conftest import CASES, KERNELS, SMALL, command
 
 TOMORROW = date.today() + timedelta(days=1)
 ACCEPTED = ("--author", "A. Author", "--reason", "It never gets there", "--expires", TOMORROW)
 
 
-@pytest.fixture
-def gated(cli, small, kernel_target, tmp_path):
-    """The record of a gate that blocks."""
-    record = tmp_path / "gate.jsonl"
-    done = cli("gate", small, "--base", kernel_target("right"), "--head", kernel_target("keeps_the_seed"), "-o", record)
-    assert done.code == 1
+@pytest.fixture(scope="module")
+def gated(tmp_path_factory):
+    """The record of a gate that blocks; no test changes it."""
+    folder = tmp_path_factory.mktemp("gated")
+    cases, record = folder / "corpus", folder / "gate.jsonl"
+    cases.mkdir()
+    (cases / "small.yaml").write_text(SMALL)
+    base, head = (f"python:{KERNELS}:{name}" for name in ("right", "keeps_the_seed"))
+    assert command("gate", cases, "--base", base, "--head", head, "-o", record).code == 1
     return record
 
 
