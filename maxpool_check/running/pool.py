@@ -5,7 +5,6 @@ A ``concurrent.futures.Executor`` sends them functions of modules, and data; res
 
 import contextlib
 import itertools
-import multiprocessing
 import os
 import platform
 import signal
@@ -15,12 +14,14 @@ import uuid
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Executor, Future, wait
 from contextlib import AbstractContextManager
-from multiprocessing import connection
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import maxpool_check
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 _CALLS_AHEAD = 2
 """Calls submitted ahead for each process, so that none is idle."""
@@ -86,6 +87,10 @@ def pool_of(jobs: int, scheduler: str | None) -> AbstractContextManager[Pool]:
 
 @contextlib.contextmanager
 def _local_pool(count: int) -> Iterator[Pool]:
+    # Most runs have one process, which need not import them.
+    import multiprocessing
+    from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+
     # Forked processes have everything imported; macOS and Windows cannot fork safely. What Python spawns there may import
     # from the user's folder before anything of ours runs, unless PYTHONSAFEPATH is set (Python 3.11).
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
@@ -173,7 +178,7 @@ def _call(version: str, function: Callable[..., _T], *arguments: object) -> _T:
     return function(*arguments)
 
 
-def _prepare_process(stop: connection.Connection, stopper: connection.Connection) -> None:
+def _prepare_process(stop: "Connection", stopper: "Connection") -> None:
     """Prepare a process of this machine: it ignores what a terminal sends, which its parent handles, and ends with its parent."""
     # A copy of the parent's end: while it is open, no process would stop.
     stopper.close()
@@ -184,7 +189,10 @@ def _prepare_process(stop: connection.Connection, stopper: connection.Connection
     threading.Thread(target=_end_with_parent, args=(stop,), daemon=True).start()
 
 
-def _end_with_parent(stop: connection.Connection) -> None:
+def _end_with_parent(stop: "Connection") -> None:
+    import multiprocessing
+    from multiprocessing import connection
+
     parent = multiprocessing.parent_process()
     assert parent is not None
     connection.wait([stop, parent.sentinel])
