@@ -98,19 +98,25 @@ def would_change(oracle: Oracle, kind: DivergenceKind, *, indices: bool) -> bool
     with np.errstate(invalid="ignore"):
         if kind in NUMBERING:
             return indices and changes_numbers(oracle, kind)
-        if oracle.has_empty or oracle.holds_nan.any():
-            return False
-        if kind in _OF_VALUES:
-            mistakes = _value_mistakes_by_kind(oracle).get(kind, [])
-        elif kind in wrong_geometries(oracle.pooling).without_effect:
-            return False
-        else:
-            mistakes = list(_geometry_mistakes(oracle, kind))
-        # A window without a cell may hold anything.
-        return bool(mistakes) and not any(
-            each.without_effect or each.oracle.has_empty or each.explains_y(oracle.pooled.Y, signs=False)
-            for each in mistakes
-        )
+        return _changes_y(oracle, kind)
+
+
+# Asked again for each variant of a case.
+@lru_cache(16)
+def _changes_y(oracle: Oracle, kind: DivergenceKind) -> bool:
+    if oracle.has_empty or oracle.holds_nan.any():
+        return False
+    if kind in _OF_VALUES:
+        mistakes = _value_mistakes_by_kind(oracle).get(kind, [])
+    elif kind in wrong_geometries(oracle.pooling).without_effect:
+        return False
+    else:
+        mistakes = list(_geometry_mistakes(oracle, kind))
+    # A window without a cell may hold anything.
+    return bool(mistakes) and not any(
+        each.without_effect or each.oracle.has_empty or each.explains_y(oracle.pooled.Y, signs=False)
+        for each in mistakes
+    )
 
 
 @lru_cache(1)
