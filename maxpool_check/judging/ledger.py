@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from fnmatch import fnmatchcase
+from functools import cached_property
 
 from maxpool_check.judging.defects import ExpectedDivergence, is_glob
 from maxpool_check.judging.kinds import DivergenceKind
@@ -21,6 +22,20 @@ class Ledger:
     _observed: set[tuple[int, str, Variant]] = field(default_factory=set)
     _expired: set[int] = field(default_factory=set)
 
+    @cached_property
+    def _numbers(self) -> dict[str, list[int]]:
+        """The numbers of the entries that name a case, by the case; under an empty text those that have a glob."""
+        numbers: dict[str, list[int]] = {}
+        for number, entry in enumerate(self.entries):
+            for name in {"" if is_glob(pattern) else pattern for pattern in entry.cases}:
+                numbers.setdefault(name, []).append(number)
+        return numbers
+
+    def _about(self, case: str) -> list[tuple[int, ExpectedDivergence]]:
+        """The entries that may be about a case, with their numbers, in order."""
+        numbers = {*self._numbers.get(case, ()), *self._numbers.get("", ())}
+        return [(number, self.entries[number]) for number in sorted(numbers)]
+
     def compared(self, case: str, variant: Variant) -> None:
         """Remember that an execution was compared with its document: only then can an entry be stale."""
         if self.entries:
@@ -29,7 +44,7 @@ class Ledger:
     def known(self, case: str, variant: Variant, kinds: Iterable[DivergenceKind]) -> ExpectedDivergence | None:
         """The first entry that expects exactly these kinds of an execution; remembers all that do."""
         kinds, first = frozenset(kinds), None
-        for number, entry in enumerate(self.entries):
+        for number, entry in self._about(case):
             if not entry.expects(case, variant, kinds):
                 continue
             if entry.expired(self.today):
@@ -43,7 +58,7 @@ class Ledger:
         """The entries about an execution, whatever their kinds: those that expect another divergence."""
         return [
             entry
-            for entry in self.entries
+            for _, entry in self._about(case)
             if not entry.by_conditions
             and entry.binds(case)
             and (entry.variants is None or variant in entry.variants)
