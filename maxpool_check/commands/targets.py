@@ -1,6 +1,8 @@
 """``maxpool-check targets``."""
 
+import threading
 from collections.abc import Sequence
+from concurrent.futures import Future
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -139,9 +141,9 @@ def _prepare(names: Sequence[TargetName], check: bool, form: str) -> int:
     if not any(name.version or (name.tool and name.tool.version) for name in names) or check:
         raise click.UsageError("--prepare takes targets with a version, such as onnxruntime==1.31.1, and no --check")
     entries: list[dict[str, Any]] = []
-    for name in names:
+    for name, target in [(name, _begun(name)) for name in names]:
         try:
-            folders = Target(name).folders
+            folders = target.result().folders
         except CannotStart as error:
             entries.append({"name": str(name), "environments": [], "message": str(error)})
             options.echo(f"error: {error}", err=True)
@@ -153,6 +155,21 @@ def _prepare(names: Sequence[TargetName], check: bool, form: str) -> int:
         document = {"schema": "maxpool-check/prepared/1", "path": str(environments.cache()), "targets": entries}
         options.echo(inert.dumps(document, indent=1))
     return ExitCode.INCOMPLETE if any("message" in entry for entry in entries) else ExitCode.AS_EXPECTED
+
+
+def _begun(name: TargetName) -> Future[Target]:
+    """A target whose environment is being made, beside those of others."""
+    future: Future[Target] = Future()
+
+    def make() -> None:
+        try:
+            future.set_result(Target(name))
+        except BaseException as error:
+            future.set_exception(error)
+
+    # Not in a pool, whose threads must end before the program: an interruption waits for none of them.
+    threading.Thread(target=make, daemon=True).start()
+    return future
 
 
 def _target(name: TargetName, check: bool) -> dict[str, Any]:

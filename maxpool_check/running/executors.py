@@ -226,9 +226,9 @@ class RemoteExecutor:
     """Runs cases in the processes of a pool; each process starts the targets once. A pool may repeat a lost chunk."""
 
     def __init__(self, config: ExecutionConfig, pool: Pool) -> None:
-        """Start the targets in one process, to describe them. Raises :class:`PoolLost`."""
+        """Start the targets in all processes, in one of them to describe them. Raises :class:`PoolLost`."""
         self._config, self._pool = config, pool
-        self.descriptions, self.errors = next(pool.results(describe, [(pool.run, config)]))
+        self.descriptions, self.errors = pool.begin(describe, start, pool.run, config)
 
     def results(self, cases: Iterable[Case], given_up: Collection[str]) -> Iterator[CaseResults]:
         """The results of each case, in order. A chunk omits the targets that are ``given_up`` when it is sent.
@@ -249,6 +249,11 @@ def describe(run: str, config: ExecutionConfig) -> tuple[list[TargetDescription]
     """The descriptions of the targets in this process, and the errors of those that cannot be started."""
     executor = resource(run, lambda: LocalExecutor(config))
     return executor.descriptions, executor.errors
+
+
+def start(run: str, config: ExecutionConfig) -> None:
+    """Start the targets in this process, and wait until they are ready, so that other processes take the next calls."""
+    _ = resource(run, lambda: LocalExecutor(config, inspects=False)).sessions
 
 
 def run_chunk(

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, wait
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import maxpool_check
 
@@ -47,28 +47,53 @@ class Pool:
     """
 
     def __init__(
-        self, run: str, executor: Executor, processes: int, lost: tuple[type[Exception], ...], stop: Callable[[], None]
-    ) -> None:
+        self, run: str, executor: Executor, processes: int, lost: tuple[type[Exception], ...], stop: Callable[[], None],
+        *, is_local: bool = False,
+    ) -> None:  # fmt: skip
         self.run = run
+        self._is_local = is_local
         self._executor, self._processes, self._lost, self._stop = executor, processes, lost, stop
         self._under_way: deque[Future[Any]] = deque()
+
+    def begin(self, function: Callable[..., _T], others: Callable[..., object], *arguments: object) -> _T:
+        """The result of a function in one process; the others of this machine call ``others`` meanwhile, to prepare themselves.
+
+        Raises :class:`PoolLost`, or the exception of the function.
+        """
+        with self._losing():
+            self._submit(function, arguments)
+            for _ in range(self._processes - 1 if self._is_local else 0):
+                # Nobody waits for it.
+                self._executor.submit(_call, maxpool_check.__version__, others, *arguments)
+            return cast("_T", self._first())
 
     def results(self, function: Callable[..., _T], calls: Iterable[tuple[Any, ...]]) -> Iterator[_T]:
         """The results of a function for each tuple of arguments, in order; a few calls are submitted ahead.
 
         Raises :class:`PoolLost`, or the exception of a call.
         """
-        remaining, under_way = iter(calls), self._under_way
-        try:
+        remaining = iter(calls)
+        with self._losing():
             while True:
-                for call in itertools.islice(remaining, _CALLS_AHEAD * self._processes - len(under_way)):
-                    under_way.append(self._executor.submit(_call, maxpool_check.__version__, function, *call))
-                if not under_way:
+                for call in itertools.islice(remaining, _CALLS_AHEAD * self._processes - len(self._under_way)):
+                    self._submit(function, call)
+                if not self._under_way:
                     return
-                # Removed only when it is complete: after an interruption, stop() returns it.
-                result = under_way[0].result()
-                under_way.popleft()
-                yield result
+                yield self._first()
+
+    def _submit(self, function: Callable[..., object], arguments: tuple[object, ...]) -> None:
+        self._under_way.append(self._executor.submit(_call, maxpool_check.__version__, function, *arguments))
+
+    def _first(self) -> Any:
+        # Removed only when it is complete: after an interruption, stop() returns it.
+        result = self._under_way[0].result()
+        self._under_way.popleft()
+        return result
+
+    @contextlib.contextmanager
+    def _losing(self) -> Iterator[None]:
+        try:
+            yield
         except self._lost as error:
             raise PoolLost(f"the worker processes are gone: {str(error) or type(error).__name__}") from error
 
@@ -99,7 +124,7 @@ def _local_pool(count: int) -> Iterator[Pool]:
     with stop, stopper:
         executor = ProcessPoolExecutor(count, context, _prepare_process, (stop, stopper))
         try:
-            yield Pool(uuid.uuid4().hex, executor, count, (BrokenExecutor,), stopper.close)
+            yield Pool(uuid.uuid4().hex, executor, count, (BrokenExecutor,), stopper.close, is_local=True)
         finally:
             stopper.close()
             executor.shutdown(wait=False, cancel_futures=True)

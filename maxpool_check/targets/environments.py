@@ -29,6 +29,10 @@ _FINDING_UV = threading.Lock()
 """Held while uv is located: ``sysconfig``, which locates it, is not safe for threads before Python 3.13."""
 
 
+_MAKING = threading.BoundedSemaphore(4)
+"""Held while an environment is made: so many are made at the same time."""
+
+
 @dataclass(frozen=True)
 class WheelSource:
     """Where the wheels of new environments come from: the package index and ``folder``, ``offline`` the folder alone."""
@@ -90,7 +94,12 @@ def _made(title: str, requirements: Sequence[str], source: WheelSource) -> Path:
     final = cache() / f"{title}-{_platform()}"
     if source.makes_nothing and not python_of(final).exists():
         raise NotMade(requirements)
-    return python_of(made(final, python_of(final), lambda folder: _fill(folder, sys.executable, requirements, source)))
+
+    def fill(folder: Path) -> None:
+        with _MAKING:
+            _fill(folder, sys.executable, requirements, source)
+
+    return python_of(made(final, python_of(final), fill))
 
 
 def _platform() -> str:
