@@ -1,12 +1,13 @@
 """The evaluator is the definition: the log of a comparison that is exhaustive where everything is small.
 
-``python -m maxpool_check.evidence.proof -o FILE -j N`` makes it, ``make prove`` that of the package. It has four parts:
+``python -m maxpool_check.evidence.proof -o FILE -j N`` makes it, ``make prove`` that of the package. It has five parts:
 
 - values: every pattern of special values in windows of up to three cells, in every element type and interpretation of NaN;
 - numbers: the index of every cell of small tensors in one to three dimensions, in every numbering;
 - one dimension: every small axis, on the planes of :func:`~maxpool_check.evidence.small_geometries.planes`, in every
   interpretation of NaN;
-- two dimensions: every pair of distinct tables, on such planes. Axes that have the same table take turns.
+- two dimensions: every pair of distinct tables, on such planes. Axes that have the same table take turns;
+- tunings: every axis, and every tenth pair, in the ways that the evaluator takes for long windows and for large tensors.
 
 Activations are one program, which both references call; they are not compared here.
 """
@@ -29,6 +30,7 @@ from maxpool_check.evidence.reference_comparison import (
     MOST_MISMATCHES,
     Counts,
     EvaluatorComparison,
+    TunedComparison,
     compare_numbers,
     compare_row,
     compare_values,
@@ -38,7 +40,7 @@ from maxpool_check.reference.geometry import Axis
 
 SCHEMA = "maxpool-check/proof/1"
 
-PROVED = ("definition", "dtypes", "evaluator", "geometry", "numbering", "policies", "pooling")
+PROVED = ("definition", "dtypes", "evaluator", "geometry", "numbering", "parts", "policies", "pooling", "reduction")
 PROVING = ("proof", "reference_comparison", "small_geometries")
 
 
@@ -71,13 +73,14 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     numbers: Counts
     one_dimension: Counts
     two_dimensions: Counts
+    tunings: Counts = Counts()
     mismatches: tuple[str, ...]
     rows: tuple[Row, ...]
 
     @property
     def total(self) -> Counts:
         """The counts of all parts."""
-        return self.values + self.numbers + self.one_dimension + self.two_dimensions
+        return self.values + self.numbers + self.one_dimension + self.two_dimensions + self.tunings
 
     def encode(self) -> bytes:
         """The log as JSON; equal logs have equal bytes."""
@@ -96,10 +99,12 @@ def shipped_proof() -> Proof:
     return msgspec.json.decode(resources.files(__package__).joinpath("proof.json").read_bytes(), type=Proof)
 
 
-def _row(number: int, bounds: Bounds) -> tuple[str, Counts, list[str]]:
-    compared = EvaluatorComparison()
-    compare_row(compared, number, list(_tables(bounds).values()))
-    return compared.digest.hexdigest(), compared.counts, compared.mismatches
+def _row(number: int, bounds: Bounds) -> tuple[str, Counts, Counts, list[str]]:
+    compared, tuned = EvaluatorComparison(), TunedComparison()
+    axes_of = list(_tables(bounds).values())
+    compare_row(compared, number, axes_of)
+    tuned.row(number, axes_of)
+    return compared.digest.hexdigest(), compared.counts, tuned.counts, compared.mismatches + tuned.mismatches
 
 
 @cache
@@ -112,19 +117,22 @@ def prove(bounds: Bounds, jobs: int = 1, progress: Callable[[int, int], None] | 
     compared_sources = sources()
     parts = [EvaluatorComparison() for _ in range(3)]
     values, numbers, one_dimension = parts
+    tuned = TunedComparison()
     compare_values(values)
     compare_numbers(numbers)
     for axis in every_axis(bounds):
         one_dimension.by_windows((axis,), ALL_SETTINGS)
         one_dimension.on_one_plane((axis,))
-    mismatches = [mismatch for part in parts for mismatch in part.mismatches]
-    two_dimensions, rows = Counts(), []
+        tuned.axis(axis)
+    mismatches = [mismatch for part in parts for mismatch in part.mismatches] + tuned.mismatches
+    two_dimensions, tunings, rows = Counts(), tuned.counts, []
     by_table = _tables(bounds)
     with ProcessPoolExecutor(jobs) as pool:
         results = pool.map(partial(_row, bounds=bounds), range(len(by_table)))
-        for (table_, axes), (digest, counts, found) in zip(by_table.items(), results, strict=True):
+        for (table_, axes), (digest, counts, tuned_counts, found) in zip(by_table.items(), results, strict=True):
             rows.append(Row(table=table_, axes=len(axes), sha256=digest))
             two_dimensions += counts
+            tunings += tuned_counts
             mismatches += found
             if progress is not None:
                 progress(len(rows), len(by_table))
@@ -132,7 +140,7 @@ def prove(bounds: Bounds, jobs: int = 1, progress: Callable[[int, int], None] | 
         sources=compared_sources, libraries={name: version(name) for name in ("numpy", "ml_dtypes")}, bounds=bounds,
         axes=sum(map(len, by_table.values())), tables=len(by_table), pairs=len(by_table) ** 2,
         values=values.counts, numbers=numbers.counts, one_dimension=one_dimension.counts,
-        two_dimensions=two_dimensions, mismatches=tuple(mismatches[:MOST_MISMATCHES]), rows=tuple(rows),
+        two_dimensions=two_dimensions, tunings=tunings, mismatches=tuple(mismatches[:MOST_MISMATCHES]), rows=tuple(rows),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 
 import msgspec
 import numpy as np
@@ -195,13 +195,51 @@ def compare_numbers(compared: EvaluatorComparison) -> None:
 def compare_row(
     compared: EvaluatorComparison, number: int, axes_of: Sequence[Sequence[Axis]], seconds: Iterable[int] | None = None
 ) -> None:
-    """The table of that number as the first axis, with all tables, or some, as the second.
-
-    Of the axes that have the same table, another one is taken each time: each is once in each place.
-    """
+    """The table of that number as the first axis, with all tables, or some, as the second."""
     for second in range(len(axes_of)) if seconds is None else seconds:
-        first_axes, second_axes = axes_of[number], axes_of[second]
-        geometry = first_axes[second % len(first_axes)], second_axes[number % len(second_axes)]
+        geometry = _pair(number, second, axes_of)
         compared.by_windows(geometry)
         if (number + second) % EVERY == 0:
             compared.on_one_plane(geometry)
+
+
+def _pair(number: int, second: int, axes_of: Sequence[Sequence[Axis]]) -> Geometry:
+    """Of the axes that have the same table, another one is taken each time: each is once in each place."""
+    first_axes, second_axes = axes_of[number], axes_of[second]
+    return first_axes[second % len(first_axes)], second_axes[number % len(second_axes)]
+
+
+@dataclass
+class TunedComparison:
+    """Compares the evaluator as it is tuned for other sizes: by doubling alone, and in the smallest parts."""
+
+    doubling: EvaluatorComparison = field(default_factory=lambda: _tuned(taps=0))
+    parts: EvaluatorComparison = field(default_factory=lambda: _tuned(part=1))
+    both: EvaluatorComparison = field(default_factory=lambda: _tuned(taps=0, part=1))
+
+    def axis(self, axis: Axis) -> None:
+        """Compare the results in one dimension."""
+        self.doubling.by_windows((axis,), ALL_SETTINGS)
+        self.parts.on_one_plane((axis,))
+        self.both.on_one_plane((axis,))
+
+    def row(self, number: int, axes_of: Sequence[Sequence[Axis]]) -> None:
+        """The table of that number as the first axis, with every tenth as the second."""
+        for second in range(-number % EVERY, len(axes_of), EVERY):
+            geometry = _pair(number, second, axes_of)
+            self.doubling.by_windows(geometry)
+            self.both.on_one_plane(geometry)
+
+    @property
+    def counts(self) -> Counts:
+        """The counts of all of them."""
+        return self.doubling.counts + self.parts.counts + self.both.counts
+
+    @property
+    def mismatches(self) -> list[str]:
+        """Those of all of them."""
+        return [*self.doubling.mismatches, *self.parts.mismatches, *self.both.mismatches]
+
+
+def _tuned(**tuning: int) -> EvaluatorComparison:
+    return EvaluatorComparison(partial(evaluator.evaluate, tuning=evaluator.Tuning(**tuning)))

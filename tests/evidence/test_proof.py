@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from maxpool_check.evidence.proof import shipped_proof, sources
 from maxpool_check.evidence.reference_comparison import (
     EvaluatorComparison,
+    TunedComparison,
     compare_numbers,
     compare_row,
     compare_values,
@@ -35,6 +36,7 @@ def test_everything_within_the_bounds_was_compared_and_agreed():
     assert (LOG.axes, LOG.tables, LOG.pairs) == (2521, 620, 384_400)
     assert LOG.two_dimensions.evaluations == 2 * LOG.pairs + LOG.pairs // 10
     assert LOG.one_dimension.evaluations == 6 * LOG.axes
+    assert LOG.tunings.evaluations == 7 * LOG.axes + 2 * (LOG.pairs // 10)
     assert LOG.mismatches == ()
     assert LOG.total.mismatches == 0
 
@@ -45,6 +47,13 @@ def test_a_row_of_the_log_comes_out_again():
     compare_row(compared, ROW, AXES)
     assert compared.counts.mismatches == 0
     assert compared.digest.hexdigest() == LOG.rows[ROW].sha256
+
+
+def test_every_tenth_pair_of_a_row_agrees_as_tuned_for_other_sizes():
+    tuned = TunedComparison()
+    tuned.row(ROW, AXES)
+    assert tuned.counts.evaluations == 2 * len(AXES) // 10
+    assert tuned.mismatches == []
 
 
 def the_first_in_column_major_order(X, pooling):

@@ -1,6 +1,7 @@
 """The evaluator gives what the definition says, in every bit."""
 
 import itertools
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxpool_check.reference import definition, evaluator
-from maxpool_check.reference.dtypes import NUMPY, bits, highest, is_float, lowest, rounded
+from maxpool_check.reference.dtypes import NAMES, NUMPY, bits, highest, is_float, lowest, rounded
 from maxpool_check.reference.geometry import Axis, NoWindow, ceil_output, clipped_ceil_output, floor_output, padded_axis
 from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder
 from maxpool_check.reference.policies import Nan, Policies
@@ -229,6 +230,120 @@ def test_an_answer_too_large_for_any_memory_is_an_error_at_once():
     pooling = Pooling((Axis(3, 2, 1, 1, 10**17, 10**17, 2 * 10**17 + 2),), Policies())
     with pytest.raises((MemoryError, ValueError)):
         evaluator.evaluate(np.zeros((1, 1, 3)), pooling)
+
+
+TUNINGS = [evaluator.Tuning(part, taps) for part in (1, 24, 100, 1000) for taps in (0, 1)]
+"""Parts of one window or of several, of one plane or of several; and doubling everywhere."""
+
+
+@st.composite
+def longer_axes(draw, most):
+    """Windows of any length, with gaps between them or overlaps, and pads larger than they are."""
+    size, k = draw(st.integers(1, most)), draw(st.integers(1, most + 3))
+    s, d = draw(st.integers(1, most)), draw(st.integers(1, 4))
+    begin, end = draw(st.integers(-2, most)), draw(st.integers(-2, most))
+    output = (size + begin + end - (k - 1) * d - 1) // s + 1
+    return Axis(size, k, s, d, begin, end, max(1, min(output, most)))
+
+
+@st.composite
+def longer_poolings(draw):
+    rank = draw(st.integers(1, 3))
+    geometry = tuple(draw(longer_axes((23, 9, 4)[rank - 1])) for _ in range(rank))
+    return Pooling(geometry, Policies(nan=draw(st.sampled_from(Nan))), Numbering(draw(st.sampled_from(StorageOrder))))
+
+
+@st.composite
+def ties(draw, pooling):
+    """Two images of few different values: many ties, infinities, both zeros and NaN, or the limits of integers."""
+    dtype = NUMPY[draw(st.sampled_from(NAMES))]
+    values = [np.nan, -np.nan, -np.inf, np.inf, 0.0, -0.0, 1.0]
+    if not is_float(dtype):
+        values = [int(lowest(dtype)), int(lowest(dtype)) + 1, 0, int(highest(dtype)) - 1, int(highest(dtype))]
+    few = np.array(draw(st.lists(st.sampled_from(values), min_size=1, max_size=4)), float if is_float(dtype) else dtype)
+    shape = (2, draw(st.integers(1, 3)), *[axis.size for axis in pooling.geometry])
+    which = np.random.default_rng(draw(st.integers(0, 2**32 - 1))).integers(0, len(few), shape)
+    return few[which].astype(dtype)
+
+
+@settings(max_examples=400, deadline=None)
+@given(longer_poolings(), st.sampled_from(TUNINGS), st.data())
+def test_parts_and_doubling_change_nothing(pooling, tuning, data):
+    X = data.draw(ties(pooling))
+    slow = definition.evaluate(X, pooling)
+    assert_same(evaluator.evaluate(X, pooling, tuning), slow)
+    # Neither does the order of X in memory.
+    assert_same(evaluator.evaluate(np.asfortranarray(X), pooling, tuning), slow)
+
+
+@settings(max_examples=200, deadline=None)
+@given(longer_poolings(), st.sampled_from(TUNINGS), st.data())
+def test_the_last_of_equal_maxima_in_parts_and_by_doubling(pooling, tuning, data):
+    # From the other end, the last one is the first; of several NaN that propagate as well.
+    X = data.draw(ties(pooling))
+    axes = tuple(range(2, X.ndim))
+    mirrored = replace(
+        pooling,
+        numbering=Numbering(),
+        policies=replace(
+            pooling.policies,
+            nan=Nan.PROPAGATES if pooling.policies.nan is Nan.PROPAGATES_LAST else pooling.policies.nan,
+        ),
+        geometry=tuple(replace(axis, begin=axis.reach - axis.size) for axis in pooling.geometry),
+    )
+    first = definition.evaluate(np.flip(X, axes), mirrored)
+    last = np.flip(evaluator.chosen(X, pooling, tuning, last=True), axes)
+    plane = int(np.prod(X.shape[2:]))
+    named = ~first.empty
+    assert (last // plane == first.Indices // plane)[named].all()
+    assert (last % plane == plane - 1 - first.Indices % plane)[named].all()
+
+
+@pytest.mark.parametrize("name", ["float16", "float32", "int8", "int64"])
+@pytest.mark.parametrize(
+    "geometry",
+    [
+        (Axis(300_000, 1000, 1, 1, 0, 0, 299_001),),
+        (Axis(300_000, 3, 1, 1, 1, 1, 300_000),),
+        (Axis(1, 3, 1, 1, 1, 1, 1), Axis(150_000, 7, 50, 2, 3, 3, 3000)),
+        (Axis(700, 3, 2, 1, 1, 1, 350), Axis(700, 3, 2, 1, 1, 1, 350)),
+    ],
+    ids=lambda geometry: "x".join(str(axis.size) for axis in geometry),
+)
+def test_large_tensors_are_as_in_parts_of_another_size(name, geometry):
+    # Without tuning, they are more than one part; the definition would take minutes.
+    pooling = Pooling(geometry, Policies(nan=Nan.PROPAGATES_LAST))
+    random = np.random.default_rng(0)
+    X = random.integers(-3, 3, (1, 2, *[axis.size for axis in geometry])).astype(NUMPY[name])
+    if is_float(X.dtype):
+        X[random.random(X.shape) < 0.01] = np.nan
+    assert_same(
+        evaluator.evaluate(X, pooling), evaluator.evaluate(X, pooling, evaluator.Tuning(part=2**30, taps=10**6))
+    )
+
+
+def test_memory_beside_the_result_stays_small():
+    # Three planes, in one part each or in several.
+    pooling = Pooling((Axis(2**20, 3, 1, 1, 1, 1, 2**20),), Policies())
+    X = np.random.default_rng(0).standard_normal((1, 3, 2**20)).astype(np.float32)
+    X[:, 1, ::100] = np.nan
+    tracemalloc.start()
+    pooled = evaluator.evaluate(X, pooling)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    result = pooled.Y.nbytes + pooled.Indices.nbytes + pooled.empty.nbytes
+    assert peak - result < X.nbytes / 2
+
+
+@pytest.mark.parametrize("tuning", TUNINGS, ids=str)
+def test_what_is_empty_stays_empty_in_parts(tuning):
+    for sizes, outputs in (((0,), (3,)), ((3,), (0,)), ((0, 3), (2, 2)), ((4, 3), (0, 2))):
+        geometry = tuple(Axis(size, 2, 1, 1, 1, 1, output) for size, output in zip(sizes, outputs, strict=True))
+        for batch in (0, 2):
+            X = np.zeros((batch, 2, *sizes))
+            pooled = evaluator.evaluate(X, Pooling(geometry, Policies()), tuning)
+            assert_same(pooled, definition.evaluate(X, Pooling(geometry, Policies())))
+            assert evaluator.chosen(X, Pooling(geometry, Policies()), tuning).shape == pooled.Y.shape
 
 
 def test_the_two_references_do_not_agree_by_accident():
