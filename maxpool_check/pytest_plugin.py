@@ -149,7 +149,7 @@ class CaseFile(pytest.File):
 
         try:
             corpus = collect([self.path], cached=True)
-            known = read_all_defects(corpus.known_files)
+            known = read_all_defects(corpus.known_files, cached=True)
             problems = [problem for case in corpus.cases for problem in contradictions(case)]
             if problems:
                 raise CorpusError(problems)

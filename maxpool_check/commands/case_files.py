@@ -41,7 +41,7 @@ folder = click.option(
 )  # fmt: skip
 _no_cache = click.option(
     "--no-cache", is_flag=True,
-    help="Read all files again, and judge all outputs by the reference, instead of what the cache has of them.",
+    help="Read all case files again, and judge all outputs by the reference, whatever the cache has of them.",
 )  # fmt: skip
 max_cells = click.option(
     "--max-cells", type=options.COUNT, default=MOST_CELLS, metavar="N",
@@ -123,7 +123,7 @@ class CaseFiles:
 
         def defects() -> list[Defect]:
             with mistakes():
-                return read_all_defects(corpus.known_files)
+                return read_all_defects(corpus.known_files, cached=True)
 
         try:
             selected = select(corpus.cases, self.selected, defects)

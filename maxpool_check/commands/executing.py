@@ -48,7 +48,7 @@ class KnownOptions:
             )
         files = [] if self.no_known else list(self.known_files or default)
         with case_files.mistakes():
-            return read_all_defects(files), files
+            return read_all_defects(files, cached=True), files
 
 
 def run_cases(
@@ -111,7 +111,7 @@ def catalogue_for(corpus: Corpus) -> list[Defect]:
     if shipped.resolve() in {root.resolve() for root in corpus.roots}:
         return []
     with case_files.mistakes():
-        return read_all_defects(defect_files(shipped))
+        return read_all_defects(defect_files(shipped), cached=True)
 
 
 def defects_of(corpus: Corpus) -> list[Defect]:

@@ -9,10 +9,9 @@ from typing import Any
 import click
 import msgspec
 
-from maxpool_check import inert
+from maxpool_check import inert, kept_files
 from maxpool_check.commands import options
 from maxpool_check.commands.offline import offline
-from maxpool_check.corpus import case_cache
 from maxpool_check.corpus.space import smallest
 from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.results.variants import Y_ONLY
@@ -110,10 +109,10 @@ def command(
 def _cache(clear: bool, form: str) -> int:
     """List the environments and the compiled cases in the cache, and remove them if asked to."""
     kept = environments.kept()
-    sizes = [status.st_size for _, status in case_cache.kept()]
+    sizes = [status.st_size for _, status in kept_files.kept("cases")]
     removed = environments.clear() if clear else []
     if clear:
-        case_cache.clear()
+        kept_files.clear()
         kept_inspections.clear()
     if form == "json":
         entries = [{"name": folder.name, "bytes": size, "removed": folder in removed} for folder, size in kept.items()]
@@ -122,7 +121,12 @@ def _cache(clear: bool, form: str) -> int:
             "path": str(environments.cache()),
             "environments": entries,
         }
-        about["cases"] = {"path": str(case_cache.folder()), "files": len(sizes), "bytes": sum(sizes), "removed": clear}
+        about["cases"] = {
+            "path": str(kept_files.folder("cases")),
+            "files": len(sizes),
+            "bytes": sum(sizes),
+            "removed": clear,
+        }
         options.echo(inert.dumps(about, indent=1))
         return ExitCode.AS_EXPECTED
     if sizes:

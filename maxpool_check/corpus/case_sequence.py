@@ -1,6 +1,8 @@
 """Sequences of cases: in memory, or for very many of them in compiled files, of which a few hundred cases are held."""
 
 import atexit
+import contextlib
+import errno
 import itertools
 import shutil
 import tempfile
@@ -14,7 +16,6 @@ from typing import overload
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.compiled import CompiledFile, Damaged, Identity, encoded
-from maxpool_check.corpus.problems import CorpusError, Problem
 
 MOST_HELD = 5_000
 """So many cases are held in memory; of more, only those in use."""
@@ -114,11 +115,8 @@ class StoredCases(Sequence[Case]):
             if len(self._chunks) == _MOST_CHUNKS:
                 self._chunks.popitem(last=False)
             begin = chunk * _CHUNK
-            try:
+            with _still_there():
                 self._chunks[key] = self._files[file][begin : begin + _CHUNK]
-            except Damaged as error:
-                message = "the cases that were read are no longer in the cache, or damaged; run the command again"
-                raise CorpusError([Problem("", 0, 0, message)]) from error
         self._chunks.move_to_end(key)
         return self._chunks[key]
 
@@ -145,5 +143,17 @@ def unchecked(cases: Sequence[Case]) -> Iterable[Case]:
 
 def _identities(cases: Iterable[Case]) -> Iterator[Identity]:
     if isinstance(cases, CompiledFile):
-        return cases.identities()
-    return (Identity(case.id, case.spec, case.sha256) for case in cases)
+        with _still_there():
+            yield from cases.identities()
+    else:
+        yield from (Identity(case.id, case.spec, case.sha256) for case in cases)
+
+
+@contextlib.contextmanager
+def _still_there() -> Iterator[None]:
+    """Raise ``OSError`` where stored cases are gone, or damaged."""
+    try:
+        yield
+    except Damaged as error:
+        message = "the stored cases were removed or changed while they were in use; run the command again"
+        raise OSError(errno.ESTALE, message, str(error)) from error

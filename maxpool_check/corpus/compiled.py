@@ -179,7 +179,7 @@ class CompiledFile(Sequence[Case]):
         try:
             return tuple(_case(_DECODER.decode(data[a:b]), self._origin) for a, b in itertools.pairwise(ends))
         except (msgspec.MsgspecError, ValueError, KeyError) as error:
-            raise Damaged from error
+            raise Damaged(self._path) from error
 
     def identities(self) -> Iterator[Identity]:
         """What identifies the cases. Raises :class:`Damaged`."""
@@ -196,7 +196,7 @@ class CompiledFile(Sequence[Case]):
                 file.seek(begin)
                 data = file.read(size)
         except OSError as error:
-            raise Damaged from error
+            raise Damaged(self._path) from error
         return memoryview(data)
 
 

@@ -1,5 +1,7 @@
 """Reads files of defects."""
 
+import contextlib
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from fnmatch import fnmatchcase
@@ -7,8 +9,10 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from maxpool_check import kept_files
 from maxpool_check.corpus.defect_schema import DEFECT_FILE
 from maxpool_check.corpus.document import Document, parse, read, text_of
 from maxpool_check.corpus.problems import CorpusError, Problem, Structure
@@ -32,22 +36,31 @@ def read_defects(path: Path) -> list[Defect]:
 
 # A process may read the defects that come with the tool many times.
 @lru_cache(maxsize=64)
-def _defects(text: str, name: str) -> tuple[Defect, ...]:
+def _defects(text: str, name: str, *, cached: bool = False) -> tuple[Defect, ...]:
+    path = kept_files.path_of("defects", hashlib.sha256(text.encode()).hexdigest()) if cached else None
+    if path is not None and (kept := kept_files.unsealed(kept_files.load(path))) is not None:
+        with contextlib.suppress(msgspec.MsgspecError, ValueError):
+            return msgspec.json.decode(kept, type=tuple[Defect, ...], dec_hook=lambda kind, value: kind(value))
     reader = _Reader(parse(text, name))
     defects = reader.defects()
     if reader.problems:
         raise CorpusError(reader.problems)
+    if path is not None:
+        kept_files.save(path, kept_files.sealed(msgspec.json.encode(defects, enc_hook=str)))
     return tuple(defects)
 
 
-def read_all_defects(paths: Sequence[Path]) -> list[Defect]:
-    """The defects of several files, with unique ids. Raises :class:`CorpusError`."""
+def read_all_defects(paths: Sequence[Path], *, cached: bool = False) -> list[Defect]:
+    """The defects of several files, with unique ids. Raises :class:`CorpusError`.
+
+    ``cached``: files that were read before are taken from the user's cache, and others are kept there.
+    """
     defects: dict[str, Defect] = {}
     problems: list[Problem] = []
     files: dict[str, Path] = {}
     for path in paths:
         try:
-            new = {defect.id: defect for defect in read_defects(path)}
+            new = {defect.id: defect for defect in _defects(text_of(path), str(path), cached=cached)}
         except CorpusError as error:
             problems += error.problems
             continue

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from maxpool_check.corpus import case_cache, case_sequence
+from maxpool_check import kept_files
+from maxpool_check.corpus import case_sequence
 from maxpool_check.corpus.case import Values
 from maxpool_check.corpus.collection import collect, digest_of, duplicates
 from maxpool_check.corpus.problems import CorpusError
@@ -64,7 +65,7 @@ def everything(case):
 
 def is_used(folder, **options):
     """Whether the cases of a folder come from the cache."""
-    kept = case_cache.folder()
+    kept = kept_files.folder("cases")
     before = {path: path.stat().st_ino for path in kept.glob("*")}
     (case,) = collect([folder], cached=True, **options).cases
     assert everything(case) == everything(collect([folder], **options).cases[0])
@@ -186,9 +187,9 @@ def test_a_link_in_its_place_is_not_followed(cache, folder, tmp_path):
 def test_another_tool_does_not_use_it(cache, folder):
     """A process of its own for each: what a process knows of its tool, it keeps."""
     program = (
-        "import os, sys; from pathlib import Path; from maxpool_check.corpus import case_cache\n"
+        "import os, sys; from pathlib import Path; from maxpool_check import kept_files\n"
         "from maxpool_check.corpus.collection import collect\n"
-        "if sys.argv[2]: case_cache._PACKAGE = Path(sys.argv[2])\n"
+        "if sys.argv[2]: kept_files._PACKAGE = Path(sys.argv[2])\n"
         "collect([Path(sys.argv[1])], cached=True)\n"
     )
     other = folder.parent / "other"
@@ -220,8 +221,8 @@ def test_the_oldest_are_dropped(cache, folder, monkeypatch):
         other = cache / f"{number}"
         other.write_bytes(path.read_bytes())
         os.utime(other, (now - 1000 * number, now - 1000 * number))
-    monkeypatch.setattr(case_cache, "MOST_BYTES", 3 * path.stat().st_size)
-    case_cache.make_room.cache_clear()
+    monkeypatch.setattr(kept_files, "MOST_BYTES", 3 * path.stat().st_size)
+    kept_files.make_room.cache_clear()
     is_used(folder, most_cells=10)
     left = {path.name for path in cache.iterdir()}
     assert {"2", "3"} & left == set()
@@ -305,6 +306,6 @@ def test_the_same_id_twice_among_very_many_is_a_mistake(many):
 
 def test_a_cache_that_is_cleared_meanwhile_is_said(cli, cache, many):
     cases = collect([many], cached=True).cases
-    case_cache.clear()
-    with pytest.raises(CorpusError, match="no longer in the cache"):
+    kept_files.clear()
+    with pytest.raises(OSError, match="removed or changed while they were in use"):
         list(cases)

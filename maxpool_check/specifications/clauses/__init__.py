@@ -4,14 +4,14 @@ A file ``NAME.yaml`` of this folder has the clauses of one document, or of the v
 statement of the document in our own words, never the document's text.
 """
 
-import re
 from collections.abc import Mapping
 from enum import Enum
 from functools import cache
 from importlib import resources
 
 import msgspec
-import yaml
+
+from maxpool_check import kept_files
 
 
 class ClauseKind(str, Enum):
@@ -100,16 +100,25 @@ class ClauseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     clauses: tuple[Clause, ...]
 
 
-_BEHIND_EDITIONS = re.compile(rb"^(?:errata|clauses):", re.MULTILINE)
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
 @cache
 def clause_files() -> Mapping[str, ClauseFile]:
-    """All clause files, by name."""
+    """All clause files, by name; they are kept in the user's cache, since YAML takes long to read."""
+    path = kept_files.path_of("clauses")
+    kept = kept_files.unsealed(kept_files.load(path))
+    if kept is not None:
+        return msgspec.json.decode(kept, type=dict[str, ClauseFile])
+    files = _clause_files()
+    kept_files.save(path, kept_files.sealed(msgspec.json.encode(files)))
+    return files
+
+
+def _clause_files() -> dict[str, ClauseFile]:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     paths = sorted(resources.files(__name__).iterdir(), key=lambda path: path.name)
     return {
-        path.name.removesuffix(".yaml"): msgspec.convert(yaml.load(path.read_bytes(), _Loader), ClauseFile)
+        path.name.removesuffix(".yaml"): msgspec.convert(yaml.load(path.read_bytes(), loader), ClauseFile)
         for path in paths
         if path.name.endswith(".yaml")
     }
@@ -134,13 +143,7 @@ def clauses_of(document: str) -> tuple[Clause, ...]:
 @cache
 def editions() -> Mapping[str, Edition]:
     """The edition of each document that was read, by the name of the document."""
-    found: dict[str, Edition] = {}
-    for path in sorted(resources.files(__name__).iterdir(), key=lambda path: path.name):
-        if path.name.endswith(".yaml"):
-            # Every run needs them, and few need the clauses, which follow.
-            beginning = _BEHIND_EDITIONS.split(path.read_bytes(), maxsplit=1)[0]
-            found |= msgspec.convert(yaml.load(beginning, _Loader)["editions"], dict[str, Edition])
-    return found
+    return {name: edition for file in clause_files().values() for name, edition in file.editions.items()}
 
 
 def edition_name(document: str) -> str:
