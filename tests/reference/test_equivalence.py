@@ -266,7 +266,7 @@ def ties(draw, pooling):
     return few[which].astype(dtype)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(longer_poolings(), st.sampled_from(TUNINGS), st.data())
 def test_parts_and_doubling_change_nothing(pooling, tuning, data):
     X = data.draw(ties(pooling))
@@ -276,20 +276,15 @@ def test_parts_and_doubling_change_nothing(pooling, tuning, data):
     assert_same(evaluator.evaluate(np.asfortranarray(X), pooling, tuning), slow)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(longer_poolings(), st.sampled_from(TUNINGS), st.data())
 def test_the_last_of_equal_maxima_in_parts_and_by_doubling(pooling, tuning, data):
     # From the other end, the last one is the first; of several NaN that propagate as well.
     X = data.draw(ties(pooling))
     axes = tuple(range(2, X.ndim))
-    mirrored = replace(
-        pooling,
-        numbering=Numbering(),
-        policies=replace(
-            pooling.policies,
-            nan=Nan.PROPAGATES if pooling.policies.nan is Nan.PROPAGATES_LAST else pooling.policies.nan,
-        ),
-        geometry=tuple(replace(axis, begin=axis.reach - axis.size) for axis in pooling.geometry),
+    nan = Nan.PROPAGATES if pooling.policies.nan is Nan.PROPAGATES_LAST else pooling.policies.nan
+    mirrored = Pooling(
+        tuple(replace(axis, begin=axis.reach - axis.size) for axis in pooling.geometry), Policies(nan=nan)
     )
     first = definition.evaluate(np.flip(X, axes), mirrored)
     last = np.flip(evaluator.chosen(X, pooling, tuning, last=True), axes)
@@ -299,27 +294,24 @@ def test_the_last_of_equal_maxima_in_parts_and_by_doubling(pooling, tuning, data
     assert (last % plane == plane - 1 - first.Indices % plane)[named].all()
 
 
-@pytest.mark.parametrize("name", ["float16", "float32", "int8", "int64"])
+@pytest.mark.parametrize("name", ["float16", "float64", "int8"])
 @pytest.mark.parametrize(
     "geometry",
     [
-        (Axis(300_000, 1000, 1, 1, 0, 0, 299_001),),
-        (Axis(300_000, 3, 1, 1, 1, 1, 300_000),),
-        (Axis(1, 3, 1, 1, 1, 1, 1), Axis(150_000, 7, 50, 2, 3, 3, 3000)),
-        (Axis(700, 3, 2, 1, 1, 1, 350), Axis(700, 3, 2, 1, 1, 1, 350)),
+        (Axis(100_000, 300, 1, 1, 100, 0, 99_801),),
+        (Axis(1, 3, 1, 1, 1, 1, 1), Axis(600_000, 7, 50, 2, 3, 3, 12_000)),
+        (Axis(300, 3, 1, 1, 1, 1, 300), Axis(300, 3, 1, 1, 1, 1, 300)),
     ],
     ids=lambda geometry: "x".join(str(axis.size) for axis in geometry),
 )
-def test_large_tensors_are_as_in_parts_of_another_size(name, geometry):
-    # Without tuning, they are more than one part; the definition would take minutes.
+def test_large_tensors_are_as_in_one_part(name, geometry):
+    # The definition would take minutes. Without tuning, these are several parts.
     pooling = Pooling(geometry, Policies(nan=Nan.PROPAGATES_LAST))
     random = np.random.default_rng(0)
     X = random.integers(-3, 3, (1, 2, *[axis.size for axis in geometry])).astype(NUMPY[name])
     if is_float(X.dtype):
         X[random.random(X.shape) < 0.01] = np.nan
-    assert_same(
-        evaluator.evaluate(X, pooling), evaluator.evaluate(X, pooling, evaluator.Tuning(part=2**30, taps=10**6))
-    )
+    assert_same(evaluator.evaluate(X, pooling), evaluator.evaluate(X, pooling, evaluator.Tuning(part=2**30)))
 
 
 def test_memory_beside_the_result_stays_small():
