@@ -57,8 +57,11 @@ def _nan(oracle: Oracle, Y: np.ndarray) -> tuple[str, ...]:
 def _tie(oracle: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> tuple[str, ...]:
     if numbers is None or oracle.pooling.policies.tie is not Tie.ANY:
         return ()
-    first = oracle.choices[0]
     judged = ~(oracle.pooled.empty | oracle.holds_nan)
+    if not judged.any():
+        # Of an X without a cell, too.
+        return ()
+    first = oracle.choices[0]
     tied = judged & (first != oracle.last)
     if not tied.any():
         return ()

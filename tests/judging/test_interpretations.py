@@ -122,3 +122,8 @@ def test_points_that_a_case_does_not_touch_are_left_out():
     X = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
     assert interpretations(X, [3], [3]) == {}
     assert interpretations(np.zeros((1, 1, 2, 2), np.uint8), [0]) == {}
+
+
+def test_an_x_without_a_cell_has_no_ties():
+    X = np.zeros((1, 1, 2, 0), np.float32)
+    assert interpretations(X, X, X, kernel_shape=[1, 1]).get("tie", ()) == ()
