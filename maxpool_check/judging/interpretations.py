@@ -58,9 +58,6 @@ def _tie(oracle: Oracle, Y: np.ndarray, numbers: np.ndarray | None) -> tuple[str
     if numbers is None or oracle.pooling.policies.tie is not Tie.ANY:
         return ()
     judged = ~(oracle.pooled.empty | oracle.holds_nan)
-    if not judged.any():
-        # Of an X without a cell, too.
-        return ()
     first = oracle.choices[0]
     tied = judged & (first != oracle.last)
     if not tied.any():
