@@ -239,7 +239,7 @@ def reusing_sessions(targets: Iterable[TargetName]) -> tuple[TargetName, ...]:
     without = [str(target) for target in named if not target.has_sessions]
     if without:
         raise click.UsageError(
-            f"--reuse-sessions is for ONNX Runtime in Python; {' and '.join(without)} would not be tested otherwise than without it"
+            f"--reuse-sessions is for ONNX Runtime in Python; {', '.join(without)}: no sessions to reuse"
         )
     return tuple(dataclasses.replace(target, reuses_sessions=True) for target in named)
 
