@@ -18,9 +18,10 @@ import yaml
 from onnx.reference import ReferenceEvaluator
 
 from maxpool_check.corpus.collection import collect
-from maxpool_check.reference import evaluator
+from maxpool_check.reference.evaluator import evaluate
 from tests.bench import work
 from tests.bench.command_rows import commands
+from tests.bench.evaluator_rows import evaluator
 from tests.bench.measuring import Figure, Finished, calls, each, process, python, ratio
 from tests.bench.row import Row, Size
 
@@ -30,7 +31,7 @@ HERE = Path(__file__).parent
 def measured(size: Size, folder: Path) -> Iterator[Row]:
     """Every row, each as soon as it is measured. Files are written to the folder."""
     cases = work.case_files(folder / "cases", size.cases)
-    for rows in (_floor, commands, _kernel, _reference, _others, _loading, _start, _growth):
+    for rows in (_floor, commands, evaluator, _reference, _others, _loading, _start, _growth):
         yield from rows(size, folder, cases)
 
 
@@ -65,26 +66,6 @@ def _floor(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
     )  # fmt: skip
 
 
-def _kernel(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
-    for X, window, count, limit in (
-        (work.pooled_input(size.large), (3, 2, 1), 1 + size.calls // 200, 2),
-        (work.pooled_input((1, 1, 8, 8)), (3, 1, 0), size.calls, None),
-    ):
-        runtime, ours = _session(work.model(X, *window)), work.pooling(X, *window)
-        named = f"float32 {_by(X.shape)}, k={window[0]}, s={window[1]}, p={window[2]}, with Indices"
-        own = calls(lambda X=X, ours=ours: evaluator.evaluate(X, ours), count)
-        yield Row(
-            "evaluator", f"the evaluator / ONNX Runtime's own kernel, one thread: {named}",
-            ratio(own, calls(lambda X=X, runtime=runtime: runtime.run(["Y", "Indices"], {"X": X}), count), size.repetitions),
-            limit=limit, note=f"medians of {count} calls",
-        )  # fmt: skip
-        if limit is None:
-            yield Row(
-                "evaluator", f"the evaluator, a call: {named}", _scaled(each(own, size.repetitions), 1e6),
-                "microseconds", 100, f"medians of {count} calls",
-            )  # fmt: skip
-
-
 def _reference(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
     for X, window, limit in (
         (work.pooled_input(size.large), (3, 2, 1), -100),
@@ -95,7 +76,7 @@ def _reference(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
             "evaluator", f"onnx.reference.ReferenceEvaluator / the evaluator: float32 {_by(X.shape)}, with Indices",
             ratio(
                 calls(lambda X=X, theirs=theirs: theirs.run(None, {"X": X})),
-                calls(lambda X=X, ours=ours: evaluator.evaluate(X, ours), 10),
+                calls(lambda X=X, ours=ours: evaluate(X, ours), 10),
                 size.repetitions,
             ),
             limit=limit,
@@ -218,16 +199,6 @@ def _growth(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
         yield Row("growth", f"`run` of {count} cases, a case / of {smallest}, a case", found, limit=1.1)
     for count in size.growth:
         yield Row("growth", f"the largest process of `run` of {count} cases", Figure(tuple(memory[count])), "MB", 500)
-
-
-def _session(model: bytes) -> onnxruntime.InferenceSession:
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
-def _scaled(figure: Figure, factor: float) -> Figure:
-    return Figure(tuple(value * factor for value in figure.values))
 
 
 def _by(shape: tuple[int, ...]) -> str:
