@@ -232,6 +232,16 @@ def test_an_answer_too_large_for_any_memory_is_an_error_at_once():
         evaluator.evaluate(np.zeros((1, 1, 3)), pooling)
 
 
+@pytest.mark.parametrize("nan", Nan)
+@pytest.mark.parametrize(
+    "axis", [Axis(4, 4, 1, 1, 0, 0, 1), Axis(4, 9, 1, 1, -1, 6, 1), Axis(4, 9, 2, 1, 3, 2, 1)], ids=str
+)
+def test_one_window_of_the_whole_plane_or_of_all_but_a_cell(axis, nan):
+    X = np.array([[[3, np.nan, 3, np.nan], [4, 1, -np.inf, 4]]], np.float32)
+    pooling = Pooling((axis,), Policies(nan=nan))
+    assert_same(evaluator.evaluate(X, pooling), definition.evaluate(X, pooling))
+
+
 TUNINGS = [evaluator.Tuning(part, taps) for part in (1, 24, 100, 1000) for taps in (0, 1)]
 """Parts of one window or of several, of one plane or of several; and doubling everywhere."""
 
