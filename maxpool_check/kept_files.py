@@ -57,15 +57,20 @@ def _tool() -> str:
     return hashlib.sha256(json.dumps([versions, first, sorted(_stamps(str(_PACKAGE)))]).encode()).hexdigest()
 
 
-def _stamps(folder: str) -> Iterator[tuple[str, int, int]]:
+def _stamps(folder: str) -> Iterator[tuple[str, int, int, int]]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in ("__pycache__", "corpus_data"):
                     yield from _stamps(entry.path)
-            else:
+                continue
+            try:
                 status = entry.stat()
-                yield entry.path, status.st_mtime_ns, status.st_size
+            except OSError:
+                # Such as the lock of an editor, a link that leads nowhere: nothing that the tool could read.
+                continue
+            # A copy may keep the time of the last change to the content, but not that of the change to the file.
+            yield entry.path, status.st_mtime_ns, status.st_ctime_ns, status.st_size
 
 
 def load(path: Path) -> bytes | None:

@@ -195,13 +195,26 @@ def test_another_tool_does_not_use_it(cache, folder):
     other = folder.parent / "other"
     other.mkdir()
     (other / "__init__.py").write_text("__version__ = '1'\n")
+    more = other / "more.py"
+
+    def edit():
+        """As a copy that keeps the time of a file, which has another content of the same size."""
+        status = more.stat()
+        more.write_text("a > b")
+        os.utime(more, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    def lock():
+        """As an editor does it."""
+        (other / ".#more.py").symlink_to("somebody@somewhere.1")
+
     files = []
-    for package in ("", "", str(other), str(other)):
-        if package and len(files) == 3:
-            (other / "more.py").write_text("")
+    for package, change in (("", None), ("", None), (other, None), (other, lambda: more.write_text("a < b")), (other, edit),
+                            (other, lock)):  # fmt: skip
+        if change is not None:
+            change()
         subprocess.run([sys.executable, "-c", program, folder, package], check=True, env=environment())
         files.append(len(list(cache.iterdir())))
-    assert files == [1, 1, 2, 3]
+    assert files == [1, 1, 2, 3, 4, 4]
 
 
 def test_two_processes_at_once_leave_whole_files(cache, tmp_path):
@@ -307,5 +320,14 @@ def test_the_same_id_twice_among_very_many_is_a_mistake(many):
 def test_a_cache_that_is_cleared_meanwhile_is_said(cli, cache, many):
     cases = collect([many], cached=True).cases
     kept_files.clear()
+    with pytest.raises(OSError, match="removed or changed while they were in use"):
+        list(cases)
+
+
+def test_a_cached_file_that_is_replaced_meanwhile_is_said(cache, folder, monkeypatch):
+    monkeypatch.setattr(case_sequence, "MOST_HELD", 0)
+    cases = collect([folder], cached=True).cases
+    np.save(folder / "X.npy", np.array([[[1, 2, 4]]], np.float32))
+    assert collect([folder], cached=True).cases[0].X.max() == 4
     with pytest.raises(OSError, match="removed or changed while they were in use"):
         list(cases)
