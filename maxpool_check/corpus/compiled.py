@@ -137,7 +137,8 @@ class CompiledFile(Sequence[Case]):
     def __init__(self, path: Path, data: bytes, origin: str) -> None:
         begin = len(_MAGIC) + 32
         content = memoryview(data)[begin:]
-        if data[:begin] != _MAGIC + hashlib.sha256(content).digest():
+        self._beginning = _MAGIC + hashlib.sha256(content).digest()
+        if data[:begin] != self._beginning:
             raise Damaged
         self._begin = begin + 8 + int.from_bytes(content[:8], "little")
         header = _header(content[8 : self._begin - begin])
@@ -193,6 +194,9 @@ class CompiledFile(Sequence[Case]):
             return self._data[begin : begin + size]
         try:
             with self._path.open("rb") as file:
+                # The cases of the same file with other tensors are kept in the same place.
+                if file.read(len(self._beginning)) != self._beginning:
+                    raise Damaged(self._path)
                 file.seek(begin)
                 data = file.read(size)
         except OSError as error:
