@@ -23,6 +23,15 @@ from tests.conftest import ROOT
 HEADER = read(ROOT / "tests/data/golden/record.jsonl").header
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _what_earlier_tests_have_left():
+    """It is neither counted nor looked through each time that memory is collected."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 class Discarded:
     """A text file that keeps nothing but the length of the longest text written at once."""
 
@@ -48,14 +57,11 @@ def peak(path, count, form):
                 )
             )  # fmt: skip
         record, file = recorder.record, Discarded()
-        # What earlier tests have left is not counted.
         gc.collect()
-        gc.freeze()
         tracemalloc.start()
         FORMATS[form](RunReport(record, 0), file)
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        gc.unfreeze()
     return most, file.longest
 
 
@@ -105,13 +111,11 @@ def two_records(tmp_path_factory):
 def peak_of_comparison(old, new, form):
     """The memory, in bytes, of comparing two records."""
     gc.collect()
-    gc.freeze()
     tracemalloc.start()
     targets = (old.header.targets[0].name, new.header.targets[0].name)
     COMPARISON_FORMATS[form](ComparisonReport("compare", [compare_targets(old, new, targets)]), Discarded())
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    gc.unfreeze()
     return most
 
 
