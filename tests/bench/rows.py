@@ -192,9 +192,9 @@ def _growth(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
 
         return timed
 
-    # A long run is its own average.
-    repetitions = size.repetitions // 2 + 1
     for count in others:
+        # A long run is its own average.
+        repetitions = 1 if count > 10_000 else size.repetitions // 2 + 1
         found = ratio(run(count), run(smallest), repetitions, warm=False)
         yield Row("growth", f"`run` of {count} cases, a case / of {smallest}, a case", found, limit=1.1)
     for count in size.growth:
