@@ -97,7 +97,7 @@ def test_the_variable_of_the_environment_does_the_same(offline, small, tmp_path)
     done = offline("gate", small, "--base", "onnxruntime==1.30.0", "--head", "onnxruntime", MAXPOOL_CHECK_OFFLINE="1")
     assert done.code == 3
     assert "targets --prepare onnxruntime==1.30.0" in done.err
-    assert not (tmp_path / "cache").exists()
+    assert not (tmp_path / "cache" / "environments").exists()
 
 
 def test_installed_targets_run_offline(offline, small):
