@@ -167,10 +167,14 @@ class CompiledFile(Sequence[Case]):
     def __getitem__(self, number: int | slice) -> Case | Sequence[Case]:
         if self._held is not None:
             return self._held[number]
-        if isinstance(number, slice):
-            begin, end, step = number.indices(len(self))
-            return self.read(begin, end)[::step]
-        return self.read(number, number + 1)[0]
+        numbers = range(len(self))[number]
+        if isinstance(numbers, int):
+            return self.read(numbers, numbers + 1)[0]
+        if not numbers:
+            return ()
+        first = min(numbers)
+        cases = self.read(first, max(numbers) + 1)
+        return tuple(cases[each - first] for each in numbers)
 
     def read(self, begin: int, end: int) -> tuple[Case, ...]:
         """The cases of these numbers. Raises :class:`Damaged`, also where the file is gone."""
