@@ -127,7 +127,8 @@ def _local_pool(count: int) -> Iterator[Pool]:
             yield Pool(uuid.uuid4().hex, executor, count, (BrokenExecutor,), stopper.close, is_local=True)
         finally:
             stopper.close()
-            executor.shutdown(wait=False, cancel_futures=True)
+            # The end of the program waits for the same, but may then write to a pipe that is being closed.
+            executor.shutdown(wait=True, cancel_futures=True)
 
 
 @contextlib.contextmanager
