@@ -101,7 +101,7 @@ def would_change(oracle: Oracle, kind: DivergenceKind, *, indices: bool) -> bool
         return _changes_y(oracle, kind)
 
 
-# Asked again for each variant of a case.
+# The same for each variant of a case.
 @lru_cache(16)
 def _changes_y(oracle: Oracle, kind: DivergenceKind) -> bool:
     if oracle.has_empty or oracle.holds_nan.any():

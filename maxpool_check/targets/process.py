@@ -66,8 +66,8 @@ class Worker:
         """Start a program that speaks the protocol; requests may be written before it is ready.
 
         ``isolated``: it does not see the Python settings of the user. ``memory`` limits what it may allocate, in bytes.
-        ``heard`` gets each line that it reads (``in``) and writes (``out``), from two threads. ``frames``: it is a worker of the tool, which
-        may get frames, not only lines. Raises :class:`CannotStart`.
+        ``heard`` gets each line that it reads (``in``) and writes (``out``), from two threads. ``frames``: it is a worker of
+        the tool, which may get frames, not only lines. Raises :class:`CannotStart`.
         """
         self._program, self._heard, self._frames = program[0], heard, frames
         try:

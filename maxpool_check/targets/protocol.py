@@ -37,7 +37,8 @@ class Request:
 
     ``setting`` is one that the program supports. ``excluded``: the document excludes the graph; a runtime that runs it
     nevertheless may damage its own memory, so its process executes nothing else. ``spec`` is the document that a kernel is
-    told. ``fresh``: it gets a session of its own, even if sessions are reused. ``more`` are the further inputs of the model; ``feeds_input``: X is an input of it, not an initializer.
+    told. ``fresh``: it gets a session of its own, even if sessions are reused. ``more`` are the further inputs of the model;
+    ``feeds_input``: X is an input of it, not an initializer.
     """
 
     X: np.ndarray

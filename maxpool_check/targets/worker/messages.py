@@ -1,8 +1,9 @@
 """What adapters have in common: the messages about a request, tensors as JSON, and the check of a target's options.
 
 The module of an adapter has a class ``Adapter``: its instances have ``description``, the keys of ``ready`` that differ from
-the defaults, and ``run(request, inputs)``, which returns a message; ``request["model"]`` is bytes. A tensor is its dtype, shape, and
-bytes (row-major, little-endian) in base64; in a frame their number, and they follow. bfloat16 is not a dtype of numpy: where ml_dtypes is not installed it is read as uint16.
+the defaults, and ``run(request, inputs)``, which returns a message; ``request["model"]`` is bytes. A tensor is its dtype,
+shape, and bytes (row-major, little-endian) in base64; in a frame their number, and they follow. bfloat16 is not a dtype of
+numpy: where ml_dtypes is not installed it is read as uint16.
 """
 
 from __future__ import annotations
