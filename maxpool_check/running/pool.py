@@ -127,8 +127,15 @@ def _local_pool(count: int) -> Iterator[Pool]:
             yield Pool(uuid.uuid4().hex, executor, count, (BrokenExecutor,), stopper.close, is_local=True)
         finally:
             stopper.close()
-            # The end of the program waits for the same, but may then write to a pipe that is being closed.
-            executor.shutdown(wait=True, cancel_futures=True)
+            try:
+                # The end of the program waits for the same, but may then write to a pipe that is being closed.
+                executor.shutdown(wait=True, cancel_futures=True)
+            except KeyboardInterrupt:
+                # Who interrupts again does not wait, and the rest of the end must not be interrupted.
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+                for process in multiprocessing.active_children():
+                    process.kill()
+                raise
 
 
 @contextlib.contextmanager
@@ -224,7 +231,8 @@ def _end_with_parent(stop: "Connection") -> None:
     connection.wait([stop, parent.sentinel])
     _stopped.set()
     end_resources()
-    connection.wait([parent.sentinel])
+    # What a process waits for may never come after an interruption, and its parent waits for it.
+    connection.wait([parent.sentinel], 2 * _STOP_SECONDS)
     end_resources()
     os._exit(0)
 

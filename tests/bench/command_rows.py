@@ -42,13 +42,14 @@ def floor_of(requests: Path, interpreter: object = sys.executable) -> Finished:
 def commands(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
     """Each command on the corpus or, where it is tiny, on the small cases."""
     corpus = cases if size.tiny else ROOT / "cases"
+    if size.installs:
+        yield from _tests()
     yield from _run(size, folder, corpus)
     yield from _pytest(size, folder, cases)
     yield from _model(size, folder)
     if size.installs:
         yield from _releases(size, folder, corpus)
         yield from _first_use(folder, cases)
-        yield from _tests(folder)
 
 
 def _run(size: Size, folder: Path, corpus: Path) -> Iterator[Row]:
@@ -187,11 +188,13 @@ def _first_use(folder: Path, cases: Path) -> Iterator[Row]:
     yield Row("commands", "what it keeps on disk", Figure((held / 1e6,)), "MB")
 
 
-def _tests(folder: Path) -> Iterator[Row]:
+def _tests() -> Iterator[Row]:
     start = time.perf_counter()
     done = subprocess.run(["make", "test"], cwd=ROOT, capture_output=True, text=True, env=_without_ours())
     seconds = time.perf_counter() - start
     figure = Figure((seconds,)) if done.returncode == 0 else None
+    if figure is None:
+        print(done.stdout[-5000:], file=sys.stderr)
     note = "" if figure else f"not measured: it failed, {' '.join(done.stdout.splitlines()[-1:])}"
     yield Row("commands", "`make test`, with its environment there", figure, "s", 300, note)
 

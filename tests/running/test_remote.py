@@ -64,7 +64,8 @@ def test_processes_that_are_gone_are_an_error_and_the_record_says_how_far_it_cam
     assert eventually(lambda: children(os.getpid()) <= before)
 
 
-def test_ctrl_c_ends_every_process_whatever_it_waits_for(begun, small, kernel_target, tmp_path):
+@pytest.mark.parametrize("times", [1, 3])
+def test_ctrl_c_ends_every_process_whatever_it_waits_for(begun, small, kernel_target, tmp_path, times):
     arguments = ["run", small, "-t", kernel_target("hangs"), "-j", "2", "-o", tmp_path / "r.jsonl", "--timeout", "300"]
     process = begun(*arguments)
 
@@ -74,7 +75,9 @@ def test_ctrl_c_ends_every_process_whatever_it_waits_for(begun, small, kernel_ta
     assert eventually(lambda: (tmp_path / "r.jsonl").exists() and workers(), 60)
     time.sleep(2)
     executing = workers()
-    process.send_signal(signal.SIGINT)
+    for _ in range(times):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "Traceback" not in err
