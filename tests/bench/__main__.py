@@ -1,6 +1,6 @@
 """Measures how fast the tool is, against what it stands on and what others offer, and writes a table.
 
-``python -m tests.bench [--tiny] [-o FILE]``: ``--tiny`` measures next to nothing, to see that it can be measured.
+``python -m tests.bench [--tiny] [--repetitions N] [--no-tests] [-o FILE]``: ``--tiny`` measures next to nothing, to see that it can be measured.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ def main(words: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure, and write a table.")
     parser.add_argument("--tiny", action="store_true", help="next to nothing, to see that it can be measured")
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "reports" / "benchmark.md")
+    parser.add_argument("--repetitions", type=int, default=Size.repetitions)
+    parser.add_argument("--no-tests", action="store_true", help="do not run make test")
     given = parser.parse_args(words)
-    size = TINY if given.tiny else Size()
+    size = TINY if given.tiny else Size(repetitions=given.repetitions, tests=not given.no_tests)
     busy = os.getloadavg()[0]
     rows = []
     with tempfile.TemporaryDirectory() as folder:

@@ -42,7 +42,7 @@ def floor_of(requests: Path, interpreter: object = sys.executable) -> Finished:
 def commands(size: Size, folder: Path, cases: Path) -> Iterator[Row]:
     """Each command on the corpus or, where it is tiny, on the small cases."""
     corpus = cases if size.tiny else ROOT / "cases"
-    if size.installs:
+    if size.tests:
         yield from _tests()
     yield from _run(size, folder, corpus)
     yield from _pytest(size, folder, cases)
@@ -87,8 +87,8 @@ def _over_floor(
 def _pairs(
     ours: Callable[[], Finished], floor: Callable[[], Finished], repetitions: int
 ) -> list[tuple[Finished, Finished]]:
-    if repetitions > 1:
-        ours(), floor()
+    # Once before, which is not counted: what the tool keeps of files is there, or was removed.
+    ours(), floor()
     return [(ours(), floor()) for _ in range(repetitions)]
 
 
@@ -167,9 +167,7 @@ def _releases(size: Size, folder: Path, corpus: Path) -> Iterator[Row]:
 def _interpreter(version: str) -> Path:
     """The interpreter of the isolated environment of a release, which is there."""
     return next(
-        folder / "bin" / "python"
-        for folder in (cache() / "environments").iterdir()
-        if folder.name.startswith(f"onnxruntime-{version}-")
+        folder / "bin" / "python" for folder in cache().iterdir() if folder.name.startswith(f"onnxruntime-{version}-")
     )
 
 
@@ -183,7 +181,7 @@ def _first_use(folder: Path, cases: Path) -> Iterator[Row]:
         return
     held = sum(file.lstat().st_size for file in new.rglob("*") if file.is_file())
     shutil.rmtree(new)
-    note = "downloads, the environment, and a run of the small cases"
+    note = "the environment, whose wheels may be in the cache of uv, and a run of the small cases"
     yield Row("commands", f"the first use of onnxruntime=={HEAD}", Figure((seconds,)), "s", note=note)
     yield Row("commands", "what it keeps on disk", Figure((held / 1e6,)), "MB")
 

@@ -18,10 +18,13 @@ class Size:
     calls: int = 2000
     installs: bool = True
     backend: bool = True
+    tests: bool = True
     tiny: bool = False
 
 
-TINY = Size(cases=4, growth=(4, 8), large=(1, 2, 12, 12), repetitions=1, calls=3, installs=False, tiny=True)
+TINY = Size(
+    cases=4, growth=(4, 8), large=(1, 2, 12, 12), repetitions=1, calls=3, installs=False, tests=False, tiny=True
+)
 """To see that everything can be measured."""
 
 
