@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from maxpool_check.targets.cache import cache
+from maxpool_check.targets.name import parse
+from maxpool_check.targets.target import Target
 from tests.bench import work
 from tests.bench.measuring import Figure, Finished, each, process, python, ratio
 from tests.bench.row import Row, Size
@@ -164,11 +165,9 @@ def _releases(size: Size, folder: Path, corpus: Path) -> Iterator[Row]:
     )  # fmt: skip
 
 
-def _interpreter(version: str) -> Path:
-    """The interpreter of the isolated environment of a release, which is there."""
-    return next(
-        folder / "bin" / "python" for folder in cache().iterdir() if folder.name.startswith(f"onnxruntime-{version}-")
-    )
+def _interpreter(version: str) -> str:
+    """The interpreter of the isolated environment of a release."""
+    return Target(parse(f"onnxruntime=={version}")).python
 
 
 def _first_use(folder: Path, cases: Path) -> Iterator[Row]:
