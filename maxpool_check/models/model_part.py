@@ -27,7 +27,7 @@ class CannotRun(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ModelPart:
     """A part of a model with everything that it needs; ``outputs`` are the names of its outputs."""
 
     proto: ModelProto
@@ -48,7 +48,7 @@ class Part:
         return Request(X, self.outputs, model, {}, setting, more=fed, feeds_input=False)
 
 
-def part_of(model: UserModel, outputs: Sequence[str], types: Types, *, own_outputs: bool = False) -> Part:
+def part_of(model: UserModel, outputs: Sequence[str], types: Types, *, own_outputs: bool = False) -> ModelPart:
     """The nodes of a model's main graph that make these tensors. Raises :class:`CannotRun` and :class:`BadModel`.
 
     ``types`` are those of its tensors as it declares them: not every runtime takes an output without a type. ``own_outputs``: these are outputs of the model, as it declares them. A missing constant becomes an input.
@@ -82,7 +82,7 @@ def part_of(model: UserModel, outputs: Sequence[str], types: Types, *, own_outpu
     part.graph.sparse_initializer.extend(graph.sparse_initializer)
     part.graph.input.extend(inputs)
     part.graph.output.extend(results)
-    return Part(part, tuple(outputs))
+    return ModelPart(part, tuple(outputs))
 
 
 def _output(name: str, known: TensorType | None) -> ValueInfoProto:
