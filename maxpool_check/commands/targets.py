@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from maxpool_check import inert, kept_files
+from maxpool_check import file_cache, inert
 from maxpool_check.commands import options
 from maxpool_check.commands.offline import offline
 from maxpool_check.corpus.space import smallest
@@ -17,7 +17,7 @@ from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.results.variants import Y_ONLY
 from maxpool_check.running.case_run import run_case
 from maxpool_check.targets import cache as environments
-from maxpool_check.targets import kept_inspections
+from maxpool_check.targets import inspection_cache
 from maxpool_check.targets.name import TargetName, parse
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
@@ -108,12 +108,12 @@ def command(
 
 def _cache(clear: bool, form: str) -> int:
     """List the environments and the compiled cases in the cache, and remove them if asked to."""
-    kept = environments.kept()
-    sizes = [status.st_size for _, status in kept_files.kept("cases")]
+    kept = environments.sizes()
+    sizes = [status.st_size for _, status in file_cache.files("cases")]
     removed = environments.clear() if clear else []
     if clear:
-        kept_files.clear()
-        kept_inspections.clear()
+        file_cache.clear()
+        inspection_cache.clear()
     if form == "json":
         entries = [{"name": folder.name, "bytes": size, "removed": folder in removed} for folder, size in kept.items()]
         about: dict[str, Any] = {
@@ -122,7 +122,7 @@ def _cache(clear: bool, form: str) -> int:
             "environments": entries,
         }
         about["cases"] = {
-            "path": str(kept_files.folder("cases")),
+            "path": str(file_cache.folder("cases")),
             "files": len(sizes),
             "bytes": sum(sizes),
             "removed": clear,

@@ -95,9 +95,13 @@ class Case:
         return f"Case({', '.join([self.id, self.spec, X, *(f'{name}={value}' for name, value in self.attributes.items())])})"
 
     def __reduce__(self) -> tuple[type["Case"], tuple[Any, ...], dict[str, Any]]:
-        """Pickle the fields, and of cached results those of the cache."""
-        kept = {} if self.checked is None else {"sha256": self.sha256, "checked": self.checked}
-        return Case, tuple(getattr(self, entry.name) for entry in fields(self)), kept
+        """Pickle the fields, and of what was computed of them what the cache has."""
+        cached = (
+            {}
+            if self.conforming_outputs is None
+            else {"sha256": self.sha256, "conforming_outputs": self.conforming_outputs}
+        )
+        return Case, tuple(getattr(self, entry.name) for entry in fields(self)), cached
 
     @property
     def name(self) -> str:
@@ -140,7 +144,7 @@ class Case:
         )
 
     def oracle(self) -> Oracle | Refused:
-        """What judges the outputs: the oracle, or the refusal if the document excludes the graph. Not kept: it is large."""
+        """What judges the outputs: the oracle, or the refusal if the document excludes the graph. Not cached: it is large."""
         if not isinstance(self.resolved, Pooling):
             return self.resolved
         return Oracle(self.X, self.resolved) if self.context is None else GraphOracle.of(self.graph)
@@ -162,13 +166,18 @@ class Case:
         return True
 
     @cached_property
-    def checked(self) -> Sequence[ConformingOutputs] | None:
-        """Outputs that conform, if the case was read from the cache: it does not contradict the reference. None otherwise."""
+    def conforming_outputs(self) -> Sequence[ConformingOutputs] | None:
+        """Outputs that conform, if they were computed ahead or are from the cache; None if the case was not compared with the reference."""
         return None
 
-    def with_results(self, sha256: str, checked: Sequence[ConformingOutputs] | None) -> "Case":
-        """Itself, with results that were computed earlier: its digest, and :attr:`checked`."""
-        vars(self).update(sha256=sha256, checked=checked)
+    @property
+    def is_checked(self) -> bool:
+        """Whether it was compared with the reference, which it does not contradict."""
+        return self.conforming_outputs is not None
+
+    def with_results(self, sha256: str, conforming_outputs: Sequence[ConformingOutputs] | None) -> "Case":
+        """Itself, with results that were computed earlier: its digest, and :attr:`conforming_outputs`."""
+        vars(self).update(sha256=sha256, conforming_outputs=conforming_outputs)
         return self
 
     @cached_property
@@ -251,7 +260,7 @@ def contradictions(case: Case) -> list[Problem]:
 
     A case that its document excludes must expect the refusal.
     """
-    if case.checked is not None:
+    if case.is_checked:
         return []
     path, line, column = astuple(case.origin)
     if case.expect is None and isinstance(case.resolved, Refused):

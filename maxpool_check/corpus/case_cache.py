@@ -1,4 +1,4 @@
-"""Compiled cases in the user's cache: kept when a case file was read, and used until something changes that they depend on."""
+"""Compiled cases in the user's cache: written when a case file was read, and used until something changes that they depend on."""
 
 import contextlib
 import hashlib
@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from maxpool_check import kept_files
+from maxpool_check import file_cache
 from maxpool_check.corpus.case import Case, contradictions
 from maxpool_check.corpus.compiled import CompiledFile, Damaged, encoded
 from maxpool_check.corpus.tensors import digest_of_npy, excess_together
@@ -19,41 +19,41 @@ _MOST_CELLS = 2**20
 """Larger cases are judged by the reference, every time."""
 
 
-def load(content: bytes, file: Path, root: Path, most_cells: int, held: int, origin: str) -> CompiledFile | None:
+def load(content: bytes, file: Path, root: Path, most_cells: int, cells: int, origin: str) -> CompiledFile | None:
     """The cases of a file with this content as they were read before; None if they are not in the cache.
 
-    ``held`` cells are held already; ``origin`` is how messages name the file.
+    ``cells`` is how many the files before it have; ``origin`` is how messages name the file.
     """
     path = _path(content, file, root, most_cells)
-    data = kept_files.load(path)
+    data = file_cache.load(path)
     if data is None:
         return None
     try:
         compiled = CompiledFile(path, data, origin)
         if any(digest_of_npy(name, file.parent, root) != digest for name, digest in compiled.tensors.items()):
             return None
-        if excess_together(held + compiled.cells, most_cells) is not None:
+        if excess_together(cells + compiled.cells, most_cells) is not None:
             # The file is read again, for the message.
             return None
-        compiled.hold()
+        compiled.load()
     except Damaged:
         return None
     return compiled
 
 
-def keep(
+def save(
     cases: tuple[Case, ...], tensors: dict[str, str], content: bytes, file: Path, root: Path, most_cells: int
 ) -> Sequence[Case]:
-    """Check the cases of a file against the reference, compute what conforms, and keep them, unless one contradicts it."""
+    """Check the cases of a file against the reference, compute what conforms, and write them to the cache, unless one contradicts it."""
     if not cases or any(contradictions(case) for case in cases):
         return cases
     for case in cases:
         case.with_results(case.sha256, _conforming(case))
     data, path = encoded(cases, tensors), _path(content, file, root, most_cells)
-    if data is None or not kept_files.save(path, data):
+    if data is None or not file_cache.save(path, data):
         return cases
     compiled = CompiledFile(path, data, cases[0].origin.path)
-    compiled.hold(cases)
+    compiled.load(cases)
     return compiled
 
 
@@ -68,6 +68,6 @@ def _conforming(case: Case) -> list[ConformingOutputs]:
 
 
 def _path(content: bytes, file: Path, root: Path, most_cells: int) -> Path:
-    """Where the cases of a file are kept: by everything that they depend on, but its files of tensors."""
+    """Where the cases of a file are cached: by everything that they depend on, but its files of tensors."""
     within = os.path.relpath(file.absolute(), root.absolute())
-    return kept_files.path_of("cases", within, most_cells, hashlib.sha256(content).hexdigest())
+    return file_cache.path_of("cases", within, most_cells, hashlib.sha256(content).hexdigest())

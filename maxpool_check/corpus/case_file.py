@@ -29,15 +29,15 @@ _FILE_STRUCTURE, _CASE_STRUCTURE = Structure(CASE_FILE), Structure(CASE)
 _EXPECT_FORMS = ({"Y"}, {"Indices"}, {"Y", "Indices"}, {"shape"}, {"refuse"}, {"undefined"})
 
 
-def read_cases(path: Path, root: Path, most_cells: int = MOST_CELLS, held: int = 0) -> list[Case]:
+def read_cases(path: Path, root: Path, most_cells: int = MOST_CELLS, cells: int = 0) -> list[Case]:
     """The cases of one file, in order, with matrices expanded. Raises :class:`CorpusError`.
 
-    Their ids begin with the file's path relative to ``root``, without the suffix. ``held`` cells are held already.
+    Their ids begin with the file's path relative to ``root``, without the suffix. ``cells`` is how many the files before it have.
     """
-    return cases_of(read(path), path, root, most_cells, held)
+    return cases_of(read(path), path, root, most_cells, cells)
 
 
-def cases_of(document: Document, path: Path, root: Path, most_cells: int = MOST_CELLS, held: int = 0) -> list[Case]:
+def cases_of(document: Document, path: Path, root: Path, most_cells: int = MOST_CELLS, cells: int = 0) -> list[Case]:
     """The cases of the document of one file, as :func:`read_cases` has them. Raises :class:`CorpusError`."""
     mistakes = list(_FILE_STRUCTURE.mistakes(document.data))
     problems = [document.problem(at, message, key=key) for at, key, message in mistakes]
@@ -48,7 +48,7 @@ def cases_of(document: Document, path: Path, root: Path, most_cells: int = MOST_
         specified = specification(document.data.get("spec", DEFAULT))
     except ValueError as error:
         raise CorpusError([*problems, document.problem(("spec",), str(error))]) from error
-    reader = _Reader(document, path, root, most_cells, specified, held)
+    reader = _Reader(document, path, root, most_cells, specified, cells)
     cases = [case for number in range(len(document.data["cases"])) for case in reader.read_entry(number)]
     problems += reader.problems
     if problems:
@@ -72,10 +72,10 @@ class _Reader:
     """Converts the entries of one file to cases, and collects their problems."""
 
     def __init__(
-        self, document: Document, path: Path, root: Path, most_cells: int, spec: Specification, held: int
+        self, document: Document, path: Path, root: Path, most_cells: int, spec: Specification, cells: int
     ) -> None:
         self.problems: list[Problem] = []
-        self._held, self._is_full = held, False
+        self._cells, self._is_full = cells, False
         self._document = document
         self._folder, self._root, self._most_cells = path.parent, root, most_cells
         # Links are not resolved: a link inside the corpus keeps its name.
@@ -92,7 +92,7 @@ class _Reader:
                 self.problems.append(document.problem(("defaults", key), f"expected a map, found {describe(value)}"))
 
     def read_entry(self, number: int) -> list[Case]:
-        """The cases of one entry; a problem that several of them share is collected once. None when too many cells are held."""
+        """The cases of one entry; a problem that several of them share is collected once. None when there are too many cells."""
         entry = merge(self._defaults, self._document.data["cases"][number])
         expanded: list[dict[str, Any]] = []
         with self._mistakes(number):
@@ -104,8 +104,8 @@ class _Reader:
             case = self._case(number, fields)
             if case is not None:
                 cases.append(case)
-                self._held += case.X.size
-                excess = excess_together(self._held, self._most_cells)
+                self._cells += case.X.size
+                excess = excess_together(self._cells, self._most_cells)
                 if excess is not None:
                     self._is_full = True
                     self._problem(number, ("input",), excess)

@@ -1,4 +1,4 @@
-"""Sequences of cases: in memory, or for very many of them in compiled files, of which a few hundred cases are held."""
+"""Sequences of cases: in memory, or for very many of them in compiled files, of which a few hundred are in memory."""
 
 import atexit
 import contextlib
@@ -17,16 +17,16 @@ from typing import overload
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.compiled import CompiledFile, Damaged, Identity, encoded
 
-MOST_HELD = 5_000
-"""So many cases are held in memory; of more, only those in use."""
+MOST_IN_MEMORY = 5_000
+"""So many cases may be in memory; of more, only those in use are."""
 
 _CHUNK = 250
 _MOST_CHUNKS = 8
 
 
 def are_many(count: int) -> bool:
-    """Whether so many cases are not held in memory."""
-    return count > MOST_HELD
+    """Whether there are too many cases to be in memory."""
+    return count > MOST_IN_MEMORY
 
 
 def joined(files: Sequence[Sequence[Case]]) -> Sequence[Case]:
@@ -36,7 +36,7 @@ def joined(files: Sequence[Sequence[Case]]) -> Sequence[Case]:
     return StoredCases(files)
 
 
-def released(cases: Sequence[Case]) -> Sequence[Case]:
+def stored(cases: Sequence[Case]) -> Sequence[Case]:
     """The cases of a file, no longer in memory, unless they cannot be stored."""
     if not isinstance(cases, CompiledFile):
         data = encoded(cases, {}) if cases else None
@@ -45,7 +45,7 @@ def released(cases: Sequence[Case]) -> Sequence[Case]:
         path = _folder() / f"{next(_NUMBERS)}"
         path.write_bytes(data)
         cases = CompiledFile(path, data, cases[0].origin.path)
-    cases.release()
+    cases.unload()
     return cases
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from maxpool_check.corpus import case_cache
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.case_sequence import are_many, identities, ids, joined, released
+from maxpool_check.corpus.case_sequence import are_many, identities, ids, joined, stored
 from maxpool_check.corpus.compiled import CompiledFile
 from maxpool_check.corpus.document import content_of
 from maxpool_check.corpus.importers import Suite, json_files, onnx_testdata, read_files
@@ -67,7 +67,7 @@ def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS, *, cached: bool
 
     In a folder without case files, tests of other suites are read; a path may also name such a test. Cases of the corpus that
     comes with the tool have its names as their origin. Raises :class:`CorpusError` with all problems of the files.
-    ``cached``: files that were read before are taken from the user's cache, and others are kept there.
+    ``cached``: files that were read before are taken from the user's cache, and others are written to it.
     """
     problems: list[Problem] = []
     files: dict[Path, tuple[Path, Path]] = {}
@@ -162,16 +162,16 @@ def cells_of(cases: Sequence[Case]) -> int:
 def _suites(sources: Iterable[_Source], most_cells: int, problems: list[Problem], *, cached: bool) -> list[Suite]:
     """What files hold; no more once all X together have too many cells, which is a problem."""
     suites: list[Suite] = []
-    held = count = 0
+    cells = count = 0
     for source in sources:
-        suite = _read(source, most_cells, held, cached=cached)
-        held += cells_of(suite.cases)
+        suite = _read(source, most_cells, cells, cached=cached)
+        cells += cells_of(suite.cases)
         were_many, count = are_many(count), count + len(suite.cases)
         suites.append(suite)
         if are_many(count):
             begin = len(suites) - 1 if were_many else 0
-            suites[begin:] = [replace(each, cases=released(each.cases)) for each in suites[begin:]]
-        if (excess := excess_together(held, most_cells)) is not None:
+            suites[begin:] = [replace(each, cases=stored(each.cases)) for each in suites[begin:]]
+        if (excess := excess_together(cells, most_cells)) is not None:
             problems.append(Problem(str(source.file), 1, 1, excess))
             break
     return suites
@@ -231,32 +231,32 @@ def _found(folder: Path) -> Iterator[Path]:
         yield from (file for file in folder.rglob(suite.PATTERN) if not json_files.is_of_model(file))
 
 
-def _read(source: _Source, most_cells: int, held: int, *, cached: bool) -> Suite:
+def _read(source: _Source, most_cells: int, cells: int, *, cached: bool) -> Suite:
     file, root = source.file, source.root
     # A JSON file may be a case file.
     if file.suffix in FORMATS and not (file.suffix == ".json" and json_files.is_case_file(file)):
         return read_files([file], lambda file: FORMATS[file.suffix].read(file, root, most_cells))
     try:
-        return Suite(_cases(source, most_cells, held, cached=cached))
+        return Suite(_cases(source, most_cells, cells, cached=cached))
     except CorpusError as error:
         return Suite(broken=tuple(error.problems))
 
 
-def _cases(source: _Source, most_cells: int, held: int, *, cached: bool) -> Sequence[Case]:
+def _cases(source: _Source, most_cells: int, cells: int, *, cached: bool) -> Sequence[Case]:
     """The cases of a case file. Raises :class:`CorpusError`."""
     file, root = source.file, source.root
     content = content_of(file)
-    if cached and (kept := case_cache.load(content, file, root, most_cells, held, source.origin)) is not None:
-        return kept
+    if cached and (compiled := case_cache.load(content, file, root, most_cells, cells, source.origin)) is not None:
+        return compiled
     # What reads YAML is slow to import.
     from maxpool_check.corpus import case_file, document
 
     data = document.read(file, content)
     tensors = {name: digest_of_npy(name, file.parent, root) or "" for name in case_file.tensor_names(data.data)}
-    cases = tuple(case_file.cases_of(data, file, root, most_cells, held))
+    cases = tuple(case_file.cases_of(data, file, root, most_cells, cells))
     if source.is_shipped:
         cases = tuple(replace(case, origin=replace(case.origin, path=source.origin)) for case in cases)
-    return case_cache.keep(cases, tensors, content, file, root, most_cells) if cached else cases
+    return case_cache.save(cases, tensors, content, file, root, most_cells) if cached else cases
 
 
 def duplicates(cases: Sequence[Case]) -> Iterable[Problem]:

@@ -114,7 +114,7 @@ def encoded(cases: Sequence[Case], tensors: dict[str, str]) -> bytes | None:
             _Header(
                 tensors,
                 sum(case.X.size for case in cases),
-                all(case.checked is not None for case in cases),
+                all(case.is_checked for case in cases),
                 tuple(itertools.accumulate(map(len, parts))),
                 tuple(case.id for case in cases),
                 tuple(case.spec for case in cases),
@@ -129,7 +129,7 @@ def encoded(cases: Sequence[Case], tensors: dict[str, str]) -> bytes | None:
 
 
 class CompiledFile(Sequence[Case]):
-    """The cases of one file, which are held, or read when they are used.
+    """The cases of one file, which are in memory, or read when they are used.
 
     Raises :class:`Damaged`, unless the bytes are as they were written; ``origin`` is how messages name the file of the cases.
     """
@@ -144,18 +144,18 @@ class CompiledFile(Sequence[Case]):
         header = _header(content[8 : self._begin - begin])
         self._path, self._origin = path, origin
         self._ends = array("Q", (0, *header.ends))
-        self._held: tuple[Case, ...] | None = None
+        self._loaded: tuple[Case, ...] | None = None
         self.tensors, self.cells, self.is_checked = header.tensors, header.cells, header.checked
         self._data: memoryview | None = memoryview(data)
 
-    def hold(self, cases: tuple[Case, ...] | None = None) -> None:
-        """Hold the cases, which may have been read already. Raises :class:`Damaged`."""
-        self._held = self.read(0, len(self)) if cases is None else cases
+    def load(self, cases: tuple[Case, ...] | None = None) -> None:
+        """Have the cases in memory; they may have been read already. Raises :class:`Damaged`."""
+        self._loaded = self.read(0, len(self)) if cases is None else cases
         self._data = None
 
-    def release(self) -> None:
-        """Hold no cases."""
-        self._held = self._data = None
+    def unload(self) -> None:
+        """Have no cases in memory."""
+        self._loaded = self._data = None
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -165,8 +165,8 @@ class CompiledFile(Sequence[Case]):
     @overload
     def __getitem__(self, number: slice) -> Sequence[Case]: ...
     def __getitem__(self, number: int | slice) -> Case | Sequence[Case]:
-        if self._held is not None:
-            return self._held[number]
+        if self._loaded is not None:
+            return self._loaded[number]
         numbers = range(len(self))[number]
         if isinstance(numbers, int):
             return self.read(numbers, numbers + 1)[0]
@@ -198,7 +198,7 @@ class CompiledFile(Sequence[Case]):
             return self._data[begin : begin + size]
         try:
             with self._path.open("rb") as file:
-                # The cases of the same file with other tensors are kept in the same place.
+                # The cases of the same file with other tensors are in the same place.
                 if file.read(len(self._beginning)) != self._beginning:
                     raise Damaged(self._path)
                 file.seek(begin)
@@ -220,7 +220,7 @@ def _of_case(case: Case) -> _Case:
         case.id, case.spec, _of_tensor(case.X), dict(case.attributes), case.outputs,
         tuple(getattr(case.policies, point).value for point in INTERPRETATIONS), tuple(sorted(case.policies.inapplicable)),
         case.title, case.covers, case.tags, _of_expectation(case.expect), case.erratum, case.origin.line, case.origin.column,
-        dict(case.provenance), _of_context(case.context), bytes.fromhex(case.sha256), None if case.checked is None else tuple(case.checked),
+        dict(case.provenance), _of_context(case.context), bytes.fromhex(case.sha256), None if case.conforming_outputs is None else tuple(case.conforming_outputs),
     )  # fmt: skip
 
 

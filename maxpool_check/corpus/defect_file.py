@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from maxpool_check import kept_files
+from maxpool_check import file_cache
 from maxpool_check.corpus.defect_schema import DEFECT_FILE
 from maxpool_check.corpus.document import Document, parse, read, text_of
 from maxpool_check.corpus.problems import CorpusError, Problem, Structure
@@ -37,8 +37,8 @@ def read_defects(path: Path) -> list[Defect]:
 # A process may read the defects that come with the tool many times.
 @lru_cache(maxsize=64)
 def _defects(text: str, name: str, *, cached: bool = False) -> tuple[Defect, ...]:
-    path = kept_files.path_of("defects", hashlib.sha256(text.encode()).hexdigest()) if cached else None
-    if path is not None and (kept := kept_files.unsealed(kept_files.load(path))) is not None:
+    path = file_cache.path_of("defects", hashlib.sha256(text.encode()).hexdigest()) if cached else None
+    if path is not None and (kept := file_cache.unsealed(file_cache.load(path))) is not None:
         with contextlib.suppress(msgspec.MsgspecError, ValueError):
             return msgspec.json.decode(kept, type=tuple[Defect, ...], dec_hook=lambda kind, value: kind(value))
     reader = _Reader(parse(text, name))
@@ -46,7 +46,7 @@ def _defects(text: str, name: str, *, cached: bool = False) -> tuple[Defect, ...
     if reader.problems:
         raise CorpusError(reader.problems)
     if path is not None:
-        kept_files.save(path, kept_files.sealed(msgspec.json.encode(defects, enc_hook=str)))
+        file_cache.save(path, file_cache.sealed(msgspec.json.encode(defects, enc_hook=str)))
     return tuple(defects)
 
 

@@ -21,7 +21,7 @@ MOST_CELLS = 2**25
 """The most cells that X or Y may have, unless the user sets another limit."""
 
 MOST_TOGETHER = 4
-"""All X that are held at one time may have so many times the cells that one may have."""
+"""All X that are in memory at one time may have so many times the cells that one may have."""
 
 MOST_AXES = 32
 """The most axes a tensor can have: the limit of numpy 1."""

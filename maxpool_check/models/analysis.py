@@ -12,7 +12,7 @@ from maxpool_check.models.model_file import BadModel, UserModel
 from maxpool_check.models.nodes import PoolNode, pool_nodes
 from maxpool_check.models.open_points import open_points
 from maxpool_check.models.profile import ProfileFinding, profile
-from maxpool_check.models.shapes import Inferred, at_sizes, declared, explicit
+from maxpool_check.models.shapes import InferredTypes, at_sizes, declared, explicit
 from maxpool_check.models.surroundings import Surroundings, surroundings
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, Variant
 from maxpool_check.words import plural
@@ -73,8 +73,8 @@ class ModelAnalysis:
     """
 
     model: UserModel
-    declared: Inferred
-    tested: Inferred
+    declared: InferredTypes
+    tested: InferredTypes
     nodes: tuple[NodeAnalysis, ...]
     inputs: Mapping[str, np.ndarray] | None = None
 

@@ -11,7 +11,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper, num
 from maxpool_check.graphs.context import MAX_POOL
 from maxpool_check.graphs.reading import OWN_DOMAINS, attribute_values
 from maxpool_check.models.model_file import BadModel, UserModel, label, named, subgraphs
-from maxpool_check.models.shapes import Inferred, Path, TensorType
+from maxpool_check.models.shapes import InferredTypes, Path, TensorType
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import Specification
@@ -161,7 +161,7 @@ class PoolNode:
         return None
 
 
-def pool_nodes(model: UserModel, declared: Inferred, tested: Inferred) -> list[PoolNode]:
+def pool_nodes(model: UserModel, declared: InferredTypes, tested: InferredTypes) -> list[PoolNode]:
     """Every MaxPool and GlobalMaxPool of a model, in the order of its graphs."""
     nodes: list[PoolNode] = []
     taken: set[str] = set()

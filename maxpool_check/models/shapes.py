@@ -68,7 +68,7 @@ Path = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class Inferred:
+class InferredTypes:
     """The types of all tensors by the graph that they are in: two branches may have tensors of the same name.
 
     ``assumed`` says which sizes were filled in; ``problem`` what failed.
@@ -100,17 +100,17 @@ def shape_of(text: str) -> tuple[str, tuple[int, ...]]:
     return name, tuple(int(part) for part in parts)
 
 
-def explicit(model: UserModel) -> Inferred:
+def explicit(model: UserModel) -> InferredTypes:
     """The types that the model itself gives, without inference."""
-    return Inferred(dict(_by_graph(model.proto.graph, ())), {})
+    return InferredTypes(dict(_by_graph(model.proto.graph, ())), {})
 
 
-def declared(model: UserModel) -> Inferred:
+def declared(model: UserModel) -> InferredTypes:
     """The types as far as the model gives them."""
     return _inferred(model.proto, {})
 
 
-def at_sizes(model: UserModel, given: Mapping[str, tuple[int, ...]]) -> Inferred:
+def at_sizes(model: UserModel, given: Mapping[str, tuple[int, ...]]) -> InferredTypes:
     """The types with a number for each size of the inputs.
 
     ``given`` are sizes by the name of an input (all of them) or of a dimension (one); other unknown sizes are small ones.
@@ -195,13 +195,13 @@ def _dimension_names(graph: GraphProto) -> list[str]:
     return [name for name in dict.fromkeys(names) if name is not None]
 
 
-def _inferred(proto: ModelProto, assumed: Mapping[str, int]) -> Inferred:
+def _inferred(proto: ModelProto, assumed: Mapping[str, int]) -> InferredTypes:
     problem = ""
     try:
         proto = shape_inference.infer_shapes(proto, check_type=False, strict_mode=False, data_prop=True)
     except Exception as error:  # errors of several types; the types that are declared remain
         problem = f"ONNX's shape inference failed: {str(error).splitlines()[0]}"
-    return Inferred(dict(_by_graph(proto.graph, ())), assumed, problem)
+    return InferredTypes(dict(_by_graph(proto.graph, ())), assumed, problem)
 
 
 def _by_graph(graph: GraphProto, path: Path) -> Iterator[tuple[Path, Types]]:

@@ -15,7 +15,7 @@ from maxpool_check.results.variants import Y_ONLY, Variant
 
 
 @dataclass(frozen=True, eq=False)
-class Accepted:
+class AcceptedCells:
     """One output: its dtype, its shape, and the values that are right in each cell, row by row; none: any value is."""
 
     dtype: str
@@ -23,7 +23,7 @@ class Accepted:
     cells: tuple[tuple[np.generic, ...], ...]
 
 
-def accepted(oracle: Oracle, variant: Variant, layout: Layout) -> list[dict[str, Accepted]]:
+def accepted(oracle: Oracle, variant: Variant, layout: Layout) -> list[dict[str, AcceptedCells]]:
     """The outputs that are right, for each interpretation of the document; ``layout`` is the layout of the outputs."""
     results = []
     for meaning in oracle.alternatives:
@@ -33,7 +33,7 @@ def accepted(oracle: Oracle, variant: Variant, layout: Layout) -> list[dict[str,
     return results
 
 
-def _arranged(output: AcceptedOutput, own: Layout, layout: Layout, name: str) -> Accepted:
+def _arranged(output: AcceptedOutput, own: Layout, layout: Layout, name: str) -> AcceptedCells:
     """An output from its own layout in another; Indices are int64."""
     tensor = output.tensor.astype(np.int64) if name == "Indices" else output.tensor
     cells = np.empty(tensor.size, object)
@@ -43,10 +43,10 @@ def _arranged(output: AcceptedOutput, own: Layout, layout: Layout, name: str) ->
         listed = [tensor.dtype.type(other) for other in others if not isinstance(other, OpenValue)]
         cells[at] = () if OpenValue.ANY in others else (value, *listed)
     arranged = layout.from_core(own.to_core(cells.reshape(tensor.shape)))
-    return Accepted(tensor.dtype.name, arranged.shape, tuple(arranged.reshape(-1)))
+    return AcceptedCells(tensor.dtype.name, arranged.shape, tuple(arranged.reshape(-1)))
 
 
-def accepted_of_graph(oracle: GraphOracle, variant: Variant) -> list[dict[str, Accepted]]:
+def accepted_of_graph(oracle: GraphOracle, variant: Variant) -> list[dict[str, AcceptedCells]]:
     """The outputs of a graph that are right, those with a second consumer too, for each interpretation of the document.
 
     They are those of its MaxPool, moved as the nodes behind it move its cells. An interpretation for whose outputs these
@@ -64,7 +64,7 @@ def accepted_of_graph(oracle: GraphOracle, variant: Variant) -> list[dict[str, A
     return [_accepted_as_decided(each, variant) for each in decided]
 
 
-def _accepted_as_decided(oracle: GraphOracle, variant: Variant) -> dict[str, Accepted]:
+def _accepted_as_decided(oracle: GraphOracle, variant: Variant) -> dict[str, AcceptedCells]:
     of_maxpool = accepted(oracle, variant, Layout.CHANNELS_FIRST)[0]
     outputs = dict(of_maxpool)
     if "Y" in variant.outputs:
@@ -73,14 +73,16 @@ def _accepted_as_decided(oracle: GraphOracle, variant: Variant) -> dict[str, Acc
             cells[source] if source >= 0 else (Y.reshape(-1)[at],)
             for at, source in enumerate(oracle.sources.reshape(-1))
         )
-        outputs["Y"] = Accepted(Y.dtype.name, Y.shape, moved)
+        outputs["Y"] = AcceptedCells(Y.dtype.name, Y.shape, moved)
     plain = Oracle(oracle.X, oracle.graph.pooling)
     for name, number in oracle.graph.context.side_outputs.items():
         if number is None:
             outputs[name] = accepted(plain, Y_ONLY, Layout.CHANNELS_FIRST)[0]["Y"]
         else:
             tensor = oracle.graph.flow[number]
-            outputs[name] = Accepted(tensor.dtype.name, tensor.shape, tuple((value,) for value in tensor.reshape(-1)))
+            outputs[name] = AcceptedCells(
+                tensor.dtype.name, tensor.shape, tuple((value,) for value in tensor.reshape(-1))
+            )
     return outputs
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.reproducing.accepted import Accepted, accepted, accepted_of_graph, expected
+from maxpool_check.reproducing.accepted import AcceptedCells, accepted, accepted_of_graph, expected
 from maxpool_check.reproducing.literals import WIDTH, array_text, number_text
 from maxpool_check.reproducing.reproduced import Reproduced
 from maxpool_check.reproducing.script_runtime import CannotWrite
@@ -37,7 +37,7 @@ class Expectation:
     """
 
     values: dict[str, np.ndarray]
-    allowed: dict[str, Accepted]
+    allowed: dict[str, AcceptedCells]
     functions: tuple[str, ...]
     data: tuple[str, ...]
     conditions: tuple[str, ...]
@@ -112,7 +112,7 @@ def _of_shapes(reproduced: Reproduced, values: dict[str, np.ndarray]) -> Expecta
     return Expectation(shapes, {}, (), data, tuple(f"{name} == expected_{name}" for name in values))
 
 
-def _content(outputs: dict[str, Accepted]) -> tuple[object, ...]:
+def _content(outputs: dict[str, AcceptedCells]) -> tuple[object, ...]:
     """What is the same for interpretations that allow the same outputs."""
     return tuple(
         (name, each.shape, tuple(tuple(map(number_text, cell)) for cell in each.cells))
@@ -121,7 +121,7 @@ def _content(outputs: dict[str, Accepted]) -> tuple[object, ...]:
 
 
 def _of_one_interpretation(
-    reproduced: Reproduced, outputs: dict[str, Accepted], values: dict[str, np.ndarray], data: list[str], *, is_signed: bool
+    reproduced: Reproduced, outputs: dict[str, AcceptedCells], values: dict[str, np.ndarray], data: list[str], *, is_signed: bool
 ) -> Expectation:  # fmt: skip
     terms, has_open = [], False
     for name, output in outputs.items():
@@ -140,7 +140,7 @@ def _of_one_interpretation(
     return Expectation(values, outputs, _IS_ALLOWED if has_open else (), tuple(data), tuple(terms))
 
 
-def _alternatives(reproduced: Reproduced, oracle: Oracle) -> list[dict[str, Accepted]]:
+def _alternatives(reproduced: Reproduced, oracle: Oracle) -> list[dict[str, AcceptedCells]]:
     if isinstance(oracle, GraphOracle):
         return accepted_of_graph(oracle, reproduced.variant)
     results = accepted(oracle, reproduced.variant, reproduced.layout)
@@ -149,7 +149,7 @@ def _alternatives(reproduced: Reproduced, oracle: Oracle) -> list[dict[str, Acce
     return [{**outputs, "Indices": _as_counted(reproduced, outputs["Indices"])} for outputs in results]
 
 
-def _as_counted(reproduced: Reproduced, Indices: Accepted) -> Accepted:
+def _as_counted(reproduced: Reproduced, Indices: AcceptedCells) -> AcceptedCells:
     """The accepted Indices as the target numbers the cells."""
     rows = []
     for number in range(max(map(len, Indices.cells), default=0)):
@@ -165,11 +165,11 @@ def _is_open(cell: Sequence[np.generic], *, is_signed: bool) -> bool:
     return len(texts if is_signed else {text.replace("-0.0", "0.0") if text == "-0.0" else text for text in texts}) != 1
 
 
-def _cells_text(output: Accepted) -> str:
+def _cells_text(output: AcceptedCells) -> str:
     return f"[{', '.join(f'[{chr(44).join(map(number_text, cell))}]'.replace(',', ', ') for cell in output.cells)}]"
 
 
-def _reasons(reproduced: Reproduced, name: str, output: Accepted) -> list[str]:
+def _reasons(reproduced: Reproduced, name: str, output: AcceptedCells) -> list[str]:
     """Why an output has cells in which several values are right, or any."""
     title = reproduced.case_run.case.specification.title
     several = [cell for cell in output.cells if len(cell) > 1]

@@ -6,7 +6,7 @@ import numpy as np
 
 from maxpool_check.reference.dtypes import bits
 from maxpool_check.reporting.markup import joined, table
-from maxpool_check.reproducing.accepted import Accepted
+from maxpool_check.reproducing.accepted import AcceptedCells
 
 _MOST_IN_GRID = 64
 """The most cells of a tensor that is shown as a whole."""
@@ -41,7 +41,9 @@ def grid(name: str, tensor: np.ndarray) -> str:
     return joined(blocks)
 
 
-def compared(name: str, expected: np.ndarray, allowed: Accepted, got: np.ndarray | None, *, is_signed: bool) -> str:
+def compared(
+    name: str, expected: np.ndarray, allowed: AcceptedCells, got: np.ndarray | None, *, is_signed: bool
+) -> str:
     """The expected and the actual values of an output: all of a small one, the wrong ones of a large one."""
     if got is None:
         return grid(f"Expected {name}", expected)

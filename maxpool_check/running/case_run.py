@@ -157,7 +157,7 @@ def judged_case(
     outcomes |= {variant: each.outcome for variant, each in results.items()}
     oracle = _with_the_pads_given(oracle, results)
     lost = [outcome.why for outcome in outcomes.values() if isinstance(outcome, Failed) and outcome.final]
-    judged = (judgements or SharedJudgements()).judge(oracle, outcomes, case.checked or ())
+    judged = (judgements or SharedJudgements()).judge(oracle, outcomes, case.conforming_outputs or ())
     return CaseRun(
         case, target, oracle, results, {variant: judged[variant] for variant in results}, lost[0] if lost else None
     )

@@ -204,7 +204,7 @@ def _finished(
 ) -> CaseResults:
     # Computed once for all targets, and while their workers are busy.
     oracle = case.oracle()
-    if isinstance(oracle, Oracle) and case.checked is None:
+    if isinstance(oracle, Oracle) and not case.is_checked:
         # What goes wrong here does so again, and as an error of each execution, in the judge.
         with contextlib.suppress(Exception):
             _ = oracle.pooled

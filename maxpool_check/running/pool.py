@@ -193,15 +193,15 @@ def resource(run: str, make: Callable[[], _T]) -> _T:
         _resources[key] = make()
         if _stopped.is_set():
             _resources[key].end()
-    kept: _T = _resources[key]
-    return kept
+    resource: _T = _resources[key]
+    return resource
 
 
 def end_resources(run: str | None = None) -> None:
     """End the resources of a run in this process, or those of all runs."""
-    for key, kept in list(_resources.items()):
+    for key, resource in list(_resources.items()):
         if run in (None, key[0]):
-            kept.end()
+            resource.end()
 
 
 def _call(version: str, function: Callable[..., _T], *arguments: object) -> _T:

@@ -70,7 +70,7 @@ def _is_complete(folder: Path) -> bool:
     return any(os.path.lexists(mark) for mark in (python_of(folder), folder / LOCK_OF_NPM))
 
 
-def kept() -> dict[Path, int]:
+def sizes() -> dict[Path, int]:
     """The folders of the cache, each with its size in bytes: environments, and what killed installations have left."""
     folders = sorted(path for path in cache().glob("*") if path.is_dir())
     return {folder: sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir()) for folder in folders}

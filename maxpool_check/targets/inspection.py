@@ -13,9 +13,9 @@ import msgspec
 
 from maxpool_check.results.provenance import PythonEnvironment
 from maxpool_check.results.record import TargetDescription
-from maxpool_check.targets import kept_inspections, npm_contents
+from maxpool_check.targets import inspection_cache, npm_contents
+from maxpool_check.targets.inspection_cache import WatchedEnvironment
 from maxpool_check.targets.isolation import variables
-from maxpool_check.targets.kept_inspections import WatchedEnvironment
 from maxpool_check.targets.name import TargetName
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import Target
@@ -70,7 +70,7 @@ class Inspection:
             contents = _contents(process)
             if contents is not None:
                 _EARLIER[_key(python)] = contents
-                kept_inspections.save(_key(python), contents)
+                inspection_cache.save(_key(python), contents)
                 self._known[python] = contents.environment
         return self._known[python]
 
@@ -93,7 +93,7 @@ def _key(python: tuple[str, ...]) -> tuple[str | None, ...]:
 def _earlier(python: tuple[str, ...]) -> PythonEnvironment | None:
     """What was found before, if no file that it depends on has changed since."""
     key = _key(python)
-    contents = _EARLIER.get(key) or kept_inspections.load(key)
+    contents = _EARLIER.get(key) or inspection_cache.load(key)
     if contents is None or not contents.is_unchanged:
         return None
     _EARLIER[key] = contents

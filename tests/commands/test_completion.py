@@ -13,7 +13,7 @@ import click
 import platformdirs
 import pytest
 
-from maxpool_check.commands.completing import kept
+from maxpool_check.commands.completing import json_cache
 from maxpool_check.commands.completing.candidates import CANDIDATES
 from maxpool_check.commands.completing.offer import NOT_COMPLETED, completed
 from maxpool_check.targets.environments import cache
@@ -151,13 +151,13 @@ def test_every_value_is_completed_or_known_to_be_unknowable():
 
 
 def test_the_folder_of_the_cache_is_that_of_environments(monkeypatch, tmp_path):
-    assert kept.cache_folder() == str(cache().parent)
+    assert json_cache.cache_folder() == str(cache().parent)
     monkeypatch.setenv("MAXPOOL_CHECK_CACHE", "here")
-    assert kept.cache_folder() == str(cache().parent)
+    assert json_cache.cache_folder() == str(cache().parent)
     monkeypatch.delenv("MAXPOOL_CHECK_CACHE")
     for variable in (str(tmp_path), ""):
         monkeypatch.setenv("XDG_CACHE_HOME", variable)
-        assert kept.cache_folder() == platformdirs.user_cache_dir("maxpool-check") == str(cache().parent)
+        assert json_cache.cache_folder() == platformdirs.user_cache_dir("maxpool-check") == str(cache().parent)
 
 
 SHELLS = {

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from maxpool_check import kept_files
+from maxpool_check import file_cache
 from maxpool_check.corpus import case_sequence
 from maxpool_check.corpus.case import Values
 from maxpool_check.corpus.collection import collect, digest_of, duplicates
@@ -65,21 +65,21 @@ def everything(case):
 
 def is_used(folder, **options):
     """Whether the cases of a folder come from the cache."""
-    kept = kept_files.folder("cases")
+    kept = file_cache.folder("cases")
     before = {path: path.stat().st_ino for path in kept.glob("*")}
     (case,) = collect([folder], cached=True, **options).cases
     assert everything(case) == everything(collect([folder], **options).cases[0])
-    return before == {path: path.stat().st_ino for path in kept.glob("*")} and case.checked is not None
+    return before == {path: path.stat().st_ino for path in kept.glob("*")} and case.is_checked
 
 
 def test_every_case_of_the_corpus_is_the_same_in_every_field(cache):
     fresh, first, second = collect([CASES]), collect([CASES], cached=True), collect([CASES], cached=True)
     assert len(fresh.cases) == len(first.cases) == len(second.cases) > 3000
     for plain, kept, again in zip(fresh.cases, first.cases, second.cases, strict=True):
-        assert plain.checked is None
+        assert plain.conforming_outputs is None
         assert everything(plain) == everything(kept) == everything(again)
-        assert kept.checked == list(again.checked)
-        assert pickle.loads(pickle.dumps(again)).checked == again.checked
+        assert kept.conforming_outputs == list(again.conforming_outputs)
+        assert pickle.loads(pickle.dumps(again)).conforming_outputs == again.conforming_outputs
     assert fresh.sha256 == second.sha256
     assert (cache.stat().st_mode & 0o777, {path.stat().st_mode & 0o777 for path in cache.iterdir()}) == (0o700, {0o600})
     assert {case.origin.path for case in collect([Path(f"{NAME}:edge/ties")], cached=True).cases} == {
@@ -131,7 +131,7 @@ def test_a_tensor_that_is_gone_or_leads_out_of_the_corpus_is_the_mistake_that_it
 def test_a_file_with_a_mistake_or_a_contradiction_is_not_kept(cache, cli, folder):
     (folder / "x.yaml").write_text(CASE + "    expect: {Y: [[[2, 4]]]}\n")
     for _ in range(2):
-        assert collect([folder], cached=True).cases[0].checked is None
+        assert collect([folder], cached=True).cases[0].conforming_outputs is None
         assert "the reference has 3" in cli("run", folder).err
     assert not list(cache.glob("*"))
 
@@ -187,9 +187,9 @@ def test_a_link_in_its_place_is_not_followed(cache, folder, tmp_path):
 def test_another_tool_does_not_use_it(cache, folder):
     """A process of its own for each: what a process knows of its tool, it keeps."""
     program = (
-        "import os, sys; from pathlib import Path; from maxpool_check import kept_files\n"
+        "import os, sys; from pathlib import Path; from maxpool_check import file_cache\n"
         "from maxpool_check.corpus.collection import collect\n"
-        "if sys.argv[2]: kept_files._PACKAGE = Path(sys.argv[2])\n"
+        "if sys.argv[2]: file_cache._PACKAGE = Path(sys.argv[2])\n"
         "collect([Path(sys.argv[1])], cached=True)\n"
     )
     other = folder.parent / "other"
@@ -223,7 +223,7 @@ def test_two_processes_at_once_leave_whole_files(cache, tmp_path):
     first, second = (json.loads(process.communicate()[0]) for process in running)
     assert first == second
     assert not [path for path in cache.iterdir() if len(path.name) != 64]
-    assert all(case.checked is not None for case in collect([CASES / "edge"], cached=True).cases)
+    assert all(case.is_checked for case in collect([CASES / "edge"], cached=True).cases)
 
 
 def test_the_oldest_are_dropped(cache, folder, monkeypatch):
@@ -234,8 +234,8 @@ def test_the_oldest_are_dropped(cache, folder, monkeypatch):
         other = cache / f"{number}"
         other.write_bytes(path.read_bytes())
         os.utime(other, (now - 1000 * number, now - 1000 * number))
-    monkeypatch.setattr(kept_files, "MOST_BYTES", 3 * path.stat().st_size)
-    kept_files.make_room.cache_clear()
+    monkeypatch.setattr(file_cache, "MOST_BYTES", 3 * path.stat().st_size)
+    file_cache.make_room.cache_clear()
     is_used(folder, most_cells=10)
     left = {path.name for path in cache.iterdir()}
     assert {"2", "3"} & left == set()
@@ -270,7 +270,7 @@ MANY = """
 @pytest.fixture
 def many(tmp_path, monkeypatch):
     """A corpus with more cases than are held in memory: 12 files of 12."""
-    monkeypatch.setattr(case_sequence, "MOST_HELD", 50)
+    monkeypatch.setattr(case_sequence, "MOST_IN_MEMORY", 50)
     corpus = tmp_path / "many"
     corpus.mkdir()
     for number in range(12):
@@ -306,7 +306,7 @@ def test_very_many_cases_are_run_as_few_are(cli, cache, many, tmp_path, kernel_t
         return untimed(record.executions), record.header.cases_sha256, record.footer.summary
 
     streamed = [executions(*options) for options in ((), ("--no-cache",), ("-k", "*:n7-*"))]
-    monkeypatch.setattr(case_sequence, "MOST_HELD", 10_000)
+    monkeypatch.setattr(case_sequence, "MOST_IN_MEMORY", 10_000)
     assert streamed == [executions(*options) for options in ((), ("--no-cache",), ("-k", "*:n7-*"))]
 
 
@@ -319,13 +319,13 @@ def test_the_same_id_twice_among_very_many_is_a_mistake(many):
 
 def test_a_cache_that_is_cleared_meanwhile_is_said(cli, cache, many):
     cases = collect([many], cached=True).cases
-    kept_files.clear()
+    file_cache.clear()
     with pytest.raises(OSError, match="removed or changed while they were in use"):
         list(cases)
 
 
 def test_a_cached_file_that_is_replaced_meanwhile_is_said(cache, folder, monkeypatch):
-    monkeypatch.setattr(case_sequence, "MOST_HELD", 0)
+    monkeypatch.setattr(case_sequence, "MOST_IN_MEMORY", 0)
     cases = collect([folder], cached=True).cases
     np.save(folder / "X.npy", np.array([[[1, 2, 4]]], np.float32))
     assert collect([folder], cached=True).cases[0].X.max() == 4
@@ -336,7 +336,7 @@ def test_a_cached_file_that_is_replaced_meanwhile_is_said(cache, folder, monkeyp
 @pytest.mark.parametrize("part", [slice(None, None, -1), slice(5, 0, -2), slice(2, 7, 3), slice(7, 2), slice(100, 200)])
 def test_parts_of_stored_cases_are_those_of_a_tuple(cache, many, part):
     every = collect([many], cached=True).cases
-    stored = case_sequence.released(collect([many / "03.yaml"], cached=True).cases)
+    stored = case_sequence.stored(collect([many / "03.yaml"], cached=True).cases)
     ids = [case.id for case in every]
     assert [case.id for case in every[part]] == ids[part]
     assert [case.id for case in stored[part]] == [case.id for case in tuple(stored)[part]]

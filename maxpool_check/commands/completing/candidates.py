@@ -7,7 +7,7 @@ from collections.abc import Callable
 import click
 from click.shell_completion import CompletionItem
 
-from maxpool_check.commands.completing import cases, kept
+from maxpool_check.commands.completing import cases, json_cache
 from maxpool_check.commands.completing.offer import offer
 from maxpool_check.commands.completing.parts import Candidate, files, folders, items, last_of_list
 from maxpool_check.commands.completing.runtimes import targets, targets_or_files, versions
@@ -83,7 +83,7 @@ def topics(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
 
 
 def _entries(ctx: click.Context) -> list[cases.Entry]:
-    """The case files that are named on the command line or in the configuration, or those that hold by default."""
+    """The case files that are named on the command line or in the configuration, or the default ones."""
     # Where the last option lacks its value, click has not yet given the arguments their names.
     arguments = ctx.params.get("paths") or (
         ctx.args if any(each.name == "paths" for each in ctx.command.params) else ()
@@ -102,13 +102,13 @@ def _entries(ctx: click.Context) -> list[cases.Entry]:
 
 
 def _configured(ctx: click.Context) -> list[str]:
-    """The paths of the configuration, kept until it changes."""
+    """The paths of the configuration, cached until it changes."""
     command = " ".join(ctx.command_path.split()[1:])
     stamps, folder = [], os.getcwd()
     while True:
         for name in ("maxpool-check.toml", "pyproject.toml"):
             with contextlib.suppress(OSError):
-                stamps.append([os.path.join(folder, name), *kept.stamp(os.path.join(folder, name))])
+                stamps.append([os.path.join(folder, name), *json_cache.stamp(os.path.join(folder, name))])
         if folder == os.path.dirname(folder):
             break
         folder = os.path.dirname(folder)
@@ -116,10 +116,10 @@ def _configured(ctx: click.Context) -> list[str]:
     if not stamps and not variables:
         return []
     state = [command, os.getcwd(), stamps, variables]
-    data = kept.load("paths.json")
+    data = json_cache.load("paths.json")
     if data.get("state") != state:
         data = {"state": state, "paths": _configured_paths(command)}
-        kept.save("paths.json", data)
+        json_cache.save("paths.json", data)
     return [str(path) for path in data["paths"]]
 
 

@@ -1,11 +1,11 @@
-"""The ids of the cases of a folder or a file, kept until the file that holds them changes."""
+"""The ids of the cases of a folder or a file, cached until their file changes."""
 
 import os
 import time
 from collections.abc import Iterable
 from typing import Any
 
-from maxpool_check.commands.completing import kept
+from maxpool_check.commands.completing import json_cache
 
 _SUFFIXES = (".yaml", ".yml")
 _SECONDS = 4.0
@@ -13,21 +13,21 @@ _SECONDS = 4.0
 _MOST_FILES = 5000
 
 Entry = dict[str, Any]
-"""What is kept of a file: ``cases`` with their ids and titles, and the ``tags``, ``covers``, ``dtypes`` and ``specs`` in use."""
+"""What is cached of a file: ``cases`` with their ids and titles, and the ``tags``, ``covers``, ``dtypes`` and ``specs`` in use."""
 
 
 def entries(path: str) -> list[Entry]:
-    """What the case files below a path hold."""
+    """What the case files below a path have."""
     path = os.path.abspath(path)
     name = f"cases-{_digest(path)}.json"
-    data = kept.load(name)
+    data = json_cache.load(name)
     old = data.get("files", {}) if data.get("path") == path else {}
     deadline = time.monotonic() + _SECONDS
     new: dict[str, Entry] = {}
     changed = []
     for file in _files(path, deadline):
         try:
-            stamp = kept.stamp(file)
+            stamp = json_cache.stamp(file)
         except OSError:
             continue
         if file in old and old[file].get("stamp") == stamp:
@@ -37,7 +37,7 @@ def entries(path: str) -> list[Entry]:
     if changed:
         new |= _read(path, changed, deadline)
     if changed or len(new) != len(old):
-        kept.save(name, {"path": path, "files": new})
+        json_cache.save(name, {"path": path, "files": new})
     return list(new.values())
 
 

@@ -1,4 +1,4 @@
-"""What the tool offers: its commands with their options, kinds, documents, defects, runtimes. Kept until the package changes."""
+"""What the tool offers: its commands with their options, kinds, documents, defects, runtimes. Cached until the package changes."""
 
 import functools
 import importlib
@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import maxpool_check
-from maxpool_check.commands.completing import kept
+from maxpool_check.commands.completing import json_cache
 
 _NAME = "offer.json"
 _PACKAGE = os.path.dirname(maxpool_check.__file__)
@@ -64,10 +64,10 @@ NOT_COMPLETED = frozenset(
 def offer() -> dict[str, Any]:
     """What the tool offers, as JSON."""
     current = _state()
-    data = kept.load(_NAME)
+    data = json_cache.load(_NAME)
     if data.get("state") != current:
         data = {"state": current, **_made()}
-        kept.save(_NAME, data)
+        json_cache.save(_NAME, data)
     return data
 
 

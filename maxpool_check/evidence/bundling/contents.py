@@ -39,7 +39,7 @@ from maxpool_check.results.record import Record
 from maxpool_check.results.storage import read
 from maxpool_check.running.run_header import digest_of_files
 
-_MOST_HELD = 100_000
+_MOST_IN_MEMORY = 100_000
 """A record of more executions stays in its file."""
 
 _SUFFIXES = (*SUFFIXES, ".json")
@@ -130,7 +130,7 @@ def opened(members: Mapping[str, bytes]) -> Iterator[Contents]:
     with tempfile.TemporaryDirectory(prefix="maxpool-check-") as temporary:
         folder = Path(temporary)
         write_members(kept, folder)
-        records = {each.name: _held(read(folder / each.member)) for each in description.records}
+        records = {each.name: _in_memory(read(folder / each.member)) for each in description.records}
         recorded = {execution.case for record in records.values() for execution in record.executions}
         files = [name for name in names_with(kept, CASES) if name.endswith(_SUFFIXES) and name != VERSIONS_MEMBER]
         of_defects = [name for name in files if is_defect_file(folder / name)]
@@ -176,16 +176,16 @@ def _split(name: str) -> tuple[str, str]:
     return module, kernel
 
 
-def _held(record: Record) -> Record:
+def _in_memory(record: Record) -> Record:
     """The record, in memory if it is not large: it is read many times."""
-    return replace(record, executions=tuple(record.executions)) if len(record.executions) <= _MOST_HELD else record
+    return replace(record, executions=tuple(record.executions)) if len(record.executions) <= _MOST_IN_MEMORY else record
 
 
 def _cases(folder: Path, members: Iterable[str], most_cells: int) -> Iterator[Case]:
     """All cases of some members, which become their origins."""
-    held = 0
+    cells = 0
     for name in members:
-        cases = read_cases(folder / name, folder / CASES, most_cells, held)
-        held += sum(case.X.size for case in cases)
+        cases = read_cases(folder / name, folder / CASES, most_cells, cells)
+        cells += sum(case.X.size for case in cases)
         for case in cases:
             yield replace(case, origin=replace(case.origin, path=name))

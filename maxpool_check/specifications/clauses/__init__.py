@@ -11,7 +11,7 @@ from importlib import resources
 
 import msgspec
 
-from maxpool_check import kept_files
+from maxpool_check import file_cache
 
 
 class ClauseKind(str, Enum):
@@ -103,12 +103,12 @@ class ClauseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 @cache
 def clause_files() -> Mapping[str, ClauseFile]:
     """All clause files, by name; they are kept in the user's cache, since YAML takes long to read."""
-    path = kept_files.path_of("clauses")
-    kept = kept_files.unsealed(kept_files.load(path))
+    path = file_cache.path_of("clauses")
+    kept = file_cache.unsealed(file_cache.load(path))
     if kept is not None:
         return msgspec.json.decode(kept, type=dict[str, ClauseFile])
     files = _clause_files()
-    kept_files.save(path, kept_files.sealed(msgspec.json.encode(files)))
+    file_cache.save(path, file_cache.sealed(msgspec.json.encode(files)))
     return files
 
 

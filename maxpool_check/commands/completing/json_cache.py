@@ -1,4 +1,4 @@
-"""JSON that is kept in the user's cache between completions; what is broken counts as absent."""
+"""JSON in the user's cache, between completions; what is broken counts as absent."""
 
 import json
 import os
@@ -10,7 +10,7 @@ FOLDER = "completion"
 
 
 def load(name: str) -> dict[str, Any]:
-    """What was kept under a name; empty if there is nothing that can be read."""
+    """What was saved under a name; empty if there is nothing that can be read."""
     try:
         with open(os.path.join(cache_folder(), FOLDER, name), "rb") as file:
             data = json.load(file)
@@ -20,7 +20,7 @@ def load(name: str) -> dict[str, Any]:
 
 
 def save(name: str, data: dict[str, Any]) -> None:
-    """Keep data under a name, at once or not at all; a cache that cannot be written is left as it is."""
+    """Save data under a name, at once or not at all; a cache that cannot be written is left as it is."""
     path = os.path.join(cache_folder(), FOLDER, name)
     partial = f"{path}.{os.getpid()}"
     try:

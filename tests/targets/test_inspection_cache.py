@@ -7,7 +7,7 @@ import time
 import pytest
 
 from maxpool_check.results.storage import read
-from maxpool_check.targets.kept_inspections import WatchedEnvironment, load, save
+from maxpool_check.targets.inspection_cache import WatchedEnvironment, load, save
 from tests.conftest import KERNELS, SMALL
 
 KEY = ("/usr/bin/python3", "numpy", None)

@@ -23,7 +23,7 @@ from maxpool_check.cache_folder import cache_folder
 from maxpool_check.files import read_regular
 
 KINDS = ("cases", "defects", "clauses")
-"""What is kept."""
+"""What is cached: a folder for each."""
 
 MOST_BYTES = 2**30
 """What all files take at most; the oldest are dropped."""
@@ -44,7 +44,7 @@ def folder(kind: str) -> Path:
 
 
 def path_of(kind: str, *depends_on: Any) -> Path:
-    """Where something is kept: by all that it depends on, as JSON, and by the tool."""
+    """Where something is cached: by all that it depends on, as JSON, and by the tool."""
     return folder(kind) / hashlib.sha256(json.dumps([_tool(), *depends_on]).encode()).hexdigest()
 
 
@@ -131,15 +131,15 @@ def _write(path: Path, data: bytes) -> bool:
 @cache
 def make_room() -> None:
     """Drop the oldest files of too many, once in a process. Raises ``OSError``."""
-    files = sorted((file for kind in KINDS for file in kept(kind)), key=lambda entry: entry[1].st_mtime, reverse=True)
+    newest = sorted((file for kind in KINDS for file in files(kind)), key=lambda entry: entry[1].st_mtime, reverse=True)
     size = 0
-    for number, (path, status) in enumerate(files):
+    for number, (path, status) in enumerate(newest):
         size += status.st_size
         if size > MOST_BYTES or number >= _MOST_FILES:
             path.unlink(missing_ok=True)
 
 
-def kept(kind: str) -> list[tuple[Path, os.stat_result]]:
+def files(kind: str) -> list[tuple[Path, os.stat_result]]:
     """The files of a kind. Raises ``OSError``."""
     return [(path, path.lstat()) for path in _files(kind)]
 
