@@ -5,6 +5,7 @@ of each tensor; the line has the number of bytes of each where others have base6
 """
 
 import base64
+import codecs
 import json
 import math
 import re
@@ -227,12 +228,17 @@ def parsed(line: bytes) -> dict[str, Any]:
         raise ValueError(f"a line of more than {MOST_BYTES} bytes")
     expected = "expected a JSON object on each line of stdout; whatever else the program prints belongs on stderr"
     try:
-        message = json.loads(line, parse_constant=_not_json, parse_float=_finite)
+        # Of bytes, json would guess an encoding.
+        text = line.removeprefix(codecs.BOM_UTF8).decode()
+        message = json.loads(text, parse_constant=_not_json, parse_float=_finite)
         if b"\\ud" in line or b"\\uD" in line:
             # Half of a surrogate pair is no text: neither a record nor a report could hold it.
             message = without_surrogates(message)
     except RecursionError as error:
         raise ValueError("a line is nested too deeply") from error
+    except UnicodeDecodeError as error:
+        byte = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
+        raise ValueError(f"a line is not UTF-8 ({byte}); {expected}") from error
     except json.JSONDecodeError as error:
         raise ValueError(f"a line is not JSON ({_where(error)}); {expected}") from error
     except ValueError as error:

@@ -13,7 +13,7 @@ import pytest
 from maxpool_check.results.outcomes import Crashed
 from maxpool_check.targets import process, protocol
 from maxpool_check.targets.name import BadTarget, parse
-from maxpool_check.targets.protocol import Request
+from maxpool_check.targets.protocol import Request, parsed
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
 from tests.conftest import MISBEHAVING_WORKERS, ROOT, eventually, living, misbehaving, run_record
@@ -118,6 +118,22 @@ def test_an_endless_line_is_cut(monkeypatch):
     worker = process.Worker([sys.executable, str(MISBEHAVING_WORKERS), "endless"], {}, isolated=False)
     with contextlib.closing(worker), pytest.raises(process.CannotStart, match="a line of more than 65536 bytes"):
         _ = worker.description
+
+
+@pytest.mark.parametrize(
+    ("line", "byte"),
+    [(b"\xff\xfe{\x00}\x00\n", "0xff at position 0"), ('{"type": "caf\xe9"}\n'.encode("latin-1"), "0xe9 at position 13"),
+     (b"\x00\x01\x90\n", "0x90 at position 2")],
+)  # fmt: skip
+def test_what_is_not_utf_8_is_called_so_and_no_other_encoding_is_guessed(line, byte):
+    with pytest.raises(ValueError, match=rf"^a line is not UTF-8 \(byte {byte}\); expected a JSON object"):
+        parsed(line)
+
+
+def test_a_line_may_begin_with_a_byte_order_mark_and_with_no_other_bytes():
+    assert parsed(b'\xef\xbb\xbf{"type": "ready"}\n') == {"type": "ready"}
+    with pytest.raises(ValueError, match="a line is not JSON"):
+        parsed('{"type": "ready"}'.encode("utf-16-be"))
 
 
 def test_what_a_program_said_before_it_died_is_shown_without_the_frames_of_a_backtrace(cli, small):
