@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, overload
 
 import msgspec
-import numpy as np
 
 from maxpool_check.corpus.case import Case, Expectation, Origin, Refusal, Shape, Undefined, Values
+from maxpool_check.corpus.stored_tensor import StoredTensor
 from maxpool_check.graphs.context import Context
 from maxpool_check.graphs.node import Node
 from maxpool_check.judging.conforming import ConformingOutputs
-from maxpool_check.reference.dtypes import NUMPY, name_of
 from maxpool_check.reference.policies import INTERPRETATIONS, Policies
 from maxpool_check.specifications.refused import Reason
 
@@ -34,15 +33,9 @@ class Identity(NamedTuple):
     sha256: str
 
 
-class _Tensor(msgspec.Struct, frozen=True, array_like=True):
-    dtype: str
-    shape: tuple[int, ...]
-    data: bytes
-
-
 class _Expectation(msgspec.Struct, frozen=True, array_like=True):
-    Y: _Tensor | None = None
-    Indices: _Tensor | None = None
+    Y: StoredTensor | None = None
+    Indices: StoredTensor | None = None
     shape: tuple[int, ...] | None = None
     reason: str | None = None
     what: str | None = None
@@ -68,7 +61,7 @@ class _Context(msgspec.Struct, frozen=True, array_like=True):
 class _Case(msgspec.Struct, frozen=True, array_like=True):
     id: str
     spec: str
-    X: _Tensor
+    X: StoredTensor
     attributes: dict[str, Any]
     outputs: tuple[str, ...]
     policies: tuple[str, ...]
@@ -217,7 +210,7 @@ def _header(data: memoryview) -> _Header:
 
 def _of_case(case: Case) -> _Case:
     return _Case(
-        case.id, case.spec, _of_tensor(case.X), dict(case.attributes), case.outputs,
+        case.id, case.spec, StoredTensor.of(case.X), dict(case.attributes), case.outputs,
         tuple(getattr(case.policies, point).value for point in INTERPRETATIONS), tuple(sorted(case.policies.inapplicable)),
         case.title, case.covers, case.tags, _of_expectation(case.expect), case.erratum, case.origin.line, case.origin.column,
         dict(case.provenance), _of_context(case.context), bytes.fromhex(case.sha256), None if case.conforming_outputs is None else tuple(case.conforming_outputs),
@@ -226,21 +219,12 @@ def _of_case(case: Case) -> _Case:
 
 def _case(stored: _Case, path: str) -> Case:
     case = Case(
-        stored.id, stored.spec, _tensor(stored.X), stored.attributes, stored.outputs,
+        stored.id, stored.spec, stored.X.tensor, stored.attributes, stored.outputs,
         _policies(stored.policies, stored.inapplicable), stored.title, stored.covers, stored.tags,
         _expectation(stored.expect), stored.erratum, Origin(path, stored.line, stored.column), stored.provenance,
         _context(stored.context),
     )  # fmt: skip
     return case.with_results(stored.sha256.hex(), stored.conforming)
-
-
-def _of_tensor(tensor: np.ndarray) -> _Tensor:
-    return _Tensor(name_of(tensor.dtype), tensor.shape, tensor.tobytes())
-
-
-def _tensor(stored: _Tensor) -> np.ndarray:
-    # A copy, which can be written to, as that of a case file.
-    return np.frombuffer(stored.data, NUMPY[stored.dtype]).reshape(stored.shape).copy()
 
 
 @lru_cache(256)
@@ -254,7 +238,9 @@ def _policies(names: tuple[str, ...], inapplicable: tuple[str, ...]) -> Policies
 def _of_expectation(expect: Expectation | None) -> _Expectation | None:
     match expect:
         case Values(Y, Indices):
-            return _Expectation(None if Y is None else _of_tensor(Y), None if Indices is None else _of_tensor(Indices))
+            return _Expectation(
+                None if Y is None else StoredTensor.of(Y), None if Indices is None else StoredTensor.of(Indices)
+            )
         case Shape(shape):
             return _Expectation(shape=shape)
         case Refusal(reason):
@@ -273,7 +259,7 @@ def _expectation(stored: _Expectation | None) -> Expectation | None:
         return Refusal(Reason(stored.reason))
     if stored.what is not None:
         return Undefined(stored.what)
-    return Values(*(None if tensor is None else _tensor(tensor) for tensor in (stored.Y, stored.Indices)))
+    return Values(*(None if tensor is None else tensor.tensor for tensor in (stored.Y, stored.Indices)))
 
 
 def _of_context(context: Context | None) -> _Context | None:

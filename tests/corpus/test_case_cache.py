@@ -103,6 +103,22 @@ def test_executions_are_the_same_with_and_without_it(cli, cache, kernel_target, 
     assert {each.verdict.value for each in records[0]} > {"conforms", "diverges", "undefined", "refuses"}
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "bfloat16", "float64"])
+def test_a_large_tensor_of_few_values_takes_few_bytes(cache, tmp_path, dtype):
+    """Also where values are equal, and their bits are not."""
+    value, others = (0, [5, 0]) if dtype == "uint8" else ("-0.0", ["0.0", ".nan"])
+    cells = [f"{{at: [0, 0, {at}], to: {other}}}" for at, other in zip((70_000, 199_999), others, strict=True)]
+    case = (
+        f"cases: [{{id: x, input: {{dtype: {dtype}, shape: [1, 1, 200000], fill: {value}, set: [{', '.join(cells)}]}}, "
+        "attributes: {kernel_shape: [2]}}]"
+    )
+    (tmp_path / "x.yaml").write_text(case)
+    assert not is_used(tmp_path)
+    assert is_used(tmp_path)
+    (path,) = cache.iterdir()
+    assert path.stat().st_size < 2000
+
+
 def test_it_is_used_until_something_changes(cache, folder):
     assert not is_used(folder)
     assert is_used(folder)
