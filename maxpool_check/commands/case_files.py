@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from maxpool_check import file_cache
 from maxpool_check.commands import options
 from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus import collection
@@ -39,9 +40,21 @@ folder = click.option(
     "-p", "--path", type=PATH, metavar="PATH",
     help="Where to look for the case.  [default: cases, then the corpus that comes with the tool]",
 )  # fmt: skip
+
+
+def without_cache() -> None:
+    """Use no cached file until the command ends."""
+    click.get_current_context().with_resource(file_cache.disabled())
+
+
+def _disable_cache(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        without_cache()
+
+
 _no_cache = click.option(
-    "--no-cache", is_flag=True,
-    help="Read all case files again, and judge all outputs by the reference, whatever the cache has of them.",
+    "--no-cache", is_flag=True, expose_value=False, callback=_disable_cache,
+    help="Read all files again, and judge all outputs by the reference, whatever is in the cache.",
 )  # fmt: skip
 max_cells = click.option(
     "--max-cells", type=options.COUNT, default=MOST_CELLS, metavar="N",
@@ -93,7 +106,6 @@ class CaseFiles:
     selected: Sequence[str] = ()
     lock: Path | None = None
     specs: Sequence[str] = ()
-    no_cache: bool = False
 
     def read(self) -> Corpus:
         """Read the files. Raises :class:`Mistakes`, also for another corpus than that of the lock."""
@@ -102,7 +114,7 @@ class CaseFiles:
         gc.disable()
         try:
             with mistakes():
-                corpus = collection.collect(self.paths, self.max_cells, cached=not self.no_cache)
+                corpus = collection.collect(self.paths, self.max_cells, cached=True)
         finally:
             gc.freeze()
             gc.enable()
@@ -151,7 +163,7 @@ def _lock(path: Path) -> CorpusLock:
 
 
 def every(command: Callable[..., int]) -> Callable[..., int]:
-    """``PATH...``, ``--max-cells`` and ``--no-cache``, as ``files``."""
+    """``PATH...``, ``--max-cells`` as ``files``, and ``--no-cache``."""
     return _no_cache(read_again(command))
 
 
@@ -161,12 +173,12 @@ def read_again(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def by_expression(command: Callable[..., int]) -> Callable[..., int]:
-    """``PATH...``, ``-k``, ``--max-cells`` and ``--no-cache``, as ``files``."""
+    """``PATH...``, ``-k``, ``--max-cells`` as ``files``, and ``--no-cache``."""
     return _selection(every(command))
 
 
 def selected(command: Callable[..., int]) -> Callable[..., int]:
-    """``PATH...``, ``-k``, ``--spec``, ``--max-cells`` and ``--no-cache``, as ``files``."""
+    """``PATH...``, ``-k``, ``--spec``, ``--max-cells`` as ``files``, and ``--no-cache``."""
     return _documents(by_expression(command))
 
 

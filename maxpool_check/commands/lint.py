@@ -1,7 +1,5 @@
 """``maxpool-check lint``."""
 
-from dataclasses import replace
-
 import click
 
 from maxpool_check.commands import case_files, executing, options
@@ -31,7 +29,8 @@ def command(files: case_files.CaseFiles, check_references: bool) -> int:
       maxpool-check lint cases/
       maxpool-check lint corpus:sonnx
     """
-    corpus = replace(files, no_cache=True).read()
+    case_files.without_cache()
+    corpus = files.read()
     problems: list[object] = [problem for case in corpus.cases for problem in contradictions(case)]
     count = 0
     for file in corpus.known_files:

@@ -17,7 +17,6 @@ from maxpool_check.results.record import ExitCode, Verdict
 from maxpool_check.results.variants import Y_ONLY
 from maxpool_check.running.case_run import run_case
 from maxpool_check.targets import cache as environments
-from maxpool_check.targets import inspection_cache
 from maxpool_check.targets.name import TargetName, parse
 from maxpool_check.targets.process import CannotStart
 from maxpool_check.targets.runtimes import RUNTIMES, TOOLS
@@ -46,6 +45,15 @@ _OUTPUTS = {
     None: "Y alone",
 }
 
+_CACHED = {
+    "cases": "compiled case file",
+    "defects": "compiled defect file",
+    "clauses": "compiled clause file",
+    "inspections": "inspected environment",
+    "completion": "completion file",
+}
+"""What a file of each kind in the cache is."""
+
 
 @click.command("targets")
 @click.argument("names", nargs=-1, type=options.TARGET, metavar="[NAME...]")
@@ -56,7 +64,7 @@ _OUTPUTS = {
 @click.option(
     "--cache",
     is_flag=True,
-    help="List the isolated environments and the compiled cases in the cache, with their sizes, instead.",
+    help="List what is in the cache, with sizes: isolated environments, compiled cases and the like, instead.",
 )
 @click.option("--clear", is_flag=True, help="With --cache: remove them. They are made again when they are needed.")
 @offline
@@ -107,36 +115,39 @@ def command(
 
 
 def _cache(clear: bool, form: str) -> int:
-    """List the environments and the compiled cases in the cache, and remove them if asked to."""
-    kept = environments.sizes()
-    sizes = [status.st_size for _, status in file_cache.files("cases")]
+    """List what is in the cache, and remove it if asked to. Raises ``OSError`` for a cache that cannot be read."""
+    folders = environments.sizes()
+    cached = {kind: [status.st_size for _, status in file_cache.files(kind)] for kind in file_cache.KINDS}
     removed = environments.clear() if clear else []
     if clear:
         file_cache.clear()
-        inspection_cache.clear()
+    problem = file_cache.problem()
     if form == "json":
-        entries = [{"name": folder.name, "bytes": size, "removed": folder in removed} for folder, size in kept.items()]
         about: dict[str, Any] = {
             "schema": "maxpool-check/cache/1",
             "path": str(environments.cache()),
-            "environments": entries,
+            "problem": problem,
+            "environments": [
+                {"name": folder.name, "bytes": size, "removed": folder in removed} for folder, size in folders.items()
+            ],
         }
-        about["cases"] = {
-            "path": str(file_cache.folder("cases")),
-            "files": len(sizes),
-            "bytes": sum(sizes),
-            "removed": clear,
+        about |= {
+            kind: {"path": str(file_cache.folder(kind)), "files": len(sizes), "bytes": sum(sizes), "removed": clear}
+            for kind, sizes in cached.items()
         }
         options.echo(inert.dumps(about, indent=1))
         return ExitCode.AS_EXPECTED
-    if sizes:
-        state = "removed " if clear else ""
-        options.echo(f"{state}{plural(len(sizes), 'compiled case file')}, {sum(sizes) / 1e6:.1f} MB")
-    for folder, size in kept.items():
+    for kind, sizes in cached.items():
+        if sizes:
+            state = "removed " if clear else ""
+            options.echo(f"{state}{plural(len(sizes), _CACHED[kind])}, {sum(sizes) / 1e6:.1f} MB")
+    for folder, size in folders.items():
         state = ("removed " if folder in removed else "in use, not removed: ") if clear else ""
         options.echo(f"{state}{folder.name}  {size / 1e6:.1f} MB")
-    total = f"{plural(len(kept), 'environment')}, {sum(kept.values()) / 1e6:.1f} MB" if kept else "no environments"
-    options.echo(f"{total} in {environments.cache()}")
+    total = f"{plural(len(folders), 'environment')}, {sum(folders.values()) / 1e6:.1f} MB"
+    options.echo(f"{total if folders else 'no environments'} in {environments.cache()}")
+    if problem:
+        options.echo(problem)
     return ExitCode.AS_EXPECTED
 
 

@@ -1,6 +1,5 @@
 """Reads files of defects."""
 
-import contextlib
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
@@ -9,7 +8,6 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from maxpool_check import file_cache
@@ -38,22 +36,25 @@ def read_defects(path: Path) -> list[Defect]:
 @lru_cache(maxsize=64)
 def _defects(text: str, name: str, *, cached: bool = False) -> tuple[Defect, ...]:
     path = file_cache.path_of("defects", hashlib.sha256(text.encode()).hexdigest()) if cached else None
-    if path is not None and (kept := file_cache.unsealed(file_cache.load(path))) is not None:
-        with contextlib.suppress(msgspec.MsgspecError, ValueError):
-            return msgspec.json.decode(kept, type=tuple[Defect, ...], dec_hook=lambda kind, value: kind(value))
+    if path is not None:
+        stored: tuple[Defect, ...] | None = file_cache.load_value(
+            path, tuple[Defect, ...], lambda kind, value: kind(value)
+        )
+        if stored is not None:
+            return stored
     reader = _Reader(parse(text, name))
     defects = reader.defects()
     if reader.problems:
         raise CorpusError(reader.problems)
     if path is not None:
-        file_cache.save(path, file_cache.sealed(msgspec.json.encode(defects, enc_hook=str)))
+        file_cache.save_value(path, defects)
     return tuple(defects)
 
 
 def read_all_defects(paths: Sequence[Path], *, cached: bool = False) -> list[Defect]:
     """The defects of several files, with unique ids. Raises :class:`CorpusError`.
 
-    ``cached``: files that were read before are taken from the user's cache, and others are kept there.
+    ``cached``: files that were read before are taken from the user's cache, and others are written to it.
     """
     defects: dict[str, Defect] = {}
     problems: list[Problem] = []

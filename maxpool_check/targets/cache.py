@@ -71,8 +71,14 @@ def _is_complete(folder: Path) -> bool:
 
 
 def sizes() -> dict[Path, int]:
-    """The folders of the cache, each with its size in bytes: environments, and what killed installations have left."""
-    folders = sorted(path for path in cache().glob("*") if path.is_dir())
+    """The folders of the cache, each with its size in bytes: environments, and what killed installations have left.
+
+    Raises ``OSError``.
+    """
+    try:
+        folders = sorted(Path(entry) for entry in os.scandir(cache()) if entry.is_dir())
+    except FileNotFoundError:
+        folders = []
     return {folder: sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir()) for folder in folders}
 
 

@@ -160,6 +160,19 @@ def test_the_folder_of_the_cache_is_that_of_environments(monkeypatch, tmp_path):
         assert json_cache.cache_folder() == platformdirs.user_cache_dir("maxpool-check") == str(cache().parent)
 
 
+def test_without_a_home_the_folder_of_the_cache_is_in_that_of_the_user_database(monkeypatch):
+    monkeypatch.delenv("MAXPOOL_CHECK_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("HOME")
+    expected = platformdirs.user_cache_dir("maxpool-check")
+    assert json_cache.cache_folder() == expected
+    monkeypatch.setenv("HOME", "")
+    assert json_cache.cache_folder() == expected
+    # A user of a container may have no entry.
+    monkeypatch.setattr(os, "getuid", lambda: 2**31 - 7)
+    assert json_cache.cache_folder() == "/nonexistent/.cache/maxpool-check"
+
+
 SHELLS = {
     "bash": (["bash", "--norc", "-i"], ['eval "$(maxpool-check completion bash)"']),
     "zsh": (["zsh", "-f", "-i"], ["autoload -U compinit; compinit -u -D", 'eval "$(maxpool-check completion zsh)"']),

@@ -223,14 +223,22 @@ def test_another_tool_does_not_use_it(cache, folder):
         """As an editor does it."""
         (other / ".#more.py").symlink_to("somebody@somewhere.1")
 
+    installed = folder.parent / "installed"
+
+    def install(name):
+        return lambda: (installed / name).mkdir(parents=True)
+
     files = []
     for package, change in (("", None), ("", None), (other, None), (other, lambda: more.write_text("a < b")), (other, edit),
-                            (other, lock)):  # fmt: skip
+                            (other, lock), (other, install("numpy-99.1.dist-info")), (other, install("numpy_financial-1.dist-info")),
+                            (other, install("PyYAML-7.0.egg-info"))):  # fmt: skip
         if change is not None:
             change()
-        subprocess.run([sys.executable, "-c", program, folder, package], check=True, env=environment())
+        subprocess.run(
+            [sys.executable, "-c", program, folder, package], check=True, env=environment(PYTHONPATH=str(installed))
+        )
         files.append(len(list(cache.iterdir())))
-    assert files == [1, 1, 2, 3, 4, 4]
+    assert files == [1, 1, 2, 3, 4, 4, 5, 5, 6]
 
 
 def test_two_processes_at_once_leave_whole_files(cache, tmp_path):
@@ -269,10 +277,52 @@ def test_lint_and_check_references_do_without_it(cli, cache, tmp_path):
 
 def test_the_cache_shows_and_removes_them(cli, cache, folder):
     is_used(folder)
+    (cache / "folder").mkdir()
+    (cache / "folder/file").write_text("")
     assert cli("targets", "--cache", "--format", "json").json["cases"]["files"] == 1
     assert "1 compiled case file" in cli("targets", "--cache").out
     assert "removed 1 compiled case file" in cli("targets", "--cache", "--clear").out
-    assert not list(cache.iterdir())
+    assert not cache.exists()
+
+
+def test_the_cache_shows_files_of_every_kind(cli, cache):
+    for kind in file_cache.KINDS:
+        file_cache.save_value(file_cache.path_of(kind), [kind])
+    shown = cli("targets", "--cache", "--format", "json").json
+    assert [shown[kind]["files"] for kind in file_cache.KINDS] == [1] * len(file_cache.KINDS)
+    assert [shown[kind]["path"] for kind in file_cache.KINDS] == [str(cache.parent / kind) for kind in file_cache.KINDS]
+    assert cli("targets", "--cache").out.count("\n") == len(file_cache.KINDS) + 1
+
+
+def test_the_cache_says_why_it_is_not_used(cli, cache, folder):
+    def shown(**variables):
+        done = cli("targets", "--cache", **variables)
+        return done.code, done.out.splitlines()[1:], done.err
+
+    assert shown() == (0, [], "")
+    assert shown(MAXPOOL_CHECK_NO_CACHE="1")[1] == ["No cached file is used: MAXPOOL_CHECK_NO_CACHE is set."]
+    assert shown(MAXPOOL_CHECK_CACHE="/proc/nothing")[1][0].startswith("No file is written to the cache: /proc cannot")
+    cache.mkdir(parents=True)
+    cache.chmod(0o777)
+    assert shown()[1] == [f"No file of this folder is used: others can write to {cache}."]
+    cache.parent.rename(cache.parent.with_name("moved"))
+    cache.parent.write_text("a file")
+    assert shown() == (3, [], f"error: {cache.parent / 'environments'}: Not a directory\n")
+
+
+def test_nothing_that_is_cached_is_used_without_the_cache(process, cache):
+    """In processes of their own: one reads its defects, its clauses and what an environment is made of once."""
+    words = ("run", "corpus:edge/ties", "-q", "-o", os.devnull)
+    assert process(*words, "--no-cache").code == 0
+    assert process("trace", "--spec", "sonnx", MAXPOOL_CHECK_NO_CACHE="true").code == 0
+    assert not cache.parent.exists()
+    assert process(*words, MAXPOOL_CHECK_NO_CACHE="0").code == 0
+    assert {path.name for path in cache.parent.iterdir()} == {"cases", "defects", "clauses", "inspections"}
+    written = [*cache.parent.glob("*/*")]
+    for path in written:
+        path.write_bytes(b"damaged")
+    assert process(*words, "--no-cache").code == 0
+    assert {path.read_bytes() for path in written} == {b"damaged"}
 
 
 MANY = """

@@ -1,11 +1,11 @@
 """What environments are made of, kept between runs."""
 
-import json
 import os
 import time
 
 import pytest
 
+from maxpool_check import file_cache
 from maxpool_check.results.storage import read
 from maxpool_check.targets.inspection_cache import WatchedEnvironment, load, save
 from tests.conftest import KERNELS, SMALL
@@ -65,7 +65,7 @@ def test_what_is_damaged_counts_as_absent(folder, contents, damage):
     (path,) = folder.iterdir()
     path.write_bytes(damage)
     assert load(KEY) is None
-    path.write_bytes(json.dumps({"implementation": "", "version": "", "distributions": 5, "watched": {}}).encode())
+    file_cache.save_value(path, {"implementation": "", "version": "", "distributions": 5, "watched": {}})
     assert load(KEY) is None
 
 
@@ -94,18 +94,6 @@ def test_a_cache_that_cannot_be_written_is_left_as_it_is(folder, contents):
     assert folder.read_text() == "a file where the folder should be"
 
 
-def test_only_so_many_are_kept_and_the_newest_stays(folder, contents):
-    _, found = contents
-    for number in range(203):
-        save((str(number),), found)
-        path = max(folder.iterdir(), key=lambda each: each.stat().st_ctime_ns)
-        os.utime(path, (number, number))
-    save(KEY, found)
-    assert len(list(folder.iterdir())) == 200
-    assert load(KEY) == found
-    assert load(("0",)) is None
-
-
 def test_a_run_looks_at_an_environment_once(process, tmp_path):
     (tmp_path / "small.yaml").write_text(SMALL)
 
@@ -118,6 +106,5 @@ def test_a_run_looks_at_an_environment_once(process, tmp_path):
     (path,) = (tmp_path / "cache" / "inspections").iterdir()
     assert run("second.jsonl") == first
     # Only so can it be seen that nobody looked again.
-    found = json.loads(path.read_text())
-    path.write_text(json.dumps({**found, "version": "2.7.18"}))
+    file_cache.save_value(path, {**file_cache.load_value(path, dict), "version": "2.7.18"})
     assert run("third.jsonl")[0].version == "2.7.18"

@@ -102,13 +102,12 @@ class ClauseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 @cache
 def clause_files() -> Mapping[str, ClauseFile]:
-    """All clause files, by name; they are kept in the user's cache, since YAML takes long to read."""
+    """All clause files, by name; they are cached, since YAML takes long to read."""
     path = file_cache.path_of("clauses")
-    kept = file_cache.unsealed(file_cache.load(path))
-    if kept is not None:
-        return msgspec.json.decode(kept, type=dict[str, ClauseFile])
-    files = _clause_files()
-    file_cache.save(path, file_cache.sealed(msgspec.json.encode(files)))
+    files: dict[str, ClauseFile] | None = file_cache.load_value(path, dict[str, ClauseFile])
+    if files is None:
+        files = _clause_files()
+        file_cache.save_value(path, files)
     return files
 
 
