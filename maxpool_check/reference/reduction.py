@@ -81,16 +81,16 @@ def _by_taps(keys: np.ndarray, cells: np.ndarray, axis: Axis, wins: Wins) -> tup
     best = np.zeros((planes, outer, axis.output, inner), keys.dtype)
     chosen = np.zeros(best.shape, cells.dtype)
     for t, having, positions in _windows(axis):
-        current, winner = best[:, :, having], chosen[:, :, having]
+        held, winner = best[:, :, having], chosen[:, :, having]
         if isinstance(positions, slice):
             candidate, cell = keys[:, :, positions], cells[:, :, positions]
         else:
             candidate, cell = keys.take(positions, 2), cells.take(positions, 2)
         if t == 0:
-            current[...], winner[...] = candidate, cell
+            held[...], winner[...] = candidate, cell
         else:
             # Neighbours in memory compare so much faster that the copy pays.
-            _replace_worse(current, winner, np.ascontiguousarray(candidate), np.ascontiguousarray(cell), wins)
+            _keep_better(held, winner, np.ascontiguousarray(candidate), np.ascontiguousarray(cell), wins)
     return best, chosen
 
 
@@ -111,29 +111,27 @@ def _by_doubling(keys: np.ndarray, cells: np.ndarray, axis: Axis, wins: Wins) ->
             begin = first[windows]
             end = begin + (count[windows] - run) * axis.dilation
             runs, places = keys.reshape(shape), cells.reshape(shape)
-            current, winner = runs.take(begin, 2), places.take(begin, 2)
-            _replace_worse(current, winner, runs.take(end, 2), places.take(end, 2), wins)
-            best[:, :, windows], chosen[:, :, windows] = current, winner
+            held, winner = runs.take(begin, 2), places.take(begin, 2)
+            _keep_better(held, winner, runs.take(end, 2), places.take(end, 2), wins)
+            best[:, :, windows], chosen[:, :, windows] = held, winner
         if 2 * run > count.max():
             return best, chosen
         step = run * axis.dilation * inner
-        _replace_worse(keys[:-step], cells[:-step], keys[step:], cells[step:], wins)
+        _keep_better(keys[:-step], cells[:-step], keys[step:], cells[step:], wins)
         run *= 2
 
 
-def _replace_worse(
-    current: np.ndarray, winner: np.ndarray, candidate: np.ndarray, cell: np.ndarray, wins: Wins
-) -> None:
-    """Replace the best keys so far, ``current``, and their cells where those of later taps win over them."""
-    better = wins(candidate, current)
-    np.maximum(current, candidate, out=current)
+def _keep_better(held: np.ndarray, winner: np.ndarray, candidate: np.ndarray, cell: np.ndarray, wins: Wins) -> None:
+    """Replace the best keys so far, ``held``, and their cells where those of later taps win over them."""
+    better = wins(candidate, held)
+    np.maximum(held, candidate, out=held)
     # In row-major order the cell of a later tap has a greater number than those of all before it.
     np.maximum(winner, cell * better, out=winner)
 
 
-def _wins_or_is_nan(candidate: np.ndarray, current: np.ndarray) -> np.ndarray:
+def _wins_or_is_nan(candidate: np.ndarray, held: np.ndarray) -> np.ndarray:
     """Where a later key is greater, or that of a NaN; keys as :func:`_keys` makes them where X has a NaN."""
-    wins: np.ndarray = (candidate > current) | (candidate == np.iinfo(candidate.dtype).max)
+    wins: np.ndarray = (candidate > held) | (candidate == np.iinfo(candidate.dtype).max)
     return wins
 
 
