@@ -13,7 +13,7 @@ import threading
 import uuid
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, wait
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -43,15 +43,15 @@ class Pool:
     """The processes of a run, which ``run`` identifies.
 
     ``processes`` is the number of calls executed at once; ``lost`` are the exceptions that mean that the processes are
-    gone; ``stop`` ends the resources of the run in every process, even while they are in use.
+    gone; ``stop`` ends the resources of the run in every process, even while they are in use. ``is_local``: they are processes
+    of this machine.
     """
 
     def __init__(
         self, run: str, executor: Executor, processes: int, lost: tuple[type[Exception], ...], stop: Callable[[], None],
         *, is_local: bool = False,
     ) -> None:  # fmt: skip
-        self.run = run
-        self._is_local = is_local
+        self.run, self.is_local = run, is_local
         self._executor, self._processes, self._lost, self._stop = executor, processes, lost, stop
         self._under_way: deque[Future[Any]] = deque()
 
@@ -62,7 +62,7 @@ class Pool:
         """
         with self._losing():
             self._submit(function, arguments)
-            for _ in range(self._processes - 1 if self._is_local else 0):
+            for _ in range(self._processes - 1 if self.is_local else 0):
                 # Nobody waits for it.
                 self._executor.submit(_call, maxpool_check.__version__, others, *arguments)
             return cast("_T", self._first())
@@ -105,13 +105,24 @@ class Pool:
         return [future.result() for future in done if future.exception() is None]
 
 
-def pool_of(jobs: int, scheduler: str | None) -> AbstractContextManager[Pool]:
-    """A pool of ``jobs`` processes, or of the workers of the dask cluster at an address. Raises :class:`PoolLost`."""
-    return _local_pool(jobs) if scheduler is None else _cluster_pool(scheduler)
+def pool_of(jobs: int, scheduler: str | None, inherited: Sequence[Any] = ()) -> AbstractContextManager[Pool]:
+    """A pool of ``jobs`` processes, or of the workers of the dask cluster at an address. Raises :class:`PoolLost`.
+
+    ``inherited`` is what each process of this machine is started with: calls need not send it.
+    """
+    return _local_pool(jobs, inherited) if scheduler is None else _cluster_pool(scheduler)
+
+
+_inherited: Sequence[Any] = ()
+
+
+def inherited() -> Sequence[Any]:
+    """What this process was started with."""
+    return _inherited
 
 
 @contextlib.contextmanager
-def _local_pool(count: int) -> Iterator[Pool]:
+def _local_pool(count: int, inherited: Sequence[Any]) -> Iterator[Pool]:
     # Most runs have one process, which need not import them.
     import multiprocessing
     from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
@@ -122,7 +133,7 @@ def _local_pool(count: int) -> Iterator[Pool]:
     # All processes stop when this end is closed.
     stop, stopper = context.Pipe(duplex=False)
     with stop, stopper:
-        executor = ProcessPoolExecutor(count, context, _prepare_process, (stop, stopper))
+        executor = ProcessPoolExecutor(count, context, _prepare_process, (stop, stopper, inherited))
         try:
             yield Pool(uuid.uuid4().hex, executor, count, (BrokenExecutor,), stopper.close, is_local=True)
         finally:
@@ -211,8 +222,10 @@ def _call(version: str, function: Callable[..., _T], *arguments: object) -> _T:
     return function(*arguments)
 
 
-def _prepare_process(stop: "Connection", stopper: "Connection") -> None:
+def _prepare_process(stop: "Connection", stopper: "Connection", inherited: Sequence[Any]) -> None:
     """Prepare a process of this machine: it ignores what a terminal sends, which its parent handles, and ends with its parent."""
+    global _inherited
+    _inherited = inherited
     # A copy of the parent's end: while it is open, no process would stop.
     stopper.close()
     # A terminal sends all three to every process that it started.

@@ -36,7 +36,7 @@ def run(
     with contextlib.ExitStack() as stack:
         running: Executor
         if (executor is None or not plan.cases) and (plan.dask is not None or plan.jobs > 1):
-            running = RemoteExecutor(config, stack.enter_context(pool_of(plan.jobs, plan.dask)))
+            running = RemoteExecutor(config, stack.enter_context(pool_of(plan.jobs, plan.dask, plan.cases)))
         else:
             running = executor if executor is not None and plan.cases else LocalExecutor(config)
         stack.callback(running.close)
