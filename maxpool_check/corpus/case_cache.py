@@ -35,7 +35,6 @@ def load(content: bytes, file: Path, root: Path, most_cells: int, cells: int, or
         if excess_together(cells + compiled.cells, most_cells) is not None:
             # The file is read again, for the message.
             return None
-        compiled.load()
     except Damaged:
         return None
     return compiled

@@ -1,4 +1,4 @@
-"""Sequences of cases: in memory, or for very many of them in compiled files, of which a few hundred are in memory."""
+"""Sequences of cases: in memory, or for very many of them in compiled files, of which at most 200 cases are in memory."""
 
 import atexit
 import contextlib
@@ -20,7 +20,7 @@ from maxpool_check.corpus.compiled import CompiledFile, Damaged, Identity, encod
 MOST_IN_MEMORY = 5_000
 """So many cases may be in memory; of more, only those in use are."""
 
-_CHUNK = 250
+_CHUNK = 25
 _MOST_CHUNKS = 8
 
 
@@ -31,9 +31,9 @@ def are_many(count: int) -> bool:
 
 def joined(files: Sequence[Sequence[Case]]) -> Sequence[Case]:
     """The cases of some files: in memory, unless there are many."""
-    if not are_many(sum(map(len, files))):
-        return tuple(itertools.chain.from_iterable(files))
-    return StoredCases(files)
+    if are_many(sum(map(len, files))):
+        return StoredCases(files)
+    return tuple(itertools.chain.from_iterable(file[:] for file in files))
 
 
 def stored(cases: Sequence[Case]) -> Sequence[Case]:

@@ -141,10 +141,9 @@ class CompiledFile(Sequence[Case]):
         self.tensors, self.cells, self.is_checked = header.tensors, header.cells, header.checked
         self._data: memoryview | None = memoryview(data)
 
-    def load(self, cases: tuple[Case, ...] | None = None) -> None:
-        """Have the cases in memory; they may have been read already. Raises :class:`Damaged`."""
-        self._loaded = self.read(0, len(self)) if cases is None else cases
-        self._data = None
+    def load(self, cases: tuple[Case, ...]) -> None:
+        """Have the cases in memory, which were read already."""
+        self._loaded, self._data = cases, None
 
     def unload(self) -> None:
         """Have no cases in memory."""

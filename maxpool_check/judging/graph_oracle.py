@@ -59,12 +59,16 @@ class GraphOracle(Oracle):
         *_, last = self.graph.context.steps(self.pooled.maxima, self.pooled.Indices)
         return last
 
-    @cached_property
+    @property
     def graphs(self) -> "tuple[GraphOracle, ...]":
         """Itself, or an oracle for each pooling that the document can be interpreted as, where nodes move its cells."""
+        return self._interpreted or (self,)
+
+    @cached_property
+    def _interpreted(self) -> "tuple[GraphOracle, ...]":
         poolings = self.pooling, *self.pooling.alternatives
         if len(poolings) == 1 or not self.moves:
-            return (self,)
+            return ()
         return tuple(GraphOracle(self.X, replace(pooling, alternatives=()), self.graph) for pooling in poolings)
 
     @cached_property

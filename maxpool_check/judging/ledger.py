@@ -38,7 +38,8 @@ class Ledger:
 
     def compared(self, case: str, variant: Variant) -> None:
         """Remember that an execution was compared with its document: only then can an entry be stale."""
-        if self.entries:
+        # Of very many cases, most are those of no entry.
+        if any(entry.binds(case) for _, entry in self._about(case)):
             self._compared.setdefault(case, set()).add(variant)
 
     def known(self, case: str, variant: Variant, kinds: Iterable[DivergenceKind]) -> ExpectedDivergence | None:

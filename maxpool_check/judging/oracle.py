@@ -62,10 +62,15 @@ class Oracle:
         """The shape of the outputs, in the document's layout."""
         return self.pooling.layout.arranged((*self.core.shape[:2], *self.pooling.output_sizes))
 
-    @cached_property
+    @property
     def alternatives(self) -> "tuple[Oracle, ...]":
         """Itself, and an oracle for each other pooling that the document can be interpreted as."""
-        return (self, *(Oracle(self.X, other) for other in self.pooling.alternatives))
+        return (self, *self._others)
+
+    @cached_property
+    def _others(self) -> "tuple[Oracle, ...]":
+        # Without itself: what holds itself stays in memory until the next garbage collection.
+        return tuple(Oracle(self.X, other) for other in self.pooling.alternatives)
 
     @cached_property
     def has_empty(self) -> bool:

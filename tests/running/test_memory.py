@@ -1,16 +1,20 @@
 """What a run and a record hold in memory does not grow with the number of executions."""
 
 import contextlib
+import gc
 import tracemalloc
 
 import pytest
 
 from maxpool_check.corpus.collection import collect
+from maxpool_check.judging.conforming import conforming_outputs
+from maxpool_check.judging.oracle import Oracle
 from maxpool_check.results.record import Execution
 from maxpool_check.results.storage import Recorder, read
+from maxpool_check.results.variants import Y_AND_INDICES
 from maxpool_check.running.executors import CASES_AHEAD, ExecutionConfig, LocalExecutor
 from maxpool_check.targets.name import parse
-from tests.conftest import ROOT
+from tests.conftest import ROOT, shipped
 from tests.running.test_run import many
 
 GOLDEN = ROOT / "tests/data/golden/record.jsonl"
@@ -41,6 +45,21 @@ def test_a_record_is_written_and_read_without_holding_it(tmp_path, name):
 
     peak(100)
     assert peak(10_000) < 1.5 * peak(1_000)
+
+
+def test_oracles_need_no_garbage_collection():
+    cases = [case for case in shipped().cases if case.id.startswith(("edge/", "contexts/"))][::5]
+    gc.collect()
+    # As while case files are read.
+    gc.disable()
+    try:
+        for case in cases:
+            oracle = case.oracle()
+            if isinstance(oracle, Oracle):
+                conforming_outputs(oracle, [Y_AND_INDICES])
+        assert gc.collect() < len(cases)
+    finally:
+        gc.enable()
 
 
 def test_cases_are_not_executed_far_ahead_of_what_is_judged(tmp_path, kernel_target):
