@@ -175,9 +175,16 @@ class Case:
         """Whether it was compared with the reference, which it does not contradict."""
         return self.conforming_outputs is not None
 
-    def with_results(self, sha256: str, conforming_outputs: Sequence[ConformingOutputs] | None) -> "Case":
+    @cached_property
+    def is_cached(self) -> bool:
+        """Whether its :attr:`conforming_outputs` are those of an earlier run."""
+        return False
+
+    def with_results(
+        self, sha256: str, conforming_outputs: Sequence[ConformingOutputs] | None, *, is_cached: bool = False
+    ) -> "Case":
         """Itself, with results that were computed earlier: its digest, and :attr:`conforming_outputs`."""
-        vars(self).update(sha256=sha256, conforming_outputs=conforming_outputs)
+        vars(self).update(sha256=sha256, conforming_outputs=conforming_outputs, is_cached=is_cached)
         return self
 
     @cached_property

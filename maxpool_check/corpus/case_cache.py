@@ -29,7 +29,7 @@ def load(content: bytes, file: Path, root: Path, most_cells: int, cells: int, or
     if data is None:
         return None
     try:
-        compiled = CompiledFile(path, data, origin)
+        compiled = CompiledFile(path, data, origin, is_cached=True)
         if any(digest_of_npy(name, file.parent, root) != digest for name, digest in compiled.tensors.items()):
             return None
         if excess_together(cells + compiled.cells, most_cells) is not None:

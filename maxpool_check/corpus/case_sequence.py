@@ -146,7 +146,7 @@ def _identities(cases: Iterable[Case]) -> Iterator[Identity]:
         with _still_there():
             yield from cases.identities()
     else:
-        yield from (Identity(case.id, case.spec, case.sha256) for case in cases)
+        yield from (Identity(case.id, case.spec, case.sha256, case.is_cached) for case in cases)
 
 
 @contextlib.contextmanager

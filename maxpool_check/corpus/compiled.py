@@ -26,11 +26,12 @@ class Damaged(ValueError):
 
 
 class Identity(NamedTuple):
-    """What identifies a case."""
+    """What identifies a case, and whether it is that of an earlier run."""
 
     id: str
     spec: str
     sha256: str
+    is_cached: bool
 
 
 class _Expectation(msgspec.Struct, frozen=True, array_like=True):
@@ -125,9 +126,10 @@ class CompiledFile(Sequence[Case]):
     """The cases of one file, which are in memory, or read when they are used.
 
     Raises :class:`Damaged`, unless the bytes are as they were written; ``origin`` is how messages name the file of the cases.
+    ``is_cached``: an earlier run has written them.
     """
 
-    def __init__(self, path: Path, data: bytes, origin: str) -> None:
+    def __init__(self, path: Path, data: bytes, origin: str, *, is_cached: bool = False) -> None:
         begin = len(_MAGIC) + 32
         content = memoryview(data)[begin:]
         self._beginning = _MAGIC + hashlib.sha256(content).digest()
@@ -135,7 +137,7 @@ class CompiledFile(Sequence[Case]):
             raise Damaged
         self._begin = begin + 8 + int.from_bytes(content[:8], "little")
         header = _header(content[8 : self._begin - begin])
-        self._path, self._origin = path, origin
+        self._path, self._origin, self._is_cached = path, origin, is_cached
         self._ends = array("Q", (0, *header.ends))
         self._loaded: tuple[Case, ...] | None = None
         self.tensors, self.cells, self.is_checked = header.tensors, header.cells, header.checked
@@ -174,7 +176,9 @@ class CompiledFile(Sequence[Case]):
         data = self._bytes(self._begin + first, self._ends[end] - first)
         ends = [each - first for each in self._ends[begin : end + 1]]
         try:
-            return tuple(_case(_DECODER.decode(data[a:b]), self._origin) for a, b in itertools.pairwise(ends))
+            return tuple(
+                _case(_DECODER.decode(data[a:b]), self._origin, self._is_cached) for a, b in itertools.pairwise(ends)
+            )
         except (msgspec.MsgspecError, ValueError, KeyError) as error:
             raise Damaged(self._path) from error
 
@@ -183,7 +187,7 @@ class CompiledFile(Sequence[Case]):
         begin = len(_MAGIC) + 40
         header = _header(self._bytes(begin, self._begin - begin))
         for number, (name, spec) in enumerate(zip(header.ids, header.specs, strict=True)):
-            yield Identity(name, spec, header.digests[32 * number : 32 * number + 32].hex())
+            yield Identity(name, spec, header.digests[32 * number : 32 * number + 32].hex(), self._is_cached)
 
     def _bytes(self, begin: int, size: int) -> memoryview:
         if self._data is not None:
@@ -216,14 +220,14 @@ def _of_case(case: Case) -> _Case:
     )  # fmt: skip
 
 
-def _case(stored: _Case, path: str) -> Case:
+def _case(stored: _Case, path: str, is_cached: bool) -> Case:
     case = Case(
         stored.id, stored.spec, stored.X.tensor, stored.attributes, stored.outputs,
         _policies(stored.policies, stored.inapplicable), stored.title, stored.covers, stored.tags,
         _expectation(stored.expect), stored.erratum, Origin(path, stored.line, stored.column), stored.provenance,
         _context(stored.context),
     )  # fmt: skip
-    return case.with_results(stored.sha256.hex(), stored.conforming)
+    return case.with_results(stored.sha256.hex(), stored.conforming, is_cached=is_cached)
 
 
 @lru_cache(256)

@@ -29,7 +29,10 @@ def header(
     references: ReferenceAgreement | None = None,
 ) -> RunHeader:
     """The first line of a record: everything that an output or a verdict can depend on."""
-    used = {case.spec for case in identities(cases)}
+    used, cached = set[str](), 0
+    for case in identities(cases):
+        used.add(case.spec)
+        cached += case.is_cached
     return RunHeader(
         tool=maxpool_check.__version__,
         started=now(),
@@ -60,6 +63,7 @@ def header(
             if name in used
         },
         references=references,
+        cached_cases=cached,
         seeds=dict(seeds or {}),
     )
 
