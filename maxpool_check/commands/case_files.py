@@ -107,6 +107,11 @@ class CaseFiles:
     lock: Path | None = None
     specs: Sequence[str] = ()
 
+    @property
+    def exist(self) -> bool:
+        """Whether all paths lead somewhere."""
+        return all(located(path).exists() for path in self.paths)
+
     def read(self) -> Corpus:
         """Read the files. Raises :class:`Mistakes`, also for another corpus than that of the lock."""
         expected = _lock(self.lock) if self.lock is not None else None

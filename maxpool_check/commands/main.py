@@ -78,7 +78,7 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         _configure(ctx)
         if args[:1] == ["run"]:
-            from maxpool_check.commands.ahead import start_workers
+            from maxpool_check.commands.early_workers import start_workers
 
             start_workers(ctx, args[1:])
         two = " ".join(args[:2])

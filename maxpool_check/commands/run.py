@@ -80,7 +80,8 @@ def command(
     if output.transcript is not None and (jobs > 1 or dask is not None):
         raise click.UsageError("--transcript is of one conversation with each target; use it without -j and --dask")
     executor = None
-    if jobs == 1 and dask is None and output.transcript is None and all(target.version is None for target in targets):
+    is_plain = jobs == 1 and dask is None and output.transcript is None
+    if is_plain and all(target.version is None for target in targets) and files.exist:
         # Installed targets start while the cases are read.
         executor = LocalExecutor(ExecutionConfig(targets, timeout, limit, variants))
         click.get_current_context().call_on_close(executor.close)

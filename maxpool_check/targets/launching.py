@@ -32,36 +32,36 @@ class Launched(NamedTuple):
 
 
 _Call = tuple[tuple[str, ...], int, Mapping[str, str]]
-_AHEAD: list[tuple[_Call, Launched]] = []
+_EARLY: list[tuple[_Call, Launched]] = []
 
 
 def launch(program: Sequence[str], memory: int | None = None, *, isolated: bool) -> Launched:
-    """A program with pipes, which may have been started ahead. Raises ``OSError``.
+    """A program with pipes, which may have been started early. Raises ``OSError``.
 
     ``memory`` limits what it may allocate, in bytes. ``isolated``: it does not see the Python settings of the user.
     """
     call = (tuple(program), memory or 0, variables(isolated=isolated))
-    for number, (earlier, launched) in enumerate(_AHEAD):
+    for number, (earlier, launched) in enumerate(_EARLY):
         if earlier == call:
-            del _AHEAD[number]
+            del _EARLY[number]
             return launched
     return _launch(call)
 
 
-def launch_ahead(runtime: str) -> None:
+def launch_early(runtime: str) -> None:
     """Start the worker of an installed runtime, of which :func:`launch` makes use once."""
     from maxpool_check.targets.runtimes import RUNTIMES
 
     if runtime in RUNTIMES and RUNTIMES[runtime].ecosystem == "python":
         call = (tuple(adapter(sys.executable, RUNTIMES[runtime].adapter)), 0, variables(isolated=False))
         with contextlib.suppress(OSError):
-            _AHEAD.append((call, _launch(call)))
+            _EARLY.append((call, _launch(call)))
 
 
-def end_ahead() -> None:
-    """End what was started ahead and not used."""
-    while _AHEAD:
-        _, launched = _AHEAD.pop()
+def end_early() -> None:
+    """End what was started early and not used."""
+    while _EARLY:
+        _, launched = _EARLY.pop()
         launched.end()
         launched.process.wait()
         for stream in (launched.process.stdin, launched.process.stdout, launched.process.stderr, launched.lifeline):
