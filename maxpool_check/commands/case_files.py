@@ -48,7 +48,7 @@ def without_cache() -> None:
 
 
 def _disable_cache(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    if value:
+    if value and not ctx.resilient_parsing:
         without_cache()
 
 
