@@ -23,7 +23,7 @@ import msgspec
 from maxpool_check.cache_folder import cache_folder
 from maxpool_check.files import read_regular
 
-KINDS = ("cases", "defects", "clauses", "inspections", "completion")
+KINDS = ("cases", "results", "defects", "clauses", "inspections", "completion")
 """What is cached: a folder for each. Shell completion reads and writes its own."""
 
 MOST_BYTES = 2**30
@@ -60,7 +60,8 @@ def disabled() -> Iterator[None]:
         _disabled -= 1
 
 
-def _is_disabled() -> bool:
+def is_disabled() -> bool:
+    """Whether no file of the cache is read or written."""
     return _disabled > 0 or os.environ.get(_VARIABLE, "").lower() not in ("", "0", "false", "f", "no", "n", "off")
 
 
@@ -107,7 +108,7 @@ def _stamps(folder: str) -> Iterator[tuple[str, int, int, int]]:
 
 def load(path: Path) -> bytes | None:
     """The content of a file of the cache; None unless it, and its folder, can be written by the user alone."""
-    if _is_disabled():
+    if is_disabled():
         return None
     try:
         if _not_own(path.parent) or _not_own(path):
@@ -135,7 +136,7 @@ def load_value(path: Path, kind: Any, dec_hook: Callable[[type, Any], Any] | Non
 def save(path: Path, data: bytes) -> bool:
     """Write a file of the cache, at once or not at all; whether it was written. A cache that cannot be written is no error."""
     try:
-        return not _is_disabled() and len(data) <= MOST_OF_ONE and _write(path, data)
+        return not is_disabled() and len(data) <= MOST_OF_ONE and _write(path, data)
     except OSError:
         return False
 
@@ -210,7 +211,7 @@ def clear() -> None:
 
 def problem() -> str:
     """Why no cached file is used, or none is written, as a sentence; empty if they are."""
-    if _is_disabled():
+    if is_disabled():
         return f"No cached file is used: {_VARIABLE} is set."
     existing = [folder(kind) for kind in KINDS if folder(kind).exists()]
     writable = next(each for each in (*existing, *folder("cases").parents) if each.exists())

@@ -47,6 +47,7 @@ _OUTPUTS = {
 
 _CACHED = {
     "cases": "compiled case file",
+    "results": "file of judgements",
     "defects": "compiled defect file",
     "clauses": "compiled clause file",
     "inspections": "inspected environment",

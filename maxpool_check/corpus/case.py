@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.problems import Problem
-from maxpool_check.graphs.context import Context, MaxPoolGraph
+from maxpool_check.graphs.context import Context, GraphModel, MaxPoolGraph
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.comparison import compare, wrong_cells
 from maxpool_check.judging.conforming import ConformingOutputs
@@ -120,6 +120,19 @@ class Case:
         context = self.context or Context(document.onnx.since if document.onnx is not None else 0)
         return MaxPoolGraph(self.X, context, document, self.attributes, self.policies)
 
+    def model(self, outputs: tuple[str, ...]) -> GraphModel:
+        """The ONNX model of the graph with these outputs. Raises ``Inexact`` for a node that its operator set does not have."""
+        if outputs not in self.models:
+            from maxpool_check.graphs.model import build  # brings onnx, which most runs do not need
+
+            self.models[outputs] = build(self.graph, outputs)
+        return self.models[outputs]
+
+    @cached_property
+    def models(self) -> dict[tuple[str, ...], GraphModel]:
+        """Models of the graph that were built before, by their outputs."""
+        return {}
+
     @property
     def entering(self) -> np.ndarray:
         """The tensor that enters MaxPool: X, or what the nodes before MaxPool make of it."""
@@ -181,10 +194,17 @@ class Case:
         return False
 
     def with_results(
-        self, sha256: str, conforming_outputs: Sequence[ConformingOutputs] | None, *, is_cached: bool = False
+        self,
+        sha256: str,
+        conforming_outputs: Sequence[ConformingOutputs] | None,
+        models: Mapping[tuple[str, ...], GraphModel],
+        *,
+        is_cached: bool = False,
     ) -> "Case":
-        """Itself, with results that were computed earlier: its digest, and :attr:`conforming_outputs`."""
-        vars(self).update(sha256=sha256, conforming_outputs=conforming_outputs, is_cached=is_cached)
+        """Itself, with results that were computed earlier: its digest, :attr:`conforming_outputs`, and :attr:`models`."""
+        vars(self).update(
+            sha256=sha256, conforming_outputs=conforming_outputs, models=dict(models), is_cached=is_cached
+        )
         return self
 
     @cached_property

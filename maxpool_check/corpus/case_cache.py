@@ -10,6 +10,7 @@ from maxpool_check import file_cache
 from maxpool_check.corpus.case import Case, contradictions
 from maxpool_check.corpus.compiled import CompiledFile, Damaged, encoded
 from maxpool_check.corpus.tensors import digest_of_npy, excess_together
+from maxpool_check.graphs.context import GraphModel
 from maxpool_check.judging.conforming import ConformingOutputs, conforming_outputs
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.pooling import Pooling
@@ -47,7 +48,8 @@ def save(
     if not cases or any(contradictions(case) for case in cases):
         return cases
     for case in cases:
-        case.with_results(case.sha256, _conforming(case))
+        names = sorted({variant.outputs for variant in case.variants(ALL_VARIANTS)})
+        case.with_results(case.sha256, _conforming(case, names), _models(case, names))
     data, path = encoded(cases, tensors), _path(content, file, root, most_cells)
     if data is None or not file_cache.save(path, data):
         return cases
@@ -56,14 +58,21 @@ def save(
     return compiled
 
 
-def _conforming(case: Case) -> list[ConformingOutputs]:
+def _conforming(case: Case, outputs: Sequence[tuple[str, ...]]) -> list[ConformingOutputs]:
     # What goes wrong here does so again, and as an error of each execution, in the judge.
     with contextlib.suppress(Exception):
         oracle = case.oracle()
         if isinstance(oracle, Oracle) and isinstance(case.resolved, Pooling) and case.X.size <= _MOST_CELLS:
-            names = {variant.outputs for variant in case.variants(ALL_VARIANTS)}
-            return conforming_outputs(oracle, sorted(names))
+            return conforming_outputs(oracle, outputs)
     return []
+
+
+def _models(case: Case, outputs: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], GraphModel]:
+    # As above, it is an error of each execution.
+    with contextlib.suppress(Exception):
+        if case.context is not None and isinstance(case.resolved, Pooling) and case.X.size <= _MOST_CELLS:
+            return {names: case.model(names) for names in outputs}
+    return {}
 
 
 def _path(content: bytes, file: Path, root: Path, most_cells: int) -> Path:

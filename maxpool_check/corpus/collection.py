@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from maxpool_check import file_cache
 from maxpool_check.corpus import case_cache
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.case_sequence import are_many, identities, ids, joined, stored
@@ -41,6 +42,7 @@ class Corpus:
     ``roots`` are the folders that ids are relative to. ``whole`` is true if every case file of the roots was read.
     ``left_out`` are tests of other suites that cannot be cases, each with the reason. ``files`` are those that were read.
     ``name`` is how the user names it; ``shipped`` is true if it is the corpus that comes with the tool, or a part of it.
+    ``cached``: what was computed of them earlier may be used.
     """
 
     cases: Sequence[Case]
@@ -50,6 +52,7 @@ class Corpus:
     files: tuple[Path, ...] = ()
     name: str = ""
     shipped: bool = False
+    cached: bool = False
 
     @cached_property
     def sha256(self) -> str:
@@ -85,6 +88,7 @@ def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS, *, cached: bool
                 if is_shipped(name):
                     shipped.add(str(file))
     sources = [_Source(file, root, str(file) in shipped) for file, root in files.values()]
+    cached = cached and not file_cache.is_disabled()
     suites = _suites(sources, most_cells, problems, cached=cached)
     cases = joined([suite.cases for suite in suites])
     left_out = tuple(problem for suite in suites for problem in suite.left_out)
@@ -96,7 +100,7 @@ def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS, *, cached: bool
     whole = all(file.resolve() in files for root in roots.values() for file in _found(root))
     return Corpus(
         cases, tuple(roots.values()), whole, left_out, tuple(files), " ".join(map(str, paths)),
-        all(map(is_shipped, paths)),
+        all(map(is_shipped, paths)), cached,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, overload
 import msgspec
 
 from maxpool_check.corpus.case import Case, Expectation, Origin, Refusal, Shape, Undefined, Values
-from maxpool_check.corpus.stored_tensor import StoredTensor
+from maxpool_check.corpus.stored_tensor import StoredModel, StoredTensor
 from maxpool_check.graphs.context import Context
 from maxpool_check.graphs.node import Node
 from maxpool_check.judging.conforming import ConformingOutputs
@@ -78,6 +78,7 @@ class _Case(msgspec.Struct, frozen=True, array_like=True):
     context: _Context | None
     sha256: bytes
     conforming: tuple[ConformingOutputs, ...] | None
+    models: tuple[StoredModel, ...]
 
 
 class _Header(msgspec.Struct, frozen=True, array_like=True):
@@ -217,6 +218,7 @@ def _of_case(case: Case) -> _Case:
         tuple(getattr(case.policies, point).value for point in INTERPRETATIONS), tuple(sorted(case.policies.inapplicable)),
         case.title, case.covers, case.tags, _of_expectation(case.expect), case.erratum, case.origin.line, case.origin.column,
         dict(case.provenance), _of_context(case.context), bytes.fromhex(case.sha256), None if case.conforming_outputs is None else tuple(case.conforming_outputs),
+        tuple(StoredModel.of(*each) for each in case.models.items()),
     )  # fmt: skip
 
 
@@ -227,7 +229,8 @@ def _case(stored: _Case, path: str, is_cached: bool) -> Case:
         _expectation(stored.expect), stored.erratum, Origin(path, stored.line, stored.column), stored.provenance,
         _context(stored.context),
     )  # fmt: skip
-    return case.with_results(stored.sha256.hex(), stored.conforming, is_cached=is_cached)
+    models = {each.outputs: each.graph_model for each in stored.models}
+    return case.with_results(stored.sha256.hex(), stored.conforming, models, is_cached=is_cached)
 
 
 @lru_cache(256)

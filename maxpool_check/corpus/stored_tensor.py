@@ -1,9 +1,13 @@
-"""Tensors in a form of few bytes, for compiled cases."""
+"""Tensors, and models with tensors, in a form of few bytes, for compiled cases."""
 
 import msgspec
 import numpy as np
 
+from maxpool_check.graphs.context import GraphModel
 from maxpool_check.reference.dtypes import NUMPY, bits, name_of
+
+_DTYPES = {**NUMPY, "bool": np.dtype(bool)}
+"""By name; the condition of an If is bool."""
 
 _LARGE = 2**16
 """Larger tensors are stored by the cells that differ from the first one, if those are few."""
@@ -36,9 +40,27 @@ class StoredTensor(msgspec.Struct, frozen=True, array_like=True):
     @property
     def tensor(self) -> np.ndarray:
         """A new tensor, which can be written to, as that of a case file. Raises ``ValueError`` or ``KeyError`` for other bytes."""
-        cells = np.frombuffer(self.data, NUMPY[self.dtype])
+        cells = np.frombuffer(self.data, _DTYPES[self.dtype])
         if self.positions is None:
             return cells.reshape(self.shape).copy()
         tensor = np.full(self.shape, cells[:1])
         tensor.reshape(-1)[np.frombuffer(self.positions, "<i8")] = cells[1:]
         return tensor
+
+
+class StoredModel(msgspec.Struct, frozen=True, array_like=True):
+    """The model of a graph, and its outputs."""
+
+    outputs: tuple[str, ...]
+    model: bytes
+    inputs: dict[str, StoredTensor]
+
+    @classmethod
+    def of(cls, outputs: tuple[str, ...], model: GraphModel) -> "StoredModel":
+        """A model in this form."""
+        return cls(outputs, model.model, {name: StoredTensor.of(value) for name, value in model.inputs.items()})
+
+    @property
+    def graph_model(self) -> GraphModel:
+        """The model. Raises ``ValueError`` or ``KeyError`` for other bytes."""
+        return GraphModel(self.model, {name: stored.tensor for name, stored in self.inputs.items()})

@@ -192,6 +192,14 @@ def max_pool(node: Node, X: np.ndarray, opset: int) -> Pooled:
 
 
 @dataclass(frozen=True, eq=False)
+class GraphModel:
+    """A serialized ONNX model, and the values of its inputs besides X."""
+
+    model: bytes
+    inputs: Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
 class MaxPoolGraph:
     """X, the nodes around a MaxPool, and its attributes by a document that has ONNX's layout."""
 

@@ -1,29 +1,19 @@
 """The ONNX model of a MaxPool in a graph of several nodes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import onnx
 from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from maxpool_check.graphs.context import BEHIND, MAX_POOL, MaxPoolGraph, name_before
+from maxpool_check.graphs.context import BEHIND, MAX_POOL, GraphModel, MaxPoolGraph, name_before
 from maxpool_check.graphs.node import Node
 from maxpool_check.graphs.operators import attributes_of, inputs_of, output_count
 from maxpool_check.reference.dtypes import NUMPY
 
 _LOCAL = "maxpool_check.local"
 """The domain of the model-local function that holds the nodes of a context inside a function."""
-
-
-@dataclass(frozen=True)
-class GraphModel:
-    """A serialized model, and the values of its inputs besides X."""
-
-    model: bytes
-    inputs: Mapping[str, np.ndarray]
 
 
 _FLOATS = frozenset({"activation_params"})
@@ -40,8 +30,6 @@ def add_attributes(node: NodeProto, attributes: Mapping[str, Any]) -> None:
         node.attribute.append(helper.make_attribute(name, written, attr_type=kind))
 
 
-# A graph is executed at several levels of optimization, one after the other.
-@lru_cache(4)
 def build(graph: MaxPoolGraph, outputs: tuple[str, ...]) -> GraphModel:
     """The model of a graph with these outputs of ``Y`` and ``Indices``, and its side outputs.
 

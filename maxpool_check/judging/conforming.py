@@ -109,6 +109,16 @@ def _candidates(oracle: Oracle) -> Iterator[dict[str, np.ndarray]]:
             yield {"Y": pooled.Y, "Indices": pooled.Indices.astype(alternative.dtype("Indices"))}
 
 
+def matching(outcomes: Mapping[Variant, Outcome], known: Sequence[ConformingOutputs]) -> dict[Variant, int]:
+    """The variants whose outputs have the bits of ``known`` ones, each with the number of these."""
+    return {
+        variant: number
+        for variant, outcome in outcomes.items()
+        for number, conforming in enumerate(known)
+        if isinstance(outcome, Returned) and outcome.digests == conforming.of(variant)
+    }
+
+
 def judge(
     oracle: Oracle | Refused, outcomes: Mapping[Variant, Outcome], known: Sequence[ConformingOutputs] = ()
 ) -> dict[Variant, Judgement]:
@@ -116,12 +126,7 @@ def judge(
 
     Outputs with the bits of ``known`` ones need not be compared with the oracle, but other outputs of the same case do.
     """
-    matches = {
-        variant: number
-        for variant, outcome in outcomes.items()
-        for number, conforming in enumerate(known)
-        if isinstance(outcome, Returned) and outcome.digests == conforming.of(variant)
-    }
+    matches = matching(outcomes, known)
     judgements = {
         variant: known[number].judgements[",".join(variant.outputs)].judgement() for variant, number in matches.items()
     }

@@ -6,9 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timezone
 from functools import lru_cache
 
+import msgspec
+
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.collection import digest_of
 from maxpool_check.judging.naming import Contradictions, Observations, contradictions_by_target
 from maxpool_check.judging.oracle import Oracle
+from maxpool_check.result_cache import ResultCache, key_of
 from maxpool_check.results.record import Line, RunFooter, RunHeader
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.running.decisions import Decisions
@@ -62,6 +66,7 @@ def run(
         except PoolLost as lost:
             ended_early = True
             errors.append(str(lost))
+    cache = ResultCache(reads=head.cached_cases == head.cases) if plan.corpus.cached else None
     known = decisions.known_entries(ended_early=ended_early)
     errors += [f"{name} was given up: {why}" for name, why in decisions.given_up.items()]
     write(
@@ -72,7 +77,7 @@ def run(
             known=tuple(known),
             errors=tuple(errors),
             exit_code=summary.exit_code(known, errors, strict=plan.strict),
-            contradicted=contradicted(observations, plan.cases),
+            contradicted=contradicted(observations, plan.cases, cache),
         )
     )
 
@@ -82,12 +87,24 @@ def day_of(head: RunHeader) -> date:
     return datetime.fromisoformat(head.started).astimezone(timezone.utc).date()
 
 
-def contradicted(observations: Mapping[str, Observations], cases: Sequence[Case]) -> dict[str, Contradictions]:
-    """The candidates for causes that executions contradict, by target."""
+def contradicted(
+    observations: Mapping[str, Observations], cases: Sequence[Case], cache: ResultCache | None = None
+) -> dict[str, Contradictions]:
+    """The candidates for causes that executions contradict, by target; ``cache`` may have them from an earlier run."""
+    key = key_of("contradictions", digest_of(cases), *(f"{name} {of.sha256}" for name, of in observations.items()))
+    if cache is not None and (found := cache.get(key)) is not None:
+        return _CONTRADICTIONS.decode(found)
 
     @lru_cache(1)
     def oracle(number: int) -> Oracle | None:
         judge = cases[number].oracle()
         return judge if isinstance(judge, Oracle) else None
 
-    return contradictions_by_target(observations, lambda number: cases[number].id, oracle)
+    result = contradictions_by_target(observations, lambda number: cases[number].id, oracle)
+    if cache is not None:
+        cache.add(key, msgspec.json.encode(result))
+        cache.save()
+    return result
+
+
+_CONTRADICTIONS = msgspec.json.Decoder(dict[str, Contradictions])

@@ -217,8 +217,6 @@ def _as_graph(
     case: Case, context: Context, variant: Variant, target: TargetProfile, setting: str | None
 ) -> PlannedRequest:
     """A graph of several nodes, in its own operator set."""
-    from maxpool_check.graphs.model import build  # brings onnx, which most runs do not need
-
     newest = target.description.graphs
     if newest is None:
         raise NotExpressible("it executes MaxPool alone, without other nodes")
@@ -231,7 +229,7 @@ def _as_graph(
     excluded = target.exclude(name_of(case.entering.dtype), case.entering.ndim - 2)
     if excluded is not None:
         raise NotExpressible(excluded)
-    model = build(case.graph, variant.outputs)
+    model = case.model(variant.outputs)
     request = Request(
         case.X, (*variant.outputs, *context.side_outputs), model.model, case.attributes, setting,
         more=model.inputs, feeds_input=not context.initializer,

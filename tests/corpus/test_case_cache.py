@@ -79,6 +79,9 @@ def test_every_case_of_the_corpus_is_the_same_in_every_field(cache):
         assert plain.conforming_outputs is None
         assert everything(plain) == everything(kept) == everything(again)
         assert kept.conforming_outputs == list(again.conforming_outputs)
+        assert {names: (model.model, plain.model(names).model) for names, model in again.models.items()} == {
+            names: (model.model, model.model) for names, model in kept.models.items()
+        }
         assert pickle.loads(pickle.dumps(again)).conforming_outputs == again.conforming_outputs
     assert fresh.sha256 == second.sha256
     assert (cache.stat().st_mode & 0o777, {path.stat().st_mode & 0o777 for path in cache.iterdir()}) == (0o700, {0o600})
@@ -317,7 +320,7 @@ def test_nothing_that_is_cached_is_used_without_the_cache(process, cache):
     assert process("trace", "--spec", "sonnx", MAXPOOL_CHECK_NO_CACHE="true").code == 0
     assert not cache.parent.exists()
     assert process(*words, MAXPOOL_CHECK_NO_CACHE="0").code == 0
-    assert {path.name for path in cache.parent.iterdir()} == {"cases", "defects", "clauses", "inspections"}
+    assert {path.name for path in cache.parent.iterdir()} == {"cases", "results", "defects", "clauses", "inspections"}
     written = [*cache.parent.glob("*/*")]
     for path in written:
         path.write_bytes(b"damaged")
