@@ -22,6 +22,7 @@ from maxpool_check.results.storage import record_of
 from maxpool_check.running.run import run
 from maxpool_check.running.run_plan import RunPlan
 from maxpool_check.targets.name import parse
+from tests import forked_workers
 
 ROOT = Path(__file__).parents[1]
 CASES = ROOT / "cases"
@@ -45,21 +46,26 @@ def environment(**changed):
     return {**kept, "COLUMNS": "100", **changed}
 
 
-def command(*arguments, cwd=ROOT, **changed):
-    """Run ``maxpool-check`` in this process: from its arguments to what it prints and its exit code."""
+def command(*arguments, cwd=ROOT, forked=True, **changed):
+    """Run ``maxpool-check`` in this process: from its arguments to what it prints and its exit code.
+
+    Its workers are forked, or start as for a user.
+    """
 
     def run():
         with pytest.raises(SystemExit) as left:
             main([str(argument) for argument in arguments])
         return left.value.code
 
-    return _finished(run, cwd, changed)
+    with workers_forked() if forked else contextlib.nullcontext():
+        return _finished(run, cwd, changed)
 
 
 def run_pytest(folder, *arguments):
     """Run ``pytest``, with the plugin, in this process and this folder, which has no tests in Python."""
     words = ["-p", "no:cacheprovider", "-p", "no:faulthandler", "--rootdir", folder, *arguments]
-    return _finished(lambda: pytest.main([str(word) for word in words]), folder, {})
+    with workers_forked():
+        return _finished(lambda: pytest.main([str(word) for word in words]), folder, {})
 
 
 def _finished(run, cwd, changed):
@@ -76,6 +82,16 @@ def _finished(run, cwd, changed):
     for number, handler in handlers.items():
         signal.signal(number, handler)
     return Finished(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
+
+
+@contextlib.contextmanager
+def workers_forked():
+    """Workers are forked meanwhile: see ``forked_workers``."""
+    with (
+        mock.patch("maxpool_check.targets.process.launch", forked_workers.launch),
+        mock.patch("maxpool_check.commands.early_workers.launch_early"),
+    ):
+        yield
 
 
 def on_a_terminal(columns, *arguments):
@@ -134,7 +150,8 @@ def run_record(folder, *targets, executor=None, sink=lambda line: None, **option
         sink(line)
 
     names = [parse(target) for target in targets]
-    run(RunPlan(corpus, corpus.cases, names, **options), write, executor=executor)
+    with workers_forked():
+        run(RunPlan(corpus, corpus.cases, names, **options), write, executor=executor)
     return record_of(lines)
 
 

@@ -8,13 +8,15 @@ from collections import Counter
 
 import pytest
 
+from tests import forked_workers
+
 SHOWN = 25
 _NAME = "processor seconds"
 
 
 def _used():
     usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages) + forked_workers.seconds()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -68,7 +68,7 @@ def test_only_an_installed_runtime_is_started_early():
 )
 def test_nothing_is_left_of_a_run_that_needs_no_worker(cli, words):
     before = children(os.getpid())
-    cli("run", *words)
+    cli("run", *words, forked=False)
     assert children(os.getpid()) == before
 
 
