@@ -66,9 +66,11 @@ def _selected(cases: Sequence[Case], expression: str, defects: Callable[[], Sequ
     name, colon, pattern = expression.partition(":")
     if not colon or name not in PROPERTIES:
         raise NothingSelected(f"no case is selected by '{expression}'{_nearest_id(cases, expression)}")
-    values = _by_defect(cases, name, defects()) if name in ("defect", "kind") else _by_case(cases, name)
+    values = _by_defect(cases, name, defects(), pattern) if name in ("defect", "kind") else _by_case(cases, name)
     if by_property := {case for value, of in values.items() if fnmatchcase(value, pattern) for case in of}:
         return by_property
+    if name in ("defect", "kind"):
+        values = _by_defect(cases, name, defects(), "*")
     raise NothingSelected(f"no case is selected by '{expression}'{_hint(name, pattern, list(values))}")
 
 
@@ -92,14 +94,22 @@ def _values(case: Case, name: str) -> Iterable[str]:
     return [case.spec, family] if case.spec in documents(family) else [case.spec]
 
 
-def _by_defect(cases: Sequence[Case], name: str, defects: Sequence[Defect]) -> dict[str, set[str]]:
-    """The ids of the cases by the known defects, or by the kinds of divergence, that are expected of them."""
+def _by_defect(cases: Sequence[Case], name: str, defects: Sequence[Defect], pattern: str) -> dict[str, set[str]]:
+    """The ids of the cases by the known defects, or by the kinds of divergence, that are expected of them.
+
+    Defects without a value that matches the pattern are left out: it takes long to find their cases.
+    """
 
     def names(defect: Defect, expected: ExpectedDivergence) -> Iterable[str]:
         return [defect.id] if name == "defect" else [kind.value for kind in expected.kinds]
 
+    matching = [
+        defect
+        for defect in defects
+        if any(fnmatchcase(value, pattern) for expected in defect.expected for value in names(defect, expected))
+    ]
     values: dict[str, set[str]] = {}
-    for defect in with_cases(defects, cases):
+    for defect in with_cases(matching, cases):
         for expected in defect.expected:
             bound = {case.id for case in cases if expected.binds(case.id)}
             for value in names(defect, expected):
