@@ -21,7 +21,7 @@ def fuzz(cli, folder, *arguments, cases=300):
 
 
 def test_a_kernel_that_keeps_the_seed_is_found_out_and_made_small(cli, kernel_target, tmp_path):
-    done = fuzz(cli, tmp_path / "found", "-t", kernel_target("keeps_the_seed"))
+    done = fuzz(cli, tmp_path / "found", "-t", kernel_target("keeps_the_seed"), cases=100)
     assert done.code == 1, done.err
     cases = {case.id.partition(":")[2]: case for case in collect([tmp_path / "found"]).cases}
     assert {"indices-sentinel+y-lowest-for-neg-inf-indices", "y-lowest-for-neg-inf-y-only"} <= set(cases)
@@ -81,20 +81,20 @@ def test_what_is_known_of_the_target_with_the_same_kinds_is_not_new(cli, kernel_
 
 @pytest.mark.parametrize("spec", ["onnx-22", "openvino-14"])
 def test_nothing_is_found_in_a_kernel_that_is_right(spec, cli, kernel_target, tmp_path):
-    done = fuzz(cli, tmp_path / "found", "-t", kernel_target("right"), "--spec", spec)
+    done = fuzz(cli, tmp_path / "found", "-t", kernel_target("right"), "--spec", spec, cases=100)
     assert (done.code, done.err) == (0, "")
-    assert "0 of 300 cases diverge" in done.out
+    assert "0 of 100 cases diverge" in done.out
     assert not (tmp_path / "found").exists()
 
 
 def test_graphs_that_must_be_refused(cli, kernel_target, tmp_path):
     done = cli(
-        "fuzz", "--invalid", "-o", tmp_path / "found", "--max-cases", "60",
+        "fuzz", "--invalid", "-o", tmp_path / "found", "--max-cases", "30",
         "-t", kernel_target("accepts_everything"), "-t", kernel_target("right"),
     )  # fmt: skip
     assert done.code == 1
     assert "accepts-invalid on python" in done.out
-    assert "kernels.py:right: 0 of 60 cases diverge" in done.out
+    assert "kernels.py:right: 0 of 30 cases diverge" in done.out
     assert {case.id.partition(":")[2] for case in collect([tmp_path / "found"]).cases} == {
         "accepts-invalid-indices", "accepts-invalid-y-only",
     }  # fmt: skip

@@ -31,12 +31,12 @@ def c_program(tmp_path_factory):
 def check(cli, tmp_path):
     """Check the Python program with this text, or the example with a part of it replaced."""
 
-    def check(text="", old="", new=""):
+    def check(text="", old="", new="", seconds=2):
         path = tmp_path / "program.py"
         example = cli("protocol", "example", "--language", "python").out
         assert old in example
         path.write_text(READ + text if text else example.replace(old, new))
-        done = cli("protocol", "check", f"command:{sys.executable} {path}", "--timeout", "2", "--format", "json")
+        done = cli("protocol", "check", f"command:{sys.executable} {path}", "--timeout", seconds, "--format", "json")
         return done.code, {step["name"]: step for step in done.json["steps"] if step["state"] != "ok"}
 
     return check
@@ -107,7 +107,9 @@ def test_a_mistake_in_every_line_has_the_same_fix_in_every_step(check, old, new,
 
 def test_a_program_that_does_not_end(check):
     code, steps = check(
-        old="    for line in sys.stdin:", new="    import time\n    for line in [*sys.stdin, time.sleep(60)]:"
+        old="    for line in sys.stdin:",
+        new="    import time\n    for line in [*sys.stdin, time.sleep(60)]:",
+        seconds=0.5,
     )
     assert code == 1
     code, steps = check(old='if __name__ == "__main__":\n    main()', new="import time\nmain()\ntime.sleep(60)")
