@@ -211,14 +211,19 @@ def _pair(number: int, second: int, axes_of: Sequence[Sequence[Axis]]) -> Geomet
 
 @dataclass
 class TunedComparison:
-    """Compares the evaluator as it is tuned for other sizes: by doubling alone, and in the smallest parts."""
+    """Compares the evaluator as it is tuned for other sizes: tap by tap, by doubling alone, and in the smallest parts.
 
-    doubling: EvaluatorComparison = field(default_factory=lambda: _tuned(taps=0))
-    parts: EvaluatorComparison = field(default_factory=lambda: _tuned(part=1))
-    both: EvaluatorComparison = field(default_factory=lambda: _tuned(taps=0, part=1))
+    ``parts`` gathers the cells of all windows; ``both`` is doubling in the smallest parts.
+    """
+
+    taps: EvaluatorComparison = field(default_factory=lambda: _tuned(gathered=0))
+    doubling: EvaluatorComparison = field(default_factory=lambda: _tuned(gathered=0, taps=0))
+    parts: EvaluatorComparison = field(default_factory=lambda: _tuned(gathered=2**20, part=1))
+    both: EvaluatorComparison = field(default_factory=lambda: _tuned(gathered=0, taps=0, part=1))
 
     def axis(self, axis: Axis) -> None:
         """Compare the results in one dimension."""
+        self.taps.by_windows((axis,), ALL_SETTINGS)
         self.doubling.by_windows((axis,), ALL_SETTINGS)
         self.parts.on_one_plane((axis,))
         self.both.on_one_plane((axis,))
@@ -227,18 +232,20 @@ class TunedComparison:
         """The table of that number as the first axis, with every tenth as the second."""
         for second in range(-number % EVERY, len(axes_of), EVERY):
             geometry = _pair(number, second, axes_of)
+            self.taps.by_windows(geometry)
             self.doubling.by_windows(geometry)
+            self.parts.on_one_plane(geometry)
             self.both.on_one_plane(geometry)
 
     @property
     def counts(self) -> Counts:
         """The counts of all of them."""
-        return self.doubling.counts + self.parts.counts + self.both.counts
+        return self.taps.counts + self.doubling.counts + self.parts.counts + self.both.counts
 
     @property
     def mismatches(self) -> list[str]:
         """Those of all of them."""
-        return [*self.doubling.mismatches, *self.parts.mismatches, *self.both.mismatches]
+        return [*self.taps.mismatches, *self.doubling.mismatches, *self.parts.mismatches, *self.both.mismatches]
 
 
 def _tuned(**tuning: int) -> EvaluatorComparison:

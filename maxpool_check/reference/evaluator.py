@@ -21,11 +21,13 @@ class Tuning:
     """What makes the evaluator faster, or its memory smaller; no result depends on it.
 
     About ``part`` bytes of X, or of Indices, are computed at a time. ``taps``: as many comparisons tap by tap cost what one by
-    doubling does; 0 is doubling everywhere.
+    doubling does; 0 is doubling everywhere. ``gathered``: the cells of long windows are gathered if they are at most about so many
+    times as many as those of X; 0 is never.
     """
 
     part: int = 2**19
     taps: int = 1
+    gathered: int = 4
 
 
 TUNING = Tuning()
@@ -41,7 +43,7 @@ def evaluate(X: np.ndarray, pooling: Pooling, tuning: Tuning = TUNING) -> Pooled
     Indices = np.zeros(planes, pooling.numbering.dtype) if pooling.indices else None
     X, nan = np.ascontiguousarray(X), pooling.policies.nan
     for part in parts(X, pooling.geometry, tuning.part):
-        cells = chosen_cells(part, nan, np.greater, tuning.taps)
+        cells = chosen_cells(part, nan, np.greater, tuning.taps, tuning.gathered)
         values = X.reshape(-1).take(cells)
         if nan is Nan.AS_NEG_INF and is_float(X.dtype):
             values[np.isnan(values)] = -np.inf
@@ -85,7 +87,7 @@ def chosen(X: np.ndarray, pooling: Pooling, tuning: Tuning = TUNING, *, last: bo
     cells = np.zeros((math.prod(shape[:2]), *shape[2:]), np.int64)
     wins = np.greater_equal if last else np.greater
     for part in parts(X, pooling.geometry, tuning.part):
-        cells[part.at] = chosen_cells(part, pooling.policies.nan, wins, tuning.taps)
+        cells[part.at] = chosen_cells(part, pooling.policies.nan, wins, tuning.taps, tuning.gathered)
     return cells.reshape(shape)
 
 

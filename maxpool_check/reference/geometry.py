@@ -74,8 +74,9 @@ class Axis:
 
         The positions are ``dilation`` apart. Both results are int64, of length ``output``.
         """
-        # Python's integers are exact where pads or dilations are near the limits of 64 bits.
-        huge = max(abs(self.begin), abs(self.end), self.dilation, self.kernel, self.size) >= 2**60
+        # Python's integers are exact where pads, dilations or strides are near the limits of 64 bits.
+        span = self.stride * self.output
+        huge = max(abs(self.begin), abs(self.end), self.dilation, self.kernel, self.size, span) >= 2**60
         start = np.arange(self.output).astype(object if huge else np.int64) * self.stride - self.begin
         before = np.maximum(0, -(start // self.dilation))
         after = np.minimum(self.kernel, -((start - self.size) // self.dilation))

@@ -215,6 +215,7 @@ def test_numbers_near_the_limits_of_64_bits():
         Axis(3, far, 1, 1, far - 2, 1, 3),
         Axis(3, 2, 1, far - 1, far, 3, 6),
         Axis(3, 2, far, 1, 0, 0, 1),
+        Axis(3, 2, 2**62, 1, 0, 0, 5),
         Axis(3, 2, 1, 2**62, 2**62, 2**62, 2),
         Axis(3, 2, 1, 2**63 - 1, 2**63 - 1, 2**63 - 1, 3),
     ):
@@ -242,8 +243,12 @@ def test_one_window_of_the_whole_plane_or_of_all_but_a_cell(axis, nan):
     assert_same(evaluator.evaluate(X, pooling), definition.evaluate(X, pooling))
 
 
-TUNINGS = [evaluator.Tuning(part, taps) for part in (1, 24, 100, 1000) for taps in (0, 1)]
-"""Parts of one window or of several, of one plane or of several; and doubling everywhere."""
+TUNINGS = [
+    evaluator.Tuning(part, taps, gathered)
+    for part in (1, 24, 100, 1000)
+    for taps, gathered in ((0, 0), (1, 0), (1, 2**20))
+]
+"""Parts of one window or of several, of one plane or of several; by doubling, tap by tap, or all gathered."""
 
 
 @st.composite
