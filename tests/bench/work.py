@@ -13,9 +13,11 @@ from maxpool_check.corpus.collection import collect
 from maxpool_check.reference.geometry import floor_output, padded_axis
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
+from maxpool_check.results.outcomes import Crashed, TimedOut
 from maxpool_check.results.variants import DEFAULT_VARIANTS
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.onnx_model import build
+from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.requests import plan
 from maxpool_check.targets.session import TargetSession
 from maxpool_check.targets.target import Target
@@ -57,8 +59,8 @@ def _case(number: int) -> Iterator[str]:
 def ready_requests(folder: Path, path: Path, target: str = "onnxruntime") -> Path:
     """Write the requests that the cases of a folder come to on a target, for the floor to execute.
 
-    Only bytes and numbers, for other versions of NumPy and of Python to read. Graphs that a document excludes are left out:
-    some crash a release, and the floor is one process.
+    Only bytes and numbers, for other versions of NumPy and of Python to read. Left out are graphs that a document
+    excludes, which may damage the memory of the process, and what the target does not survive: the floor is one process.
     """
     with TargetSession(Target(parse(target))) as session:
         requests = [
@@ -71,10 +73,16 @@ def ready_requests(folder: Path, path: Path, target: str = "onnxruntime") -> Pat
             for case in collect([folder]).cases
             for variant in plan(case, DEFAULT_VARIANTS, session.profile)
             for request in variant.requests
-            if not request.excluded
+            if not request.excluded and not _dies_of(session, request)
         ]
     path.write_bytes(pickle.dumps(requests, protocol=4))
     return path
+
+
+def _dies_of(session: TargetSession, request: Request) -> bool:
+    """Whether the target does not survive a request."""
+    (number,) = session.submit([request])
+    return isinstance(session.outcome(number), (Crashed, TimedOut))
 
 
 def _plain(tensor: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
