@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 from filelock import FileLock
@@ -40,13 +41,22 @@ def shared(temporary, name, make):
 
 
 class Installed:
-    """A clean environment with a distribution of the tool, outside of the checkout."""
+    """An environment with a distribution of the tool, outside of the checkout.
 
-    def __init__(self, folder, distribution):
+    It is a clean one, or has what the tool needs from the environment of the tests, which saves most of the time.
+    """
+
+    def __init__(self, folder, distribution, *, clean=True):
         self.bin = folder / "environment/bin"
         uv("venv", "--quiet", "--python", sys.executable, folder / "environment")
         python = self.bin / "python"
-        uv("pip", "install", "--quiet", "--python", python, "--constraint", CONSTRAINTS, distribution)
+        if clean:
+            uv("pip", "install", "--quiet", "--python", python, "--constraint", CONSTRAINTS, distribution)
+            return
+        uv("pip", "install", "--quiet", "--no-deps", "--python", python, distribution)
+        (packages,) = folder.glob("environment/lib/python*/site-packages")
+        # The checkout itself is not seen: its own such file counts in the environment of the tests alone.
+        (packages / "tests.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
 
     def run(self, *arguments, cwd, **changed):
         """Run a program of the environment as its users do."""
