@@ -295,12 +295,13 @@ def apply(name):
 class Forks:
     """A pytest plugin: runs the collected tests in a forked child for each mutant, up to the first that fails.
 
-    ``failures``: by mutant, the first failure, None where there was none; without a mutant under the name ``""``.
+    ``failures``: by mutant, the first failure, None where there was none; without a mutant under the name ``""``. The tests that
+    were quick without a mutant come first.
     """
 
     def __init__(self):
         self.failures = {}
-        self.failure = None
+        self.failure, self.seconds = None, {}
 
     def pytest_configure(self):
         # After pytest has prepared its plugins, one of which this is.
@@ -311,6 +312,7 @@ class Forks:
         settings.load_profile("mutants")
 
     def pytest_runtest_logreport(self, report):
+        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0) + report.duration
         if report.failed and self.failure is None:
             self.failure = {"test": report.nodeid, "error": str(report.longrepr)}
 
@@ -326,8 +328,11 @@ class Forks:
                 self.in_child(session, name, writer)
             os.close(writer)
             with os.fdopen(reader) as pipe:
-                self.failures[name] = json.loads(pipe.read() or '{"test": "", "error": "the process died"}')
+                died = {"test": "", "error": "the process died"}
+                self.failures[name], seconds = json.loads(pipe.read() or json.dumps([died, {}]))
             os.waitpid(process, 0)
+            if not name:
+                session.items.sort(key=lambda item: seconds.get(item.nodeid, 0))
         return True
 
     def in_child(self, session, name, writer):
@@ -342,7 +347,7 @@ class Forks:
         except BaseException:
             self.failure = {"test": "", "error": traceback.format_exc()}
         with os.fdopen(writer, "w") as pipe:
-            json.dump(self.failure, pipe)
+            json.dump([self.failure, self.seconds], pipe)
         os._exit(0)
 
 

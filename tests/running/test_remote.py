@@ -32,8 +32,8 @@ def test_where_chunks_begin_and_end_changes_nothing(tmp_path, kernel_target, cou
 
 
 def test_deaths_are_counted_in_the_order_of_the_cases_over_all_chunks(tmp_path, kernel_target):
-    folder = many(tmp_path, 3 * CHUNK)
-    here, elsewhere = (record(folder, misbehaving("dies"), kernel_target("right"), jobs=jobs) for jobs in (1, 3))
+    folder = many(tmp_path, 2 * CHUNK)
+    here, elsewhere = (record(folder, misbehaving("dies"), kernel_target("right"), jobs=jobs) for jobs in (1, 2))
     assert untimed(elsewhere.executions) == untimed(here.executions)
     assert elsewhere.footer.errors == here.footer.errors
     assert [execution.verdict for execution in elsewhere.executions[:41:2]] == ["crashes"] * 20 + ["error"]
