@@ -1,7 +1,7 @@
 # make run              the corpus on the installed ONNX Runtime; reports in build/
 # make test             lint, types, and every test that is not long; what CI runs
 # make test-time        the same tests, and which of them use most processor time
-# make test-all         make test, the kill matrix by the command line, the adapters of all runtimes, the smallest benchmark
+# make test-all         make test, the long tests, the adapters of all runtimes, the smallest benchmark
 # make test-runtimes    the adapters of the other runtimes, on the real ones
 # make check            lint, types, and a case for each clause of the documents
 # make format           format the code

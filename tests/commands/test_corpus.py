@@ -2,6 +2,7 @@
 
 import pytest
 
+from maxpool_check.results.storage import read
 from tests.conftest import CASES
 
 
@@ -98,3 +99,12 @@ def test_what_belongs_to_the_tool_is_not_written(cli, tmp_path):
     added = cli("known", "add", record, "--reason", "seen", cwd=tmp_path)
     assert added.code == 2
     assert "pass the file to write with --known" in added.err
+
+
+def test_without_a_path_the_corpus_of_the_tool_is_run(cli, kernel_target, tmp_path):
+    record = tmp_path / "record.jsonl"
+    done = cli("run", "-k", "edge/ties:*", "-t", kernel_target("right"), "-q", "-o", record, cwd=tmp_path)
+    assert done.code == 0, done.err
+    executions = read(record).executions
+    assert len(executions) > 5
+    assert all(each.origin.startswith("corpus:edge/ties.yaml:") for each in executions)
