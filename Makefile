@@ -1,7 +1,9 @@
 # make run              the corpus on the installed ONNX Runtime; reports in build/
-# make test             lint, types, and every test that is not long; what CI runs
-# make test-time        the same tests, and which of them use most processor time
-# make test-all         make test, the long tests, the adapters of all runtimes, the smallest benchmark
+# make test             lint, types, and every test that is neither slow nor long
+# make test-slow        the slow tests; CI runs both
+# make slow-tests       write tests/slow.txt, which tests are slow
+# make test-time        the tests of both, and which of them use most processor time
+# make test-all         both, the long tests, the adapters of all runtimes, the smallest benchmark
 # make test-runtimes    the adapters of the other runtimes, on the real ones
 # make check            lint, types, and a case for each clause of the documents
 # make format           format the code
@@ -31,7 +33,7 @@ GENERATED := onnx-22 sonnx openvino-14 ort-nhwc-11 ngraph-0 xmos-maxpool2d
 # Python is started hundreds of times by the tests: what it has compiled is kept, also where this is set, as in many images.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-time test-all test-runtimes mutants prove bench check style types corpus format generated reports report report-runtimes contexts shapes history defects pages site picture constraints clean
+.PHONY: run test test-slow slow-tests test-time test-all test-runtimes mutants prove bench check style types corpus format generated reports report report-runtimes contexts shapes history defects pages site picture constraints clean
 
 run: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/ -o build/record.jsonl --report markdown=build/report.md --report json=build/report.json
@@ -39,10 +41,16 @@ run: $(BIN)/.installed
 test: check
 	$(BIN)/pytest -n auto --dist worksteal
 
-test-time: $(BIN)/.installed-for-tests
-	$(BIN)/python -m pytest -p tests.processor_time -n auto --dist worksteal
+test-slow: $(BIN)/.installed-for-tests
+	$(BIN)/pytest -m "slow and not long and not runtimes" -n auto --dist worksteal
 
-test-all: test test-runtimes
+slow-tests: $(BIN)/.installed-for-tests
+	$(BIN)/python -m pytest -p tests.processor_time --write-slow tests/slow.txt -m "not runtimes and not long" -n auto --dist worksteal
+
+test-time: $(BIN)/.installed-for-tests
+	$(BIN)/python -m pytest -p tests.processor_time -m "not runtimes and not long" -n auto --dist worksteal
+
+test-all: test test-slow test-runtimes
 	$(BIN)/pytest -m long
 
 # They need about 1.5 GB and a Vulkan driver; what is not there is skipped.

@@ -30,6 +30,18 @@ KERNELS = ROOT / "tests/kernels.py"
 MISBEHAVING_WORKERS = ROOT / "tests/misbehaving_workers.py"
 
 
+SLOW = frozenset((ROOT / "tests/slow.txt").read_text().splitlines())
+"""The functions of the tests that ``make test`` leaves out."""
+
+
+# Before the tests are selected by their markers.
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.nodeid.partition("[")[0] in SLOW:
+            item.add_marker("slow")
+
+
 class Finished:
     """A command that has ended."""
 

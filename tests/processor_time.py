@@ -1,17 +1,24 @@
 """Shows after the tests where the processor time went: ``python -m pytest -p tests.processor_time PATH...``.
 
 The time of a test is that of its process and of the processes that it has started and that have ended, with its fixtures.
+``--write-slow FILE`` writes the functions of those tests that take long, which ``make test`` leaves out.
 """
 
 import resource
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from tests import forked_workers
 
 SHOWN = 25
+SLOW_SECONDS = 1.2
 _NAME = "processor seconds"
+
+
+def pytest_addoption(parser):
+    parser.addoption("--write-slow", type=Path, metavar="FILE")
 
 
 def _used():
@@ -40,6 +47,9 @@ def pytest_terminal_summary(terminalreporter):
             if name == _NAME:
                 of_tests[report.nodeid] += seconds
                 of_files[report.nodeid.partition("::")[0]] += seconds
+    if (file := terminalreporter.config.getoption("--write-slow")) is not None:
+        slow = {name.partition("[")[0] for name, seconds in of_tests.items() if seconds > SLOW_SECONDS}
+        file.write_text("".join(f"{name}\n" for name in sorted(slow)))
     terminalreporter.section(f"processor time: {of_tests.total():.0f} s")
     for counter in (of_files, of_tests):
         for name, seconds in counter.most_common(SHOWN):

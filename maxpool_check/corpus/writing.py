@@ -193,6 +193,8 @@ _Dumper.add_representer(str, _represent_text)
 _Dumper.add_representer(_Plain, _represent_text)
 
 
+# NumPy warns of signalling NaN.
+@np.errstate(invalid="ignore")
 def _suite_entry(case: Case, shared: Mapping[str, str], path: Path) -> dict[str, Any]:
     provenance = {key: value for key, value in case.provenance.items() if key not in shared}
     outputs = case.outputs if len(case.outputs) == 1 and case.specification.indices else ()
