@@ -32,7 +32,7 @@ from tests.pages import GIVEN, PAGES, README, allowed_codes, blocks, execute, wi
 KINDS = re.compile(r"(<!-- kinds -->\n).*(<!-- /kinds -->)", re.DOTALL)
 
 NOT_RUN = {
-    "README.md": ["pip install maxpool-check", "make run", "make test"],
+    "README.md": ["pip install maxpool-check", "make run", "make test", "make test-slow"],
     "cases.md": ["maxpool-check run cases/ -q -o record.jsonl --dask tcp://scheduler:8786"],
     "runtimes.md": ["maxpool-check targets --cache --clear"],
 }
