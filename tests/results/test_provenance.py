@@ -106,7 +106,7 @@ def test_it_says_of_how_many_cases_an_earlier_run_computed_the_outputs(kernel_ta
     def cached_cases(*options, cache="cache"):
         words = ("-t", kernel_target("right"), *options)
         done, header = run(tmp_path, *words, MAXPOOL_CHECK_CACHE=str(tmp_path / cache))
-        shown = re.findall(r"conforming outputs from the cache: those of (\d) of 1 case", " ".join(done.out.split()))
+        shown = re.findall(r"judged with the cache: (\d) of 1 case", " ".join(done.out.split()))
         return header.cached_cases, shown
 
     assert cached_cases() == (0, [])
