@@ -8,8 +8,8 @@ import msgspec
 
 from maxpool_check import file_cache
 
-_MOST = 20_000
-"""So many results are in the cache; the oldest are dropped."""
+MOST = 20_000
+"""So many results are in the cache, of which the oldest are dropped, and so many are added by a run."""
 
 
 class ResultCache:
@@ -25,14 +25,15 @@ class ResultCache:
         return self._new.get(key) or self._earlier.get(key)
 
     def add(self, key: str, result: bytes) -> None:
-        """Add a result."""
-        self._new[key] = msgspec.Raw(result)
+        """Add a result, unless there are very many."""
+        if len(self._new) < MOST:
+            self._new[key] = msgspec.Raw(result)
 
     def save(self) -> None:
         """Write what was added."""
         if self._new:
             # Another process may have written since.
-            results = [*(_read() | self._new).items()][-_MOST:]
+            results = [*(_read() | self._new).items()][-MOST:]
             file_cache.save_value(_path(), dict(results))
             self._new.clear()
 

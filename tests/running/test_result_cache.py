@@ -4,6 +4,7 @@ import pytest
 
 from maxpool_check import file_cache
 from maxpool_check.judging import verdicts
+from maxpool_check.result_cache import MOST, ResultCache
 from maxpool_check.results.storage import read
 from maxpool_check.running import run as running
 from tests.conftest import untimed
@@ -11,7 +12,10 @@ from tests.conftest import untimed
 CASE = """
 cases:
   - id: negative
-    input: {dtype: float32, data: [[[-1, -2, -3]]]}
+    input: {dtype: float32, data: [[[-1, -2]]]}
+    attributes: {kernel_shape: [2], pads: [1, 1]}
+  - id: with-the-same-wrong-outputs
+    input: {dtype: float32, data: [[[-1, -1]]]}
     attributes: {kernel_shape: [2], pads: [1, 1]}
 """
 
@@ -83,6 +87,17 @@ def test_what_is_damaged_is_not_used_and_is_written_again(recorded, no_judge, co
     assert recorded(WRONG) == first
     no_judge()
     assert recorded(WRONG) == first
+
+
+def test_very_many_results_take_no_more_memory(monkeypatch, tmp_path):
+    monkeypatch.setenv("MAXPOOL_CHECK_CACHE", str(tmp_path))
+    results = ResultCache()
+    for number in range(MOST + 1):
+        results.add(str(number), b"1")
+    assert bytes(results.get(str(MOST - 1))) == b"1"
+    assert results.get(str(MOST)) is None
+    results.save()
+    assert bytes(ResultCache().get(str(MOST - 1))) == b"1"
 
 
 def test_an_error_of_the_judge_is_not_cached(recorded, monkeypatch):
