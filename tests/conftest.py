@@ -99,10 +99,7 @@ def _finished(run, cwd, changed):
 @contextlib.contextmanager
 def workers_forked():
     """Workers are forked meanwhile: see ``forked_workers``."""
-    with (
-        mock.patch("maxpool_check.targets.process.launch", forked_workers.launch),
-        mock.patch("maxpool_check.commands.early_workers.launch_early"),
-    ):
+    with mock.patch("maxpool_check.targets.process.launch", forked_workers.launch):
         yield
 
 

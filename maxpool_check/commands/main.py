@@ -77,10 +77,6 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         _configure(ctx)
-        if args[:1] == ["run"]:
-            from maxpool_check.commands.early_workers import start_workers
-
-            start_workers(ctx, args[1:])
         two = " ".join(args[:2])
         # Of a group in click's sense, the first argument is the name of a command; that of gate is usually a path.
         return (two, self.get_command(ctx, two), args[2:]) if two in COMMANDS else super().resolve_command(ctx, args)
