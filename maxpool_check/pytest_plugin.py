@@ -181,11 +181,11 @@ class CaseItem(pytest.Item):
         from maxpool_check.reporting.text import details
         from maxpool_check.results.record import KnownStatus
         from maxpool_check.running.case_run import executions, run_case
-        from maxpool_check.running.decisions import apply_known, covers
+        from maxpool_check.running.decisions import apply_known
 
         session = self._session()
         expected = resolved(self.known, [self.case])
-        entries = [entry for entry in expected if covers(entry, session.profile.description)]
+        entries = [entry for entry in expected if entry.covers(session.profile.description)]
         ledger = Ledger(entries, date.today())
         judged = [apply_known(execution, ledger) for execution in executions(run_case(session, self.case))]
         unexpected = [execution for execution in judged if execution.unexpected]

@@ -91,12 +91,7 @@ def _status(
     is_complete: Callable[[ExpectedDivergence], bool],
 ) -> TargetStatus:
     about = concerned(defects, target)
-    covering = [
-        entry
-        for defect in about
-        for entry in defect.expected
-        if entry.when.covers(target.selected_as, target.version, target.provider, target.name)
-    ]
+    covering = [entry for defect in about for entry in defect.expected if entry.covers(target)]
     ledger = Ledger(covering, date.today())
     shown = dict.fromkeys((defect.id for defect in about), 0)
     unexpected = []

@@ -73,12 +73,7 @@ def never_matching(known: Sequence[Defect], records: Iterable[Record]) -> list[D
 
 
 def _covering(known: Iterable[Defect], target: TargetDescription) -> _Covering:
-    return [
-        (defect, entry)
-        for defect in known
-        for entry in defect.expected
-        if entry.when.covers(target.selected_as, target.version, target.provider, target.name)
-    ]
+    return [(defect, entry) for defect in known for entry in defect.expected if entry.covers(target)]
 
 
 def _faults(record: Record, target: TargetDescription) -> list[Execution]:

@@ -18,11 +18,7 @@ _WRONG_CELLS = frozenset(
 
 def about(defect: Defect, target: TargetDescription) -> list[ExpectedDivergence]:
     """What is expected of a target that has the defect; empty if its version does not have it."""
-    return [
-        each
-        for each in defect.expected
-        if each.when.covers(target.selected_as, target.version, target.provider, target.name)
-    ]
+    return [each for each in defect.expected if each.covers(target)]
 
 
 def shown_by(

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -92,6 +92,14 @@ def _same_padding(axis: Axis, dilation: int) -> int:
     return max(0, _unclipped_same_padding(axis, dilation))
 
 
+def _has_blocks(block: int, of: Features) -> bool:
+    return of.tensor.ndim == 4 and _has_channels(block, of.tensor)
+
+
+def _has_no_blocks(block: int, of: Features) -> bool:
+    return not _has_blocks(block, of)
+
+
 GEOMETRY: Mapping[str, _Flag] = {
     # Some window reaches into the padding.
     "padding": lambda of: any(bool((axis.taps()[1] < axis.kernel).any()) for axis in of.geometry),
@@ -112,11 +120,12 @@ GEOMETRY: Mapping[str, _Flag] = {
         and all(axis.begin == axis.end == 0 and axis.kernel == axis.size for axis in of.geometry)
         and all(axis.dilation == 1 for axis in of.geometry)
     ),
-    # Two spatial axes and a multiple of 16 channels: what vectors of 16 numbers hold channel by channel.
-    "blocks-of-16-channels": lambda of: of.tensor.ndim == 4 and _has_channels(16, of.tensor),
-    "no-blocks-of-16-channels": lambda of: not GEOMETRY["blocks-of-16-channels"](of),
+    # Two spatial axes and a multiple of 8 or 16 channels: what vectors of so many numbers hold channel by channel.
+    **{f"blocks-of-{block}-channels": partial(_has_blocks, block) for block in (8, 16)},
+    **{f"no-blocks-of-{block}-channels": partial(_has_no_blocks, block) for block in (8, 16)},
     "several-images": lambda of: of.tensor.ndim > 2 and of.tensor.shape[0] > 1,
-    "blocks-or-no-dilation": lambda of: GEOMETRY["blocks-of-16-channels"](of) or GEOMETRY["no-dilation"](of),
+    "blocks-of-8-channels-or-no-dilation": lambda of: _has_blocks(8, of) or GEOMETRY["no-dilation"](of),
+    "blocks-of-16-channels-or-no-dilation": lambda of: _has_blocks(16, of) or GEOMETRY["no-dilation"](of),
     "several-cells": lambda of: any(axis.kernel > 1 for axis in of.geometry),
     # Neighbouring windows begin in neighbouring cells, and so do neighbouring taps.
     "strides-and-dilations-of-1": lambda of: all(step == 1 for step in of.numbers(Role.STRIDE, Role.DILATION)),

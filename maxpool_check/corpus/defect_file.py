@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
@@ -172,6 +173,8 @@ class _Reader:
                     )
                 kinds, variants, expires = self._of_expected(at, item)
                 own = self._parsed(at, item, "conditions", _conditions) or Conditions()
+                if conditions is not None and conditions.processor:
+                    own = replace(own, processor=(*conditions.processor, *own.processor))
                 if when is not None and kinds is not None:
                     cases = item.get("cases") or ()
                     each = ExpectedDivergence(

@@ -9,6 +9,7 @@ from maxpool_check.graphs.context import MAX_POOL
 from maxpool_check.graphs.operators import OPERATORS
 from maxpool_check.judging.defects import Severity
 from maxpool_check.reference import dtypes
+from maxpool_check.results.provenance import ARCHITECTURES, INSTRUCTION_SETS
 from maxpool_check.results.variants import ALL_VARIANTS
 from maxpool_check.specifications.refused import Reason
 
@@ -37,6 +38,10 @@ _CONDITIONS = map_of(
     graph=list_of({"enum": list(GRAPH)}, description="of the nodes around MaxPool; all of them"),
     optimization=list_of({"enum": list(LEVEL_NAMES)}, description="the levels at which it shows"),
     opset=text("the operator sets, as '>=21'; of MaxPool alone one up to that of its document", pattern=_WORDS),
+    processor=list_of(
+        {"enum": [*ARCHITECTURES, *INSTRUCTION_SETS, *(f"no-{name}" for name in INSTRUCTION_SETS)]},
+        description="of the processor that executes: its architecture, instruction sets that it has, or has not; all of them",
+    ),
     refused={"enum": [reason.value for reason in Reason], "description": "why the document excludes the graph"},
 )
 

@@ -112,6 +112,7 @@ def conditions(of: Conditions) -> list[str]:
         f"behind {', '.join(of.before)}" if of.before else "",
         f"in front of {', '.join(of.after)}" if of.after else "",
         f"optimization {', '.join(of.optimization)}" if of.optimization else "",
+        f"processor: {', '.join(of.processor)}" if of.processor else "",
         f"operator sets {of.opset}" if of.opset else "",
         f"excluded by the document as {of.refused}" if of.refused else "",
     ]

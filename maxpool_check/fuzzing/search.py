@@ -22,7 +22,6 @@ from maxpool_check.results.outcomes import Crashed, Failed, TimedOut
 from maxpool_check.results.record import COMPARED, TargetDescription
 from maxpool_check.results.variants import ALL_VARIANTS, DEFAULT_VARIANTS, Variant
 from maxpool_check.running.case_run import CaseRun, run_case
-from maxpool_check.running.decisions import covers
 from maxpool_check.running.executors import DEATHS_IN_A_ROW, check_same_targets
 from maxpool_check.running.pool import resource
 from maxpool_check.running.shrinking import shrink, tries
@@ -78,7 +77,7 @@ class Search:
     def add_known(self, known: Iterable[Defect], cases: Iterable[Case]) -> None:
         """Add what known defects expect of any case, and what cases of earlier searches show, which are run."""
         for entry in (entry for defect in known for entry in defect.expected):
-            if covers(entry, self.session.profile.description) and not entry.expired(date.today()):
+            if entry.covers(self.session.profile.description) and not entry.expired(date.today()):
                 for variant in ALL_VARIANTS if entry.variants is None else entry.variants:
                     self.known.add((variant, frozenset(kind for kind in entry.kinds if shows(variant, kind))))
         for case in cases:

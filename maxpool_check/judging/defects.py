@@ -11,6 +11,7 @@ from typing import Any
 from maxpool_check.judging.kind_groups import KindGroup
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
+from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import Variant
 
 
@@ -85,7 +86,7 @@ class Conditions:
     enters MaxPool; ``geometry``, ``values`` and the names of the documents' refusals in ``refused`` are flags of
     ``corpus.conditions``; of ``any_values`` one must hold. ``before`` and ``after`` are operators that a graph has around
     MaxPool, ``graph`` flags of its nodes, of ``corpus.graph_flags``; ``opset`` bounds its operator set, ``optimization``
-    names the levels. ``indices``: whether Indices are an output.
+    names the levels. ``indices``: whether Indices are an output. ``processor`` is as :meth:`Processor.has` takes it.
     """
 
     dtypes: tuple[str, ...] = ()
@@ -101,6 +102,7 @@ class Conditions:
     optimization: tuple[str, ...] = ()
     opset: str = ""
     refused: str | None = None
+    processor: tuple[str, ...] = ()
 
     @property
     def said(self) -> Mapping[str, Any]:
@@ -138,6 +140,13 @@ class ExpectedDivergence:
     expires: date | None = None
     by_conditions: bool = False
     conditions: Conditions = field(default_factory=Conditions)
+
+    def covers(self, target: TargetDescription) -> bool:
+        """Whether it is about a target: its runtime, its version and its processor."""
+        named = self.conditions.processor
+        return self.when.covers(target.selected_as, target.version, target.provider, target.name) and (
+            not named or (target.processor is not None and target.processor.has(named))
+        )
 
     def expired(self, today: date) -> bool:
         """Whether its date has passed."""

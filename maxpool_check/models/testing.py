@@ -36,7 +36,7 @@ from maxpool_check.results.record import (
 )
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.results.variants import DEFAULT_VARIANTS, variant_named
-from maxpool_check.running.decisions import apply_known, covers, known_entry
+from maxpool_check.running.decisions import apply_known, known_entry
 from maxpool_check.running.executors import ExecutionConfig, LocalExecutor
 from maxpool_check.running.run import run
 from maxpool_check.running.run_header import header
@@ -164,7 +164,7 @@ class _Lines:
         self._summary = RunSummary()
         accepted = [entry for defect in plan.accepted for entry in defect.expected]
         self._ledgers = {
-            target.name: Ledger([entry for entry in accepted if covers(entry, target)], date.today())
+            target.name: Ledger([entry for entry in accepted if entry.covers(target)], date.today())
             for target in found.targets
         }
         for target in found.targets:

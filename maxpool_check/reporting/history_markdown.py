@@ -58,7 +58,8 @@ def _blocks(report: HistoryReport, most: int, newest: int) -> Iterator[str]:
     if executed and executed[0].record is not None:
         header, executions = executed[0].record.header, len(executed[0].record.executions)
         size = f"{plural(header.cases, 'case')}, {plural(executions, 'execution')} of each release"
-        machine = _text(f"{header.system}, {header.cpu}; {header.started.partition('T')[0]}")
+        processor = header.targets[0].processor or "processor unknown"
+        machine = _text(f"{header.system}; {processor}; {header.started.partition('T')[0]}")
         yield f"{size}. Cases: SHA-256 {code(header.cases_sha256)}. {machine}."
     of = f", on {_extent(report, executed)}" if len(executed) < len(report.executed) else ""
     yield f"The number of cases that show each defect and each kind, and of executions by verdict{of}:"

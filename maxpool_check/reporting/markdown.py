@@ -172,7 +172,7 @@ def _setting(record: Record) -> str:
     ]
     settings = [
         escaped(f"maxpool-check {header.tool} on Python {header.python}, with {libraries}"),
-        escaped(f"{header.system}, {header.cpu}; started {header.started}"),
+        escaped(f"machine of the tool: {header.system}, {header.cpu}; started {header.started}"),
         *corpus_line(header),
         f"cases: SHA-256 {code(header.cases_sha256)}",
         f"known defects: {f'SHA-256 {code(header.known_sha256)}' if header.known_sha256 else 'none used'}",

@@ -14,7 +14,7 @@ def made_with(header: RunHeader, targets: Iterable[TargetDescription]) -> Iterat
         yield "files of maxpool-check", f"SHA-256 {files.sha256}{revision}"
     if (machine := header.machine) is not None:
         features = f"{plural(len(machine.features), 'feature')} of the processor, which the record lists"
-        yield "kernel and C library", "; ".join(filter(None, (machine.kernel, machine.libc, features)))
+        yield "kernel and C library of the tool", "; ".join(filter(None, (machine.kernel, machine.libc, features)))
         yield "environment variables", ", ".join(map(_variable, machine.environment.items())) or "none that matter"
     if header.editions:
         yield "editions", "; ".join(map(str, header.editions.values()))
@@ -26,6 +26,7 @@ def made_with(header: RunHeader, targets: Iterable[TargetDescription]) -> Iterat
     if header.seeds:
         yield "seeds", ", ".join(f"{name} {seed}" for name, seed in header.seeds.items())
     for target in targets:
+        yield f"processor of {target.name}", str(target.processor or "unknown")
         if lines := [*_files(target)]:
             yield f"files of {target.name}", "; ".join(lines)
 

@@ -3,7 +3,15 @@
 Every digest is a SHA-256 in hexadecimal digits.
 """
 
+from collections.abc import Iterable
+
 import msgspec
+
+ARCHITECTURES = ("x86_64", "aarch64")
+"""The architectures of processors that conditions of defects may name."""
+
+INSTRUCTION_SETS = ("sse4.1", "avx", "avx2", "avx512f", "neon", "sve", "float16")
+"""The instruction sets that decide which kernels of a runtime execute; ``float16`` is arithmetic, not conversion."""
 
 
 class Distribution(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -62,6 +70,33 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     kernel: str
     libc: str
     environment: dict[str, str]
+
+
+class Processor(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The processor that executes a target, as the target's own program found it.
+
+    ``architecture`` is as ``uname -m`` has it; ``model`` is empty if it is not known. ``features`` are the instruction sets,
+    of the tool's own workers some of ``INSTRUCTION_SETS``; None: unknown.
+    """
+
+    architecture: str
+    model: str = ""
+    features: tuple[str, ...] | None = None
+
+    def has(self, names: Iterable[str]) -> bool:
+        """Whether it is as these names say: an architecture, a feature that it has, or ``no-`` and one that it has not.
+
+        What is not known is not so.
+        """
+        return all(
+            name == self.architecture
+            or (self.features is not None and (name.removeprefix("no-") in self.features) != name.startswith("no-"))
+            for name in names
+        )
+
+    def __str__(self) -> str:
+        features = "instruction sets unknown" if self.features is None else ", ".join(self.features)
+        return ", ".join(filter(None, (self.architecture, self.model, features)))
 
 
 class DocumentEdition(msgspec.Struct, frozen=True, kw_only=True):

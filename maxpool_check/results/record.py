@@ -10,7 +10,7 @@ import msgspec
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.results import provenance
 from maxpool_check.results.details import AllowedDifference, Cause, Cell, Input
-from maxpool_check.results.provenance import CorpusDescription, Machine, PythonEnvironment, ToolFiles
+from maxpool_check.results.provenance import CorpusDescription, Machine, Processor, PythonEnvironment, ToolFiles
 from maxpool_check.results.shapes import InferredOutput, WrongShape
 
 SCHEMA = "maxpool-check/record/1"
@@ -106,7 +106,8 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
     of its requests. ``indices``: how it numbers the cells, a name of :data:`~maxpool_check.reference.numbering.NUMBERINGS`;
     None if it returns no Indices. ``specs`` are the documents that a kernel claims; None: all. ``graphs`` is the newest operator set in
     which it executes graphs of several nodes; None if it executes MaxPool alone. ``decides`` is what it decides of a case: the
-    ``values`` of the outputs, their ``shapes`` alone, or their ``acceptance``, whether the graph is valid, alone.
+    ``values`` of the outputs, their ``shapes`` alone, or their ``acceptance``, whether the graph is valid, alone. ``processor`` is None if
+    it is not known: in records of older versions, and of programs that do not name it.
     """
 
     name: str
@@ -123,6 +124,7 @@ class TargetDescription(msgspec.Struct, frozen=True, kw_only=True):
     specs: tuple[str, ...] | None = None
     graphs: int | None = None
     decides: str = "values"
+    processor: Processor | None = None
     environments: tuple[PythonEnvironment, ...] = ()
     program: dict[str, str] = {}
 

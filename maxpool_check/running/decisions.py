@@ -49,11 +49,11 @@ class Decisions:
         about = [
             defect
             for defect in plan.known
-            if any(covers(each, target) for each in defect.expected for target in targets)
+            if any(each.covers(target) for each in defect.expected for target in targets)
         ]
         expected = resolved(about, plan.corpus.cases)
         self._ledgers = {
-            target.name: Ledger([entry for entry in expected if covers(entry, target)], today) for target in targets
+            target.name: Ledger([entry for entry in expected if entry.covers(target)], today) for target in targets
         }
 
     def take(self, case: Case, results: CaseResults) -> Iterator[Execution]:
@@ -158,11 +158,6 @@ def apply_known(execution: Execution, ledger: Ledger) -> Execution:
     status = "changed" if ledger.others(execution.case, variant) else "new"
     status = "expected" if known else status if execution.verdict in FAULTS else "inconsistent"
     return msgspec.structs.replace(execution, known=known.defect if known else None, status=status)
-
-
-def covers(entry: ExpectedDivergence, target: TargetDescription) -> bool:
-    """Whether an entry is about a target."""
-    return entry.when.covers(target.selected_as, target.version, target.provider, target.name)
 
 
 def completeness(cases: Sequence[Case], selected: Sequence[Case], is_whole: bool) -> Callable[[str], bool]:

@@ -54,6 +54,15 @@ _READY = {
         "numpy": _TEXT,
         "takes_spec": {"type": "boolean"},
         "decides": {"enum": ["values", "shapes", "acceptance"]},
+        "processor": {
+            "type": ["object", "null"],
+            "required": ["architecture"],
+            "properties": {
+                "architecture": _TEXT,
+                "model": _TEXT,
+                "features": {"type": ["array", "null"], "items": {"type": "string"}},
+            },
+        },
     },
 }
 _TENSOR = {

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from maxpool_check.results.outcomes import Accepted, Inferred, RefusedByTarget, Returned
+from maxpool_check.results.provenance import Processor
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.specifications import DEFAULT, documents, specification
 from maxpool_check.targets import environments, npm_environments, onnx_model
@@ -245,6 +246,7 @@ class Target:
             speaks="onnx" if wants == "model" else wants,
             indices=message.get("indices", "whole"),
             decides=message.get("decides", "values"),
+            processor=_processor(message.get("processor")),
             specs=None if self.name.is_released else self._specs(wants, message.get("specs")),
         )
         dtypes, spatial = _list_of(message.get("dtypes"), str), _list_of(message.get("spatial"), int)
@@ -273,6 +275,17 @@ class Target:
                 raise CannotStart(f"{self.name} cannot execute the smallest MaxPool: {outcome}")
             message = f"{outcome.status}: {outcome.message}"
         raise CannotStart(f"{self.name} executes no MaxPool in any operator set; its last message was: {message}")
+
+
+def _processor(fields: Mapping[str, Any] | None) -> Processor | None:
+    if fields is None:
+        return None
+    features = fields.get("features")
+    return Processor(
+        architecture=text_of(fields["architecture"]),
+        model=text_of(fields.get("model", "")),
+        features=None if features is None else tuple(map(text_of, features)),
+    )
 
 
 def _list_of(values: Any, kind: Callable[[Any], Any]) -> tuple[Any, ...] | None:

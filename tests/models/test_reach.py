@@ -13,6 +13,7 @@ from maxpool_check.judging.target_selector import TargetSelector
 from maxpool_check.models.analysis import analyse
 from maxpool_check.models.model_file import read_model
 from maxpool_check.models.reach import reaching
+from maxpool_check.results.provenance import Processor
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import OLDEST_OPSET, WITH_INDICES, Y_ALONE, Y_ONLY, Variant, variant_named
 from tests.conftest import CASES, shipped
@@ -21,10 +22,15 @@ from tests.models.writing import saved, written
 POOL = "kernel_shape = [2, 2], strides = [2, 2]"
 
 
-def target(version, distribution="onnxruntime"):
+AVX512 = Processor(architecture="x86_64", features=("avx2", "avx512f"))
+AVX2 = Processor(architecture="x86_64", features=("avx2",))
+
+
+def target(version, distribution="onnxruntime", processor=AVX512):
     return TargetDescription(
         name=f"{distribution}=={version}", distribution=distribution, version=version, provider="CPUExecutionProvider",
         providers=("CPUExecutionProvider",), session_options={}, python="3.11", numpy="2", newest_opset=26, graphs=26,
+        processor=processor,
     )  # fmt: skip
 
 
@@ -56,11 +62,10 @@ def node(tmp_path):
 def claims(defects, node):
     """The claims for a version of ONNX Runtime, and what each needs."""
 
-    def of(version, *arguments, **keywords):
+    def of(version, *arguments, processor=AVX512, **keywords):
         found = node(*arguments, **keywords)
-        return {
-            each.defect.id: each.needs for each in reaching(defects, target(version), found.features, found.variants)
-        }
+        reached = reaching(defects, target(version, processor=processor), found.features, found.variants)
+        return {each.defect.id: each.needs for each in reached}
 
     return of
 
@@ -149,6 +154,24 @@ def test_the_values_that_are_needed_are_those_of_what_can_happen(claims):
 def test_blocks_of_channels(claims, version, opset, shape, attributes, expected):
     found = claims(version, attributes, opset=opset, shape=shape)
     assert ("ORT-LOWEST-BLOCKED" in found) is expected
+
+
+@pytest.mark.parametrize(
+    ("channels", "with_avx512", "without", "unknown"),
+    [(4, False, False, False), (8, False, True, False), (16, True, True, False), (24, False, True, False)],
+)
+def test_the_channels_of_a_block_depend_on_the_processor(claims, channels, with_avx512, without, unknown):
+    for processor, expected in ((AVX512, with_avx512), (AVX2, without), (None, unknown)):
+        found = claims("1.28.0", opset=22, shape=f"1, {channels}, 8, 8", processor=processor)
+        assert ("ORT-LOWEST-BLOCKED" in found) is expected, processor
+        padded = claims(
+            "1.28.0",
+            "kernel_shape = [2, 2], pads = [1, 1, 1, 1]",
+            opset=22,
+            shape=f"1, {channels}, 8, 8",
+            processor=processor,
+        )
+        assert ("ORT-LOWEST-Y-ONLY" in padded) is (processor is not None and not expected), processor
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,7 @@ def _of_run(contents: Contents, results: TargetResults) -> Iterator[str]:
     header, target = results.header, results.target
     yield f"## {escaped(target.name)}"
     yield wrapped(
-        f"{escaped(target.software(numpy=True))}, on {escaped(header.system)}, {escaped(header.cpu)}. The command of the run was:"
+        f"{escaped(target.software(numpy=True))}, on {escaped(header.system)}; processor: {escaped(str(target.processor or 'unknown'))}. The command of the run was:"
     )
     yield fenced([shlex.join(header.command) or "(the record does not have it)"], "sh")
     of_files = {case.id.rpartition(":")[0] for case in contents.cases.values() if case.id in results.cases}

@@ -30,7 +30,7 @@ def issue_lines(view: "FindingView") -> Iterable[str]:
     yield f"# {finding.title}" if "MaxPool" in finding.title else f"# MaxPool: {finding.title}"
     yield ""
     yield f"- runtime: {target.software()}"
-    yield f"- system: {view.record.header.system}, {view.record.header.cpu}"
+    yield f"- system: {view.record.header.system}; processor: {target.processor or 'unknown'}"
     yield f"- document: {example.spec}{f'; operator set of the model: {example.opset}' if example.opset is not None else ''}"
     yield f"- severity: {finding.severity.value}"
     yield f"- versions that show it: {view.versions}"

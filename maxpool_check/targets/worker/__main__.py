@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .messages import decode, encode, fill, frame
+from .processor import processor
 
 PROTOCOL = 1
 
@@ -63,7 +64,9 @@ def main() -> None:
     except Exception as error:
         send(_line({"type": "failed", "message": f"{type(error).__name__}: {error}"}))
         return
-    send(_line({"type": "ready", "protocol": PROTOCOL, **_DESCRIPTION, **adapter.description}))
+    send(
+        _line({"type": "ready", "protocol": PROTOCOL, "processor": processor(), **_DESCRIPTION, **adapter.description})
+    )
     for line in requests:
         request = json.loads(line)
         size = request.pop("bytes", None)

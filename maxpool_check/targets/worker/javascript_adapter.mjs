@@ -5,6 +5,7 @@
 
 import fs from "node:fs";
 import { createRequire } from "node:module";
+import os from "node:os";
 import path from "node:path";
 import readline from "node:readline";
 
@@ -129,6 +130,21 @@ class Runtime {
   }
 }
 
+// The names that Linux has for the instruction sets of the tool; elsewhere they are unknown.
+const INSTRUCTION_SETS = {
+  "sse4.1": "sse4_1", avx: "avx", avx2: "avx2", avx512f: "avx512f", neon: "asimd", sve: "sve", float16: "asimdhp|avx512_fp16",
+};
+
+function processor() {
+  const architecture = { x64: "x86_64", arm64: "aarch64" }[process.arch] ?? process.arch;
+  let features = null;
+  if (process.platform === "linux") {
+    const listed = fs.readFileSync("/proc/cpuinfo", "utf8").match(/^(flags|Features)\s*:(.*)$/m)?.[2].split(" ");
+    features = listed ? Object.keys(INSTRUCTION_SETS).filter((name) => INSTRUCTION_SETS[name].split("|").some((each) => listed.includes(each))) : null;
+  }
+  return { architecture, model: os.cpus()[0]?.model ?? "", features };
+}
+
 function encode({ type, dims, data }) {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   return { dtype: type, shape: dims, data: bytes.toString("base64") };
@@ -177,7 +193,7 @@ try {
   send({ type: "failed", message: refused ? error.message : `${error.name}: ${error.message}`, ...(refused && { refused }) });
   process.exit(0);
 }
-send({ type: "ready", protocol: PROTOCOL, ...runtime.description });
+send({ type: "ready", protocol: PROTOCOL, processor: processor(), ...runtime.description });
 for (let line = await lines.next(); !line.done; line = await lines.next()) {
   // Python writes numbers of attributes that JSON does not have; only the model is used here.
   const request = JSON.parse(line.value.replace(/([:[,] ?)(-?Infinity|NaN)(?=[,\]}])/g, "$1null"));
