@@ -209,6 +209,25 @@ class TestOnnxTestdata:
         with pytest.raises(CorpusError, match=r"test_data_set_0:1:1: there is no input_0.pb"):
             collect([tmp_path])
 
+    @pytest.mark.parametrize("name", ["output_0.pb", "output_1.pb"])
+    @pytest.mark.parametrize(
+        "nodes",
+        [
+            (),
+            (
+                helper.make_node("Relu", ["x"], ["a"]),
+                helper.make_node("MaxPool", ["a"], ["y", "z"], kernel_shape=[2, 2], strides=[2, 2]),
+            ),
+        ],
+        ids=["MaxPool", "chain"],
+    )
+    def test_a_data_set_that_lacks_one_of_its_outputs_is_named(self, tmp_path, nodes, name):
+        folder = stored(tmp_path / "a", model(*nodes, outputs=("y", "z")), (X, Y, INDICES))
+        assert len(collect([tmp_path]).cases) == 1
+        (folder / "test_data_set_0" / name).unlink()
+        with pytest.raises(CorpusError, match=rf"test_data_set_0:1:1: there is no {name}"):
+            collect([tmp_path])
+
     def test_a_tensor_over_the_limit(self, tmp_path):
         stored(tmp_path / "a", model(), (X, Y))
         with pytest.raises(CorpusError, match="X has 16 cells; the limit is 15"):

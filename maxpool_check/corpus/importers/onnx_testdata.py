@@ -58,12 +58,15 @@ def read(file: Path, root: Path, most_cells: int, provenance: Mapping[str, str] 
     )
     tensors = {}
     for number, data in sets:
-        for i in range(len(inputs)):
-            if not (data / f"input_{i}.pb").exists():
-                raise Broken(f"there is no input_{i}.pb", data)
-        fed = {name: _tensor(data / f"input_{i}.pb", most_cells) for i, name in enumerate(inputs)}
+        feeds = {name: data / f"input_{i}.pb" for i, name in enumerate(inputs)}
         files = {name: data / f"output_{i}.pb" for i, name in enumerate(outputs)}
-        printed = {name: _tensor(path, most_cells) for name, path in files.items() if path.exists()}
+        if not any(path.exists() for path in files.values()):
+            # A data set without outputs expects nothing.
+            files = {}
+        for path in (*feeds.values(), *files.values()):
+            if not path.exists():
+                raise Broken(f"there is no {path.name}", data)
+        fed, printed = ({name: _tensor(path, most_cells) for name, path in each.items()} for each in (feeds, files))
         tensors[number] = (fed, printed)
     provenance = provenance or {"suite": NAME, "version": version}
     group = group_of(folder.parent, root)
