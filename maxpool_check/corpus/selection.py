@@ -10,7 +10,7 @@ from maxpool_check.corpus.problems import USUAL_NAMES
 from maxpool_check.judging.defects import Defect, ExpectedDivergence
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.reference.dtypes import name_of
-from maxpool_check.specifications import SPECIFICATIONS, documents
+from maxpool_check.specifications import documents
 from maxpool_check.specifications.clauses import clauses
 from maxpool_check.specifications.specification import nearest
 
@@ -66,12 +66,24 @@ def _selected(cases: Sequence[Case], expression: str, defects: Callable[[], Sequ
     name, colon, pattern = expression.partition(":")
     if not colon or name not in PROPERTIES:
         raise NothingSelected(f"no case is selected by '{expression}'{_nearest_id(cases, expression)}")
+    if name == "spec" and not set(pattern) & set("*?["):
+        return _of_document(cases, expression, pattern)
     values = _by_defect(cases, name, defects(), pattern) if name in ("defect", "kind") else _by_case(cases, name)
     if by_property := {case for value, of in values.items() if fnmatchcase(value, pattern) for case in of}:
         return by_property
     if name in ("defect", "kind"):
         values = _by_defect(cases, name, defects(), "*")
     raise NothingSelected(f"no case is selected by '{expression}'{_hint(name, pattern, list(values))}")
+
+
+def _of_document(cases: Sequence[Case], expression: str, name: str) -> set[str]:
+    """The ids of the cases of a document or family. Raises :class:`NothingSelected`."""
+    try:
+        if selected := {case.id for case in of_documents(cases, [name])}:
+            return selected
+    except ValueError as error:
+        raise NothingSelected(f"no case is selected by '{expression}': {error}") from error
+    raise NothingSelected(f"no case is selected by '{expression}': there is no case of this document")
 
 
 def _by_case(cases: Iterable[Case], name: str) -> dict[str, set[str]]:
@@ -88,10 +100,7 @@ def _values(case: Case, name: str) -> Iterable[str]:
         return case.tags
     if name == "clause":
         return case.covers
-    if name == "dtype":
-        return [name_of(case.X.dtype)]
-    family = case.spec.partition("-")[0]
-    return [case.spec, family] if case.spec in documents(family) else [case.spec]
+    return [name_of(case.X.dtype) if name == "dtype" else case.spec]
 
 
 def _by_defect(cases: Sequence[Case], name: str, defects: Sequence[Defect], pattern: str) -> dict[str, set[str]]:
@@ -138,8 +147,6 @@ def _hint(name: str, pattern: str, values: Sequence[str]) -> str:
         return ": no case covers it" if pattern in clauses() else nearest(pattern, clauses()) or _few(values)
     if name == "kind" and pattern in {kind.value for kind in DivergenceKind}:
         return ": no known defect with this kind is expected of them"
-    if name == "spec" and pattern in SPECIFICATIONS:
-        return ": there is no case of this document"
     return _few(values)
 
 

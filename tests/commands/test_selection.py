@@ -38,6 +38,13 @@ def test_an_expression_selects_by_a_property(cli, expression, condition):
     assert listed(cli, "-k", expression) == expected
 
 
+@pytest.mark.parametrize("name", ["ort-nhwc", "ort-nhwc-11", "ort", "onnx", "onnx-12", "onnx-13", "xmos", "all"])
+def test_k_selects_by_each_name_that_spec_takes(cli, name):
+    by_spec, by_k = (cli("list", CASES, *option) for option in (("--spec", name), ("-k", f"spec:{name}")))
+    assert (by_k.code, by_k.err) == (0, "")
+    assert by_k.out == by_spec.out
+
+
 def test_defects_and_kinds_select_the_cases_that_they_are_expected_of(cli):
     (defect,) = (each for each in read_all_defects(shipped().known_files) if each.id == "ORT-SAME-DILATION")
     (with_ids,) = with_cases([defect], CORPUS)
@@ -68,6 +75,9 @@ def test_several_expressions_select_what_any_of_them_does_and_documents_only_the
         (["-k", "kind:y-lowest-for-neg-in"], "(did you mean 'y-lowest-for-neg-inf'?)"),
         (["-k", "defect:ORT-SAME"], "(did you mean 'ORT-SAME-DILATION'?)"),
         (["-k", "clauses:X"], "(did you mean 'clause'?)"),
+        (["-k", "spec:xmos"], "no case is selected by 'spec:xmos': there is no case of this document"),
+        (["-k", "spec:sonx"], "unknown specification 'sonx' (did you mean 'sonnx'?)"),
+        (["-k", "spec:onnx-9?"], "no case is selected by 'spec:onnx-9?'"),
         (["--spec", "xmos"], "no selected case is of xmos"),
         (["--spec", "onnx-22,sonx"], "unknown specification 'sonx' (did you mean 'sonnx'?)"),
     ],
