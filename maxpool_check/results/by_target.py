@@ -30,12 +30,15 @@ class TargetRecorders:
     def _footer(self, footer: RunFooter, name: str) -> RunFooter:
         """The footer of a target; errors that name no target concern all. The exit code is that of the run."""
         counts = footer.summary.get(name)
-        others = tuple(f"{other} " for other in self._recorders if other != name)
         return msgspec.structs.replace(
             footer,
             executions=sum(counts.values()) if counts else 0,
             summary={name: counts} if counts else {},
             known=tuple(entry for entry in footer.known if entry.target == name),
-            errors=tuple(error for error in footer.errors if not error.startswith(others)),
+            errors=tuple(error for error in footer.errors if self._target_of(error) in (None, name)),
             contradicted={name: footer.contradicted[name]} if name in footer.contradicted else {},
         )
+
+    def _target_of(self, error: str) -> str | None:
+        """The target whose name the error begins with; that of a ``command:`` target may begin another's."""
+        return max((name for name in self._recorders if error.startswith(f"{name} ")), key=len, default=None)

@@ -18,6 +18,11 @@ def test_a_target_that_is_given_up_is_so_in_its_own_record_alone(tmp_path, kerne
     check(many(tmp_path, 25), [misbehaving("dies"), kernel_target("right")])
 
 
+def test_an_error_is_that_of_the_target_that_it_names_and_of_no_other(small):
+    # The name of each begins that of the next.
+    check(small, ["command:no-such-kernel", "command:no-such-kernel --fast", "command:no-such-kernel --fast x"])
+
+
 def check(folder, targets):
     with ExitStack() as stack:
         recorders = {target: stack.enter_context(Recorder(None)) for target in targets}
