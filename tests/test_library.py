@@ -21,6 +21,17 @@ def case():
     return maxpool_check.case(X, kernel_shape=2)
 
 
+def test_the_result_of_the_reference_unpacks_and_keeps_its_fields():
+    pooled = maxpool_check.maxpool(X, kernel_shape=2)
+    unpacked_Y, unpacked_indices = pooled
+    assert unpacked_Y is pooled.Y
+    assert unpacked_indices is pooled.Indices
+    assert not pooled.empty.any()
+    only_Y, nothing = maxpool_check.maxpool(X, spec="onnx-1", kernel_shape=2)
+    np.testing.assert_array_equal(only_Y, pooled.Y, strict=True)
+    assert nothing is None
+
+
 @pytest.mark.parametrize("outputs", [{"Y": Y, "Indices": INDICES}, {"Y": Y}, (Y, INDICES), [Y, INDICES], (Y,), Y])
 def test_outputs_of_every_form_are_judged(case, outputs):
     assert maxpool_check.judge(case, outputs).verdict == "conforms"

@@ -1,5 +1,6 @@
 """A MaxPool without anything open, the activation that may be fused into it, and its result."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
@@ -107,7 +108,7 @@ def _has_empty_window(axis: Axis) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """The result of a MaxPool.
+    """The result of a MaxPool, which unpacks as ``Y, Indices``.
 
     ``Y`` has the dtype of X; ``Indices`` is an integer tensor of the same shape, or None if the document has no such
     output; ``empty``, boolean of the same shape, marks the windows that contain no cell of X. They have no index (it is -1
@@ -120,6 +121,9 @@ class Pooled:
     empty: np.ndarray
     undefined: np.ndarray
     maxima: np.ndarray
+
+    def __iter__(self) -> Iterator[np.ndarray | None]:
+        return iter((self.Y, self.Indices))
 
     def arranged(self, layout: Layout) -> "Pooled":
         """The result, which is N x C x D1 x ... x Dn, in another layout."""

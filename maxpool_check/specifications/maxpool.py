@@ -54,7 +54,7 @@ def maxpool(
     Returns a :class:`Pooled` with ``Y`` (dtype of X), ``Indices`` (int64, int32 for OpenVINO's i32, None for documents
     without), ``empty`` (bool; windows without an element of X: they have no index, and Y is the value of the padding),
     ``undefined`` (bool; those of them for which the document gives no value, where Y means nothing), all of the shape of
-    Y: that of X with each spatial axis replaced by its number of windows.
+    Y: that of X with each spatial axis replaced by its number of windows. It unpacks as ``Y, Indices``.
 
     Raises :class:`Refused` for what the document excludes, with ``reason`` and ``clause``; its subclass :class:`IllTyped`
     for an unknown attribute or a value of the wrong type; ``ValueError`` for an unknown document or policy; ``TypeError``
