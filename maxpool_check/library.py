@@ -29,11 +29,13 @@ from maxpool_check.specifications.maxpool import document_of, plain_attributes, 
 from maxpool_check.specifications.refused import Reason, Refused
 from maxpool_check.specifications.specification import nearest
 from maxpool_check.targets.name import TargetName, claiming, parse
-from maxpool_check.targets.worker.messages import PROGRAMMING_ERRORS
 from maxpool_check.words import plural
 
 MOST_SECONDS = 10**6
 """The longest time limit of an execution."""
+
+_PROGRAMMING_ERRORS = (NameError, AttributeError, ImportError, SyntaxError)
+"""Exceptions that are mistakes in the code of a kernel, not refusals of a case."""
 
 
 def case(
@@ -134,7 +136,7 @@ def _outcome(judged_case: Case, outputs: Any) -> tuple[Variant, Outcome]:
     if isinstance(outputs, BaseException):
         variant = WITH_INDICES if "Indices" in judged_case.outputs else Y_ONLY
         status = type(outputs).__name__
-        if isinstance(outputs, PROGRAMMING_ERRORS):
+        if isinstance(outputs, _PROGRAMMING_ERRORS):
             return variant, Failed(f"{status}: {outputs}")
         return variant, RefusedByTarget(status, str(outputs))
     named = _by_name(outputs)

@@ -1,6 +1,7 @@
 """What the user of a kernel of their own sees of it: its header, its conversation, and its mistakes in the protocol."""
 
 import json
+import re
 import shlex
 
 import pytest
@@ -137,3 +138,66 @@ def test_a_program_without_its_prefix_or_folder_is_recognised(cli, tmp_path):
     ):
         done = cli(*arguments, cwd=tmp_path)
         assert f"(did you mean '{meant}'?)" in done.err
+
+
+@pytest.fixture
+def function(tmp_path):
+    """A function of a user as a target, and its file."""
+
+    def write(parameters, body):
+        file = tmp_path / "kernel.py"
+        file.write_text(f"def maxpool({parameters}):\n    {body}\n")
+        return f"python:{file}:maxpool"
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("parameters", "mistake"),
+    [
+        ("X", "too many positional arguments"),
+        ("X, kernel_shape, strides", "missing a required argument: 'strides'"),
+        ("X, **attributes", "too many positional arguments"),
+        ("X, spec", "multiple values for argument 'spec'"),
+        ("X, attributes, *, out", "missing a required"),
+    ],
+)
+def test_a_function_that_cannot_be_called_is_one_error_before_the_first_case(cli, small, function, parameters, mistake):
+    done = cli("run", small, "-t", function(parameters, "return X"))
+    text = " ".join((done.out + done.err).split())
+    assert done.code == 3
+    assert "Tested: nothing of" in text
+    assert text.count(mistake) == 1
+    assert f"maxpool({parameters}) cannot be called as maxpool(X, attributes): {mistake}" in text
+    assert "write it as maxpool(X, attributes) or maxpool(X, attributes, spec)" in text
+
+
+@pytest.mark.parametrize(
+    "parameters", ["X, attributes", "X, attributes, spec", "X, attributes, *, spec=None", "*given"]
+)
+def test_a_function_that_can_be_called_is(cli, small, function, parameters):
+    done = cli("run", small, "-t", function(parameters, "raise NotImplementedError('not today')"))
+    assert done.code == 1
+    assert "refusal: NotImplementedError: not today" in done.out
+
+
+@pytest.mark.parametrize("error", ["NotImplementedError", "ValueError"])
+def test_two_exceptions_of_a_function_are_refusals(cli, small, function, record, error):
+    cli("run", small, "-t", function("X, attributes", f"raise {error}('no')"), "-o", record)
+    assert {str(execution.verdict) for execution in read(record).executions} == {"conforms", "refuses", "undefined"}
+
+
+@pytest.mark.parametrize(
+    "error", ["TypeError", "KeyError", "IndexError", "RuntimeError", "ZeroDivisionError", "Exception"]
+)
+def test_other_exceptions_of_a_function_are_one_error_and_no_refusals(cli, small, function, record, tmp_path, error):
+    target, page = function("X, attributes", f"raise {error}('no')"), tmp_path / "report.html"
+    done = cli("run", small, "-t", target, "-o", record, "--report", f"html={page}")
+    executions = list(read(record).executions)
+    assert {str(execution.verdict) for execution in executions} == {"error"}
+    assert done.code == 3
+    for text in (" ".join(done.out.split()), page.read_text()):
+        assert (
+            len(re.findall(f"{error}: .*? \\({len(executions)} executions\\)", text)) == text.count(f"{error}: ") == 1
+        )
+    assert done.out.count("ERROR  ") == 1

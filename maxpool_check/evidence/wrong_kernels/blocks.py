@@ -85,7 +85,6 @@ def channels_behind_32(X, attributes):
 
 def _wide(X, attributes, most):
     """Looks at so many cells of a row of the window only."""
-    width = attributes["kernel_shape"][-1:]
     last = X.ndim - 3
 
     def inside(position, axis):
@@ -95,7 +94,7 @@ def _wide(X, attributes, most):
         return kept
 
     inside.axis = list(range(X.ndim - 2))
-    return scan(X, attributes, inside=inside) if width > [most] else scan(X, attributes)
+    return scan(X, attributes, inside=inside)
 
 
 def rows_over_16(X, attributes):

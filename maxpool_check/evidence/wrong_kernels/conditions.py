@@ -8,6 +8,7 @@ from padding import zero
 from same import same_pads_with_the_kernel
 from scan import (
     changed,
+    check,
     first_maximum,
     floating,
     has_pads,
@@ -71,7 +72,7 @@ def nan_at_the_padding(X, attributes):
 
 def nan_with_a_dilation(X, attributes):
     """Lets NaN propagate through dilated windows. Plausible: a kernel of its own for them."""
-    return _if(any(d != 1 for d in attributes["dilations"]), propagates, X, attributes)
+    return _if(attributes["dilations"] != [1] * (X.ndim - 2), propagates, X, attributes)
 
 
 def nan_in_wide_rows(X, attributes):
@@ -93,7 +94,8 @@ def minus_zero_in_ties(X, attributes):
 
     Plausible: max of scalars after vectors.
     """
-    return _if(attributes["kernel_shape"][:1] > [1] and X.ndim > 3, plus_zero_is_greater, X, attributes)
+    check(X, attributes)
+    return _if(attributes["kernel_shape"][0] > 1 and X.ndim > 3, plus_zero_is_greater, X, attributes)
 
 
 def minus_zero_with_storage_order(X, attributes):
@@ -179,7 +181,7 @@ def dilated_windows_in_the_padding(X, attributes):
 
     Plausible: a start that is clipped.
     """
-    return _if(any(s != 1 for s in attributes["strides"]), loses_its_phase_at_the_border, X, attributes)
+    return _if(attributes["strides"] != [1] * (X.ndim - 2), loses_its_phase_at_the_border, X, attributes)
 
 
 def pads_of_the_end_only(X, attributes):
@@ -204,7 +206,8 @@ def ties_of_overlapping_windows(X, attributes):
 
     Plausible: the maximum of the window before is used again.
     """
-    overlap = X.ndim > 3 and any(s < k for s, k in zip(attributes["strides"], attributes["kernel_shape"], strict=False))
+    check(X, attributes)
+    overlap = X.ndim > 3 and any(s < k for s, k in zip(attributes["strides"], attributes["kernel_shape"], strict=True))
     return _if(overlap, down_the_columns, X, attributes)
 
 

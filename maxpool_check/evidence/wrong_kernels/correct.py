@@ -46,6 +46,8 @@ def separable(X, attributes):
     best = _planes(X)
     cells = np.broadcast_to(np.arange(prod(X.shape[2:])).reshape(X.shape[2:]), best.shape)
     real = np.ones(best.shape, bool)
+    if not X.size:
+        return scan(X, attributes)
     for dimension in range(best.ndim - 1, 0, -1):
         axis = axes[dimension - 1]
         table = positions(axis)

@@ -68,11 +68,13 @@ def ignores_the_padding(X, attributes, spec):
 
 def pads_with_0(X, attributes, spec):
     """Lets the padding count as 0. Seen: QNN 2.7.0."""
+    _check_input(X)
     return _pooled(X, read(attributes, _ATTRIBUTES, X.ndim - 2), pad=0)
 
 
 def rounds_up(X, attributes, spec):
     """Rounds the output size up. Seen: Caffe."""
+    _check_input(X)
     values = read(attributes, _ATTRIBUTES, X.ndim - 2)
     pads = [*values["padding_below"], *values["padding_above"]]
     ones = [1] * (X.ndim - 2)

@@ -143,7 +143,7 @@ def parameters_in_float16(X, attributes, spec):
 
 def any_number_of_parameters(X, attributes, spec):
     """Cuts parameters that are too many, and fills those that are missing with 0. Plausible: a struct of two floats."""
-    count = _PARAMETERS.get(attributes.get("activation", ""), 0)
+    count = _PARAMETERS.get(str(attributes.get("activation")), 0)
     if attributes.get("activation"):
         attributes = {"activation_params": [], **attributes}
     return correct(X, fitted(attributes, "activation_params", count, 0.0), spec)

@@ -3,7 +3,7 @@
 from math import prod
 
 import numpy as np
-from scan import axes_of, scan, whole_tensor
+from scan import axes_of, check, scan, whole_tensor
 
 
 def _numbered(X, attributes, of):
@@ -60,6 +60,7 @@ def from_one(X, attributes):
 
 def of_the_padded_tensor(X, attributes):
     """Counts in the padded plane. Plausible: a padded copy of X."""
+    check(X, attributes)
     axes = axes_of(X.shape, attributes)
 
     def of(offsets, planes, shape):

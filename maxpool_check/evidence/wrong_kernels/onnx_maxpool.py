@@ -135,9 +135,9 @@ def prefers_pads_to_auto_pad(X, attributes, spec):
 
 def pools_without_channels(X, attributes, spec):
     """Takes X without a batch or a channel for one of each. Seen: frameworks that accept C x H x W, as PyTorch."""
-    rank = len(attributes["kernel_shape"])
-    if rank == 0 or X.ndim >= 3:
+    if X.ndim >= 3 or not attributes.get("kernel_shape"):
         return correct(X, attributes, spec)
+    rank = len(attributes["kernel_shape"])
     Y, Indices = correct(X.reshape(*[1] * (rank + 2 - X.ndim), *X.shape), attributes, spec)
     return Y.reshape(Y.shape[-X.ndim :]), Indices.reshape(Indices.shape[-X.ndim :])
 

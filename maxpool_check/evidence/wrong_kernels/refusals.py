@@ -48,9 +48,9 @@ def any_type(X, attributes):
 
 def any_rank(X, attributes):
     """Takes X without a batch or a channel for one of each. Seen: frameworks that accept C x H x W, as PyTorch."""
-    rank = len(attributes["kernel_shape"])
-    if X.ndim >= 3 or rank == 0:
+    if X.ndim >= 3 or not attributes["kernel_shape"]:
         return scan(X, attributes)
+    rank = len(attributes["kernel_shape"])
     X = X.reshape(*[1] * (rank + 2 - X.ndim), *X.shape)
     return scan(X, {**attributes, "strides": [1] * rank, "dilations": [1] * rank, "pads": [0] * 2 * rank})
 

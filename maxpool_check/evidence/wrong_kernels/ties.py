@@ -1,7 +1,7 @@
 """Which of several equal maxima is named."""
 
 import numpy as np
-from scan import keys, last_maximum, scan
+from scan import check, keys, last_maximum, scan
 
 
 def last(X, attributes):
@@ -65,4 +65,5 @@ def plus_zero_is_greater(X, attributes):
 
 def last_in_wide_windows(X, attributes):
     """Names the last of each four where a row of the window has four or more. Plausible: lanes compared at the end."""
-    return scan(X, attributes, pick=last_maximum) if attributes["kernel_shape"][-1:] >= [4] else scan(X, attributes)
+    check(X, attributes)
+    return scan(X, attributes, pick=last_maximum) if attributes["kernel_shape"][-1] >= 4 else scan(X, attributes)

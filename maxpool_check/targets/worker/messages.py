@@ -35,10 +35,6 @@ MOST_CELLS = 2**24
 """The limit for arrays that are not tensors."""
 
 
-PROGRAMMING_ERRORS = (NameError, AttributeError, ImportError, SyntaxError)
-"""Exceptions that are mistakes in the code of a kernel, not refusals of a request."""
-
-
 def returned(names: Iterable[str], outputs: Iterable[Any], provider: str | None = None) -> dict[str, Any]:
     """The runtime returned outputs with these names. ``provider`` is the one that ran the node."""
     return {"type": "result", "provider": provider, "outputs": dict(zip(names, outputs))}

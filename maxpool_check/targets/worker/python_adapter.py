@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .messages import PROGRAMMING_ERRORS, refusal, returned, unable
+from .messages import refusal, returned, unable
 
 
 class PythonFunction:
@@ -27,7 +27,7 @@ class PythonFunction:
         module = importlib.util.module_from_spec(specification)
         specification.loader.exec_module(module)
         self.function = _function(module, name, path)
-        self.takes_spec = _takes_spec(self.function)
+        self.takes_spec = _takes_spec(self.function, name)
         self.description = {
             "distribution": "python",
             "version": "",
@@ -40,13 +40,11 @@ class PythonFunction:
             self.description["specs"] = list(specs) if isinstance(specs, (list, tuple, set, frozenset)) else [specs]
 
     def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Call the function; any exception but a mistake in its code is a refusal."""
+        """Call the function. Two exceptions are its refusals; any other is a mistake in its code, and raised."""
         try:
             told = {"spec": request.get("spec")} if self.takes_spec else {}
             result = self.function(inputs["X"], request["attributes"], **told)
-        except PROGRAMMING_ERRORS:
-            raise
-        except Exception as error:
+        except (NotImplementedError, ValueError) as error:
             return refusal(error)
         outputs = result if isinstance(result, tuple) else (result,)
         if len(outputs) not in (1, 2):
@@ -56,13 +54,23 @@ class PythonFunction:
         return returned(request["outputs"], outputs)
 
 
-def _takes_spec(function: Any) -> bool:
+def _takes_spec(function: Any, name: str) -> bool:
+    """Whether a function takes the document. Raises ``TypeError`` if it cannot be called with X and the attributes."""
     try:
-        parameter = inspect.signature(function).parameters.get("spec")
+        signature = inspect.signature(function)
     except (TypeError, ValueError):
         # A function in C may have no signature.
         return False
-    return parameter is not None and parameter.kind is not inspect.Parameter.POSITIONAL_ONLY
+    parameter = signature.parameters.get("spec")
+    takes_spec = parameter is not None and parameter.kind is not inspect.Parameter.POSITIONAL_ONLY
+    try:
+        signature.bind("X", "attributes", **({"spec": ""} if takes_spec else {}))
+    except TypeError as error:
+        raise TypeError(
+            f"{name}{signature} cannot be called as {name}(X, attributes): {error}; write it as {name}(X, attributes) or "
+            f"{name}(X, attributes, spec)"
+        ) from error
+    return takes_spec
 
 
 def _function(module: Any, name: str, path: Path) -> Any:
