@@ -42,6 +42,8 @@ class NodeAnalysis:
             return self.excluded
         if self.node.tested.shape is not None and 0 in self.node.tested.shape:
             return f"its input has no cells: {self.node.tested}"
+        if self.node.tested.is_undefined:
+            return f"the element type of its input is {self.node.tested.dtype}"
         if not self.cases:
             return "its input or output is too large to be tested; --shape gives other sizes"
         return ""

@@ -11,7 +11,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper, num
 from maxpool_check.graphs.context import MAX_POOL
 from maxpool_check.graphs.reading import OWN_DOMAINS, attribute_values
 from maxpool_check.models.model_file import BadModel, UserModel, label, named, subgraphs
-from maxpool_check.models.shapes import InferredTypes, Path, TensorType
+from maxpool_check.models.shapes import NOT_DECLARED, InferredTypes, Path, TensorType
 from maxpool_check.specifications import specification
 from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import Specification
@@ -150,9 +150,9 @@ class PoolNode:
 
     @cached_property
     def refused(self) -> Refused | None:
-        """Why its document excludes it at the sizes to test; None if it is valid, or its shape is not known."""
+        """Why its document excludes it at the sizes to test; None if it is valid, or its shape or element type is not known."""
         document, X = self.document, self.tested
-        if document is None or X.shape is None:
+        if document is None or X.shape is None or X.is_undefined:
             return None
         try:
             document.pooling(self.attributes, X.dtype, X.shape, document.policies)
@@ -179,9 +179,10 @@ def pool_nodes(model: UserModel, declared: InferredTypes, tested: InferredTypes)
             source = node.input[0] if node.input else ""
             version, attributes = model.version_of(node.domain), _attributes(model, node)
             kernel = attributes.get("kernel_shape")
-            at = tested.of(scope.path).get(source, TensorType("unknown", None))
+            by_model = declared.of(scope.path).get(source)
+            at = tested.of(scope.path).get(source) or by_model or NOT_DECLARED
             filled = at.filled(len(kernel) + 2 if isinstance(kernel, list) else 4)
-            types = declared.of(scope.path).get(source), filled, filled != at
+            types = by_model, filled, filled != at
             nodes.append(PoolNode(name, node, scope, version, *types, reason, function, attributes))
     return nodes
 

@@ -26,6 +26,9 @@ SMALL_SPATIAL = 64
 _LONGEST = 16
 """The longest name of a size that is shown."""
 
+_UNDEFINED = "undefined"
+"""How the names of element types begin that ONNX does not have."""
+
 _NAMES: dict[int, str] = {helper.np_dtype_to_tensor_dtype(dtype): name for name, dtype in NUMPY.items()}
 
 
@@ -37,11 +40,19 @@ class TensorType:
     sizes: tuple[Size, ...] | None
 
     def filled(self, rank: int) -> "TensorType":
-        """The type with a small number for each size that is not known, of ``rank`` axes if not even their number is."""
+        """The type with a small number for each size that is not known, of ``rank`` axes if not even their number is.
+
+        Where no type is declared, it is float32.
+        """
         sizes = (None,) * rank if self.sizes is None else self.sizes
         small = (*SMALL, *[SMALL_SPATIAL] * len(sizes))
         known = tuple(size if isinstance(size, int) else other for size, other in zip(sizes, small, strict=False))
-        return TensorType(self.dtype if self.dtype in NUMPY else "float32", known)
+        return TensorType("float32" if self == NOT_DECLARED else self.dtype, known)
+
+    @property
+    def is_undefined(self) -> bool:
+        """Whether ONNX has no such element type."""
+        return self.dtype.startswith(_UNDEFINED)
 
     @property
     def shape(self) -> tuple[int, ...] | None:
@@ -58,6 +69,9 @@ class TensorType:
         sizes = ["?" if size is None or len(str(size)) > _LONGEST else str(size) for size in self.sizes]
         return f"{self.dtype} [{', '.join(sizes)}]"
 
+
+NOT_DECLARED = TensorType("unknown", None)
+"""The type of a tensor of which the model says nothing, and nothing follows."""
 
 Types = Mapping[str, TensorType]
 """The types of tensors by name."""
@@ -215,8 +229,9 @@ def _types(graph: GraphProto) -> Iterator[tuple[str, TensorType]]:
     for tensor in graph.initializer:
         yield tensor.name, TensorType(_dtype(tensor.data_type), tuple(tensor.dims))
     for value in (*graph.input, *graph.value_info, *graph.output):
-        if value.type.HasField("tensor_type"):
-            yield value.name, type_of(value.type)
+        if kind := value.type.WhichOneof("value"):
+            is_tensor = kind == "tensor_type"
+            yield value.name, type_of(value.type) if is_tensor else TensorType(kind.removesuffix("_type"), None)
 
 
 def type_of(proto: TypeProto) -> TensorType:
@@ -245,4 +260,4 @@ def _dtype(number: int) -> str:
     try:
         return onnx.TensorProto.DataType.Name(number).lower()
     except ValueError:
-        return "unknown type"
+        return f"{_UNDEFINED} ({number})"
