@@ -37,6 +37,32 @@ def keeps_the_seed(X, attributes):
     return Y, Indices
 
 
+def gives_nan(X, attributes):
+    """Gives NaN for the first window, whatever it holds."""
+    Y, Indices = (array.copy() for array in right(X, attributes))
+    Y.reshape(-1)[:1] = np.nan
+    return Y, Indices
+
+
+def gives_minus_one(X, attributes):
+    """Gives the index -1 for the first window, whatever it holds."""
+    Y, Indices = (array.copy() for array in right(X, attributes))
+    Indices.reshape(-1)[:1] = -1
+    return Y, Indices
+
+
+def gives_no_index_at_all(X, attributes):
+    """Gives the index -1 for all windows."""
+    Y, Indices = right(X, attributes)
+    return Y, np.full_like(Indices, -1)
+
+
+def saturates(X, attributes):
+    """Gives the largest finite value instead of infinity."""
+    Y, Indices = right(X, attributes)
+    return np.where(Y == np.inf, np.finfo(X.dtype).max, Y), Indices
+
+
 def counts_in_the_plane(X, attributes):
     """Numbers the cells of each plane from 0."""
     Y, Indices = right(X, attributes)

@@ -1,5 +1,6 @@
 """The shipped defects: what they expect is what the committed records show, and what they say of themselves is whole."""
 
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
 from maxpool_check.judging.defects import Severity, severity_of
 from maxpool_check.judging.kinds import DivergenceKind
+from maxpool_check.reporting.case_results import case_results
 from maxpool_check.specifications import documents
 from tests import report_defects
 from tests.conftest import CASES, ROOT, shipped
@@ -53,6 +55,18 @@ def test_a_defect_says_what_a_maintainer_needs(defect):
     assert (defect.severity is Severity.CRASH) == bool(defect.kinds & deadly)
     if defect.severity is Severity.INCONSISTENCY:
         assert all(severity_of(each.kinds) is not Severity.WRONG_ON_FINITE for each in defect.expected)
+
+
+def test_a_known_defect_is_worse_where_windows_hold_ordinary_values():
+    (path,) = [path for path in OF_THE_MATRIX if path.name == "onnxruntime-1.23.2-cpu.jsonl.xz"]
+    record = record_at(path)
+    severities = defaultdict(set)
+    for case in case_results(record.executions, record.footer.known):
+        if case.worst.known == "ORT-SEED-KEPT" and "indices-sentinel" in case.worst.kinds:
+            severities[case.worst.input.pooled.dtype].add(case.severity)
+    special, ordinary = {Severity.WRONG_ON_SPECIAL}, {Severity.WRONG_ON_FINITE}
+    floats = dict.fromkeys(("float16", "float32", "float64"), special)
+    assert severities == {**floats, "int8": ordinary, "uint8": ordinary}
 
 
 def test_live_defects_of_the_worst_kinds_have_an_example():

@@ -48,7 +48,7 @@ class GatePolicy:
             return False
         if self.severities is None or new is None or new.verdict not in FAULTS:
             return True
-        return severity(new.kinds, defects.get(new.known or ""), is_limit=new.limit) in self.severities
+        return severity(new.kinds, [new], defects.get(new.known or "")) in self.severities
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class Severity(str, Enum):
 
 _MEANINGS = {
     Severity.WRONG_ON_FINITE: "Values, indices or shapes are wrong for ordinary finite input.",
-    Severity.WRONG_ON_SPECIAL: "They are wrong for infinities, NaN, zeros of both signs, or the lowest value of the dtype alone.",
+    Severity.WRONG_ON_SPECIAL: "They are wrong for infinities, NaN, zeros of both signs, or the lowest value of a float type alone.",
     Severity.CRASH: "The process dies, or does not end.",
     Severity.ACCEPTS_INVALID: "A graph is executed that the document excludes.",
     Severity.REFUSES_VALID: "A graph is refused for which there are kernels; or the optimized graph cannot be loaded.",
@@ -55,11 +55,12 @@ _SPECIAL = frozenset(
         DivergenceKind.Y_NAN_INTRODUCED,
         DivergenceKind.Y_NAN_ORDER_DEPENDENT,
         DivergenceKind.Y_SIGNED_ZERO,
+        DivergenceKind.Y_SATURATED_INFINITY,
         DivergenceKind.INDICES_SENTINEL,
         DivergenceKind.INDICES_AT_NAN,
     }
 )
-"""Kinds that only infinities, NaN, zeros of both signs or the smallest value of a dtype show."""
+"""Kinds that infinities, NaN, zeros of both signs or the smallest value of a dtype show, and most of them nothing else."""
 
 
 def severity_of(kinds: Iterable[DivergenceKind], *, is_limit: bool = False) -> Severity:

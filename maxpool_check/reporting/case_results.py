@@ -75,7 +75,7 @@ class CaseResult:
         return [shortened(line, _LONGEST) for line in lines]
 
     def _severity(self, execution: Execution) -> Severity:
-        return severity(execution.kinds, self.entries.get(execution.known or ""), is_limit=execution.limit)
+        return severity(execution.kinds, [execution], self.entries.get(execution.known or ""))
 
     def _rank(self, execution: Execution) -> tuple[int, int]:
         if execution.verdict is Verdict.ERROR:

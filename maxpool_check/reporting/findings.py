@@ -86,8 +86,8 @@ class Finding:
 
     @cached_property
     def severity(self) -> Severity:
-        """The severity of the defect, or the one that the kinds tell."""
-        return severity(self.kinds, self.defect, is_limit=self.limit)
+        """The worst of its executions: that of the defect or of the kinds, unless windows of ordinary values show worse."""
+        return severity(self.kinds, self.executions, self.defect)
 
     @property
     def is_expected(self) -> bool:

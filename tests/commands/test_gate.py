@@ -143,6 +143,48 @@ def test_severities_narrow_what_blocks(cli, gated, kernel_target, fail_on, code)
     assert done.code == code, done.out
 
 
+WINDOWS = """\
+cases:
+  - {id: ordinary, title: T, input: {dtype: float32, data: [[[1, 2]]]}, attributes: {kernel_shape: [2]}}
+  - {id: large, title: T, input: {dtype: float32, shape: [1, 1, 40], arange: {}}, attributes: {kernel_shape: [40]}}
+  - {id: zeros, title: T, input: {dtype: uint8, data: [[[0, 0]]]}, attributes: {kernel_shape: [2]}}
+  - {id: lowest-int8, title: T, input: {dtype: int8, data: [[[-128, -128]]]}, attributes: {kernel_shape: [2]}}
+  - {id: neg-inf, title: T, input: {dtype: float16, data: [[[-.inf, -.inf]]]}, attributes: {kernel_shape: [2]}}
+  - {id: lowest, title: T, input: {dtype: float16, data: [[[lowest, lowest]]]}, attributes: {kernel_shape: [2]}}
+  - {id: infinity, title: T, input: {dtype: float32, data: [[[.inf, 1]]]}, attributes: {kernel_shape: [2]}}
+  - {id: several, title: T, input: {dtype: float32, data: [[[-.inf, 0, -.inf]]]}, attributes: {kernel_shape: [1]}}
+  - {id: nan, title: T, policies: {nan: as-neg-inf}, input: {dtype: float32, data: [[[.nan, 2]]]}, attributes: {kernel_shape: [2]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "case", "code"),
+    [
+        ("gives_nan", "ordinary", 1),
+        ("gives_nan", "large", 1),
+        ("gives_nan", "infinity", 0),
+        ("gives_nan", "nan", 0),
+        ("gives_minus_one", "ordinary", 1),
+        ("gives_minus_one", "zeros", 1),
+        ("gives_minus_one", "neg-inf", 0),
+        ("gives_minus_one", "lowest", 0),
+        ("keeps_the_seed", "zeros", 1),
+        ("keeps_the_seed", "lowest-int8", 1),
+        ("keeps_the_seed", "neg-inf", 0),
+        ("gives_no_index_at_all", "several", 1),
+        ("saturates", "infinity", 0),
+    ],
+)
+def test_nan_and_negative_indices_are_wrong_on_finite_values_unless_the_window_is_special(
+    cli, tmp_path, kernel_target, kernel, case, code
+):
+    (tmp_path / "windows.yaml").write_text(WINDOWS)
+    sides = ("--base", kernel_target("right"), "--head", kernel_target(kernel), "-k", case)
+    done = cli("gate", tmp_path / "windows.yaml", *sides, "--fail-on", "wrong-on-finite,crash")
+    assert done.code == code, done.out
+    assert "regressed" in done.out
+
+
 def test_a_wrong_value_that_is_refused_now_blocks_if_asked_for(cli, small, kernel_target):
     sides = ("--base", kernel_target("keeps_the_seed"), "--head", kernel_target("refuses_everything"), "-k", "neg-inf")
     done = cli("gate", small, *sides)
