@@ -82,7 +82,8 @@ def run_pytest(folder, *arguments):
 
 def _finished(run, cwd, changed):
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True) for _ in range(2))
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)}
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    handlers = {number: signal.getsignal(number) for number in numbers}
     with (
         pytest.MonkeyPatch.context() as patch,
         mock.patch.dict(os.environ, environment(**changed), clear=True),

@@ -142,8 +142,7 @@ def main(arguments: list[str] | None = None) -> None:
         # A title or an id may hold what the terminal's encoding cannot write.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    closed = [name for name in ("stdout", "stderr") if getattr(sys, name) is None]
-    if closed:
+    if closed := [name for name in ("stdout", "stderr") if getattr(sys, name) is None]:
         print(f"error: {' and '.join(closed)} is closed", file=sys.stderr or sys.stdout)
         sys.exit(2)
     if _command(words) in COMMANDS:
@@ -152,7 +151,10 @@ def main(arguments: list[str] | None = None) -> None:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, signal.default_int_handler)
     try:
-        sys.exit(_run(words))
+        code = _run(words)
+        # Who interrupts again would otherwise kill Python at its end, which has another exit code.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        sys.exit(code)
     except BrokenPipeError:
         # The reader of the output is gone.
         _drop(sys.stdout)
@@ -183,12 +185,10 @@ def _run(words: list[str]) -> int:
         )
         sys.stdout.flush()
         return int(code or 0)
-    except SystemExit as done:
+    except (SystemExit, BrokenPipeError) as done:
         # When the reader of its output is gone, click replaces stdout and exits with 1, which means an unexpected result here.
         if sys.stdout is not stdout:
             raise BrokenPipeError from done
-        raise
-    except BrokenPipeError:
         raise
     except click.exceptions.Exit as done:
         return done.exit_code
@@ -230,6 +230,7 @@ def _failed(words: list[str], error: BaseException) -> int:
 
     message, code = str(error), ExitCode.INCOMPLETE
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         message, code = "interrupted", ExitCode.INTERRUPTED
         click.echo(message, err=True)
     elif isinstance(error, (OSError, MemoryError)):
@@ -277,6 +278,5 @@ def _explained(arguments: list[str], exit_code: int, errors: list[dict[str, obje
     else:
         from maxpool_check import inert
 
-        document = {"schema": f"maxpool-check/{command}/1", "exit_code": exit_code, "errors": errors}
-        click.echo(inert.dumps(document))
+        click.echo(inert.dumps({"schema": f"maxpool-check/{command}/1", "exit_code": exit_code, "errors": errors}))
     return exit_code
