@@ -181,8 +181,8 @@ def test_a_function_that_can_be_called_is(cli, small, function, parameters):
     assert "refusal: NotImplementedError: not today" in done.out
 
 
-@pytest.mark.parametrize("error", ["NotImplementedError", "ValueError"])
-def test_two_exceptions_of_a_function_are_refusals(cli, small, function, record, error):
+@pytest.mark.parametrize("error", ["NotImplementedError", "ValueError", "MemoryError"])
+def test_three_exceptions_of_a_function_are_refusals(cli, small, function, record, error):
     cli("run", small, "-t", function("X, attributes", f"raise {error}('no')"), "-o", record)
     assert {str(execution.verdict) for execution in read(record).executions} == {"conforms", "refuses", "undefined"}
 

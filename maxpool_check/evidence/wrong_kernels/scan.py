@@ -177,7 +177,7 @@ def scan(
     outputs = tuple(axis.output for axis in spatial)
     count = prod(X.shape[:2])
     if count * prod(outputs) * prod(axis.kernel for axis in spatial) > MOST_TAPS:
-        raise NotImplementedError("too many taps")
+        raise MemoryError("too many taps")
     tables = [table(axis) for axis in spatial]
     seen = combined([inside(taps, axis) for taps, axis in zip(tables, spatial, strict=True)], np.logical_and)
     places = tables if pad is not None else [cell(taps, axis) for taps, axis in zip(tables, spatial, strict=True)]

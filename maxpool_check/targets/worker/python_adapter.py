@@ -40,11 +40,11 @@ class PythonFunction:
             self.description["specs"] = list(specs) if isinstance(specs, (list, tuple, set, frozenset)) else [specs]
 
     def run(self, request: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-        """Call the function. Two exceptions are its refusals; any other is a mistake in its code, and raised."""
+        """Call the function. Some exceptions are its refusals; any other is a mistake in its code, and raised."""
         try:
             told = {"spec": request.get("spec")} if self.takes_spec else {}
             result = self.function(inputs["X"], request["attributes"], **told)
-        except (NotImplementedError, ValueError) as error:
+        except (NotImplementedError, ValueError, MemoryError) as error:
             return refusal(error)
         outputs = result if isinstance(result, tuple) else (result,)
         if len(outputs) not in (1, 2):
