@@ -119,6 +119,17 @@ def no_protocol():
     sys.stdin.read()
 
 
+def half_a_line():
+    """Stalls within its first line."""
+    print('{"type": "ready", "pro', end="", flush=True)
+    time.sleep(600)
+
+
+def never_ready():
+    """Writes nothing."""
+    time.sleep(600)
+
+
 def silent_death():
     """Exits before it writes anything."""
     sys.exit(7)

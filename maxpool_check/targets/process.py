@@ -53,6 +53,10 @@ class RefusesOptions(CannotStart):
     """A target whose adapter refuses its options or its provider."""
 
 
+class NotReady(CannotStart):
+    """A target that did not become ready in time."""
+
+
 class Worker:
     """One process that executes requests for one runtime. It ends at the first death; start another.
 
@@ -61,14 +65,16 @@ class Worker:
 
     def __init__(
         self, program: Sequence[str], options: Mapping[str, Any], *, isolated: bool, memory: int | None = None,
-        heard: Callable[[str, bytes], None] = lambda *_: None, frames: bool = False,
+        heard: Callable[[str, bytes], None] = lambda *_: None, frames: bool = False, start_seconds: float = START_SECONDS,
     ) -> None:  # fmt: skip
         """Start a program that speaks the protocol; requests may be written before it is ready.
 
         ``isolated``: it does not see the Python settings of the user. ``memory`` limits what it may allocate, in bytes.
         ``heard`` gets each line that it reads (``in``) and writes (``out``), from two threads. ``frames``: it is a worker of
-        the tool, which may get frames, not only lines. Raises :class:`CannotStart`.
+        the tool, which may get frames, not only lines. ``start_seconds`` limit how long it takes to become ready. Raises
+        :class:`CannotStart`.
         """
+        self._start_seconds = start_seconds
         self._program, self._heard, self._frames = program[0], heard, frames
         try:
             self._launched = launch(program, memory, isolated=isolated)
@@ -86,7 +92,7 @@ class Worker:
         self._reading_stderr = threading.Thread(target=self._read_stderr, daemon=True)
         self._reading_stderr.start()
         try:
-            self.write(json.dumps({"protocol": PROTOCOL, "options": dict(options)}).encode() + b"\n", START_SECONDS)
+            self.write(json.dumps({"protocol": PROTOCOL, "options": dict(options)}).encode() + b"\n", start_seconds)
         except BaseException:
             self.close()
             raise
@@ -105,7 +111,7 @@ class Worker:
     def description(self) -> dict[str, Any]:
         """The program's description of itself; waits until it is ready. Raises :class:`CannotStart`."""
         try:
-            line = self.next_line(START_SECONDS)
+            line = self.next_line(self._start_seconds)
             if not line:
                 death = self.death()
                 why = f"{death.how}\n{death.stderr}" if isinstance(death, Crashed) else death.why
@@ -113,7 +119,7 @@ class Worker:
             message = parsed(line)
         except TimeoutError:
             self.end()
-            raise CannotStart("it was not ready in time") from None
+            raise NotReady(f"it was not ready within {self._start_seconds:g} s") from None
         except ValueError as error:
             self.end()
             raise CannotStart(

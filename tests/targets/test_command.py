@@ -106,6 +106,16 @@ def test_a_misbehaving_worker_ends_as_one_clear_outcome_and_the_others_are_execu
     assert eventually(lambda: not [p for p, _, _ in living() if f"{name}\0{tmp_path}" in command_of(p)])
 
 
+@pytest.mark.parametrize("name", ["half_a_line", "never_ready"])
+def test_a_program_that_is_not_ready_within_ten_times_the_timeout_is_ended(cli, small, tmp_path, name):
+    done = cli("run", small, "-t", f"{misbehaving(name)} {tmp_path}", "--timeout", "0.1", "--format", "json")
+    assert done.code == done.json["exit_code"] == 3
+    (error,) = done.json["errors"]
+    assert "cannot be started: it was not ready within 1 s" in error["message"]
+    assert "ten times --timeout to start" in error["message"]
+    assert eventually(lambda: not [p for p, _, _ in living() if f"{name}\0{tmp_path}" in command_of(p)])
+
+
 def command_of(process):
     try:
         return Path(f"/proc/{process}/cmdline").read_bytes().decode()
