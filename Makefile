@@ -26,6 +26,9 @@
 PYTHON ?= python3
 ENVIRONMENT := .venv
 BIN := $(ENVIRONMENT)/bin
+# That of the tests has the versions of tests/constraints.txt: what runs and reports use does not change with them.
+TESTS := .venv-tests
+TESTS_BIN := $(TESTS)/bin
 REPORTED := 1.23.2 1.32.0
 
 GENERATED := onnx-22 sonnx openvino-14 ort-nhwc-11 ngraph-0 xmos-maxpool2d
@@ -39,55 +42,55 @@ run: $(BIN)/.installed
 	$(BIN)/maxpool-check run cases/ -o build/record.jsonl --report markdown=build/report.md --report json=build/report.json
 
 test: check
-	$(BIN)/pytest -n auto --dist worksteal
+	$(TESTS_BIN)/pytest -n auto --dist worksteal
 
-test-slow: $(BIN)/.installed-for-tests
-	$(BIN)/pytest -m "slow and not long and not runtimes" -n auto --dist worksteal
+test-slow: $(TESTS_BIN)/.installed
+	$(TESTS_BIN)/pytest -m "slow and not long and not runtimes" -n auto --dist worksteal
 
-slow-tests: $(BIN)/.installed-for-tests
-	$(BIN)/python -m pytest -p tests.processor_time --write-slow tests/slow.txt -m "not runtimes and not long" -n auto --dist worksteal
+slow-tests: $(TESTS_BIN)/.installed
+	$(TESTS_BIN)/python -m pytest -p tests.processor_time --write-slow tests/slow.txt -m "not runtimes and not long" -n auto --dist worksteal
 
-test-time: $(BIN)/.installed-for-tests
-	$(BIN)/python -m pytest -p tests.processor_time -m "not runtimes and not long" -n auto --dist worksteal
+test-time: $(TESTS_BIN)/.installed
+	$(TESTS_BIN)/python -m pytest -p tests.processor_time -m "not runtimes and not long" -n auto --dist worksteal
 
 test-all: test test-slow test-runtimes
-	$(BIN)/pytest -m long
+	$(TESTS_BIN)/pytest -m long
 
 # They need about 1.5 GB and a Vulkan driver; what is not there is skipped.
 test-runtimes: export ORT_WEBGPU_EP_ALLOW_SOFTWARE_ADAPTER = 1
 test-runtimes: export VK_ICD_FILENAMES = /usr/lib/chromium/vk_swiftshader_icd.json
-test-runtimes: $(BIN)/.installed-for-tests
-	$(BIN)/pytest -m runtimes
+test-runtimes: $(TESTS_BIN)/.installed
+	$(TESTS_BIN)/pytest -m runtimes
 
-mutants: $(BIN)/.installed-for-tests
-	$(BIN)/python -m tests.mutants
+mutants: $(TESTS_BIN)/.installed
+	$(TESTS_BIN)/python -m tests.mutants
 
 # Some minutes on two cores.
 prove: $(BIN)/.installed
 	$(BIN)/python -m maxpool_check.evidence.proof -o maxpool_check/evidence/proof.json -j 2
 
-bench: $(BIN)/.installed-for-tests
-	$(BIN)/python -m tests.bench
+bench: $(TESTS_BIN)/.installed
+	$(TESTS_BIN)/python -m tests.bench
 
 # The types take as long as all the others.
-check: $(BIN)/.installed-for-tests
+check: $(TESTS_BIN)/.installed
 	+$(MAKE) --no-print-directory -j 2 --output-sync=target style types corpus
 
 style:
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/lint-imports
+	$(TESTS_BIN)/ruff check .
+	$(TESTS_BIN)/ruff format --check .
+	$(TESTS_BIN)/lint-imports
 
 types:
-	$(BIN)/mypy
+	$(TESTS_BIN)/mypy
 
 corpus:
-	$(BIN)/maxpool-check lint cases/
-	$(BIN)/maxpool-check trace cases/ --fail-uncovered -o build/trace.txt
+	$(TESTS_BIN)/maxpool-check lint cases/
+	$(TESTS_BIN)/maxpool-check trace cases/ --fail-uncovered -o build/trace.txt
 
-format: $(BIN)/.installed-for-tests
-	$(BIN)/ruff format .
-	$(BIN)/ruff check --fix .
+format: $(TESTS_BIN)/.installed
+	$(TESTS_BIN)/ruff format .
+	$(TESTS_BIN)/ruff check --fix .
 
 generated: $(BIN)/.installed
 	for spec in $(GENERATED); do \
@@ -98,19 +101,19 @@ generated: $(BIN)/.installed
 reports: report report-runtimes contexts shapes history defects pages
 
 # Those that need no runtime.
-pages: $(BIN)/.installed-for-tests
-	$(BIN)/maxpool-check documents cases/ > reports/documents.md
-	$(BIN)/maxpool-check explain --format markdown > reports/kinds.md
-	$(BIN)/python -m tests.report_matrix
-	$(BIN)/python -m tests.report_shapes
-	$(BIN)/python -m tests.report_agreement
-	$(BIN)/python -m tests.report_defects
+pages: $(TESTS_BIN)/.installed
+	$(TESTS_BIN)/maxpool-check documents cases/ > reports/documents.md
+	$(TESTS_BIN)/maxpool-check explain --format markdown > reports/kinds.md
+	$(TESTS_BIN)/python -m tests.report_matrix
+	$(TESTS_BIN)/python -m tests.report_shapes
+	$(TESTS_BIN)/python -m tests.report_agreement
+	$(TESTS_BIN)/python -m tests.report_defects
 
 site: $(BIN)/.installed
 	$(BIN)/maxpool-check site reports/*.jsonl.xz reports/contexts/*.jsonl.xz $(foreach history,$(wildcard reports/*-history.json.xz),--history $(history)) -o build/site
 
-picture: $(BIN)/.installed-for-tests
-	$(BIN)/python -m tests.picture
+picture: $(TESTS_BIN)/.installed
+	$(TESTS_BIN)/python -m tests.picture
 
 report: $(BIN)/.installed
 	for version in $(REPORTED); do \
@@ -201,13 +204,13 @@ ON := :on:onnxruntime==1.31.1
 GRAPH_TOOLS := onnxoptimizer==0.4.2 onnxsim==0.8.1 onnxsim==0.4.36 onnxslim==0.1.98 onnxscript==0.7.2 onnxconverter-common==1.16.0 \
   onnxruntime==1.31.1?level=extended onnxruntime==1.31.1?tool=quant-pre-process
 
-contexts: $(BIN)/.installed
+contexts: $(BIN)/.installed $(TESTS_BIN)/.installed
 	$(BIN)/maxpool-check run cases/contexts -q --variants $(LEVELS) -t onnxruntime==1.31.1 -t onnxruntime==1.24.4 \
 	  -o reports/contexts/levels.jsonl.gz > /dev/null || true
 	$(BIN)/maxpool-check run cases/contexts -q --variants default $(GRAPH_TOOLS:%=-t 'transform:%$(ON)') \
 	  -o reports/contexts/tools.jsonl.gz > /dev/null || true
 	$(call compress,reports/contexts/*.jsonl.gz)
-	$(BIN)/python -m tests.report_contexts
+	$(TESTS_BIN)/python -m tests.report_contexts
 
 # NAME=TARGET, the first of each name; those that are installed by the user or need a driver as for report-runtimes.
 DEFECT_TARGETS := \
@@ -223,8 +226,8 @@ DEFECT_TARGETS := \
 
 defects: export ORT_WEBGPU_EP_ALLOW_SOFTWARE_ADAPTER = 1
 defects: export VK_ICD_FILENAMES = /usr/lib/chromium/vk_swiftshader_icd.json
-defects: $(BIN)/.installed-for-tests
-	$(BIN)/python -m tests.report_defects $(foreach target,$(DEFECT_TARGETS),'$(target)')
+defects: $(TESTS_BIN)/.installed
+	$(TESTS_BIN)/python -m tests.report_defects $(foreach target,$(DEFECT_TARGETS),'$(target)')
 
 # What decides without computing, on MaxPool alone, in one record: most of it are the digests of the cases. torch-meta needs PyTorch:
 # make shapes ENVIRONMENT=its/environment
@@ -233,29 +236,29 @@ SHAPE_TARGETS := onnx-shape-inference==1.23.2 onnx-shape-inference==1.23.2?stric
   openvino-reshape==2026.4.1 torch-meta
 SHAPE_CASES := $(filter-out cases/contexts cases/defects cases/generated,$(wildcard cases/*))
 
-shapes: $(BIN)/.installed-for-tests
+shapes: $(BIN)/.installed $(TESTS_BIN)/.installed
 	$(BIN)/maxpool-check run $(SHAPE_CASES) -q $(foreach target,$(SHAPE_TARGETS),-t '$(target)') \
 	  -o reports/shapes/record.jsonl.gz > /dev/null
 	$(call compress,reports/shapes/record.jsonl.gz)
-	$(BIN)/python -m tests.report_shapes
+	$(TESTS_BIN)/python -m tests.report_shapes
 
 # A record that is written line by line compresses less well than the whole.
 compress = for record in $(1); do gzip -dc $$record | xz -9e > $${record%.gz}.xz && rm $$record || exit; done
 
 clean:
-	rm -rf $(ENVIRONMENT) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(ENVIRONMENT) $(TESTS) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-$(BIN)/python:
-	$(PYTHON) -m venv $(ENVIRONMENT)
+$(BIN)/python $(TESTS_BIN)/python:
+	$(PYTHON) -m venv $(@:/bin/python=)
 
 $(BIN)/.installed: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $@
 
 # The versions in tests/constraints.txt, so that a new release of a runtime changes no test result.
-$(BIN)/.installed-for-tests: $(BIN)/python pyproject.toml tests/constraints.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint tests/constraints.txt --editable '.[test]'
-	touch $(BIN)/.installed $@
+$(TESTS_BIN)/.installed: $(TESTS_BIN)/python pyproject.toml tests/constraints.txt
+	$(TESTS_BIN)/python -m pip install --quiet --disable-pip-version-check --constraint tests/constraints.txt --editable '.[test]'
+	touch $@
 
 constraints: $(BIN)/.installed
 	$(BIN)/uv pip compile --quiet --upgrade --universal --extra test --no-header --no-annotate pyproject.toml -o tests/constraints.txt

@@ -53,8 +53,11 @@ class Finished:
         return json.loads(self.out)
 
 
+NOT_INHERITED = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+
+
 def environment(**changed):
-    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
+    kept = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
     return {**kept, "COLUMNS": "100", **changed}
 
 

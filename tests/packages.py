@@ -15,7 +15,7 @@ CONSTRAINTS = ROOT / "tests/constraints.txt"
 
 def uv(*arguments, cwd=ROOT):
     done = subprocess.run(
-        [UV, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, env=environment(), timeout=600, check=False
+        [UV, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, env=environment(), timeout=900, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -63,5 +63,5 @@ class Installed:
         program, *rest = arguments
         variables = environment(PATH=f"{self.bin}:/usr/bin:/bin", **changed)
         return subprocess.run(
-            [self.bin / program, *map(str, rest)], capture_output=True, text=True, cwd=cwd, env=variables, timeout=300, check=False
+            [self.bin / program, *map(str, rest)], capture_output=True, text=True, cwd=cwd, env=variables, timeout=900, check=False
         )  # fmt: skip

@@ -3,8 +3,7 @@
 What is written in a page, in HTML comments in front of a block:
 
 - ``<!-- given: NAME... -->``: the reader has these files (``GIVEN``).
-- ``<!-- not run: REASON -->``: no machine can run the block that follows.
-- ``<!-- long: REASON -->``: only the long tests run it.
+- ``<!-- not run: REASON -->``: no test can run the block that follows; ``test_docs`` counts them.
 - ``<!-- needs: PROGRAM -->``: it is left out where the program is not installed.
 
 A block ```LANGUAGE FILE is a file that the reader saves. ``sh`` holds commands, ``console`` one command with its output. All blocks
@@ -14,6 +13,7 @@ of a page are run in one folder, in order.
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ from onnx import helper, numpy_helper
 
 from tests.conftest import ROOT, Finished, command, environment, run_pytest
 from tests.models import zoo
+from tests.packages import CONSTRAINTS
 
 README = ROOT / "README.md"
 PAGES = {path.name: path for path in (README, *sorted((ROOT / "maxpool_check/docs").glob("*.md")))}
@@ -33,7 +34,7 @@ _BLOCK = re.compile(
     r"(?P<comments>(?:^<!--(?:(?!-->)[^`])*-->\n)*)^```(?P<language>\w+)(?: (?P<file>\S+))?\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
-_COMMENT = re.compile(r"<!-- (?P<name>given|not run|long|needs): (?P<value>[^>]+) -->")
+_COMMENT = re.compile(r"<!-- (?P<name>given|not run|needs): (?P<value>[^>]+) -->")
 _SHELL = re.compile(r"[|<>&;$*`]")
 _JUDGING = {
     "run", "gate", "compare", "model", "fuzz", "explain", "defects", "known", "history", "bisect", "judge", "protocol", "repro",
@@ -43,7 +44,7 @@ _JUDGING = {
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code of a page, and what is said of it: ``given`` files, why it is ``not_run``, why it is ``long``."""
+    """A block of code of a page, and what is said of it: ``given`` files, why it is ``not_run``, a program that it ``needs``."""
 
     page: str
     language: str
@@ -51,7 +52,6 @@ class Block:
     text: str
     given: tuple[str, ...] = ()
     not_run: str = ""
-    long: str = ""
     needs: str = ""
 
     @property
@@ -81,7 +81,6 @@ def blocks(name):
                 match["text"],
                 tuple(said.get("given", "").split()),
                 said.get("not run", ""),
-                said.get("long", ""),
                 said.get("needs", ""),
             )
         )
@@ -125,7 +124,13 @@ def _test_of_another_suite(folder):
         (test / "test_data_set_0" / path).write_bytes(tensor.SerializeToString())
 
 
+def _checkout(folder):
+    left_out = shutil.ignore_patterns(".*", "build", "dist", "reports", "__pycache__")
+    shutil.copytree(ROOT, folder, ignore=left_out, dirs_exist_ok=True)
+
+
 GIVEN = {
+    "Makefile": _checkout,
     "cases/": _case_files,
     "my.onnx": lambda folder: onnx.save(zoo.dynamic(), folder / "my.onnx"),
     "resnet50v2.onnx": lambda folder: onnx.save(zoo.resnet_v2(), folder / "resnet50v2.onnx"),
@@ -145,7 +150,7 @@ def execute(line, folder):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", line],
-        capture_output=True, text=True, cwd=folder, env=environment(PATH=path), timeout=300, check=False,
+        capture_output=True, text=True, cwd=folder, env=environment(PATH=path, PIP_CONSTRAINT=CONSTRAINTS), timeout=1800, check=False,
     )  # fmt: skip
     return Finished(done.returncode, done.stdout, done.stderr)
 
