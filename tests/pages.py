@@ -143,7 +143,7 @@ GIVEN = {
 def execute(line, folder):
     """Run a command line of a page: in this process where it calls maxpool-check or pytest, otherwise with a shell."""
     words = shlex.split(line, comments=True)
-    if words[0] == "maxpool-check" and not _SHELL.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", line.partition(" #")[0])):
+    if words[0] == "maxpool-check" and not _SHELL.search(re.sub(r"'[^']*'|\"[^\"$]*\"", "", line.partition(" #")[0])):
         return command(*words[1:], cwd=folder)
     if words[0] == "pytest":
         return run_pytest(folder, *words[1:])
