@@ -25,9 +25,6 @@ from maxpool_check.reproducing.reproduced import Fault, Reproduced
 from maxpool_check.reproducing.script_runtime import CannotWrite, ScriptRuntime
 from maxpool_check.reproducing.tools import ScriptTool
 
-MOST_LINES = 25
-"""The most lines of the code of a script whose outputs are wrong, without its header, docstring and empty lines."""
-
 _CANNOT_TELL = ("except Exception as error:", '    print("cannot tell:", error)', "    sys.exit(125)")
 
 
