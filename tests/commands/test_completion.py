@@ -123,7 +123,7 @@ def test_text_that_a_shell_or_a_terminal_could_take_for_a_command_is_not_offered
 
 
 def test_a_warm_completion_imports_neither_numpy_nor_the_commands(complete, cache_folder, tmp_path):
-    for line in ("run --ti", "run own -k small:", "run -t onnxruntime==", "explain y-"):
+    for line in ("run --ti", "run own -k small:", "run -t onnxruntime==", "explain -p own y-"):
         complete(line, apart=True)
         code = "import sys; from maxpool_check.commands.completing.shells import complete\ncomplete('bash_complete')\n"
         done = subprocess.run(
