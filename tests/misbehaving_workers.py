@@ -93,6 +93,13 @@ def send_always(reply):
         print(reply if isinstance(reply, str) else json.dumps({"id": number, **reply}), flush=True)
 
 
+def leaves_out_the_outputs_of_graphs():
+    """Executes graphs of several nodes, and returns none of their outputs."""
+    ready(graphs=22)
+    while True:
+        send(id=receive()["id"], type="result", outputs={})
+
+
 def says_its_name():
     """Has a name and a version, and cannot express anything: it misbehaves in no way."""
     ready(distribution="acme", version="2.1")

@@ -9,7 +9,7 @@ from maxpool_check.graphs.context import BEHIND
 from maxpool_check.judging import verdicts
 from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.graph_oracle import GraphOracle
-from maxpool_check.judging.judgement import Judgement
+from maxpool_check.judging.judgement import Judgement, judged
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.rewrites import rewrite_kinds
@@ -57,7 +57,7 @@ def judge(oracle: Oracle | Refused, outcomes: Mapping[Variant, Outcome]) -> dict
     for fitting, group in by_alternative.items():
         judgements |= verdicts.judge(fitting, group)
     return {
-        variant: _with_rewrites(oracle, variant, outcomes, judgements)
+        variant: judged(_with_rewrites, oracle, variant, outcomes, judgements)
         if judgements[variant].kinds
         else judgements[variant]
         for variant in outcomes

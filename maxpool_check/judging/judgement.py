@@ -1,10 +1,11 @@
 """The verdict on one execution, with its evidence."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.details import AllowedDifference, Cause, Cell
+from maxpool_check.results.outcomes import Failed
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.shapes import WrongShape
 
@@ -36,3 +37,16 @@ class Judgement:
 
     def __bool__(self) -> bool:
         raise TypeError(f"a Judgement is neither true nor false (this one: {self.verdict}); compare .verdict")
+
+    @classmethod
+    def of_failure(cls, failed: Failed) -> "Judgement":
+        """Nothing is said about the target."""
+        return cls(Verdict.ERROR, message=failed.why, traceback=failed.traceback)
+
+
+def judged(function: Callable[..., Judgement], *arguments: object) -> Judgement:
+    """The result of a function of the judge about one execution; an exception is an ``error`` of that execution alone."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        return Judgement.of_failure(Failed.internal(error))

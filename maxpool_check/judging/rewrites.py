@@ -43,7 +43,7 @@ def rewrite_kinds(
         with suppress(Refused, Inexact):
             if explains(GraphOracle.of(graph), outputs, names):
                 kinds[kind] = True
-    if "Y" in names and any(_is_blocked(oracle, outputs["Y"], block) for block in _BLOCKS):
+    if "Y" in outputs and any(_is_blocked(oracle, outputs["Y"], block) for block in _BLOCKS):
         kinds["blocked-layout"] = True
     specific = [kind for kind in kinds if kind != "node-dropped"]
     return tuple(DivergenceKind(kind) for kind in specific or kinds)

@@ -1,6 +1,6 @@
 """From outcomes to verdicts: the only place that decides."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from maxpool_check.judging.comparison import MOST_CELLS, WrongOutput, allowed_differences, compare, wrong_cells
 from maxpool_check.judging.hypotheses import is_truncated_division
 from maxpool_check.judging.inference import judge_accepted, judge_inferred
-from maxpool_check.judging.judgement import Judgement
+from maxpool_check.judging.judgement import Judgement, judged
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.shapes import wrong_shapes
@@ -41,16 +41,9 @@ def judge(
     An exception of the judge is an ``error`` of that execution alone. ``known`` are judgements on outputs alone, before
     variants are compared with each other.
     """
-
-    def judged(variant: Variant, function: Callable[..., Judgement], *arguments: object) -> Judgement:
-        try:
-            return function(oracle, variant, *arguments)
-        except Exception as error:
-            return _judge_outcome(oracle, variant, Failed.internal(error))
-
     known = known or {}
     by_document = {
-        variant: known[variant] if variant in known else judged(variant, _judge_outcome, outcome)
+        variant: known[variant] if variant in known else judged(_judge_outcome, oracle, variant, outcome)
         for variant, outcome in outcomes.items()
     }
     judgements = dict(by_document)
@@ -60,7 +53,7 @@ def judge(
         expected, actual = outcomes.get(base), outcomes.get(varied)
         if isinstance(expected, Returned) and isinstance(actual, Returned):
             pair = by_document[base], by_document[varied]
-            judgements[varied] = judged(varied, _compared, *pair, expected.outputs, actual.outputs)
+            judgements[varied] = judged(_compared, oracle, varied, *pair, expected.outputs, actual.outputs)
     return judgements
 
 
@@ -74,8 +67,8 @@ def _judge_outcome(oracle: Oracle | Refused, variant: Variant, outcome: Outcome)
             return Judgement(Verdict.NOT_EXPRESSIBLE, message=why)
         case NotClaimed(why):
             return Judgement(Verdict.NOT_CLAIMED, message=why)
-        case Failed(why, _, traceback):
-            return Judgement(Verdict.ERROR, message=why, traceback=traceback)
+        case Failed():
+            return Judgement.of_failure(outcome)
         case RefusedByTarget(status, message):
             return _judge_refusal(oracle, variant, status, f"{status}: {message}")
         case Inferred(inferred):

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from maxpool_check.corpus.collection import collect
-from maxpool_check.judging import verdicts
+from maxpool_check.judging import graph_verdicts, verdicts
 from maxpool_check.judging.defects import Defect, ExpectedDivergence, Severity
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
@@ -55,6 +55,13 @@ def test_the_right_kernel_conforms_everywhere(small, kernel_target):
         (
             "accepts_everything",
             {("stride-0", variant): ("diverges", ("accepts-invalid",)) for variant in ("indices", "y-only")},
+        ),
+        (
+            "gives_no_indices",
+            {
+                (case, "indices"): ("diverges", ("missing-output",))
+                for case in ("ordinary", "padded", "neg-inf", "one-column", "empty")
+            },
         ),
         (
             "refuses_everything",
@@ -264,6 +271,44 @@ def test_strict_counts_what_the_document_allows(tmp_path, kernel_target):
     )
     assert record(tmp_path, kernel_target("names_the_last_tie")).footer.exit_code == 0
     assert record(tmp_path, kernel_target("names_the_last_tie"), strict=True).footer.exit_code == 1
+
+
+GRAPHS = """\
+defaults: {attributes: {kernel_shape: [1, 2]}, input: {dtype: float32, data: [[[[-1, 2, 3, 4]]]]}}
+cases:
+  - {id: function-before, title: T, graph: [{op: Relu}, {op: MaxPool}]}
+  - {id: function-behind, title: T, graph: [{op: MaxPool}, {op: Relu}]}
+  - {id: moved, title: T, graph: [{op: MaxPool}, {op: Transpose, perm: [0, 1, 3, 2]}]}
+  - {id: alone, title: T}
+"""
+
+
+def test_outputs_that_a_graph_lacks_are_missing(tmp_path):
+    (tmp_path / "graphs.yaml").write_text(GRAPHS)
+    run = record(tmp_path, misbehaving("leaves_out_the_outputs_of_graphs"))
+    names, variants = ("function-before", "function-behind", "moved", "alone"), ("indices", "y-only")
+    missing = {(name, variant): ("diverges", ("missing-output",)) for name in names for variant in variants}
+    assert missing.items() <= faults(run).items()
+    assert set(faults(run).values()) == {("diverges", ("missing-output",))}
+    assert run.footer.executions == len(run.executions)
+
+
+def test_an_exception_about_a_graph_is_an_error_of_one_execution(tmp_path, monkeypatch):
+    rewrite_kinds = graph_verdicts.rewrite_kinds
+
+    def stumbles(oracle, outputs, names):
+        if "Indices" in names:
+            raise IndexError("out of range")
+        return rewrite_kinds(oracle, outputs, names)
+
+    monkeypatch.setattr(graph_verdicts, "rewrite_kinds", stumbles)
+    (tmp_path / "graphs.yaml").write_text(GRAPHS)
+    run = record(tmp_path, misbehaving("leaves_out_the_outputs_of_graphs"))
+    assert run.footer.executions == len(run.executions)
+    errors = [each for each in run.executions if each.verdict == "error"]
+    names = ("function-before", "function-behind", "moved")
+    assert {(each.case.partition(":")[2], each.variant) for each in errors} == {(name, "indices") for name in names}
+    assert all(each.message.startswith("internal error: IndexError: out of range") for each in errors)
 
 
 def test_an_exception_of_the_judge_is_an_error_of_one_execution(cli, small, kernel_target, monkeypatch, tmp_path):
