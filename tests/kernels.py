@@ -158,6 +158,11 @@ def gives_nothing(X, attributes):
     """Returns None."""
 
 
+def gives_no_indices(X, attributes):
+    """Returns None instead of Indices."""
+    return right(X, attributes)[0], None
+
+
 def gives_objects(X, attributes):
     """Returns Y as Python objects."""
     Y, Indices = right(X, attributes)

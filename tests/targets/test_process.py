@@ -177,12 +177,19 @@ def test_a_child_that_holds_the_pipes_open_holds_up_nobody(kernel_target, name):
     assert eventually(lambda: worker.pid not in {group for _, _, group in living()})
 
 
-@pytest.mark.parametrize("name", ["gives_nothing", "gives_objects"])
-def test_an_output_that_is_no_tensor_has_another_type(kernel_target, name):
-    worker = kernel_target(name)
-    outcome = send(worker, Request(X, ("Y",), b"", ATTRIBUTES))
+def test_an_output_that_is_no_tensor_has_another_type(kernel_target):
+    outcome = send(kernel_target("gives_objects"), Request(X, ("Y",), b"", ATTRIBUTES))
     assert isinstance(outcome, Returned)
     assert outcome.outputs["Y"].dtype == object
+
+
+@pytest.mark.parametrize(
+    ("name", "requested", "returned"), [("gives_nothing", ("Y",), []), ("gives_no_indices", ("Y", "Indices"), ["Y"])]
+)
+def test_an_output_that_is_none_is_absent(kernel_target, name, requested, returned):
+    outcome = send(kernel_target(name), Request(X, requested, b"", ATTRIBUTES))
+    assert isinstance(outcome, Returned)
+    assert list(outcome.outputs) == returned
 
 
 def test_a_value_too_many_is_an_error_and_no_refusal(kernel_target):

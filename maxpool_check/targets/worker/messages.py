@@ -36,8 +36,9 @@ MOST_CELLS = 2**24
 
 
 def returned(names: Iterable[str], outputs: Iterable[Any], provider: str | None = None) -> dict[str, Any]:
-    """The runtime returned outputs with these names. ``provider`` is the one that ran the node."""
-    return {"type": "result", "provider": provider, "outputs": dict(zip(names, outputs))}
+    """The runtime returned outputs with these names; None is one that it did not return. ``provider`` ran the node."""
+    present = {name: output for name, output in zip(names, outputs) if output is not None}
+    return {"type": "result", "provider": provider, "outputs": present}
 
 
 def inferred(outputs: dict[str, tuple[str | None, Iterable[int | None] | None]]) -> dict[str, Any]:
