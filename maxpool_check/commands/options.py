@@ -266,9 +266,9 @@ def width() -> int:
 
 
 def read_record(path: Path) -> Record:
-    """The record of a file, or an error with the right exit code."""
+    """The record of a file, with warnings of what no run writes, or an error with the right exit code."""
     try:
-        return read(path)
+        record = read(path)
     except CutOff as error:
         raise Incomplete(str(error)) from error
     except FileNotFoundError as error:
@@ -278,6 +278,9 @@ def read_record(path: Path) -> Record:
     except (BadRecord, OSError) as error:
         reason = f"{path}: {error.strerror}" if isinstance(error, OSError) else str(error)
         raise click.UsageError(f"cannot read the record {reason}") from error
+    for mistake in record.mistakes:
+        echo(f"warning: {mistake}", err=True)
+    return record
 
 
 def kernels(targets: Iterable[TargetName]) -> list[Path]:

@@ -42,7 +42,7 @@ _MOST_IDS = 10  # In a sentence.
 @options.color
 @options.bundled(output=Output)
 def command(records: tuple[Path, ...], corpus: Path | None, cases: bool, output: Output) -> int:
-    """Render records. Exits with 3 if one of them is incomplete.
+    """Render records. Exits with 3 if one of them is incomplete, or has what no run writes.
 
     \b
     Examples:
@@ -70,9 +70,12 @@ def command(records: tuple[Path, ...], corpus: Path | None, cases: bool, output:
                 if ids
             ]
             options.echo(f"{source}: {'; '.join(parts) or 'the record holds every case as it is'}", err=True)
-    if all(record.footer for record in stored):
+    if any(record.mistakes for record in stored):
+        options.echo("inconsistent: no run writes such a record", err=True)
+    elif all(record.footer for record in stored):
         return ExitCode.AS_EXPECTED
-    options.echo("incomplete: the run did not end", err=True)
+    else:
+        options.echo("incomplete: the run did not end", err=True)
     return ExitCode.INCOMPLETE
 
 

@@ -295,8 +295,12 @@ Line = RunHeader | Execution | RunFooter
 
 @dataclass(frozen=True)
 class Record:
-    """A record. ``executions`` may be read from a file at each iteration; ``footer`` is None if the run did not end."""
+    """A record. ``executions`` may be read from a file at each iteration; ``footer`` is None if the run did not end.
+
+    ``mistakes`` are the first things in its file that no run writes, each with its line.
+    """
 
     header: RunHeader
     executions: Collection[Execution]
     footer: RunFooter | None
+    mistakes: tuple[str, ...] = ()

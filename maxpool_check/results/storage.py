@@ -11,6 +11,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -21,11 +22,13 @@ from maxpool_check.files import RECORD_SUFFIXES, STDOUT, named, open_regular
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.results.details import Cell, Entering, Input
 from maxpool_check.results.record import SCHEMA, Execution, Line, Record, RunFooter, RunHeader
+from maxpool_check.results.summary import RunSummary
 
 _ENCODER = msgspec.json.Encoder()
 MAX_LINE = 256 * 2**20
 """The longest line of a record that is read, in bytes."""
 _MOST_DEPTH = 64
+_MOST_MISTAKES = 10
 _ORIGIN = re.compile(r".*:[0-9]{1,9}", re.DOTALL)
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
@@ -44,13 +47,19 @@ def read(path: Path) -> Record:
     An incomplete last line is ignored. Raises :class:`BadRecord` or ``OSError``.
     """
     lines = _lines(path)
-    header, count, footer = next(lines), 0, None
+    header, summary, footer, mistakes = next(lines), RunSummary(), None, list[str]()
     assert isinstance(header, RunHeader)
-    for line in lines:
-        count += isinstance(line, Execution)
+    for number, line in enumerate(itertools.chain([header], lines), 1):
+        if isinstance(line, Execution):
+            summary.add(line)
+        if len(mistakes) < _MOST_MISTAKES:
+            behind = ["a line behind the footer"] if footer is not None else []
+            behind += ["a second header"] if isinstance(line, RunHeader) and number > 1 else []
+            mistakes += [f"{path}:{number}: {mistake}" for mistake in (*behind, *_mistakes(line, summary))]
         footer = line if isinstance(line, RunFooter) else footer
-    is_complete = footer is not None and footer.executions == count
-    return Record(header, StoredExecutions(path, count), footer if is_complete else None)
+    is_complete = footer is not None and footer.executions == summary.executions
+    executions = StoredExecutions(path, summary.executions)
+    return Record(header, executions, footer if is_complete else None, tuple(mistakes))
 
 
 def name_of(path: Path) -> str:
@@ -214,6 +223,25 @@ def _check(line: Line) -> None:
             raise ValueError("the seconds are no time")
         if not all(_fits(cell, line) for cell in line.cells):
             raise ValueError("one of the cells is not a cell of an output")
+
+
+def _mistakes(line: Line, summary: RunSummary) -> Iterator[str]:
+    """What no run writes and reports do not rely on; ``summary`` is that of the executions so far."""
+    if isinstance(line, Execution):
+        if not 0 <= line.size < 2**63:
+            yield "'size' is not that of a tensor"
+        return
+    name = "started" if isinstance(line, RunHeader) else "finished"
+    try:
+        datetime.fromisoformat(getattr(line, name))
+    except ValueError:
+        yield f"'{name}' is no time"
+    if isinstance(line, RunFooter) and line.executions == summary.executions:
+        if line.summary != summary.verdicts:
+            yield "'summary' does not count the executions"
+        codes = {int(summary.exit_code(line.known, line.errors, strict=strict)) for strict in (False, True)}
+        if line.exit_code not in codes:
+            yield f"'exit_code' is not {' or '.join(map(str, sorted(codes)))}, which follows from the executions"
 
 
 def _check_values(given: Input | Entering) -> None:

@@ -94,6 +94,47 @@ def test_what_is_not_a_record(tmp_path, content, words):
         read(path)
 
 
+def changed(line, **fields):
+    return json.dumps({**json.loads(line), **fields}).encode() + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "number", "mistake"),
+    [
+        (lambda lines: [*lines[:3], lines[0], *lines[3:]], 4, "a second header"),
+        (lambda lines: [*lines, lines[-1]], 15, "a line behind the footer"),
+        (lambda lines: [*lines[:-2], lines[-1], lines[-2]], 14, "a line behind the footer"),
+        (lambda lines: [*lines[:-1], changed(lines[-1], exit_code=99)], 14, "'exit_code' is not 1, which follows"),
+        (lambda lines: [*lines[:-1], changed(lines[-1], exit_code=0)], 14, "'exit_code' is not 1, which follows"),
+        (lambda lines: [*lines[:-1], changed(lines[-1], summary={})], 14, "'summary' does not count the executions"),
+        (lambda lines: [*lines[:-1], changed(lines[-1], finished="later")], 14, "'finished' is no time"),
+        (lambda lines: [changed(lines[0], started="not a date"), *lines[1:]], 1, "'started' is no time"),
+        (lambda lines: [*lines[:4], changed(lines[4], size=10**30), *lines[5:]], 5, "'size' is not that of a tensor"),
+        (lambda lines: [*lines[:4], changed(lines[4], size=-1), *lines[5:]], 5, "'size' is not that of a tensor"),
+    ],
+)
+def test_a_report_names_what_no_run_writes_and_its_line(path, change, number, mistake):
+    assert command("report", path).code == 0
+    path.write_bytes(b"".join(change(path.read_bytes().splitlines(keepends=True))))
+    done = command("report", path)
+    assert f"warning: {path}:{number}: {mistake}" in done.err
+    assert "inconsistent" in done.err
+    assert done.code == 3
+
+
+def test_a_report_names_a_few_of_many_mistakes(path):
+    head, *executions, footer = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([head, *(changed(line, size=-1) for line in executions), footer]))
+    done = command("report", path)
+    assert done.code == 3
+    assert 3 <= done.err.count("warning: ") < len(executions)
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "reports").glob("*/*.jsonl.xz")), ids=lambda file: file.name)
+def test_no_record_of_a_run_has_such_a_mistake(file):
+    assert read(file).mistakes == ()
+
+
 def test_a_record_of_another_schema(path):
     path.write_text(path.read_text().replace("maxpool-check/record/1", "maxpool-check/record/9", 1))
     with pytest.raises(BadRecord, match="record/9"):
