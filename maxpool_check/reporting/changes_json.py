@@ -35,6 +35,7 @@ def _members(comparison: TargetComparison) -> dict[str, Any]:
         "left_out": comparison.left_out,
         "summary": {change.value: count for change, count in comparison.summary.counts.items()},
         "wrong_in_both": comparison.summary.wrong_in_both,
+        "tools": comparison.tools,
         "unused": comparison.unused,
         "transitions": map(_transition, comparison.transitions),
     }

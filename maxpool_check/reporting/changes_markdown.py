@@ -53,7 +53,7 @@ def _blocks(report: ComparisonReport, sections: _Sections, most: int) -> Iterato
         targets = [f"{label}: {code(side.name)}, {software(side)}" for label, side in (("old", old), ("new", new))]
         errors = [_text(error) for error in comparison.errors]
         left_out = [f"left out: {_text(name)}" for name in some(comparison.left_out, most)]
-        yield bullets([*targets, *errors, *left_out, *map(_text, comparison.unused)])
+        yield bullets([*targets, *errors, *left_out, *map(_text, [*comparison.tools, *comparison.unused])])
         rows = [
             [
                 f"**{change.value}**" if change in comparison.summary.blocking else change.value,

@@ -52,7 +52,7 @@ def _comparison(console: Console, comparison: TargetComparison, verbose: bool) -
             notes += [f"{wrong} of them wrong in both"] if change is Change.SAME and wrong else []
             console.print(f"{count:6}  {', '.join([change.value, *notes])}")
     console.print()
-    for message in comparison.unused:
+    for message in (*comparison.tools, *comparison.unused):
         console.print(styled(message), soft_wrap=True)
     _unchanged(console, comparison, verbose)
     open_changes = [group for group in changed if group.accepted is None]

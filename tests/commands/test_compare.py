@@ -37,6 +37,31 @@ def test_the_last_line_of_a_gate(cli, small, kernel_target, tmp_path, base, head
     assert done.code == code
 
 
+@pytest.mark.parametrize(
+    ("change", "shown"),
+    [({"tool": "9.9.9"}, "9.9.9 (SHA-256 "), ({"tool_files": {"sha256": "5e" * 32}}, f"(SHA-256 {'5e' * 8})")],
+)
+def test_records_of_other_versions_of_the_tool_are_named_and_change_no_exit_code(
+    cli, small, kernel_target, tmp_path, change, shown
+):
+    new, old, page, markdown = (tmp_path / name for name in ("new.jsonl", "old.jsonl", "c.html", "c.md"))
+    cli("run", small, "-t", kernel_target("right"), "--no-known", "-o", new)
+    header, *rest = new.read_text().splitlines(keepends=True)
+    old.write_text(json.dumps({**json.loads(header), **change}) + "\n" + "".join(rest))
+    reports = ("--report", f"html={page}", "--report", f"markdown={markdown}")
+    for words in (("compare", old, new), ("gate", small, "--base", old, "--head", kernel_target("right"))):
+        done = cli(*words, *reports)
+        assert done.code == 0
+        assert done.out.splitlines()[-1].startswith("SAFE ")
+        for text in (done.out, page.read_text(), markdown.read_text()):
+            assert "different versions of maxpool-check" in text
+            assert shown in text
+        (comparison,) = cli(*words, "--format", "json").json["comparisons"]
+        assert shown in "".join(comparison["tools"])
+    same = cli("compare", new, new, "--format", "json")
+    assert same.json["comparisons"][0]["tools"] == []
+
+
 def test_two_targets_are_run_side_by_side(cli, small, kernel_target, tmp_path):
     paths = [tmp_path / name for name in ("r.jsonl", "r.md", "r.json")]
     done = cli(
