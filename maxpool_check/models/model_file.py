@@ -4,25 +4,27 @@ import difflib
 import errno
 import hashlib
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, helper, inliner, numpy_helper
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, inliner
 
 from maxpool_check.files import not_found, open_regular
 from maxpool_check.graphs.reading import OWN_DOMAINS
-from maxpool_check.reference.dtypes import NUMPY
 
 MOST_BYTES = 2**31 - 1
 """The largest file of a model that protobuf reads; more is in files of external data."""
 
-_ITEMSIZES: dict[int, int] = {helper.np_dtype_to_tensor_dtype(dtype): dtype.itemsize for dtype in NUMPY.values()}
-"""The bytes of a value of each element type that the tool has."""
+_BITS: dict[int, int] = {
+    TensorProto.FLOAT: 32, TensorProto.DOUBLE: 64, TensorProto.BOOL: 8,
+    **{number: int(bits[0]) for name, number in TensorProto.DataType.items() if (bits := re.search(r"\d+", name))},
+}  # fmt: skip
+"""The bits of a value of each element type but text. The names of the others say them; those of less than 8 are packed."""
 
 MOST_NODES = 1_000_000
 """The most nodes of a model whose functions are inlined."""
@@ -35,11 +37,15 @@ class BadModel(ValueError):
     """A file that is no usable ONNX model; the message says why, and how to fix it."""
 
 
+class MissingValues(BadModel):
+    """Values of a tensor that are not in the file beside the model where it says; the message says why."""
+
+
 @dataclass(frozen=True, eq=False)
 class UserModel:
     """A model. ``name`` is that of its file, without the suffix, unless another model has it.
 
-    ``proto`` has its model-local functions inlined; tensors in other files are not read yet. ``missing`` names the constants whose files are not there, each with the reason.
+    ``proto`` has its model-local functions inlined; tensors in other files are not read yet. ``missing`` names the constants whose values are not in their files, each with the reason.
     """
 
     path: Path
@@ -64,21 +70,14 @@ class UserModel:
         constants = {tensor.name for tensor in self.proto.graph.initializer} - self.missing.keys()
         return [value for value in self.proto.graph.input if value.name not in constants]
 
-    def array(self, tensor: TensorProto) -> np.ndarray:
-        """The values of a constant, also from its file. Raises :class:`BadModel`."""
-        try:
-            return np.asarray(numpy_helper.to_array(self.inline(tensor)))
-        except (ValueError, TypeError, OSError) as error:
-            raise BadModel(f"{self.path}: the tensor '{tensor.name}' cannot be read: {error}") from error
-
     def inline(self, tensor: TensorProto) -> TensorProto:
         """The same constant with its values in the model, not in another file. Raises :class:`BadModel` and ``OSError``."""
         if tensor.data_location != TensorProto.EXTERNAL:
             return tensor
-        file, offset, length = external_file(self.path, tensor)
+        file, offset, size = external_file(self.path, tensor)
         with open_regular(file) as stream:
             stream.seek(offset)
-            data = stream.read() if length is None else stream.read(length)
+            data = stream.read(size)
         inside = TensorProto()
         inside.CopyFrom(tensor)
         inside.ClearField("external_data")
@@ -136,10 +135,15 @@ def subgraphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
             yield attribute.name, graph
 
 
-def external_file(model: Path, tensor: TensorProto) -> tuple[Path, int, int | None]:
-    """The file of a tensor outside the model, the offset in bytes, and the length, None for the rest.
+def size_of(tensor: TensorProto) -> int:
+    """The bytes that the values of a tensor take; 0 if they are texts, or ONNX has no such element type."""
+    return -(-math.prod(tensor.dims) * _BITS.get(tensor.data_type, 0) // 8)
 
-    Raises :class:`BadModel` if it is outside the model's folder, and ``FileNotFoundError``.
+
+def external_file(model: Path, tensor: TensorProto) -> tuple[Path, int, int]:
+    """The file of a tensor outside the model, the offset and the number of its bytes there.
+
+    Raises :class:`BadModel` if it is outside the model's folder, and :class:`MissingValues`.
     """
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
@@ -155,13 +159,17 @@ def external_file(model: Path, tensor: TensorProto) -> tuple[Path, int, int | No
             f"the external data of '{tensor.name}' is outside the model's folder: '{location}'; nothing there is read"
         )
     if not file.exists():
-        raise FileNotFoundError(errno.ENOENT, "there is no such file", str(file))
+        raise MissingValues(f"there is no file {file.name}")
     if not file.is_file():
         raise BadModel(f"the external data of '{tensor.name}' is no regular file: '{location}'")
-    size = file.stat().st_size
-    if not 0 <= offset <= size or (length is not None and not 0 <= length <= size - offset):
-        raise BadModel(f"the external data of '{tensor.name}' reaches beyond the end of {location}")
-    return file, offset, length
+    if offset < 0 or (length or 0) < 0:
+        raise BadModel(f"the external data of '{tensor.name}' has a negative offset or length")
+    size = size_of(tensor)
+    if length not in (None, size):
+        raise MissingValues(f"its entry 'length' is {length}, and its values take {size} bytes")
+    if (there := max(file.stat().st_size - offset, 0)) < size:
+        raise MissingValues(f"{file.name} has {there} of its {size} bytes")
+    return file, offset, size
 
 
 def _check_operator_sets(proto: ModelProto) -> None:
@@ -260,26 +268,28 @@ class _FunctionSizes:
 
 
 def _missing(path: Path, proto: ModelProto) -> Iterator[tuple[str, str]]:
-    """The constants whose files are not there.
+    """The constants whose values are not in their files.
 
     Raises :class:`BadModel` for files outside the folder, and for constants with less or more data than they need.
     """
-    for tensor in _tensors(proto.graph):
-        itemsize = _ITEMSIZES.get(tensor.data_type)
-        if tensor.raw_data and itemsize is not None and len(tensor.raw_data) != math.prod(tensor.dims) * itemsize:
+    for tensor in tensors(proto.graph):
+        if any(size < 0 for size in tensor.dims):
+            raise BadModel(f"the tensor '{tensor.name}' has negative sizes, {list(tensor.dims)}")
+        if tensor.raw_data and tensor.data_type in _BITS and len(tensor.raw_data) != size_of(tensor):
             raise BadModel(
-                f"the tensor '{tensor.name}' has {len(tensor.raw_data)} bytes of data; it needs {math.prod(tensor.dims) * itemsize}"
+                f"the tensor '{tensor.name}' has {len(tensor.raw_data)} bytes of data; it needs {size_of(tensor)}"
             )
         if tensor.data_location == TensorProto.EXTERNAL:
             try:
                 external_file(path, tensor)
-            except FileNotFoundError as error:
-                yield tensor.name, f"there is no file {Path(error.filename).name}"
+            except MissingValues as error:
+                yield tensor.name, str(error)
 
 
-def _tensors(graph: GraphProto) -> Iterator[TensorProto]:
+def tensors(graph: GraphProto) -> Iterator[TensorProto]:
+    """The constants of a graph and of the graphs inside its nodes: initializers, and attributes."""
     yield from graph.initializer
     for node in graph.node:
         yield from (attribute.t for attribute in node.attribute if attribute.type == AttributeProto.TENSOR)
         for _, inner in subgraphs(node):
-            yield from _tensors(inner)
+            yield from tensors(inner)

@@ -10,7 +10,7 @@ from onnx import ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
 
 from maxpool_check.corpus.random_tensors import draw
 from maxpool_check.files import open_regular
-from maxpool_check.models.model_file import BadModel, UserModel, subgraphs
+from maxpool_check.models.model_file import BadModel, UserModel, size_of, subgraphs, tensors
 from maxpool_check.models.shapes import TensorType, Types, type_of
 from maxpool_check.reference.dtypes import NUMPY, is_float
 from maxpool_check.targets.protocol import Request
@@ -24,6 +24,10 @@ MOST_INPUT_BYTES = 256 * 2**20
 
 class CannotRun(ValueError):
     """A model that cannot be run as it is; the message says why."""
+
+
+class NotInPlace(CannotRun):
+    """Nodes that are never tested in their model, with this target or at this place; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +59,7 @@ def part_of(model: UserModel, outputs: Sequence[str], types: Types, *, own_outpu
     """
     graph = model.proto.graph
     needed, nodes = _needed(graph.node, outputs)
-    initializers, inputs, total = [], [], 0
+    initializers, inputs = [], []
     fed = {value.name: value for value in graph.input}
     for tensor in graph.initializer:
         if tensor.name not in needed:
@@ -63,10 +67,7 @@ def part_of(model: UserModel, outputs: Sequence[str], types: Types, *, own_outpu
         if tensor.name in model.missing:
             inputs.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
             continue
-        total += _bytes_of(tensor)
-        if total > MOST_BYTES:
-            raise CannotRun(f"its constants have more than {MOST_BYTES >> 20} MB")
-        initializers.append(model.inline(tensor))
+        initializers.append(tensor)
         fed.pop(tensor.name, None)
     inputs += [value for value in fed.values() if value.name in needed and value.name not in model.missing]
     declared = {value.name: value for value in graph.output}
@@ -82,6 +83,10 @@ def part_of(model: UserModel, outputs: Sequence[str], types: Types, *, own_outpu
     part.graph.sparse_initializer.extend(graph.sparse_initializer)
     part.graph.input.extend(inputs)
     part.graph.output.extend(results)
+    if sum(map(size_of, tensors(part.graph))) > MOST_BYTES:
+        raise CannotRun(f"its constants have more than {MOST_BYTES >> 20} MB")
+    for tensor in tensors(part.graph):
+        tensor.CopyFrom(model.inline(tensor))
     return ModelPart(part, tuple(outputs))
 
 
@@ -110,11 +115,6 @@ def _taken(node: NodeProto) -> Iterator[str]:
         yield from (value.name for value in inner.output)
         for each in inner.node:
             yield from _taken(each)
-
-
-def _bytes_of(tensor: onnx.TensorProto) -> int:
-    entries = {entry.key: entry.value for entry in tensor.external_data}
-    return int(entries.get("length", 0)) if entries else len(tensor.raw_data)
 
 
 FIRST_SEED = 1

@@ -32,6 +32,22 @@ def external_short(folder):
     return saved(model, folder)
 
 
+def external_larger(folder, size, name="W", sizes=()):
+    """A model with one tensor, by default the weights of the first Conv, in a file of so many bytes that takes no room.
+
+    No length is given; ``sizes`` are other dims.
+    """
+    model = plain()
+    values = keep_outside(model, name, "weights.bin")
+    tensor = next(each for each in model.graph.initializer if each.data_location == TensorProto.EXTERNAL)
+    del tensor.external_data[-1]
+    tensor.dims[:] = sizes or tensor.dims
+    with (folder / "weights.bin").open("wb") as weights:
+        weights.write(values)
+        weights.truncate(size)
+    return saved(model, folder)
+
+
 def external_outside(folder, way="parent"):
     """A model whose weights are in a file outside of its folder, which exists.
 

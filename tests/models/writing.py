@@ -44,8 +44,8 @@ def saved(model, folder, name="model.onnx"):
 
 
 def keep_outside(model, name, location, offset=0, length=None):
-    """Let an initializer have its values in a file; give the bytes that belong there."""
-    tensor = next(each for each in model.graph.initializer if each.name == name)
+    """Let an initializer of a model, or of a graph, have its values in a file; give the bytes that belong there."""
+    tensor = next(each for each in getattr(model, "graph", model).initializer if each.name == name)
     values = tensor.raw_data
     tensor.ClearField("raw_data")
     tensor.data_location = TensorProto.EXTERNAL
