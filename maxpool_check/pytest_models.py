@@ -62,6 +62,7 @@ class ModelTests:
     def __init__(self, analysis: ModelAnalysis, target: TargetName, seconds: float, strict: bool) -> None:
         self._analysis, self._target, self._seconds, self._strict = analysis, target, seconds, strict
         self._results: Mapping[tuple[str, str], NodeResult] | None = None
+        self.problems: list[str] = []
 
     def result(self, node: str) -> NodeResult:
         """The result of a node. Exits pytest with 3 if the target cannot be started."""
@@ -75,7 +76,7 @@ class ModelTests:
             report = ModelReport([self._analysis], test, record_of(lines))
             if report.exit_code is ExitCode.INCOMPLETE and not report.targets:
                 pytest.exit(inert.block("\n".join(report.run.problems)), returncode=3)
-            self._results = report.results
+            self._results, self.problems = report.results, test.problems
         return self._results[str(self._target), node]
 
 
@@ -90,7 +91,10 @@ class NodeItem(pytest.Item):
     node: str
 
     def runtest(self) -> None:
-        """Test the model, and judge this node; one that is wrong on special values alone passes."""
+        """Test the model, and judge this node; one that is wrong on special values alone passes.
+
+        One that is right alone is skipped if its model could not be run.
+        """
         result = self.tests.result(self.node)
         if result.node.untested:
             pytest.skip(inert.line(result.node.untested))
@@ -98,6 +102,8 @@ class NodeItem(pytest.Item):
             pytest.skip(inert.line(result.why_untested or "no result could be compared"))
         if result.state.fails:
             raise WrongNode(inert.block("\n".join(explained_result(result))))
+        if self.tests.problems:
+            pytest.skip(inert.line(self.tests.problems[0]))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """What the report of models says of the node; a traceback for anything else."""

@@ -103,6 +103,12 @@ def test_the_nodes_of_a_model_are_items(check, kernel_target, tmp_path):
     assert "not an ONNX model" in check(f"--maxpool-check={kernel_target('right')}", tmp_path / "broken.onnx").out
 
 
+def test_a_node_of_a_model_that_cannot_be_run_is_no_success(check, tmp_path):
+    done = check("--maxpool-check=onnxruntime", "-rs", saved(zoo.custom_operator(), tmp_path, "custom.onnx"))
+    assert "1 skipped" in done.out
+    assert "not run as a model on onnxruntime: the target refuses it: " in done.out
+
+
 @pytest.mark.long
 def test_options_of_models(check, kernel_target, tmp_path):
     path, target = saved(zoo.dynamic(), tmp_path), f"--maxpool-check={kernel_target('keeps_the_seed')}"

@@ -86,6 +86,10 @@ class _Targets:
     help="Files of defects that you accept in your models. Repeatable.",
 )  # fmt: skip
 @click.option("--strict", is_flag=True, help="Also fail on what is wrong on special values alone: infinities, NaN, ...")
+@click.option(
+    "--allow-incomplete", is_flag=True,
+    help="Do not fail where the target cannot run a model as a whole, or weights are missing: the nodes alone count.",
+)  # fmt: skip
 @options.record
 @options.reports(FORMATS)
 @options.form()
@@ -96,7 +100,7 @@ class _Targets:
 def command(
     models: tuple[Path, ...], chosen: _Targets, spec: str, shapes: tuple[tuple[str, tuple[int, ...]], ...],
     inputs: Path | None, case_file: Path | None, timeout: float, memory: int | None, known_files: tuple[Path, ...],
-    strict: bool, output: Output,
+    strict: bool, allow_incomplete: bool, output: Output,
 ) -> int:  # fmt: skip
     """Test the MaxPool nodes of models on targets: which are affected, and what changes with the runtime.
 
@@ -106,7 +110,8 @@ def command(
 
     Exit codes: 0 every node conforms (with --base and --head: SAFE or REVIEW), 1 a node is wrong on finite values or is
     refused, though the defect is known (BLOCK), 2 a file that cannot be used, 3 could not complete, or a node is not tested
-    and none fails, 4 nothing was compared, 130 interrupted.
+    and none fails, or the target cannot run a model or its weights are missing (unless --allow-incomplete), 4 nothing was
+    compared, 130 interrupted.
 
     \b
     Examples:
@@ -131,7 +136,7 @@ def command(
     output.check_writable([*models, *known_files, *([inputs] if inputs is not None else []), *options.kernels(targets)])
     plan = ModelPlan(
         analyses, targets, defects, versions, accepted, known_files, timeout, memory * 2**20 if memory else None, strict,
-        chosen.base is not None, command_line(),
+        chosen.base is not None, command_line(), allow_incomplete,
     )  # fmt: skip
     test = ModelTest()
     with Recorder(output.output) as recorder:

@@ -83,6 +83,7 @@ KEYS = (
     Key("spec", Text(("onnx", "sonnx")), "The document to judge a model by.", {"model": "spec"}, shared=False),
     Key("shape", Many(Text(), "batch=1"), "Sizes that a model leaves open.", {"model": "shapes"}, shared=False),
     Key("inputs", File(), "Values of a model's inputs.", {"model": "inputs"}, shared=False, otherwise="random"),
+    Key("allow-incomplete", Truth(), "Whether a model that cannot be run may pass.", {"model": "allow_incomplete"}, shared=False),
     Key("variants", Many(Text(), "default", ","), "How to execute each case.", _sets("variants", "run", "gate", "explain")),
     Key("known", Many(File(), "known.yaml"), "Files of known defects, or for models of defects that you accept.",
         _sets("known_files", "run", "judge", "fuzz", "model"), excluded_by=("no_known",), otherwise="those of the corpus"),

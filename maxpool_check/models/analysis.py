@@ -97,11 +97,16 @@ class ModelAnalysis:
                 notes.append(
                     f"{each.node.name}: tested as {list(tested)}, since {list(shape or ())} has too many cells"
                 )
-        if self.model.missing:
-            name, why = next(iter(self.model.missing.items()))
-            count = plural(len(self.model.missing), "constant is random", "constants are random")
-            notes.append(f"{count}, since the values are not there: '{name}': {why}")
-        return notes
+        return [*notes, *filter(None, [self.random_constants])]
+
+    @property
+    def random_constants(self) -> str:
+        """Which constants are random, since their values are missing and none are given; empty if none are."""
+        missing = [name for name in self.model.missing if name not in (self.inputs or {})]
+        if not missing:
+            return ""
+        count = plural(len(missing), "constant is random", "constants are random")
+        return f"{count}, since the values are not there: '{missing[0]}': {self.model.missing[missing[0]]}"
 
     @property
     def _shape_option(self) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from maxpool_check.models.analysis import ModelAnalysis, NodeAnalysis
 from maxpool_check.models.cases import ModelCase
-from maxpool_check.models.model_part import CannotRun, levels_of, part_of
+from maxpool_check.models.model_part import CannotRun, NotInPlace, levels_of, part_of
 from maxpool_check.results.outcomes import (
     Accepted,
     Crashed,
@@ -61,17 +61,22 @@ class ModelRun:
     """A model that was run on a target, at every level of optimization. The tensors around each MaxPool are outputs of it.
 
     ``executed`` are the cases of its nodes in the model, with their executions; ``flowing`` are cases with the values that flow
-    there, as its nodes compute them without optimization.
+    there, as its nodes compute them without optimization. ``problems`` say at which levels it was not run, and why.
     """
 
     def __init__(self, session: TargetSession, analysis: ModelAnalysis, inputs: Mapping[str, np.ndarray]) -> None:
         """Run the model. Raises :class:`CannotRun` and :class:`BadModel`."""
         self._session, self._analysis, self._inputs = session, analysis, inputs
+        self.problems: list[str] = []
         if session.profile.description.graphs is None:
-            raise CannotRun("it takes no ONNX models of several nodes")
+            raise NotInPlace("it takes no ONNX models of several nodes")
         places = [_Place(each) for each in analysis.nodes if each.cases and each.node.scope.outer is None]
         if not places:
-            raise CannotRun("its MaxPool nodes are inside of other nodes, whose tensors cannot be outputs of the model")
+            # A target that refuses the model says so.
+            self.own_outputs()
+            raise NotInPlace(
+                "its MaxPool nodes are inside of other nodes, whose tensors cannot be outputs of the model"
+            )
         tensors = self._tensors(places)
         # A node around MaxPool may have no exact result for what flows there, such as Relu of NaN.
         inexact = [each for each in places if each.of.around.has_nodes and each.case(tensors[None][each.start]) is None]
@@ -89,7 +94,9 @@ class ModelRun:
         ]
 
     def own_outputs(self) -> Mapping[str, np.ndarray]:
-        """The outputs of the whole model, as it declares them. Raises :class:`CannotRun`."""
+        """The outputs of the whole model, as it declares them. Raises :class:`CannotRun`, also after :attr:`problems`."""
+        if self.problems:
+            raise CannotRun("; ".join(self.problems))
         names = [value.name for value in self._analysis.model.proto.graph.output]
         part = part_of(self._analysis.model, names, self._analysis.declared.types, own_outputs=True)
         (number,) = self._session.submit([part.request(self._inputs, None)])
@@ -103,12 +110,19 @@ class ModelRun:
             name for each in places for name in (each.start, each.end, each.of.node.indices) if name is not None
         )
         part = part_of(self._analysis.model, tuple(names), self._analysis.declared.types)
-        levels = levels_of(self._session.profile.settings)
-        numbers = self._session.submit([part.request(self._inputs, level) for level in levels])
-        outcomes = {level: self._session.outcome(number) for level, number in zip(levels, numbers, strict=True)}
-        returned = {level: each.outputs for level, each in outcomes.items() if isinstance(each, Returned)}
-        if None not in returned:
-            raise CannotRun(_why(outcomes[None]))
+        returned = {}
+        for level in levels_of(self._session.profile.settings):
+            (number,) = self._session.submit([part.request(self._inputs, level)])
+            outcome = self._session.outcome(number)
+            if isinstance(outcome, Returned):
+                returned[level] = outcome.outputs
+            elif level is None:
+                raise CannotRun(_why(outcome))
+            else:
+                self.problems.append(f"with {level}, {_why(outcome)}")
+            if isinstance(outcome, TimedOut):
+                # The other levels would take as long.
+                break
         return returned
 
     def _executed(self, place: _Place, outputs: _Tensors) -> Iterator[tuple[ModelCase, list[Execution]]]:
@@ -155,7 +169,5 @@ def _why(outcome: Outcome) -> str:
             return f"its process died: {how}{': ' if stderr else ''}{stderr}"
         case NotExecuted(why) | NotClaimed(why) | Failed(why):
             return why
-        case Inferred() | Accepted():
+        case Inferred() | Accepted() | Returned():
             return "the target computes no values"
-        case Returned():
-            return "it returned nothing at the default level of optimization"

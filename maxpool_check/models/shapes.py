@@ -132,7 +132,7 @@ def at_sizes(model: UserModel, given: Mapping[str, tuple[int, ...]]) -> Inferred
     """
     proto = ModelProto()
     proto.CopyFrom(model.proto)
-    constants = {tensor.name for tensor in proto.graph.initializer}
+    constants = {tensor.name for tensor in proto.graph.initializer} - model.missing.keys()
     assumed: dict[str, int] = {}
     unused = dict(given)
     for value in proto.graph.input:

@@ -20,12 +20,13 @@ from maxpool_check.models.analysis import ModelAnalysis, node_of
 from maxpool_check.models.cases import SPECIAL
 from maxpool_check.models.flow import ModelRun
 from maxpool_check.models.model_file import BadModel
-from maxpool_check.models.model_part import FIRST_SEED, CannotRun, random_inputs
+from maxpool_check.models.model_part import FIRST_SEED, CannotRun, NotInPlace, random_inputs
 from maxpool_check.models.reach import Reach, reaching
 from maxpool_check.results.record import (
     FAULTS,
     REPORTED,
     Execution,
+    ExitCode,
     KnownEntry,
     KnownStatus,
     Line,
@@ -52,7 +53,7 @@ class ModelPlan:
     ``accepted`` are the defects that the user accepts, from ``accepted_files``; ``defects`` those that name what is found,
     and ``versions`` which versions show them. ``seconds`` limits one execution, ``memory`` a worker, in bytes. ``strict``: what
     is wrong on special values alone is unexpected, too. ``compares_outputs``: the models' own outputs are kept.
-    ``command`` are the words of the command line to record.
+    ``command`` are the words of the command line to record. ``allows_incomplete``: what could not be run is no error.
     """
 
     models: Sequence[ModelAnalysis]
@@ -66,6 +67,7 @@ class ModelPlan:
     strict: bool = False
     compares_outputs: bool = False
     command: Sequence[str] = ()
+    allows_incomplete: bool = False
 
 
 @dataclass
@@ -74,7 +76,8 @@ class ModelTest:
 
     ``reach`` has the known defects that can reach a node, by target and node; ``not_in_place`` says why a model was not run on
     a target, by target and model. ``seen`` has the ids of the known defects that a node shows, by target and node. ``versions`` says which versions show a known defect, by its id. ``outputs`` are the
-    models' own outputs, by target and model, where they were computed.
+    models' own outputs, by target and model, where they were computed. ``problems`` say what of the models could not be run
+    as it is, a line each.
     """
 
     targets: list[TargetDescription] = field(default_factory=list)
@@ -83,6 +86,13 @@ class ModelTest:
     seen: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     outputs: dict[tuple[str, str], Mapping[str, np.ndarray]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def add_not_run(self, key: tuple[str, str], path: Path, why: str) -> None:
+        """Add that a model could not be run as it is; ``key`` are the target and the model."""
+        self.not_in_place[key] = why
+        line = why.partition("\n")[0]
+        self.problems.append(f"{path}: not run as a model on {key[0]}: {line}")
 
 
 def run_models(
@@ -104,6 +114,10 @@ def run_models(
         seeds = {"random-inputs": FIRST_SEED} if any(not each.inputs for each in plan.models) else {}
         lines.begin(header(cases, found.targets, plan.accepted_files, plan.command, seeds=seeds))
         for analysis in plan.models:
+            if not any(each.cases for each in analysis.nodes):
+                continue
+            if analysis.random_constants:
+                found.problems.append(f"{analysis.model.path}: {analysis.random_constants}")
             cases += _in_models(analysis, executor.sessions, plan, found, lines)
         corpus = Corpus(tuple(cases), (), False)
         lines.cases |= {case.id: case for case in cases}
@@ -119,18 +133,21 @@ def _in_models(
 ) -> list[Case]:
     """Run a model on each target, and judge its nodes there; cases with what flows in it, the same for all targets."""
     flowing: list[Case] = []
-    for session in sessions if any(each.cases for each in analysis.nodes) else ():
+    for session in sessions:
         key = session.profile.description.name, analysis.model.name
         try:
             inputs = analysis.inputs or random_inputs(analysis.model, analysis.tested.types)
             in_model = ModelRun(session, analysis, inputs)
-        except (CannotRun, BadModel, OSError) as error:
+        except NotInPlace as error:
             found.not_in_place[key] = str(error)
+            continue
+        except (CannotRun, BadModel, OSError) as error:
+            found.add_not_run(key, analysis.model.path, str(error))
             continue
         try:
             outputs = in_model.own_outputs()
         except (CannotRun, BadModel, OSError) as error:
-            found.not_in_place[key] = str(error)
+            found.add_not_run(key, analysis.model.path, str(error))
         else:
             if plan.compares_outputs:
                 found.outputs[key] = outputs
@@ -223,11 +240,15 @@ class _Lines:
             for (target, _), defect in self._known.items()
         ]
         known: tuple[KnownEntry, ...] = (*line.known, *entries)
+        problems = () if self._plan.allows_incomplete else self._found.problems
+        # Statuses say already what counts.
+        code = self._summary.exit_code(line.known, line.errors, strict=False)
+        if problems and code is ExitCode.AS_EXPECTED:
+            is_excluded = any(node.excluded for node in self._nodes.values())
+            code = ExitCode.UNEXPECTED if is_excluded else ExitCode.INCOMPLETE
         self._write(
             msgspec.structs.replace(
-                line, executions=self._summary.executions, known=known,
+                line, executions=self._summary.executions, known=known, errors=(*line.errors, *problems), exit_code=code,
                 summary={target: dict(counts) for target, counts in self._summary.verdicts.items()},
-                # Statuses say already what counts.
-                exit_code=self._summary.exit_code(line.known, line.errors, strict=False),
             )
         )  # fmt: skip

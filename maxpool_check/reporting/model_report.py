@@ -217,9 +217,9 @@ class ModelReport:
     def exit_code(self) -> ExitCode:
         """The exit code of the command."""
         footer = self.record.footer
-        code = ExitCode(footer.exit_code) if footer is not None else ExitCode.INCOMPLETE
-        if code is ExitCode.INCOMPLETE:
-            return code
+        if footer is None or footer.exit_code == ExitCode.INCOMPLETE:
+            return ExitCode.INCOMPLETE
+        code = ExitCode(footer.exit_code)
         if any(node.excluded for model in self.models for node in model.nodes):
             return ExitCode.UNEXPECTED
         if code is ExitCode.NOTHING_COMPARED:
@@ -227,7 +227,7 @@ class ModelReport:
         if self.checks_profile and self.outside_profile:
             return ExitCode.UNEXPECTED
         code = code if self.upgrade is None else self.upgrade.exit_code
-        return ExitCode.INCOMPLETE if code is ExitCode.AS_EXPECTED and self.untested else code
+        return ExitCode.INCOMPLETE if code is ExitCode.AS_EXPECTED and (self.untested or footer.errors) else code
 
     @property
     def result(self) -> tuple[str, str]:
@@ -253,7 +253,7 @@ class ModelReport:
             if self.checks_profile and self.outside_profile:
                 reason += f"; {plural(len(self.outside_profile), 'node is', 'nodes are')} outside SONNX's profile"
                 label = label if self.upgrade.exit_code else f"{ModelLabel.OUTSIDE_PROFILE.value}, {label}"
-            return label, reason
+            return label, "; ".join([reason, *self.test.problems])
         return self._result()
 
     def _result(self) -> tuple[str, str]:
@@ -280,6 +280,7 @@ class ModelReport:
         )
         empty = [model.model.path.name for model in self.models if all(node.maker is None for node in model.nodes)]
         more += [f"no MaxPool in {', '.join(empty)}"] if empty else []
+        more += self.test.problems
         return label, f"of {plural(total, 'MaxPool node')}, {'; '.join([*sentences, *more])}"
 
 

@@ -28,6 +28,8 @@ _IN_FULL = 3
 def write(report: ModelReport, file: TextIO) -> None:
     """Write the whole report."""
     with terminal(file, report.width, report.color) as console:
+        for problem in report.run.problems:
+            console.print(f"[bold red]ERROR[/]  {escape(inert.block(problem))}", soft_wrap=True)
         for target in report.record.header.targets:
             console.print(f"[bold]{styled(target.name)}[/]  {styled(target.software())}", soft_wrap=True)
         for model in report.models:
@@ -38,8 +40,6 @@ def write(report: ModelReport, file: TextIO) -> None:
         _profile(console, report)
         _notes(console, "Open in ONNX's text", ((each.node.name, each.open_points) for each in _nodes(report)))
         _upgrade(console, report)
-        for problem in report.run.problems:
-            console.print(f"[bold red]ERROR[/]  {escape(inert.block(problem))}", soft_wrap=True)
         label, text = report.result
         console.print(f"[{_style(report)}]{styled(label)}[/]  {styled(text)}", soft_wrap=True)
         for line in following(report):
