@@ -155,7 +155,7 @@ def named_causes(
 
 
 def _dtype(execution: Execution) -> str:
-    return execution.input.dtype if execution.input else ""
+    return execution.input.pooled.dtype if execution.input else ""
 
 
 def _most_frequent(causes: Sequence[Cause], frequency: Mapping[str, int]) -> tuple[Cause, ...]:

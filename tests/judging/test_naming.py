@@ -4,17 +4,22 @@ import zlib
 from collections import Counter
 
 import msgspec
+import numpy as np
 import pytest
 
+from maxpool_check.corpus.collection import collect
 from maxpool_check.evidence.kernel_faults import kernel_profile, load, outcome
 from maxpool_check.evidence.kernels import WrongKernel
 from maxpool_check.judging.naming import Observations, contradictions, named_causes
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.verdicts import judge
 from maxpool_check.results.details import Cause
+from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.record import Execution, Verdict
-from maxpool_check.running.case_run import CaseRun, executions
+from maxpool_check.results.variants import Y_ONLY
+from maxpool_check.running.case_run import CaseRun, executions, judged_case
 from maxpool_check.targets import requests
+from maxpool_check.targets.plans import VariantResult
 from tests.mutants.in_process import tasks
 
 NAMES = {
@@ -99,3 +104,27 @@ def test_a_shape_alone_is_no_proof_and_contradicts_nothing():
     )
     assert names([shapes], {}) == [[]]
     assert names([shapes, diverging("dilation-of-first-axis")], {}) == [["dilation-of-first-axis"]] * 2
+
+
+def test_what_contradicts_a_mistake_has_the_dtype_that_enters_maxpool(tmp_path):
+    (tmp_path / "casts.yaml").write_text("""\
+defaults:
+  attributes: {kernel_shape: [2, 2], dilations: [2, 2]}
+  graph: [{op: Cast, to: float16}, {op: MaxPool}]
+cases:
+  - {id: wrong, title: T, input: {dtype: float32, shape: [1, 1, 3, 4], arange: {}}}
+  - {id: right, title: T, input: {dtype: float32, shape: [1, 1, 3, 4], arange: {start: 1}}}
+""")
+    cases = collect([tmp_path]).cases
+    returned = ([[5, 6, 7], [9, 10, 11]], [[11, 12]])
+    observations, lines = Observations(), []
+    for number, (case, values) in enumerate(zip(cases, returned, strict=True)):
+        outcome = Returned({"Y": np.array([[values]], np.float16)})
+        (line,) = executions(judged_case(case, "t", case.oracle(), {Y_ONLY: VariantResult(outcome)}))
+        observations.add(number, line)
+        lines.append(line)
+    assert [line.verdict for line in lines] == ["diverges", "conforms"]
+    assert names(lines[:1], {}) == [["dilation-ignored"]]
+    contradicted = contradictions(observations, lambda number: cases[number].id, lambda number: cases[number].oracle())
+    assert contradicted["dilation-ignored"] == {"float16": "casts:right"}
+    assert names(lines[:1], contradicted) == [[]]
