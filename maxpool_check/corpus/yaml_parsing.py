@@ -178,6 +178,9 @@ def scalar_value(text: str) -> Any:
         return _WORDS[text]
     if text[0] not in _NUMERIC:
         return text
+    if text == "-0":
+        # An integer has no sign of zero, and the dtype is not known here.
+        return -0.0
     if _INTEGER.fullmatch(text):
         # Python does not convert thousands of digits; a later check has a better message.
         return int(text) if len(text) < 400 else text

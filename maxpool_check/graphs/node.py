@@ -86,7 +86,10 @@ def tensor(value: Any, dtype: str, name: str) -> np.ndarray:
             return np.asarray(rounded(np.asarray(value, np.float64), target))
         numbers = np.asarray(value, object)
         limits = np.iinfo(target)
-        if not all(isinstance(number, int) and limits.min <= number <= limits.max for number in numbers.flat):
+        # Of a case file, -0 is a float.
+        if not all(
+            number == 0 or (isinstance(number, int) and limits.min <= number <= limits.max) for number in numbers.flat
+        ):
             raise Inexact(f"{name} must hold integers of {dtype}, got {value}")
         return np.asarray(numbers.astype(target))
     except (ValueError, TypeError) as mistake:

@@ -93,6 +93,28 @@ cases:
     assert (cases[-1].X == -128).all()
 
 
+def test_minus_zero_has_its_sign_in_floats_and_is_zero_in_integers(corpus):
+    folder = corpus(
+        """\
+defaults: {attributes: {kernel_shape: [1, 1]}}
+cases:
+  - {id: data, input: {dtype: float16, data: [[[[-0, 0, -0]]]]}, expect: {Y: [[[[-0, 0, -0]]]], Indices: [[[[-0, 1, 2]]]]}}
+  - {id: fill, input: {dtype: bfloat16, shape: [1, 1, 1, 3], fill: -0, set: [{at: [0, 0, -0, 1], to: 0}]}}
+  - {id: cell, input: {dtype: float64, shape: [1, 1, 1, 3], fill: -0.0, set: [{at: [0, 0, 0, 1], to: +0}]}}
+  - {id: constant, input: {dtype: float32, data: [[[[0]]]]},
+     graph: [{op: Pad, pads: [0, 0, 0, 1, 0, 0, 0, 1], constant_value: -0}, {op: MaxPool}]}
+  - {id: integers, input: {dtype: int8, data: [[[[-0]]]]}, expect: {Y: [[[[-0, -0, -0]]]]},
+     graph: [{op: Pad, pads: [0, 0, 0, 1, 0, 0, 0, 1], constant_value: -0}, {op: MaxPool}]}
+"""
+    )
+    data, fill, cell, constant, integers = collect([folder]).cases
+    for case in (data, fill, cell):
+        assert np.signbit(case.X).tolist() == [[[[True, False, True]]]]
+    assert np.signbit(data.expect.Y).tolist() == [[[[True, False, True]]]]
+    assert np.signbit(constant.entering).tolist() == [[[[True, False, True]]]]
+    assert integers.entering.tolist() == [[[[0, 0, 0]]]]
+
+
 def test_the_forms_of_expect(corpus):
     folder = corpus(
         """\

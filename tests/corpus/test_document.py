@@ -34,9 +34,9 @@ def test_scalars(text, value):
 
 
 def test_minus_zero_and_nan():
-    data = parse("[-0.0, .nan]", "f.yaml").data
-    assert math.copysign(1, data[0]) == -1
-    assert math.isnan(data[1])
+    *zeros, nan = parse("[0, -0, -0.0, .nan]", "f.yaml").data
+    assert [math.copysign(1, zero) for zero in zeros] == [1, -1, -1]
+    assert math.isnan(nan)
 
 
 def test_places():
