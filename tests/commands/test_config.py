@@ -22,7 +22,7 @@ def project(tmp_path):
     (tmp_path / "cases").mkdir()
     (tmp_path / "cases/small.yaml").write_text(SMALL)
     (tmp_path / "below").mkdir()
-    (tmp_path / "kernel.py").write_text("def nothing(X, **attributes):\n    raise ValueError('no kernel')\n")
+    (tmp_path / "kernel.py").write_text("def nothing(X, attributes):\n    raise ValueError('no kernel')\n")
     return tmp_path
 
 
