@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from maxpool_check import inert
-from maxpool_check.commands.main import command_at
+from maxpool_check.commands.main import OWN_WORDS
 from maxpool_check.configuration.file import BadConfiguration
 from maxpool_check.configuration.keys import COMMANDS, variables
 from maxpool_check.configuration.settings import Configuration, Setting, configuration
@@ -119,7 +119,7 @@ def command_line() -> tuple[str, ...]:
     if not any(added):
         return (PROGRAM, *words)
     options, arguments = added
-    own = words[command_at(words) :]
+    own = ctx.meta[OWN_WORDS]
     end = own.index("--") if "--" in own else len(own)
     # What it says is all that holds.
     return (PROGRAM, "--no-config", *own[:end], *options, *own[end:], *arguments)

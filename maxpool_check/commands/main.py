@@ -11,7 +11,6 @@ import itertools
 import os
 import signal
 import sys
-from collections.abc import Sequence
 from typing import TextIO
 
 import click
@@ -59,6 +58,9 @@ _TAKES = {".onnx": "model", ".yaml": "run", ".yml": "run"}
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """The errors of a file that cannot be written further."""
 
+OWN_WORDS = "maxpool_check.words"
+"""The key of the words of a command in ``click.Context.meta``: its name, and what follows."""
+
 _VERBOSE = ("run", "judge", "compare", "gate", "model")
 """The commands whose -v counts."""
 
@@ -77,6 +79,10 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         _configure(ctx)
+        ctx.meta[OWN_WORDS] = tuple(args)
+        if args[0] not in _VERBOSE:
+            # Every command takes -vv, for a traceback; only some have a -v of their own.
+            args = [word for word in args if word != "-vv"]
         two = " ".join(args[:2])
         # Of a group in click's sense, the first argument is the name of a command; that of gate is usually a path.
         return (two, self.get_command(ctx, two), args[2:]) if two in COMMANDS else super().resolve_command(ctx, args)
@@ -145,11 +151,10 @@ def main(arguments: list[str] | None = None) -> None:
     if closed := [name for name in ("stdout", "stderr") if getattr(sys, name) is None]:
         print(f"error: {' and '.join(closed)} is closed", file=sys.stderr or sys.stdout)
         sys.exit(2)
-    if _command(words) in COMMANDS:
-        # These end a command as Ctrl-C does, with its worker processes; nohup has SIGHUP ignored. Windows has only SIGTERM.
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, signal.default_int_handler)
+    # These end a command as Ctrl-C does, with its worker processes; nohup has SIGHUP ignored. Windows has only SIGTERM.
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
     try:
         code = _run(words)
         # Who interrupts again would otherwise kill Python at its end, which has another exit code.
@@ -178,10 +183,8 @@ def _run(words: list[str]) -> int:
             # Half of a character cannot be written to a record.
             if any("\ud800" <= character <= "\udfff" for character in word):
                 raise click.UsageError(f"the argument '{word}' is not UTF-8")
-        # Every command takes -vv, for a traceback; only some have a -v of their own.
-        taken = words if _command(words) in _VERBOSE else [word for word in words if word != "-vv"]
         code = cli.main(
-            taken, prog_name="maxpool-check", standalone_mode=False, terminal_width=_help_width(), obj=tuple(words)
+            words, prog_name="maxpool-check", standalone_mode=False, terminal_width=_help_width(), obj=tuple(words)
         )
         sys.stdout.flush()
         return int(code or 0)
@@ -200,21 +203,6 @@ def _run(words: list[str]) -> int:
         return _explained(words, error.exit_code, getattr(error, "errors", [{"message": error.format_message()}]))
     except (click.Abort, KeyboardInterrupt, Exception) as error:
         return _failed(words, error)
-
-
-def command_at(words: Sequence[str]) -> int:
-    """Where the name of the command stands, behind the options of all commands; the number of words if nowhere."""
-    takes_value = False
-    for number, word in enumerate(words):
-        if not takes_value and not word.startswith("-"):
-            return number
-        takes_value = word == "--config" and not takes_value
-    return len(words)
-
-
-def _command(words: Sequence[str]) -> str:
-    """The name of the command."""
-    return next(iter(words[command_at(words) :]), "")
 
 
 def _placed(error: click.ClickException) -> click.ClickException:
@@ -271,7 +259,8 @@ def _explained(arguments: list[str], exit_code: int, errors: list[dict[str, obje
     """Print the errors as the one document of --format json, where the command has not printed it."""
     if ("--format", "json") not in itertools.pairwise(arguments) and "--format=json" not in arguments:
         return exit_code
-    if (command := _command(arguments)) in ("run", "judge"):
+    command = next((word for word in arguments if word in COMMANDS), "")
+    if command in ("run", "judge"):
         from maxpool_check.reporting import json as run_json
 
         click.echo(run_json.failure(exit_code, errors))
