@@ -25,6 +25,9 @@ BEHIND = "behind"
 _UNCHANGED = ("Identity", "Dropout")
 """Elementwise operators that return their input."""
 
+_SIGNING = ("Neg", "Abs")
+"""Elementwise operators that define the sign of a zero."""
+
 
 @dataclass(frozen=True)
 class Composition:
@@ -38,6 +41,11 @@ class Composition:
         for node in self.nodes:
             maxima = apply(node, maxima, self.opset)
         return maxima
+
+    @property
+    def signs_zeros(self) -> bool:
+        """Whether the sign of a zero defines that of its value, which is a zero of nothing else."""
+        return all(node.op in _SIGNING for node in self.nodes)
 
 
 @dataclass(frozen=True)

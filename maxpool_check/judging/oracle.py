@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from maxpool_check.graphs.context import Composition
 from maxpool_check.reference.dtypes import is_float, same
 from maxpool_check.reference.evaluator import chosen, evaluate
 from maxpool_check.reference.geometry import Geometry
@@ -176,13 +177,17 @@ class Oracle:
     def agrees(self, Y: np.ndarray, interpretation: Pooled) -> np.ndarray:
         """Where a Y agrees with one interpretation of NaN."""
         agrees = self.same_values(Y, interpretation.Y)
-        policies = self.pooling.policies
-        if self.pooling.activation is not None:
+        policies, activation = self.pooling.policies, self.pooling.activation
+        zeros = (Y == 0) & (interpretation.Y == 0)
+        if activation is not None and not (isinstance(activation, Composition) and activation.signs_zeros):
             # No document defines the sign of a zero before or after the activation.
-            return agrees | ((Y == 0) & (interpretation.Y == 0))
+            return agrees | zeros
         if is_float(Y.dtype) and (policies.zero_sign is ZeroSign.EITHER or policies.tie is Tie.ANY):
-            # Zeros of either sign are equal maxima, but the zero of Y must be in the window.
-            agrees |= (Y == 0) & (interpretation.Y == 0) & np.where(np.signbit(Y), *self.holds_zeros)
+            # Zeros of either sign are equal maxima, but the zero of Y must be in the window, or made of one there.
+            maxima = np.array([-0.0, 0.0], Y.dtype)
+            made = maxima if activation is None else activation.of(maxima)
+            for is_held, zero in zip(self.holds_zeros, made, strict=True):
+                agrees |= zeros & is_held & (np.signbit(Y) == np.signbit(zero))
         return agrees
 
     def judges_alike(self, other: "Oracle", *, indices: bool) -> bool:

@@ -186,3 +186,27 @@ def test_a_relu_that_returns_negative_zero_is_no_other_order_of_nodes():
     minus_zero = np.full((1, 1, 1, 1), -0.0, np.float32)
     for judgements in (judged(oracle, minus_zero), judged(oracle, minus_zero, minus_zero)):
         assert kinds(judgements[Y_ONLY]) == ["y-signed-zero"]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "zeros", "right"),
+    [
+        ([Node("Neg")], [0.0, 0.0], [-0.0]),
+        ([Node("Neg")], [-0.0, -0.0], [0.0]),
+        ([Node("Neg")], [0.0, -0.0], [0.0, -0.0]),
+        ([Node("Abs")], [-0.0, -0.0], [0.0]),
+        ([Node("Abs")], [0.0, -0.0], [0.0]),
+        ([Node("Abs"), Node("Identity"), Node("Neg")], [0.0, -0.0], [-0.0]),
+        # max(0, -0) may be either, and so may be what is made of it.
+        ([Node("Relu")], [0.0, 0.0], [0.0, -0.0]),
+        ([Node("Relu"), Node("Neg")], [0.0, -0.0], [0.0, -0.0]),
+    ],
+)
+def test_neg_and_abs_define_the_sign_of_a_zero_as_far_as_max_pool_does(nodes, zeros, right):
+    x = np.array([[[zeros]]], np.float32)
+    oracle = oracle_of((), tuple(nodes), x=x, kernel_shape=[1, 2], strides=[1, 1])
+    conforming = []
+    for zero in (0.0, -0.0):
+        (judgement,) = judged(oracle, np.full((1, 1, 1, 1), zero, np.float32)).values()
+        conforming += [str(zero)] if judgement.verdict is Verdict.CONFORMS else []
+    assert conforming == [str(zero) for zero in right]

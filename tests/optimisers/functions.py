@@ -136,6 +136,14 @@ def relu_dropped(model):
     return model
 
 
+@named("node-dropped")
+def neg_dropped(model):
+    """A Neg is removed, as if all cells were zeros without a sign."""
+    for node in nodes_of(model, "Neg"):
+        drop(model, node)
+    return model
+
+
 def function_in_place(model):
     """A function behind MaxPool overwrites the maxima, which are also an output of the graph."""
     outputs = [output.name for output in model.graph.output]
