@@ -107,7 +107,10 @@ class TargetComparison:
     @property
     def tools(self) -> list[str]:
         """What to know if the records are of different versions of the tool."""
-        old, new = map(_tool, self.headers)
+        old, new = (
+            f"{header.tool} (SHA-256 {header.tool_files.sha256[:16]})" if header.tool_files else header.tool
+            for header in self.headers
+        )
         return [f"the records are of different versions of maxpool-check: {old} and {new}"] if old != new else []
 
     @property
@@ -136,10 +139,6 @@ class TargetComparison:
         if not self.gate.compared:
             return "NOTHING COMPARED no execution was judged on both sides"
         return f"{self.gate}" + (f"; {plural(len(self.left_out), 'case')} left out" if self.left_out else "")
-
-
-def _tool(header: RunHeader) -> str:
-    return f"{header.tool} (SHA-256 {header.tool_files.sha256[:16]})" if header.tool_files else header.tool
 
 
 _SEVERITY = (ExitCode.AS_EXPECTED, ExitCode.UNEXPECTED, ExitCode.NOTHING_COMPARED, ExitCode.INCOMPLETE)

@@ -51,15 +51,6 @@ def not_judged(record: Record, target: str) -> Mapping[Verdict, list[ReasonGroup
     return {verdict: _ordered(by_reason) for verdict, by_reason in groups.items()}
 
 
-def failures(executions: Iterable[Execution]) -> list[list[Execution]]:
-    """The executions that failed in a way that says nothing about a target, those with the same message together."""
-    groups: dict[tuple[str, str], list[Execution]] = defaultdict(list)
-    for execution in executions:
-        if execution.verdict is Verdict.ERROR:
-            groups[execution.target, execution.message].append(execution)
-    return list(groups.values())
-
-
 def _ordered(groups: Mapping[tuple[str, str, str], Sequence[Execution]]) -> list[ReasonGroup]:
     return sorted(
         (ReasonGroup(*key, executions) for key, executions in groups.items()),

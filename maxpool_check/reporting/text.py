@@ -16,7 +16,7 @@ from maxpool_check.reporting.findings import Finding, explained, sentence
 from maxpool_check.reporting.interpretations import interpretations, profiles
 from maxpool_check.reporting.next_steps import execute_again, next_step
 from maxpool_check.reporting.provenance import made_with
-from maxpool_check.reporting.reasons import ReasonGroup, by_file, failures, not_judged, refusals
+from maxpool_check.reporting.reasons import ReasonGroup, by_file, not_judged, refusals
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.reporting.shapes import axis_lines
 from maxpool_check.reporting.tensors import coordinates, planes, window_cells, window_text
@@ -240,15 +240,18 @@ def _reasons(console: Console, reasons: Sequence[ReasonGroup], heading: str, rep
 
 
 def _errors(console: Console, record: Record) -> None:
-    errors = failures(record.executions)
-    for execution, *others in errors[:3]:
+    errors: dict[tuple[str, str], list[Execution]] = defaultdict(list)
+    for execution in record.executions:
+        if execution.verdict is Verdict.ERROR:
+            errors[execution.target, execution.message].append(execution)
+    for execution, *others in list(errors.values())[:3]:
         count = f" ({len(others) + 1} executions)" if others else ""
         text = f"{execution.case} on {execution.target}: {execution.message}{count}"
         console.print(f"[bold red]ERROR[/]  {escape(inert.block(text))}")
         if execution.traceback:
             console.print(escape(inert.block(execution.traceback)), soft_wrap=True)
     if len(errors) > 3:
-        console.print(f"  ... {sum(map(len, errors))} executions failed in total")
+        console.print(f"  ... {sum(map(len, errors.values()))} executions failed in total")
     if errors:
         console.print()
 

@@ -53,9 +53,7 @@ def read(path: Path) -> Record:
         if isinstance(line, Execution):
             summary.add(line)
         if len(mistakes) < _MOST_MISTAKES:
-            behind = ["a line behind the footer"] if footer is not None else []
-            behind += ["a second header"] if isinstance(line, RunHeader) and number > 1 else []
-            mistakes += [f"{path}:{number}: {mistake}" for mistake in (*behind, *_mistakes(line, summary))]
+            mistakes += [f"{path}:{number}: {mistake}" for mistake in _mistakes(line, number, summary, footer)]
         footer = line if isinstance(line, RunFooter) else footer
     is_complete = footer is not None and footer.executions == summary.executions
     executions = StoredExecutions(path, summary.executions)
@@ -225,12 +223,16 @@ def _check(line: Line) -> None:
             raise ValueError("one of the cells is not a cell of an output")
 
 
-def _mistakes(line: Line, summary: RunSummary) -> Iterator[str]:
+def _mistakes(line: Line, number: int, summary: RunSummary, footer: RunFooter | None) -> Iterator[str]:
     """What no run writes and reports do not rely on; ``summary`` is that of the executions so far."""
+    if footer is not None:
+        yield "a line behind the footer"
     if isinstance(line, Execution):
         if not 0 <= line.size < 2**63:
             yield "'size' is not that of a tensor"
         return
+    if isinstance(line, RunHeader) and number > 1:
+        yield "a second header"
     name = "started" if isinstance(line, RunHeader) else "finished"
     try:
         datetime.fromisoformat(getattr(line, name))

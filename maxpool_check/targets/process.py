@@ -53,10 +53,6 @@ class RefusesOptions(CannotStart):
     """A target whose adapter refuses its options or its provider."""
 
 
-class NotReady(CannotStart):
-    """A target that did not become ready in time."""
-
-
 class Worker:
     """One process that executes requests for one runtime. It ends at the first death; start another.
 
@@ -119,7 +115,8 @@ class Worker:
             message = parsed(line)
         except TimeoutError:
             self.end()
-            raise NotReady(f"it was not ready within {self._start_seconds:g} s") from None
+            why = "" if self._start_seconds == START_SECONDS else ", ten times --timeout: is its first line flushed?"
+            raise CannotStart(f"it was not ready within {self._start_seconds:g} s{why}") from None
         except ValueError as error:
             self.end()
             raise CannotStart(

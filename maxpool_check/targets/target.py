@@ -21,14 +21,11 @@ from maxpool_check.targets.environments import WheelSource
 from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.mistakes import SEE, in_ready
 from maxpool_check.targets.name import TargetName
-from maxpool_check.targets.process import START_SECONDS, CannotStart, NotReady, RefusesOptions, Worker
+from maxpool_check.targets.process import START_SECONDS, CannotStart, RefusesOptions, Worker
 from maxpool_check.targets.protocol import text_of
 from maxpool_check.targets.releases import around
 from maxpool_check.targets.runtimes import OF_NPM, RUNTIMES
 from maxpool_check.targets.transcript import Transcript
-
-_START_TIMES = 10
-"""How much longer than one execution a user's kernel may take to become ready."""
 
 IF_DAMAGED = "If its environment is damaged"
 """How the line begins that says what of the cache to remove where a release cannot be started."""
@@ -89,7 +86,8 @@ class Target:
         self.python = name.options.get("python", sys.executable)
         self.tools_python = name.tool.options.get("python", sys.executable) if name.tool is not None else None
         self.npm_folder: Path | None = None
-        self._start_seconds = START_SECONDS if name.is_released else _START_TIMES * seconds
+        # A user's kernel has ten times as long to start as for one execution.
+        self._start_seconds = START_SECONDS if name.is_released else 10 * seconds
         self.frames = name.program is None and transcript is None
         """Whether its workers get frames: they are the tool's own, and no transcript is to have lines."""
         if name.is_released and RUNTIMES[name.runtime].ecosystem == "npm":
@@ -212,8 +210,6 @@ class Target:
         if self.folders and not isinstance(error, RefusesOptions):
             folders = " and ".join(map(str, self.folders))
             hint = f"\n{IF_DAMAGED}, remove {folders}; it is made again."
-        if isinstance(error, NotReady) and not self.name.is_released:
-            hint = "\nIt has ten times --timeout to start; a program must write its whole first line to stdout and flush it."
         return CannotStart(f"{self.name} cannot be started: {error}{hint}")
 
     def profile_of(self, worker: Worker) -> TargetProfile:

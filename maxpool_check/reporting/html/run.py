@@ -14,7 +14,6 @@ from maxpool_check.reporting.html.names import Names
 from maxpool_check.reporting.html.page import write_page
 from maxpool_check.reporting.html.views import FindingView, Listing, filters
 from maxpool_check.reporting.interpretations import Interpretation, interpretations, profiles
-from maxpool_check.reporting.reasons import failures
 from maxpool_check.reporting.run_report import RunLabel, RunReport
 from maxpool_check.results.record import COMPARED, Execution, Verdict
 from maxpool_check.words import plural
@@ -77,7 +76,7 @@ class RunPage:
         self._documents: dict[tuple[str, str], _Document] = defaultdict(_Document)
         self._unjudged: dict[tuple[str, Verdict, str], Names] = defaultdict(Names)
         self._executions: Counter[tuple[str, Verdict, str]] = Counter()
-        self._failed: list[Execution] = []
+        self.errors: list[Execution] = []
         # The variants of a case follow each other.
         for _, executions in groupby(self.record.executions, lambda each: (each.target, each.case)):
             self._add(list(executions))
@@ -94,16 +93,11 @@ class RunPage:
                 document.clauses[clause].update(words)
         if compared and all(each.verdict is Verdict.CONFORMS for each in compared):
             document.names.add(first.case)
-        self._failed += [each for each in executions if each.verdict is Verdict.ERROR]
+        self.errors += [each for each in executions if each.verdict is Verdict.ERROR]
         unjudged = [each for each in executions if each.verdict not in COMPARED and each.verdict is not Verdict.ERROR]
         for (verdict, reason), number in Counter((each.verdict, _reason(each)) for each in unjudged).items():
             self._unjudged[first.target, verdict, reason].add(first.case)
             self._executions[first.target, verdict, reason] += number
-
-    @property
-    def errors(self) -> list[list[Execution]]:
-        """The executions that failed, those with the same message together."""
-        return failures(self._failed)
 
     @property
     def title(self) -> str:
