@@ -115,7 +115,7 @@ class Worker:
             message = parsed(line)
         except TimeoutError:
             self.end()
-            why = "" if self._start_seconds == START_SECONDS else ", ten times --timeout: is its first line flushed?"
+            why = "" if self._start_seconds == START_SECONDS else " (--timeout): is its first line whole, and flushed?"
             raise CannotStart(f"it was not ready within {self._start_seconds:g} s{why}") from None
         except ValueError as error:
             self.end()

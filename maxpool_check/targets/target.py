@@ -86,8 +86,8 @@ class Target:
         self.python = name.options.get("python", sys.executable)
         self.tools_python = name.tool.options.get("python", sys.executable) if name.tool is not None else None
         self.npm_folder: Path | None = None
-        # A user's kernel has ten times as long to start as for one execution.
-        self._start_seconds = START_SECONDS if name.is_released else 10 * seconds
+        # A program of the user has as long to start as for one execution; a runtime has to be imported first.
+        self._start_seconds = seconds if name.program is not None else START_SECONDS
         self.frames = name.program is None and transcript is None
         """Whether its workers get frames: they are the tool's own, and no transcript is to have lines."""
         if name.is_released and RUNTIMES[name.runtime].ecosystem == "npm":

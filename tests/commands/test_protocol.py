@@ -109,7 +109,7 @@ def test_a_program_that_does_not_end(check):
     code, steps = check(
         old="    for line in sys.stdin:",
         new="    import time\n    for line in [*sys.stdin, time.sleep(60)]:",
-        seconds=0.5,
+        seconds=3,
     )
     assert code == 1
     code, steps = check(old='if __name__ == "__main__":\n    main()', new="import time\nmain()\ntime.sleep(60)")
@@ -122,6 +122,6 @@ def test_what_is_no_program_or_cannot_be_run(cli, tmp_path):
     done = cli("protocol", "check", f"command:{tmp_path / 'none'}")
     assert done.code == 3
     assert "cannot be run: No such file" in done.err
-    done = cli("protocol", "check", misbehaving("dies"), "--timeout", "2")
+    done = cli("protocol", "check", misbehaving("dies"), "--timeout", "10")
     assert done.code == 1
     assert "exited with status 9" in done.out
