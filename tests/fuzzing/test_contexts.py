@@ -4,13 +4,15 @@ import functools
 import itertools
 from collections import Counter
 
+import numpy as np
 import onnx
 import pytest
 
+import maxpool_check
 from maxpool_check.corpus.case_file import read_cases
 from maxpool_check.corpus.importers import onnx_testdata
 from maxpool_check.corpus.writing import case_file, write_suite
-from maxpool_check.fuzzing.contexts import OPERATOR_SETS
+from maxpool_check.fuzzing.contexts import OPERATOR_SETS, in_a_graph
 from maxpool_check.fuzzing.generation import generate
 from maxpool_check.graphs.context import MAX_POOL
 from maxpool_check.graphs.model import build
@@ -54,6 +56,20 @@ def test_they_have_results_and_every_form_is_drawn():
     assert {case.outputs for case in drawn_graphs()} >= {("Y", "Indices"), ("Indices",)}
     # The tensors are small, so that many cases run in little time.
     assert max(case.X.size for case in drawn_graphs()) <= 1000
+
+
+def test_no_global_max_pool_is_drawn_where_its_own_maximum_is_neg_inf():
+    X = np.full((1, 1, 2, 2), -np.inf, np.float32)
+    case = maxpool_check.case(X, kernel_shape=[1, 1])
+    drawn = list(filter(None, (in_a_graph(case, seed) for seed in range(1500))))
+    poolings = [each for each in drawn if any(node.op == "GlobalMaxPool" for node in nodes(each))]
+    # Elsewhere, it is drawn, and beside other nodes, so is -inf.
+    assert poolings
+    assert any((each.entering == -np.inf).all() for each in drawn)
+    for each in poolings:
+        steps = each.context.steps(each.oracle().pooled.maxima, each.oracle().pooled.Indices)
+        for node, Y in zip(each.context.after, itertools.islice(steps, 1, None), strict=True):
+            assert node.op != "GlobalMaxPool" or not (Y == -np.inf).any()
 
 
 def test_the_same_seed_draws_the_same():
