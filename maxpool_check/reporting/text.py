@@ -241,9 +241,8 @@ def _reasons(console: Console, reasons: Sequence[ReasonGroup], heading: str, rep
 
 def _errors(console: Console, record: Record) -> None:
     errors: dict[tuple[str, str], list[Execution]] = defaultdict(list)
-    for execution in record.executions:
-        if execution.verdict is Verdict.ERROR:
-            errors[execution.target, execution.message].append(execution)
+    for execution in (each for each in record.executions if each.verdict is Verdict.ERROR):
+        errors[execution.target, execution.message].append(execution)
     for execution, *others in list(errors.values())[:3]:
         count = f" ({len(others) + 1} executions)" if others else ""
         text = f"{execution.case} on {execution.target}: {execution.message}{count}"
