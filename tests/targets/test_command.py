@@ -111,7 +111,10 @@ def test_a_program_that_is_not_ready_within_the_timeout_is_ended(cli, small, tmp
     done = cli("run", small, "-t", f"{misbehaving(name)} {tmp_path}", "--timeout", "1", "--format", "json")
     assert done.code == done.json["exit_code"] == 3
     (error,) = done.json["errors"]
-    assert "cannot be started: it was not ready within 1 s (--timeout): is its first line whole, and flushed?" in error["message"]
+    assert (
+        "cannot be started: it was not ready within 1 s (--timeout): is its first line whole, and flushed?"
+        in error["message"]
+    )
     assert eventually(lambda: not [p for p, _, _ in living() if f"{name}\0{tmp_path}" in command_of(p)])
 
 
