@@ -105,6 +105,7 @@ pages: $(TESTS_BIN)/.installed
 	$(TESTS_BIN)/maxpool-check documents cases/ > reports/documents.md
 	$(TESTS_BIN)/maxpool-check explain --format markdown > reports/kinds.md
 	$(TESTS_BIN)/python -m tests.report_matrix
+	$(TESTS_BIN)/python -m tests.report_contexts
 	$(TESTS_BIN)/python -m tests.report_shapes
 	$(TESTS_BIN)/python -m tests.report_agreement
 	$(TESTS_BIN)/python -m tests.report_defects
