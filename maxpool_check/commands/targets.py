@@ -193,7 +193,7 @@ def _target(name: TargetName, check: bool) -> dict[str, Any]:
     try:
         with TargetSession(Target(name)) as session:
             profile = session.profile
-            about = {"starts": True, **msgspec.structs.asdict(profile.description)}
+            about = {"starts": True, **msgspec.to_builtins(profile.description)}
             about["software"] = profile.description.software(numpy=True)
             about |= {"dtypes": profile.dtypes, "spatial": profile.spatial}
             if check:

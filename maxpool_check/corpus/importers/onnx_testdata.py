@@ -5,7 +5,7 @@ The installed onnx package has such files of its node tests, or makes the same d
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,19 +60,20 @@ def read(file: Path, root: Path, most_cells: int, provenance: Mapping[str, str] 
     for number, data in sets:
         feeds = {name: data / f"input_{i}.pb" for i, name in enumerate(inputs)}
         files = {name: data / f"output_{i}.pb" for i, name in enumerate(outputs)}
-        if not any(path.exists() for path in files.values()):
-            # A data set without outputs expects nothing.
-            files = {}
-        for path in (*feeds.values(), *files.values()):
+        is_printed = any(path.exists() for path in files.values())
+        # A data set without outputs expects nothing; only the chain knows which of its outputs are those of MaxPool.
+        required = files.values() if is_printed and not is_chain else ()
+        for path in (*feeds.values(), *required):
             if not path.exists():
                 raise Broken(f"there is no {path.name}", data)
+        files = {name: path for name, path in files.items() if path.exists()}
         fed, printed = ({name: _tensor(path, most_cells) for name, path in each.items()} for each in (feeds, files))
         tensors[number] = (fed, printed)
     provenance = provenance or {"suite": NAME, "version": version}
     group = group_of(folder.parent, root)
     if is_chain:
         return [
-            _chain_case(model, folder.name, group, number, fed, list(printed.values()), file, provenance, most_cells)
+            _chain_case(model, folder.name, group, number, fed, printed, file, provenance, most_cells)
             for number, (fed, printed) in tensors.items()
         ]
     data_sets = {number: (fed["X"], printed) for number, (fed, printed) in tensors.items()}
@@ -136,7 +137,7 @@ def _make_cases(
 
 def _chain_case(
     model: "ModelProto", name: str, group: str, number: int, inputs: Mapping[str, np.ndarray],
-    printed: Sequence[np.ndarray], path: Path, provenance: Mapping[str, str], most_cells: int,
+    printed: Mapping[str, np.ndarray], path: Path, provenance: Mapping[str, str], most_cells: int,
 ) -> Case:  # fmt: skip
     """The case of a model of several nodes, for one data set. Raises :class:`LeftOut` and :class:`Broken`."""
     from maxpool_check.graphs.reading import NotAChain, read_chain
@@ -145,10 +146,13 @@ def _chain_case(
         chain = read_chain(model, inputs)
     except NotAChain as reason:
         raise LeftOut(f"{reason}{_types(model)}") from reason
-    values = dict(zip(chain.outputs, printed, strict=False))
+    values = {output: printed.get(value.name) for output, value in zip(chain.outputs, model.graph.output, strict=False)}
     requested = tuple(output for output in ("Y", "Indices") if output in chain.outputs)
     if not requested:
         raise LeftOut("its graph has neither the output behind its last node nor the Indices of MaxPool")
+    for i, output in enumerate(chain.outputs):
+        if printed and output in requested and values[output] is None:
+            raise Broken(f"there is no output_{i}.pb", path.parent / f"test_data_set_{number}")
     return make_case(
         group=group, name=name if number == 0 else f"{name}/{number}", title=f"{name}, test data set {number}",
         spec=_document_of(model)[0], X=chain.X, attributes=chain.attributes, outputs=requested,
