@@ -15,8 +15,13 @@ try:
     from onnx import TensorProto
     from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 except ImportError as error:
-    print("cannot tell:", error)
+    print(
+        f"cannot tell: {error}", "Run it with: uv run repro.py",
+        "or first: pip install numpy==2.4.6 onnx==1.23.2 onnxruntime==1.32.0", sep="\n",
+    )
     sys.exit(125)
+
+print("ONNX Runtime", onnxruntime.__version__)
 
 nodes = [
     make_node("Cast", ["X"], ["before_0"], to=10),

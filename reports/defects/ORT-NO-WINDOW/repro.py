@@ -21,8 +21,13 @@ try:
         np_dtype_to_tensor_dtype,
     )
 except ImportError as error:
-    print("cannot tell:", error)
+    print(
+        f"cannot tell: {error}", "Run it with: uv run repro.py",
+        "or first: pip install numpy==2.4.6 onnx==1.23.2 onnxruntime==1.32.0", sep="\n",
+    )
     sys.exit(125)
+
+print("ONNX Runtime", onnxruntime.__version__)
 
 
 def max_pool(X, **attributes):
