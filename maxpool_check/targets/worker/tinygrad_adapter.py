@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from tinygrad import Tensor, dtypes, helpers
-from tinygrad.nn.onnx import OnnxRunner
 
 from .messages import DTYPES, BFloat16, check_options, refusal, returned, unable, unsupported
 
@@ -28,6 +27,10 @@ class TinygradModel:
         settings = {"DEV": device, "NUM_CPU_THREADS": 1, "PARALLEL": 0, "CACHELEVEL": 0}
         for name, value in settings.items():
             getattr(helpers, name).value = value
+        # Its import chooses a device, where none is set by now.
+        from tinygrad.nn.onnx import OnnxRunner
+
+        self.runner = OnnxRunner
         try:
             # Compiles and runs a first kernel.
             (Tensor([1]) + 1).tolist()
@@ -57,7 +60,7 @@ class TinygradModel:
             path.write_bytes(request["model"])
             try:
                 tensors = {name: _tensor(inputs[name], given["dtype"]) for name, given in request["inputs"].items()}
-                results = OnnxRunner(path)(tensors)
+                results = self.runner(path)(tensors)
                 outputs = [results[name].realize() for name in request["outputs"]]
                 arrays = [_array(tensor) for tensor in outputs]
             except Exception as error:
