@@ -123,7 +123,7 @@ def on_a_terminal(columns, *arguments):
         # The program has ended.
         pass
     os.close(leader)
-    assert process.wait(60) == 0
+    assert process.wait(300) == 0
     return shown.decode().splitlines()
 
 
@@ -193,7 +193,7 @@ def begun():
         # It ends what it has started, if it is asked to.
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.communicate(timeout=10)
+            process.communicate(timeout=60)
         process.kill()
         process.communicate()
 
@@ -211,7 +211,7 @@ def living():
     return found
 
 
-def eventually(condition, seconds=10):
+def eventually(condition, seconds=300):
     """Whether a condition comes to hold: a process that was killed takes a moment to be gone."""
     deadline = time.monotonic() + seconds
     while not condition() and time.monotonic() < deadline:

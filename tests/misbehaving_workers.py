@@ -165,10 +165,11 @@ def dies_later():
 
 
 def closes_stdin():
-    """Sends one message, and closes its stdin."""
+    """Closes its stdin, and sends one message."""
     ready()
-    send(id=receive()["id"], type="unable", message="no")
+    number = receive()["id"]
     os.close(0)
+    send(id=number, type="unable", message="no")
     time.sleep(600)
 
 

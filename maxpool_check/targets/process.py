@@ -41,7 +41,7 @@ _MOST_LINES = 16
 _POLL_SECONDS = 0.2
 """How often to check that a process still exists: its pipes may be held open by a child."""
 
-_EXIT_SECONDS = 1.0
+_EXIT_SECONDS = 5.0
 """How long a process may take from closing its pipes to its exit."""
 
 

@@ -196,7 +196,7 @@ def typed(shell, lines, cache_folder, folder):
         os.execvpe(program[0], program, environment(**own))
     shown = b""
 
-    def until(mark, seconds=30):
+    def until(mark, seconds=300):
         nonlocal shown
         deadline = time.monotonic() + seconds
         while mark not in shown and time.monotonic() < deadline:

@@ -57,7 +57,7 @@ def test_an_interrupted_history_shows_what_was_tested(begun, tmp_path):
     process = begun("history", "cases/sonnx", "--versions", "1.28..1.31", "--report", f"markdown={report}")
     assert process.stderr.readline().startswith("1.28.0: ")
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     for text in (out, report.read_text()):

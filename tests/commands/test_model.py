@@ -506,7 +506,7 @@ def test_an_interrupted_test_leaves_a_record(begun, tmp_path, kernel_target):
         assert running.poll() is None, running.communicate()
         time.sleep(0.05)
     running.send_signal(signal.SIGINT)
-    _, err = running.communicate(timeout=60)
+    _, err = running.communicate(timeout=300)
     assert running.returncode == 130
     assert f"they are in {record}" in err
     assert command("report", record).code == 3

@@ -31,7 +31,7 @@ def c_program(tmp_path_factory):
 def check(cli, tmp_path):
     """Check the Python program with this text, or the example with a part of it replaced."""
 
-    def check(text="", old="", new="", seconds=2):
+    def check(text="", old="", new="", seconds=60):
         path = tmp_path / "program.py"
         example = cli("protocol", "example", "--language", "python").out
         assert old in example
@@ -84,7 +84,7 @@ def test_a_mistake_is_named_with_its_line_and_how_to_fix_it(check, old, new, ste
     ],
 )
 def test_a_program_that_does_not_begin_as_it_must(check, text, step, words):
-    code, steps = check(text)
+    code, steps = check(text, seconds=2 if "sleep" in text else 60)
     assert code == 1
     assert words in json.dumps(steps[step])
 
@@ -112,7 +112,9 @@ def test_a_program_that_does_not_end(check):
         seconds=3,
     )
     assert code == 1
-    code, steps = check(old='if __name__ == "__main__":\n    main()', new="import time\nmain()\ntime.sleep(60)")
+    code, steps = check(
+        old='if __name__ == "__main__":\n    main()', new="import time\nmain()\ntime.sleep(60)", seconds=10
+    )
     assert code == 1
     assert set(steps) == {"ends when stdin ends"}
 
@@ -122,6 +124,6 @@ def test_what_is_no_program_or_cannot_be_run(cli, tmp_path):
     done = cli("protocol", "check", f"command:{tmp_path / 'none'}")
     assert done.code == 3
     assert "cannot be run: No such file" in done.err
-    done = cli("protocol", "check", misbehaving("dies"), "--timeout", "10")
+    done = cli("protocol", "check", misbehaving("dies"))
     assert done.code == 1
     assert "exited with status 9" in done.out

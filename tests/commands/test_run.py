@@ -228,15 +228,13 @@ def test_quiet_prints_nothing_but_the_exit_code(cli, small, kernel_target):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_leaves_a_record_without_a_footer_and_no_worker(cli, begun, small, kernel_target, tmp_path, number):
     path = tmp_path / "record.jsonl"
-    arguments = ["run", small, "-t", kernel_target("hangs"), "-o", path, "--timeout", "60"]
+    arguments = ["run", small, "-t", kernel_target("hangs"), "-o", path, "--timeout", "300"]
     process = begun(*arguments)
-    deadline = time.monotonic() + 60
-    while not (path.exists() and path.read_text().count("\n") >= 5) and time.monotonic() < deadline:
-        time.sleep(0.1)
+    assert eventually(lambda: path.exists() and path.read_text().count("\n") >= 5)
     workers = children(process.pid)
     assert workers
     process.send_signal(number)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "interrupted after" in err
     assert "Traceback" not in err
@@ -255,7 +253,7 @@ def test_a_progress_bar_on_a_terminal_only(small, kernel_target):
         [sys.executable, "-m", "maxpool_check", "run", str(small), "-t", kernel_target("right")],
         stdout=subprocess.DEVNULL, stderr=follower, cwd=ROOT, env=environment(TERM="xterm"),
     )  # fmt: skip
-    assert process.wait(60) == 0
+    assert process.wait(300) == 0
     os.close(follower)
     shown = b""
     try:
@@ -287,11 +285,11 @@ def test_ctrl_c_before_anything_is_asked_leaves_what_was_there(begun, small, tmp
     path.write_text("what was there")
     target = kernel_target("slow_to_start")
     process = begun("run", small, "-t", target, "-o", path, "--format", "json", SLOW_TO_START="1")
-    assert eventually(lambda: children(process.pid), 60)
+    assert eventually(lambda: children(process.pid))
     time.sleep(1)
     workers = children(process.pid)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=300)
     assert process.returncode == json.loads(out)["exit_code"] == 130
     # Nor is the target left behind that hangs in its import.
     assert all_end(workers)

@@ -340,10 +340,10 @@ def exported(tmp_path_factory):
 def run_in_c(folder, kernel, file):
     (folder / "kernel.c").write_text(kernel)
     options = ["-O1", "-Wall", "-Wextra", "-Werror"]
-    subprocess.run(["cc", *options, "check.c", "kernel.c", "-o", "check"], cwd=folder, check=True, timeout=60)
+    subprocess.run(["cc", *options, "check.c", "kernel.c", "-o", "check"], cwd=folder, check=True, timeout=300)
     with (folder / "vectors" / file).open() as vectors:
         return subprocess.run(
-            ["./check"], cwd=folder, stdin=vectors, capture_output=True, text=True, timeout=60, check=False
+            ["./check"], cwd=folder, stdin=vectors, capture_output=True, text=True, timeout=300, check=False
         )
 
 

@@ -39,7 +39,7 @@ def run_text(text, folder):
     (folder / "repro.py").write_text(text)
     (folder / "kernels.py").write_text(KERNELS.read_text())
     return subprocess.run(
-        [sys.executable, "repro.py"], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "repro.py"], cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )
 
 

@@ -88,7 +88,7 @@ def test_the_example_in_c_has_all_of_the_operator_on_a_hundred_lines(cli, c_kern
         ("endless_nothing", 3, "found the text 'object'"),
         ("providers_by_number", 3, "'providers': expected a list, found the number 5"),
         ("closes_stdout", 3, "it closed its stdout"),
-        ("deaf", 1, "no result within 3 s"),
+        ("deaf", 1, "no result within 5 s"),
         ("dies", 1, "exited with status 9"),
     ],
 )
@@ -97,7 +97,7 @@ def test_a_misbehaving_worker_ends_as_one_clear_outcome_and_the_others_are_execu
 ):
     # The folder tells its processes from those of other tests.
     bad, good = f"{misbehaving(name)} {tmp_path}", kernel_target("right")
-    done = cli("run", small, "-k", "small:ordinary", "-t", bad, "-t", good, "--timeout", "3", "--format", "json")
+    done = cli("run", small, "-k", "small:ordinary", "-t", bad, "-t", good, "--timeout", "5", "--format", "json")
     assert done.code == done.json["exit_code"] == code, done.out + done.err
     assert words in done.out.replace("\\", "")
     summaries = {target["name"]: target["summary"] for target in done.json["targets"]}

