@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from maxpool_check.graphs.context import BEHIND
 from maxpool_check.judging import graph_verdicts, verdicts
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.judgement import Judgement
@@ -92,15 +91,7 @@ def _is_returned(name: str, requested: Collection[str]) -> bool:
 
 def _candidates(oracle: Oracle) -> Iterator[dict[str, np.ndarray]]:
     if isinstance(oracle, GraphOracle):
-        sides = {
-            name: oracle.graph.flow[number]
-            for name, number in oracle.graph.context.side_outputs.items()
-            if number is not None
-        }
-        if BEHIND in oracle.graph.context.side_outputs:
-            sides[BEHIND] = oracle.plain.outputs["Y"]
-        for graph in oracle.graphs:
-            yield {"Y": graph.output, "Indices": graph.outputs["Indices"], **sides}
+        yield from (graph.expected for graph in oracle.graphs)
         return
     for alternative in oracle.alternatives:
         for interpretation in (alternative.pooled, *alternative.interpretations):

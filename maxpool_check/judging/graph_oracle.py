@@ -59,6 +59,17 @@ class GraphOracle(Oracle):
         *_, last = self.graph.context.steps(self.pooled.maxima, self.pooled.Indices)
         return last
 
+    @cached_property
+    def expected(self) -> dict[str, np.ndarray]:
+        """The outputs of the graph: Y, Indices, and those that it has besides."""
+        sides = self.graph.context.side_outputs
+        return {
+            "Y": self.output,
+            "Indices": self.outputs["Indices"],
+            **{name: self.graph.flow[number] for name, number in sides.items() if number is not None},
+            **({BEHIND: self.plain.outputs["Y"]} if BEHIND in sides else {}),
+        }
+
     @property
     def graphs(self) -> "tuple[GraphOracle, ...]":
         """Itself, or an oracle for each pooling that the document can be interpreted as, where nodes move its cells."""

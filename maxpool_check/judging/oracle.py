@@ -59,6 +59,11 @@ class Oracle:
         return {"Y": pooled.Y, "Indices": pooled.Indices}
 
     @cached_property
+    def expected(self) -> dict[str, np.ndarray]:
+        """``outputs`` as a target returns them: Indices have their dtype, and a graph its other outputs."""
+        return {**self.outputs, "Indices": self.outputs["Indices"].astype(self.dtype("Indices"))}
+
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """The shape of the outputs, in the document's layout."""
         return self.pooling.layout.arranged((*self.core.shape[:2], *self.pooling.output_sizes))

@@ -22,6 +22,7 @@ from maxpool_check.models.flow import ModelRun
 from maxpool_check.models.model_file import BadModel
 from maxpool_check.models.model_part import FIRST_SEED, CannotRun, NotInPlace, random_inputs
 from maxpool_check.models.reach import Reach, reaching
+from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import (
     FAULTS,
     REPORTED,
@@ -201,6 +202,8 @@ class _Lines:
         """Take a line of the run, and write what it becomes; the first line is written already."""
         if isinstance(line, RunFooter):
             self._footer(line)
+        elif isinstance(line, StoredOutput):
+            self._write(line)
         elif isinstance(line, Execution) and self._is_of_model(line):
             self._execution(line)
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import Execution, Line, RunFooter, RunHeader
 from maxpool_check.results.storage import Recorder
 
@@ -14,11 +15,20 @@ class TargetRecorders:
     def __init__(self, recorders: Mapping[str, Recorder]) -> None:
         """``recorders`` are those of all targets, by name."""
         self._recorders = recorders
+        self._outputs: dict[str, StoredOutput] = {}
+        self._written = {name: set[str]() for name in recorders}
 
     def write(self, line: Line) -> None:
         """Add one line to the records that it concerns. Raises ``OSError``."""
+        if isinstance(line, StoredOutput):
+            self._outputs[line.sha256] = line
+            return
         if isinstance(line, Execution):
-            self._recorders[line.target].write(line)
+            recorder, written = self._recorders[line.target], self._written[line.target]
+            for sha256 in (self._outputs.keys() & line.digests.values()) - written:
+                recorder.write(self._outputs[sha256])
+                written.add(sha256)
+            recorder.write(line)
             return
         for name, recorder in self._recorders.items():
             recorder.write(self._header(line, name) if isinstance(line, RunHeader) else self._footer(line, name))

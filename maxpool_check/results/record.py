@@ -1,7 +1,7 @@
-"""The types of a record: JSON lines of a header, the executions of a run, and a footer."""
+"""The types of a record: JSON lines of a header, the executions of a run and the outputs that they name, and a footer."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import Any
 
@@ -10,6 +10,7 @@ import msgspec
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.results import provenance
 from maxpool_check.results.details import AllowedDifference, Cause, Cell, Input
+from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.provenance import CorpusDescription, Machine, Processor, PythonEnvironment, ToolFiles
 from maxpool_check.results.shapes import InferredOutput, WrongShape
 
@@ -279,6 +280,8 @@ class RunFooter(msgspec.Struct, frozen=True, kw_only=True, tag="footer"):
     """The last line of a complete run; ``summary`` counts executions by target and verdict.
 
     ``contradicted`` names, by target, kind of cause and dtype, a case whose outputs are not those of the mistake.
+    ``outputs_left_out`` is how many outputs differ from the reference's and are in the record by digest alone, since they are
+    large, or too many; None in records of older versions, which hold no outputs.
     """
 
     finished: str
@@ -288,19 +291,22 @@ class RunFooter(msgspec.Struct, frozen=True, kw_only=True, tag="footer"):
     errors: tuple[str, ...]
     exit_code: int
     contradicted: dict[str, dict[str, dict[str, str]]] = {}
+    outputs_left_out: int | None = None
 
 
-Line = RunHeader | Execution | RunFooter
+Line = RunHeader | Execution | StoredOutput | RunFooter
 
 
 @dataclass(frozen=True)
 class Record:
     """A record. ``executions`` may be read from a file at each iteration; ``footer`` is None if the run did not end.
 
-    ``mistakes`` are the first things in its file that no run writes, each with its line.
+    ``mistakes`` are the first things in its file that no run writes, each with its line. ``outputs`` are those that differ from
+    the reference's, by the digests in executions.
     """
 
     header: RunHeader
     executions: Collection[Execution]
     footer: RunFooter | None
     mistakes: tuple[str, ...] = ()
+    outputs: Mapping[str, StoredOutput] = field(default_factory=dict)

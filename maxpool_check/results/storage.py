@@ -21,12 +21,15 @@ from maxpool_check import inert
 from maxpool_check.files import RECORD_SUFFIXES, STDOUT, named, open_regular
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.results.details import Cell, Entering, Input
+from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import SCHEMA, Execution, Line, Record, RunFooter, RunHeader
 from maxpool_check.results.summary import RunSummary
 
 _ENCODER = msgspec.json.Encoder()
 MAX_LINE = 256 * 2**20
 """The longest line of a record that is read, in bytes."""
+_MOST_IN_MEMORY = 20_000
+"""So many executions are kept when a record is read, about 60 MB; those of a larger one are read again at each iteration."""
 _MOST_DEPTH = 64
 _MOST_MISTAKES = 10
 _ORIGIN = re.compile(r".*:[0-9]{1,9}", re.DOTALL)
@@ -42,22 +45,28 @@ class CutOff(BadRecord):
 
 
 def read(path: Path) -> Record:
-    """Read a record; its executions are read from the file again at each iteration.
-
-    An incomplete last line is ignored. Raises :class:`BadRecord` or ``OSError``.
-    """
+    """Read a record. An incomplete last line is ignored. Raises :class:`BadRecord` or ``OSError``."""
     lines = _lines(path)
     header, summary, footer, mistakes = next(lines), RunSummary(), None, list[str]()
     assert isinstance(header, RunHeader)
+    executions, outputs = list[Execution](), dict[str, StoredOutput]()
     for number, line in enumerate(itertools.chain([header], lines), 1):
+        if isinstance(line, StoredOutput):
+            outputs[line.sha256] = line
         if isinstance(line, Execution):
             summary.add(line)
+            executions += [line] if summary.executions <= _MOST_IN_MEMORY else []
         if len(mistakes) < _MOST_MISTAKES:
             mistakes += [f"{path}:{number}: {mistake}" for mistake in _mistakes(line, number, summary, footer)]
         footer = line if isinstance(line, RunFooter) else footer
     is_complete = footer is not None and footer.executions == summary.executions
-    executions = StoredExecutions(path, summary.executions)
-    return Record(header, executions, footer if is_complete else None, tuple(mistakes))
+    return Record(
+        header,
+        executions if len(executions) == summary.executions else StoredExecutions(path, summary.executions),
+        footer if is_complete else None,
+        tuple(mistakes),
+        outputs,
+    )
 
 
 def name_of(path: Path) -> str:
@@ -78,11 +87,12 @@ def record_of(lines: Iterable[Line]) -> Record:
     header, *rest = lines
     assert isinstance(header, RunHeader)
     footer = next((line for line in rest if isinstance(line, RunFooter)), None)
-    return Record(header, tuple(line for line in rest if isinstance(line, Execution)), footer)
+    outputs = {line.sha256: line for line in rest if isinstance(line, StoredOutput)}
+    return Record(header, tuple(line for line in rest if isinstance(line, Execution)), footer, outputs=outputs)
 
 
 class StoredExecutions(Collection[Execution]):
-    """The executions of a record file, decoded line by line at each iteration to save memory."""
+    """The executions of a large record file, decoded line by line at each iteration to save memory."""
 
     def __init__(self, path: Path, count: int) -> None:
         self._path, self._count = path, count
@@ -109,9 +119,7 @@ class Recorder(contextlib.ExitStack):
         self._path = path
         self._streams: list[tuple[Path, IO[bytes]]] = []
         self._stored: Path | None = None
-        self._header: RunHeader | None = None
-        self._footer: RunFooter | None = None
-        self._count = 0
+        self._record: Record | None = None
 
     def write(self, line: Line) -> None:
         """Add one line, complete or not at all. Raises ``OSError``."""
@@ -122,19 +130,14 @@ class Recorder(contextlib.ExitStack):
             with named(path):
                 stream.write(encoded)
                 stream.flush()
-        if isinstance(line, Execution):
-            self._count += 1
-        elif isinstance(line, RunFooter):
-            self._footer = line
-        else:
-            self._header = line
+        self._record = None
 
     @property
     def record(self) -> Record | None:
         """The record so far; None before its first line. It can be read until the recorder is closed."""
-        if self._header is None or self._stored is None:
-            return None
-        return Record(self._header, StoredExecutions(self._stored, self._count), self._footer)
+        if self._record is None and self._stored is not None:
+            self._record = read(self._stored)
+        return self._record
 
     def _open(self) -> None:
         if self._path == STDOUT:
@@ -221,15 +224,17 @@ def _check(line: Line) -> None:
             raise ValueError("the seconds are no time")
         if not all(_fits(cell, line) for cell in line.cells):
             raise ValueError("one of the cells is not a cell of an output")
+    elif isinstance(line, StoredOutput):
+        line.tensor()
 
 
 def _mistakes(line: Line, number: int, summary: RunSummary, footer: RunFooter | None) -> Iterator[str]:
     """What no run writes and reports do not rely on; ``summary`` is that of the executions so far."""
     if footer is not None:
         yield "a line behind the footer"
-    if isinstance(line, Execution):
-        if not 0 <= line.size < 2**63:
-            yield "'size' is not that of a tensor"
+    if isinstance(line, Execution) and not 0 <= line.size < 2**63:
+        yield "'size' is not that of a tensor"
+    if isinstance(line, (Execution, StoredOutput)):
         return
     if isinstance(line, RunHeader) and number > 1:
         yield "a second header"

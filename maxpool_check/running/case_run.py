@@ -1,5 +1,6 @@
 """One case on one target: executes its requests, judges their outcomes, and makes the lines of the record."""
 
+import contextlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,10 +11,11 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.judging.judgement import Judgement
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.shared import SharedJudgements
-from maxpool_check.reference.dtypes import name_of
+from maxpool_check.reference.dtypes import digest, name_of
 from maxpool_check.reference.geometry import Placement
 from maxpool_check.results.details import Entering, Input
 from maxpool_check.results.outcomes import Crashed, Failed, Inferred, NotExecuted, RefusedByTarget, Returned
+from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import NOT_EXECUTED, REPORTED, Execution, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, OPTIMIZATION_OFF, Variant
 from maxpool_check.specifications.refused import Refused
@@ -179,6 +181,25 @@ def _with_the_pads_given(oracle: Oracle | Refused, results: Mapping[Variant, Var
 def executions(run: CaseRun) -> list[Execution]:
     """The lines of the record, one for each variant, before known defects are applied."""
     return [_execution(run, variant, judgement) for variant, judgement in run.judgements.items()]
+
+
+def outputs_that_differ(run: CaseRun) -> dict[str, StoredOutput | None]:
+    """The outputs that are not the reference's bit for bit, by digest; None for one that is too large to be recorded."""
+    returned = {
+        sha256: (name, each.outcome.outputs[name])
+        for each in run.results.values()
+        if isinstance(each.outcome, Returned)
+        for name, sha256 in each.outcome.digests.items()
+    }
+    expected = {}
+    if isinstance(run.oracle, Oracle) and returned:
+        # Where the reference fails, so does the judge: of such an execution, too, all outputs are recorded.
+        with contextlib.suppress(Exception):
+            expected = run.oracle.expected
+    reference = {digest(expected[name]) for name in {name for name, _ in returned.values()} & expected.keys()}
+    return {
+        sha256: StoredOutput.of(tensor, sha256) for sha256, (_, tensor) in returned.items() if sha256 not in reference
+    }
 
 
 def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Execution:

@@ -15,9 +15,10 @@ from maxpool_check.corpus.case import Case
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.shared import SharedJudgements
 from maxpool_check.result_cache import ResultCache
+from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import DEATHS, Execution, TargetDescription, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
-from maxpool_check.running.case_run import StartedCase, executions, finish_case, start_case
+from maxpool_check.running.case_run import StartedCase, executions, finish_case, outputs_that_differ, start_case
 from maxpool_check.running.pool import Pool, PoolLost, inherited, resource
 from maxpool_check.targets.environments import WheelSource, wheel_source
 from maxpool_check.targets.inspection import Inspection
@@ -58,10 +59,14 @@ class ExecutionConfig:
 
 @dataclass(frozen=True)
 class TargetResult:
-    """The executions of a case on a target (none if it was given up); ``lost`` is why the target cannot go on, if so."""
+    """The executions of a case on a target (none if it was given up); ``lost`` is why the target cannot go on, if so.
+
+    ``outputs`` are those that differ from the reference's, by digest; None for one that is too large to be recorded.
+    """
 
     executions: tuple[Execution, ...] = ()
     lost: str | None = None
+    outputs: Mapping[str, StoredOutput | None] = field(default_factory=dict)
 
 
 CaseResults = Mapping[str, TargetResult]
@@ -225,7 +230,7 @@ def _finished(
         if budget.given_up is not None:
             continue
         run = finish_case(session, case, started_case, oracle, judgements)
-        results[name] = TargetResult(tuple(executions(run)), run.lost)
+        results[name] = TargetResult(tuple(executions(run)), run.lost, outputs_that_differ(run))
         for execution in results[name].executions:
             budget.count(execution, run.lost)
         if budget.given_up is not None:

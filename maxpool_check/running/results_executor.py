@@ -8,7 +8,7 @@ from maxpool_check.reference.dtypes import name_of
 from maxpool_check.results.outcomes import NotClaimed, NotExecuted, Outcome, Returned
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import Variant
-from maxpool_check.running.case_run import executions, judged_case
+from maxpool_check.running.case_run import executions, judged_case, outputs_that_differ
 from maxpool_check.running.executors import CaseResults, TargetResult
 from maxpool_check.running.given_results import GivenResult, GivenResults, plain_variants
 from maxpool_check.specifications import DEFAULT, documents
@@ -68,7 +68,7 @@ class ResultsExecutor:
         name = self._profile.description.name
         for case in cases:
             run = judged_case(case, name, case.oracle(), self._variant_results(case))
-            yield {name: TargetResult(tuple(executions(run)))}
+            yield {name: TargetResult(tuple(executions(run)), outputs=outputs_that_differ(run))}
 
     def close(self) -> None:
         """Nothing was started."""

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timezone
 from functools import lru_cache
+from itertools import chain
 
 import msgspec
 
@@ -13,6 +14,7 @@ from maxpool_check.corpus.collection import digest_of
 from maxpool_check.judging.naming import Contradictions, Observations, contradictions_by_target
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.result_cache import ResultCache, key_of
+from maxpool_check.results.outputs import RecordedOutputs
 from maxpool_check.results.record import Line, RunFooter, RunHeader
 from maxpool_check.results.summary import RunSummary
 from maxpool_check.running.decisions import Decisions
@@ -50,9 +52,12 @@ def run(
         decisions = Decisions(plan, descriptions, day_of(head))
         summary, errors, ended_early = RunSummary(), list(running.errors), False
         observations: dict[str, Observations] = defaultdict(Observations)
+        outputs = RecordedOutputs()
         results = running.results(plan.cases, decisions.given_up)
         try:
             for number, (case, case_results) in enumerate(zip(plan.cases, results, strict=True), 1):
+                for output in chain.from_iterable(outputs.new(each.outputs) for each in case_results.values()):
+                    write(output)
                 for execution in decisions.take(case, case_results):
                     observations[execution.target].add(number - 1, execution)
                     summary.add(execution)
@@ -78,6 +83,7 @@ def run(
             errors=tuple(errors),
             exit_code=summary.exit_code(known, errors, strict=plan.strict),
             contradicted=contradicted(observations, plan.cases, cache),
+            outputs_left_out=len(outputs.left_out),
         )
     )
 

@@ -5,9 +5,10 @@ import lzma
 
 import jsonschema
 import msgspec
+import numpy as np
 import pytest
 
-from maxpool_check.results.record import Line
+from maxpool_check.results.record import Line, Verdict
 from maxpool_check.results.storage import BadRecord, Recorder, read, record_of, schema
 from tests.conftest import KERNELS, ROOT, SMALL, command
 
@@ -30,7 +31,7 @@ def path(recorded, tmp_path):
 def test_a_record_is_a_header_executions_and_a_footer(path, kernel_target):
     record = read(path)
     assert [line["type"] for line in map(json.loads, path.read_text().splitlines())] == [
-        "header", *["execution"] * 12, "footer",
+        "header", *["execution"] * 4, "output", "output", *["execution"] * 6, "output", *["execution"] * 2, "footer",
     ]  # fmt: skip
     header = record.header
     assert header.schema == "maxpool-check/record/1"
@@ -44,6 +45,52 @@ def test_a_record_is_a_header_executions_and_a_footer(path, kernel_target):
     assert wrong.input.values == ("-inf",) * 8
     assert wrong.cells[0].expected == "-inf"
     assert wrong.digests.keys() == {"Y", "Indices"}
+
+
+def test_a_record_holds_the_outputs_that_differ_and_no_others(path):
+    record = read(path)
+    named = {sha256 for execution in record.executions for sha256 in execution.digests.values()}
+    wrong = [execution for execution in record.executions if execution.verdict is Verdict.DIVERGES]
+    assert set(record.outputs) <= named
+    assert {execution.digests["Y"] for execution in wrong} <= record.outputs.keys()
+    Y = record.outputs[wrong[0].digests["Y"]].tensor()
+    assert (Y.dtype, Y.shape, str(Y.flat[0])) == (np.float32, (1, 2, 1, 1), wrong[0].cells[0].got)
+    right = [each for each in record.executions if each.verdict is Verdict.CONFORMS and not each.differences]
+    assert right
+    assert not any(record.outputs.keys() & execution.digests.values() for execution in right)
+    assert record.footer.outputs_left_out == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"data": "AAAAAAAAAAA="}, "another digest"),
+        ({"data": "AAAA"}, "not one of the shape"),
+        ({"data": "!"}, "not a line of a record"),
+        ({"shape": [1, 2, 1, 2]}, "not one of the shape"),
+        ({"shape": [-1, -2, 1, 1]}, "not one of the shape"),
+        ({"dtype": "object"}, "unknown dtype"),
+    ],
+)
+def test_an_output_that_is_not_that_of_its_digest_is_no_line_of_a_record(path, change, words):
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[5] = changed(lines[5], **change)
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(BadRecord, match=f"jsonl:6: .*{words}"):
+        read(path)
+
+
+def test_large_outputs_are_in_a_record_by_their_digest_alone(tmp_path):
+    (tmp_path / "large.yaml").write_text(
+        "cases:\n  - id: large\n    input: {dtype: float64, shape: [1, 1, 2048, 512], fill: 2}\n"
+        "    attributes: {kernel_shape: [1, 1]}\n"
+    )
+    target = f"python:{KERNELS}:gives_nan"
+    command("run", tmp_path, "-t", target, "-o", tmp_path / "record.jsonl", "-q", "--exit-zero")
+    record = read(tmp_path / "record.jsonl")
+    assert {execution.verdict for execution in record.executions} == {Verdict.DIVERGES}
+    # Y has 8 MB, and so have the Indices, which are right.
+    assert (len(record.outputs), record.footer.outputs_left_out) == (0, 1)
 
 
 def test_every_line_is_of_the_published_schema(path):
@@ -62,13 +109,13 @@ def test_the_same_answer_has_the_same_digest_and_another_a_different_one(path):
     assert len({digests[0] for digests in by_case.values()}) > 3
 
 
-@pytest.mark.parametrize("keep", [1, 5, 13])
+@pytest.mark.parametrize("keep", [1, 5, 16])
 def test_a_record_that_is_cut_off_is_incomplete_and_readable(path, keep):
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:keep]) + lines[keep][:10])
     record = read(path)
     assert record.footer is None
-    assert len(record.executions) == keep - 1
+    assert len(record.executions) + len(record.outputs) == keep - 1
 
 
 def test_a_footer_that_counts_other_executions_is_no_footer(path):
@@ -102,12 +149,12 @@ def changed(line, **fields):
     ("change", "number", "mistake"),
     [
         (lambda lines: [*lines[:3], lines[0], *lines[3:]], 4, "a second header"),
-        (lambda lines: [*lines, lines[-1]], 15, "a line behind the footer"),
-        (lambda lines: [*lines[:-2], lines[-1], lines[-2]], 14, "a line behind the footer"),
-        (lambda lines: [*lines[:-1], changed(lines[-1], exit_code=99)], 14, "'exit_code' is not 1, which follows"),
-        (lambda lines: [*lines[:-1], changed(lines[-1], exit_code=0)], 14, "'exit_code' is not 1, which follows"),
-        (lambda lines: [*lines[:-1], changed(lines[-1], summary={})], 14, "'summary' does not count the executions"),
-        (lambda lines: [*lines[:-1], changed(lines[-1], finished="later")], 14, "'finished' is no time"),
+        (lambda lines: [*lines, lines[-1]], 18, "a line behind the footer"),
+        (lambda lines: [*lines[:-2], lines[-1], lines[-2]], 17, "a line behind the footer"),
+        (lambda lines: [*lines[:-1], changed(lines[-1], exit_code=99)], 17, "'exit_code' is not 1, which follows"),
+        (lambda lines: [*lines[:-1], changed(lines[-1], exit_code=0)], 17, "'exit_code' is not 1, which follows"),
+        (lambda lines: [*lines[:-1], changed(lines[-1], summary={})], 17, "'summary' does not count the executions"),
+        (lambda lines: [*lines[:-1], changed(lines[-1], finished="later")], 17, "'finished' is no time"),
         (lambda lines: [changed(lines[0], started="not a date"), *lines[1:]], 1, "'started' is no time"),
         (lambda lines: [*lines[:4], changed(lines[4], size=10**30), *lines[5:]], 5, "'size' is not that of a tensor"),
         (lambda lines: [*lines[:4], changed(lines[4], size=-1), *lines[5:]], 5, "'size' is not that of a tensor"),

@@ -152,7 +152,9 @@ def _of_target(record: Record, target: TargetDescription) -> Record:
     count = sum(execution.target == target.name for execution in record.executions)
     executions = _ExecutionsOf(record.executions, target.name, count)
     header = msgspec.structs.replace(header, targets=(target,))
-    return Record(header, executions, footer and _footer(record, footer, target.name, executions))
+    named = {sha256 for execution in executions for sha256 in execution.digests.values()}
+    outputs = {sha256: output for sha256, output in record.outputs.items() if sha256 in named}
+    return Record(header, executions, footer and _footer(record, footer, target.name, executions), outputs=outputs)
 
 
 def _footer(record: Record, footer: RunFooter, target: str, executions: Collection[Execution]) -> RunFooter:
