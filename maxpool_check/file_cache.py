@@ -23,7 +23,7 @@ import msgspec
 from maxpool_check.cache_folder import cache_folder
 from maxpool_check.files import read_regular
 
-KINDS = ("cases", "results", "defects", "clauses", "inspections", "completion")
+KINDS = ("inspections", "completion")
 """What is cached: a folder for each. Shell completion reads and writes its own."""
 
 MOST_BYTES = 2**30

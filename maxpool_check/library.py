@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from maxpool_check.corpus.case import Case, Refusal, disagreements
 from maxpool_check.corpus.collection import Corpus, collect
 from maxpool_check.corpus.shipped import is_shipped
+from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.judging.graph_verdicts import judge as judge_outcomes
 from maxpool_check.judging.judgement import Judgement
 from maxpool_check.reference.pooling import Pooled
@@ -61,7 +62,7 @@ def case(
     made = Case(
         id=f"library:{name}",
         spec=document.name,
-        X=tensor,
+        X=Recipe.of(tensor),
         attributes=plain_attributes(attributes, document, tensor.ndim),
         outputs=("Y", "Indices") if document.indices else ("Y",),
         policies=policies_of(document, policies),

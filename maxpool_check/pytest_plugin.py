@@ -148,8 +148,8 @@ class CaseFile(pytest.File):
         from maxpool_check.corpus.selection import of_documents
 
         try:
-            corpus = collect([self.path], cached=True)
-            known = read_all_defects(corpus.known_files, cached=True)
+            corpus = collect([self.path])
+            known = read_all_defects(corpus.known_files)
             problems = [problem for case in corpus.cases for problem in contradictions(case)]
             if problems:
                 raise CorpusError(problems)

@@ -129,8 +129,8 @@ def on_a_terminal(columns, *arguments):
 
 @functools.cache
 def shipped():
-    """The corpus of ``cases/``, read once, and from the cache unless a mutant of the judge is tested."""
-    return collect([CASES], cached="MAXPOOL_CHECK_NO_CACHE" not in os.environ)
+    """The corpus of ``cases/``, read once."""
+    return collect([CASES])
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from maxpool_check import file_cache
 from maxpool_check.commands import options
 from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus import collection
@@ -42,20 +41,6 @@ folder = click.option(
 )  # fmt: skip
 
 
-def without_cache() -> None:
-    """Use no cached file until the command ends."""
-    click.get_current_context().with_resource(file_cache.disabled())
-
-
-def _disable_cache(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    if value and not ctx.resilient_parsing:
-        without_cache()
-
-
-_no_cache = click.option(
-    "--no-cache", is_flag=True, expose_value=False, callback=_disable_cache,
-    help="Read all files again, and judge all outputs by the reference, whatever is in the cache.",
-)  # fmt: skip
 max_cells = click.option(
     "--max-cells", type=options.COUNT, default=MOST_CELLS, metavar="N",
     help=f"The largest X or Y a case may have.  [default: {MOST_CELLS}]",
@@ -119,7 +104,7 @@ class CaseFiles:
         gc.disable()
         try:
             with mistakes():
-                corpus = collection.collect(self.paths, self.max_cells, cached=True)
+                corpus = collection.collect(self.paths, self.max_cells)
         finally:
             gc.freeze()
             gc.enable()
@@ -140,7 +125,7 @@ class CaseFiles:
 
         def defects() -> list[Defect]:
             with mistakes():
-                return read_all_defects(corpus.known_files, cached=True)
+                return read_all_defects(corpus.known_files)
 
         try:
             selected = select(corpus.cases, self.selected, defects)
@@ -168,22 +153,17 @@ def _lock(path: Path) -> CorpusLock:
 
 
 def every(command: Callable[..., int]) -> Callable[..., int]:
-    """``PATH...``, ``--max-cells`` as ``files``, and ``--no-cache``."""
-    return _no_cache(read_again(command))
-
-
-def read_again(command: Callable[..., int]) -> Callable[..., int]:
-    """``PATH...`` and ``--max-cells``, as ``files``, for what never uses the cache."""
+    """``PATH...`` and ``--max-cells``, as ``files``."""
     return _paths(max_cells(options.bundled(files=CaseFiles)(command)))
 
 
 def by_expression(command: Callable[..., int]) -> Callable[..., int]:
-    """``PATH...``, ``-k``, ``--max-cells`` as ``files``, and ``--no-cache``."""
+    """``PATH...``, ``-k`` and ``--max-cells``, as ``files``."""
     return _selection(every(command))
 
 
 def selected(command: Callable[..., int]) -> Callable[..., int]:
-    """``PATH...``, ``-k``, ``--spec``, ``--max-cells`` as ``files``, and ``--no-cache``."""
+    """``PATH...``, ``-k``, ``--spec`` and ``--max-cells``, as ``files``."""
     return _documents(by_expression(command))
 
 

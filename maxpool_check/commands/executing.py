@@ -13,7 +13,6 @@ from maxpool_check.commands.configured import command_line
 from maxpool_check.commands.options import Incomplete
 from maxpool_check.commands.problems import Mistakes
 from maxpool_check.corpus.case import Case, contradictions
-from maxpool_check.corpus.case_sequence import unchecked
 from maxpool_check.corpus.collection import Corpus, defect_files
 from maxpool_check.corpus.defect_file import read_all_defects
 from maxpool_check.corpus.defect_versions import read_versions
@@ -48,7 +47,7 @@ class KnownOptions:
             )
         files = [] if self.no_known else list(self.known_files or default)
         with case_files.mistakes():
-            return read_all_defects(files, cached=True), files
+            return read_all_defects(files), files
 
 
 def run_cases(
@@ -111,7 +110,7 @@ def catalogue_for(corpus: Corpus) -> list[Defect]:
     if shipped.resolve() in {root.resolve() for root in corpus.roots}:
         return []
     with case_files.mistakes():
-        return read_all_defects(defect_files(shipped), cached=True)
+        return read_all_defects(defect_files(shipped))
 
 
 def defects_of(corpus: Corpus) -> list[Defect]:
@@ -136,7 +135,7 @@ def versions_of(corpus: Corpus, known: Iterable[Defect], catalogue: Iterable[Def
 def read_valid(files: case_files.CaseFiles) -> Corpus:
     """Read case files. Raises :class:`Mistakes`, also for a case that contradicts the reference."""
     corpus = files.read()
-    validate_against_reference(unchecked(corpus.cases))
+    validate_against_reference(corpus.cases)
     return corpus
 
 

@@ -18,7 +18,7 @@ from maxpool_check.words import plural
     is_flag=True,
     help="Also compute every case by both references, which must agree in every bit.",
 )
-@case_files.read_again
+@case_files.every
 def command(files: case_files.CaseFiles, check_references: bool) -> int:
     """Check case files and defects against the reference.
 
@@ -29,7 +29,6 @@ def command(files: case_files.CaseFiles, check_references: bool) -> int:
       maxpool-check lint cases/
       maxpool-check lint corpus:sonnx
     """
-    case_files.without_cache()
     corpus = files.read()
     problems: list[object] = [problem for case in corpus.cases for problem in contradictions(case)]
     count = 0

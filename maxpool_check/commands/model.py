@@ -131,7 +131,7 @@ def command(
         return _write_cases(analyses, case_file, models, output)
     with case_files.mistakes():
         accepted = read_all_defects(known_files)
-        defects = read_all_defects(defect_files(shipped_root()), cached=True)
+        defects = read_all_defects(defect_files(shipped_root()))
         versions = read_versions(shipped_root())
     output.check_writable([*models, *known_files, *([inputs] if inputs is not None else []), *options.kernels(targets)])
     plan = ModelPlan(

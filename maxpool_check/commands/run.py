@@ -85,8 +85,6 @@ def command(
         # Installed targets start while the cases are read.
         executor = LocalExecutor(ExecutionConfig(targets, timeout, limit, variants))
         click.get_current_context().call_on_close(executor.close)
-    if check_references:
-        case_files.without_cache()
     corpus = executing.read_valid(files)
     entries, known_files = known.read(corpus.known_files, files.lock)
     output.check_writable([*corpus.files, *corpus.known_files, *known_files, *options.kernels(targets)])

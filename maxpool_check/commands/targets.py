@@ -45,14 +45,7 @@ _OUTPUTS = {
     None: "Y alone",
 }
 
-_CACHED = {
-    "cases": "compiled case file",
-    "results": "file of judgements",
-    "defects": "compiled defect file",
-    "clauses": "compiled clause file",
-    "inspections": "inspected environment",
-    "completion": "completion file",
-}
+_CACHED = {"inspections": "inspected environment", "completion": "completion file"}
 """What a file of each kind in the cache is."""
 
 

@@ -107,8 +107,6 @@ KEYS = (
     Key("find-links", File(), "A folder of wheels for new environments.", _sets("find_links", *_MAKE_ENVIRONMENTS)),
     Key("max-cells", Number(), "The largest X or Y a case may have.",
         _sets("max_cells", *_READ_PATHS, "explain", "reference", "repro")),
-    Key("no-cache", Truth(), "Whether to read and judge everything again, without the cache.",
-        _sets("no_cache", *(command for command in _READ_PATHS if command != "lint"))),
     Key("output", File(), "The file of the record.", _sets("output", "run", "gate", "judge", "model"), shared=False,
         excluded_by=("case_file",)),
     Key("reports", Reports(FORMATS), "Reports to write: their paths by format.",

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import astuple, dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.problems import Problem
+from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.graphs.context import Context, GraphModel, MaxPoolGraph
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.comparison import compare, wrong_cells
-from maxpool_check.judging.conforming import ConformingOutputs
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
@@ -70,14 +70,14 @@ class Origin:
 class Case:
     """A document, attributes, an input, the requested outputs, and what is expected of them.
 
-    ``id`` is the full id, e.g. ``sonnx/float:float-example-3``. ``spec`` is the document's name. ``X`` has the document's
-    layout. ``policies`` are the document's, with the overrides of the case. ``provenance`` names the suite, version and
+    ``id`` is the full id, e.g. ``sonnx/float:float-example-3``. ``spec`` is the document's name. ``X`` makes the input, which
+    has the document's layout. ``policies`` are the document's, with the overrides of the case. ``provenance`` names the suite, version and
     file of an imported case. ``context`` is the graph around the MaxPool; None if the MaxPool is the only node.
     """
 
     id: str
     spec: str
-    X: np.ndarray
+    X: Recipe
     attributes: Mapping[str, Any]
     outputs: tuple[str, ...]
     policies: Policies
@@ -94,14 +94,9 @@ class Case:
         X = f"{self.X.dtype.name}{list(self.X.shape)}"
         return f"Case({', '.join([self.id, self.spec, X, *(f'{name}={value}' for name, value in self.attributes.items())])})"
 
-    def __reduce__(self) -> tuple[type["Case"], tuple[Any, ...], dict[str, Any]]:
-        """Pickle the fields, and of what was computed of them what the cache has."""
-        cached = (
-            {}
-            if self.conforming_outputs is None
-            else {"sha256": self.sha256, "conforming_outputs": self.conforming_outputs}
-        )
-        return Case, tuple(getattr(self, entry.name) for entry in fields(self)), cached
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields: what was computed of them is computed again where it is needed."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def name(self) -> str:
@@ -113,12 +108,12 @@ class Case:
         """The document that defines the result."""
         return specification(self.spec)
 
-    @cached_property
+    @property
     def graph(self) -> MaxPoolGraph:
-        """The graph of the case; without other nodes if it has no context."""
+        """The graph of the case; without other nodes if it has no context. Not cached: it holds X."""
         document = self.specification
         context = self.context or Context(document.onnx.since if document.onnx is not None else 0)
-        return MaxPoolGraph(self.X, context, document, self.attributes, self.policies)
+        return MaxPoolGraph(self.X.tensor(), context, document, self.attributes, self.policies)
 
     def model(self, outputs: tuple[str, ...]) -> GraphModel:
         """The ONNX model of the graph with these outputs. Raises ``Inexact`` for a node that its operator set does not have."""
@@ -160,7 +155,7 @@ class Case:
         """What judges the outputs: the oracle, or the refusal if the document excludes the graph. Not cached: it is large."""
         if not isinstance(self.resolved, Pooling):
             return self.resolved
-        return Oracle(self.X, self.resolved) if self.context is None else GraphOracle.of(self.graph)
+        return Oracle(self.X.tensor(), self.resolved) if self.context is None else GraphOracle.of(self.graph)
 
     def check_exact(self) -> np.dtype:
         """The dtype of the output Y. Raises ``Inexact`` if a node around MaxPool has no exact and unique result."""
@@ -179,35 +174,6 @@ class Case:
         return True
 
     @cached_property
-    def conforming_outputs(self) -> Sequence[ConformingOutputs] | None:
-        """Outputs that conform, if they were computed ahead or are from the cache; None if the case was not compared with the reference."""
-        return None
-
-    @property
-    def is_checked(self) -> bool:
-        """Whether it was compared with the reference, which it does not contradict."""
-        return self.conforming_outputs is not None
-
-    @cached_property
-    def is_cached(self) -> bool:
-        """Whether its :attr:`conforming_outputs` are those of an earlier run."""
-        return False
-
-    def with_results(
-        self,
-        sha256: str,
-        conforming_outputs: Sequence[ConformingOutputs] | None,
-        models: Mapping[tuple[str, ...], GraphModel],
-        *,
-        is_cached: bool = False,
-    ) -> "Case":
-        """Itself, with results that were computed earlier: its digest, :attr:`conforming_outputs`, and :attr:`models`."""
-        vars(self).update(
-            sha256=sha256, conforming_outputs=conforming_outputs, models=dict(models), is_cached=is_cached
-        )
-        return self
-
-    @cached_property
     def sha256(self) -> str:
         """The digest of everything that determines the result; cases with equal digests are equivalent."""
         content = {
@@ -220,7 +186,7 @@ class Case:
             **({"context": self.context.data()} if self.context is not None else {}),
         }
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
-        digest.update(self.X.tobytes())
+        digest.update(self.X.tensor().tobytes())
         return digest.hexdigest()
 
 
@@ -287,8 +253,6 @@ def contradictions(case: Case) -> list[Problem]:
 
     A case that its document excludes must expect the refusal.
     """
-    if case.is_checked:
-        return []
     path, line, column = astuple(case.origin)
     if case.expect is None and isinstance(case.resolved, Refused):
         reason = case.resolved.reason.value

@@ -17,7 +17,7 @@ from maxpool_check.corpus.graph_fields import at_node, context_of, document_in
 from maxpool_check.corpus.matrix import expand, merge
 from maxpool_check.corpus.problems import BadValue, CorpusError, Problem, Structure, describe
 from maxpool_check.corpus.schema import CASE, CASE_FILE
-from maxpool_check.corpus.tensors import MOST_CELLS, array, excess_together, npy, tensor
+from maxpool_check.corpus.tensors import MOST_CELLS, array, npy, recipe
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
@@ -29,15 +29,15 @@ _FILE_STRUCTURE, _CASE_STRUCTURE = Structure(CASE_FILE), Structure(CASE)
 _EXPECT_FORMS = ({"Y"}, {"Indices"}, {"Y", "Indices"}, {"shape"}, {"refuse"}, {"undefined"})
 
 
-def read_cases(path: Path, root: Path, most_cells: int = MOST_CELLS, cells: int = 0) -> list[Case]:
+def read_cases(path: Path, root: Path, most_cells: int = MOST_CELLS) -> list[Case]:
     """The cases of one file, in order, with matrices expanded. Raises :class:`CorpusError`.
 
-    Their ids begin with the file's path relative to ``root``, without the suffix. ``cells`` is how many the files before it have.
+    Their ids begin with the file's path relative to ``root``, without the suffix.
     """
-    return cases_of(read(path), path, root, most_cells, cells)
+    return cases_of(read(path), path, root, most_cells)
 
 
-def cases_of(document: Document, path: Path, root: Path, most_cells: int = MOST_CELLS, cells: int = 0) -> list[Case]:
+def cases_of(document: Document, path: Path, root: Path, most_cells: int = MOST_CELLS) -> list[Case]:
     """The cases of the document of one file, as :func:`read_cases` has them. Raises :class:`CorpusError`."""
     mistakes = list(_FILE_STRUCTURE.mistakes(document.data))
     problems = [document.problem(at, message, key=key) for at, key, message in mistakes]
@@ -48,7 +48,7 @@ def cases_of(document: Document, path: Path, root: Path, most_cells: int = MOST_
         specified = specification(document.data.get("spec", DEFAULT))
     except ValueError as error:
         raise CorpusError([*problems, document.problem(("spec",), str(error))]) from error
-    reader = _Reader(document, path, root, most_cells, specified, cells)
+    reader = _Reader(document, path, root, most_cells, specified)
     cases = [case for number in range(len(document.data["cases"])) for case in reader.read_entry(number)]
     problems += reader.problems
     if problems:
@@ -56,26 +56,11 @@ def cases_of(document: Document, path: Path, root: Path, most_cells: int = MOST_
     return cases
 
 
-def tensor_names(data: Any) -> Iterator[str]:
-    """The names of the .npy files in the data of a case file."""
-    if isinstance(data, Mapping):
-        if isinstance(data.get("npy"), str):
-            yield data["npy"]
-        data = list(data.values())
-    if isinstance(data, list):
-        for value in data:
-            if isinstance(value, (Mapping, list)):
-                yield from tensor_names(value)
-
-
 class _Reader:
     """Converts the entries of one file to cases, and collects their problems."""
 
-    def __init__(
-        self, document: Document, path: Path, root: Path, most_cells: int, spec: Specification, cells: int
-    ) -> None:
+    def __init__(self, document: Document, path: Path, root: Path, most_cells: int, spec: Specification) -> None:
         self.problems: list[Problem] = []
-        self._cells, self._is_full = cells, False
         self._document = document
         self._folder, self._root, self._most_cells = path.parent, root, most_cells
         # Links are not resolved: a link inside the corpus keeps its name.
@@ -92,23 +77,16 @@ class _Reader:
                 self.problems.append(document.problem(("defaults", key), f"expected a map, found {describe(value)}"))
 
     def read_entry(self, number: int) -> list[Case]:
-        """The cases of one entry; a problem that several of them share is collected once. None when there are too many cells."""
+        """The cases of one entry; a problem that several of them share is collected once."""
         entry = merge(self._defaults, self._document.data["cases"][number])
         expanded: list[dict[str, Any]] = []
         with self._mistakes(number):
             expanded = list(expand(entry))
         cases: list[Case] = []
         for fields in expanded:
-            if self._is_full:
-                break
             case = self._case(number, fields)
             if case is not None:
                 cases.append(case)
-                self._cells += case.X.size
-                excess = excess_together(self._cells, self._most_cells)
-                if excess is not None:
-                    self._is_full = True
-                    self._problem(number, ("input",), excess)
         return cases
 
     @contextmanager
@@ -135,7 +113,7 @@ class _Reader:
             self._problem(number, path, message, key)
             broken.add(path[0] if path else None)
         usable = {key: value for key, value in fields.items() if key not in broken}
-        document, X, context, expect = self._specification, None, None, None
+        document, made, context, expect = self._specification, None, None, None
         if "opset" in usable:
             with self._mistakes(number, "opset"):
                 document = document_in(usable["opset"], document)
@@ -143,11 +121,11 @@ class _Reader:
         self._check_id(number, usable.get("id"))
         if "input" in usable:
             with self._mistakes(number, "input"):
-                X = tensor(usable["input"], self._folder, self._root, self._most_cells)
+                made = recipe(usable["input"], self._folder, self._root, self._most_cells)
             with self._mistakes(number):
-                context = None if X is None else context_of(usable, document, X)
+                context = None if made is None else context_of(usable, document, made.shape)
         if context is None:
-            expect = self._expectation(number, usable.get("expect"), document, None if X is None else X.dtype)
+            expect = self._expectation(number, usable.get("expect"), document, None if made is None else made.dtype)
         with self._mistakes(number, "covers"):
             check_covers(usable.get("covers", ()), document.name)
         self._check_attributes(number, document, usable.get("attributes", {}), fields.get("expect"))
@@ -157,11 +135,11 @@ class _Reader:
             policies = override(policies, usable.get("policies", {}))
         except ValueError as error:
             self._problem(number, ("policies",), str(error))
-        if len(self.problems) > before or X is None:
+        if len(self.problems) > before or made is None:
             return None
         mark = self._document.mark_of(("cases", number))
         case = Case(
-            id=f"{self._prefix}:{fields['id']}", spec=document.name, X=X, attributes=fields.get("attributes", {}),
+            id=f"{self._prefix}:{fields['id']}", spec=document.name, X=made, attributes=fields.get("attributes", {}),
             outputs=tuple(fields.get("outputs", ["Y", "Indices"] if document.indices else ["Y"])), policies=policies,
             title=fields.get("title", fields["id"]), covers=names_in(usable.get("covers", ())),
             tags=tuple(fields.get("tags", ())), expect=expect, erratum=fields.get("erratum"),

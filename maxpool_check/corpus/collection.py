@@ -8,19 +8,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-
-from maxpool_check import file_cache
-from maxpool_check.corpus import case_cache
+from maxpool_check.corpus import case_file, document
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.case_sequence import are_many, identities, ids, joined, stored
-from maxpool_check.corpus.compiled import CompiledFile
-from maxpool_check.corpus.document import content_of
 from maxpool_check.corpus.importers import Suite, json_files, onnx_testdata, read_files
 from maxpool_check.corpus.problems import CorpusError, Problem
 from maxpool_check.corpus.shipped import NAME as CORPUS
 from maxpool_check.corpus.shipped import is_shipped, located, meant_by, named
-from maxpool_check.corpus.tensors import MOST_CELLS, digest_of_npy, excess_together
+from maxpool_check.corpus.tensors import MOST_CELLS
 from maxpool_check.files import is_utf_8, not_found
 
 KNOWN_NAME = "known-divergences.yaml"
@@ -42,7 +36,6 @@ class Corpus:
     ``roots`` are the folders that ids are relative to. ``whole`` is true if every case file of the roots was read.
     ``left_out`` are tests of other suites that cannot be cases, each with the reason. ``files`` are those that were read.
     ``name`` is how the user names it; ``shipped`` is true if it is the corpus that comes with the tool, or a part of it.
-    ``cached``: what was computed of them earlier may be used.
     """
 
     cases: Sequence[Case]
@@ -52,7 +45,6 @@ class Corpus:
     files: tuple[Path, ...] = ()
     name: str = ""
     shipped: bool = False
-    cached: bool = False
 
     @cached_property
     def sha256(self) -> str:
@@ -65,12 +57,11 @@ class Corpus:
         return [file for root in self.roots for file in defect_files(root)]
 
 
-def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS, *, cached: bool = False) -> Corpus:
+def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS) -> Corpus:
     """Read every case file of the paths (files, folders, or names of the corpus that comes with the tool).
 
     In a folder without case files, tests of other suites are read; a path may also name such a test. Cases of the corpus that
     comes with the tool have its names as their origin. Raises :class:`CorpusError` with all problems of the files.
-    ``cached``: files that were read before are taken from the user's cache, and others are written to it.
     """
     problems: list[Problem] = []
     files: dict[Path, tuple[Path, Path]] = {}
@@ -88,9 +79,8 @@ def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS, *, cached: bool
                 if is_shipped(name):
                     shipped.add(str(file))
     sources = [_Source(file, root, str(file) in shipped) for file, root in files.values()]
-    cached = cached and not file_cache.is_disabled()
-    suites = _suites(sources, most_cells, problems, cached=cached)
-    cases = joined([suite.cases for suite in suites])
+    suites = [_read(source, most_cells) for source in sources]
+    cases = tuple(case for suite in suites for case in suite.cases)
     left_out = tuple(problem for suite in suites for problem in suite.left_out)
     problems += [problem for suite in suites for problem in suite.broken]
     problems += duplicates(cases)
@@ -100,14 +90,14 @@ def collect(paths: Sequence[Path], most_cells: int = MOST_CELLS, *, cached: bool
     whole = all(file.resolve() in files for root in roots.values() for file in _found(root))
     return Corpus(
         cases, tuple(roots.values()), whole, left_out, tuple(files), " ".join(map(str, paths)),
-        all(map(is_shipped, paths)), cached,
+        all(map(is_shipped, paths)),
     )  # fmt: skip
 
 
 def digest_of(cases: Iterable[Case]) -> str:
     """The SHA-256 of cases and their ids."""
     digest = hashlib.sha256()
-    for case in identities(cases):
+    for case in cases:
         digest.update(f"{case.id} {case.sha256}\n".encode())
     return digest.hexdigest()
 
@@ -156,29 +146,6 @@ class _Source:
     def origin(self) -> str:
         """How messages and records name it: a file of the corpus that comes with the tool by its name there."""
         return str(named(self.file) if self.is_shipped else self.file)
-
-
-def cells_of(cases: Sequence[Case]) -> int:
-    """The number of cells of all X."""
-    return cases.cells if isinstance(cases, CompiledFile) else sum(case.X.size for case in cases)
-
-
-def _suites(sources: Iterable[_Source], most_cells: int, problems: list[Problem], *, cached: bool) -> list[Suite]:
-    """What files hold; no more once all X together have too many cells, which is a problem."""
-    suites: list[Suite] = []
-    cells = count = 0
-    for source in sources:
-        suite = _read(source, most_cells, cells, cached=cached)
-        cells += cells_of(suite.cases)
-        were_many, count = are_many(count), count + len(suite.cases)
-        suites.append(suite)
-        if are_many(count):
-            begin = len(suites) - 1 if were_many else 0
-            suites[begin:] = [replace(each, cases=stored(each.cases)) for each in suites[begin:]]
-        if (excess := excess_together(cells, most_cells)) is not None:
-            problems.append(Problem(str(source.file), 1, 1, excess))
-            break
-    return suites
 
 
 def defect_files(root: Path) -> list[Path]:
@@ -235,42 +202,24 @@ def _found(folder: Path) -> Iterator[Path]:
         yield from (file for file in folder.rglob(suite.PATTERN) if not json_files.is_of_model(file))
 
 
-def _read(source: _Source, most_cells: int, cells: int, *, cached: bool) -> Suite:
+def _read(source: _Source, most_cells: int) -> Suite:
     file, root = source.file, source.root
     # A JSON file may be a case file.
     if file.suffix in FORMATS and not (file.suffix == ".json" and json_files.is_case_file(file)):
         return read_files([file], lambda file: FORMATS[file.suffix].read(file, root, most_cells))
     try:
-        return Suite(_cases(source, most_cells, cells, cached=cached))
+        cases = tuple(case_file.cases_of(document.read(file), file, root, most_cells))
     except CorpusError as error:
         return Suite(broken=tuple(error.problems))
-
-
-def _cases(source: _Source, most_cells: int, cells: int, *, cached: bool) -> Sequence[Case]:
-    """The cases of a case file. Raises :class:`CorpusError`."""
-    file, root = source.file, source.root
-    content = content_of(file)
-    if cached and (compiled := case_cache.load(content, file, root, most_cells, cells, source.origin)) is not None:
-        return compiled
-    # What reads YAML is slow to import.
-    from maxpool_check.corpus import case_file, document
-
-    data = document.read(file, content)
-    tensors = {name: digest_of_npy(name, file.parent, root) or "" for name in case_file.tensor_names(data.data)}
-    cases = tuple(case_file.cases_of(data, file, root, most_cells, cells))
     if source.is_shipped:
         cases = tuple(replace(case, origin=replace(case.origin, path=source.origin)) for case in cases)
-    return case_cache.save(cases, tensors, content, file, root, most_cells) if cached else cases
+    return Suite(cases)
 
 
 def duplicates(cases: Sequence[Case]) -> Iterable[Problem]:
     """A problem for each case that has the id of an earlier one."""
-    hashes, counts = np.unique(np.fromiter(map(hash, ids(cases)), np.int64, len(cases)), return_counts=True)
-    repeated = set(hashes[counts > 1].tolist())
     first: dict[str, Case] = {}
-    for case in cases if repeated else ():
-        if hash(case.id) not in repeated:
-            continue
+    for case in cases:
         other = first.setdefault(case.id, case)
         if other is not case:
             origin, message = case.origin, f"the id '{case.id}' is also used in {other.origin.path}"

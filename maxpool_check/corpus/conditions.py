@@ -45,7 +45,7 @@ class Features:
         try:
             entering = self.case.entering
         except Inexact:
-            entering = self.case.X
+            entering = self.case.X.tensor()
         layout = self.case.specification.layout
         return layout.to_core(entering) if entering.ndim > 2 else entering
 

@@ -46,7 +46,7 @@ def context_bins(case: Case) -> list[Bins]:
     context, resolved = case.context, case.resolved
     if context is None or not isinstance(resolved, Pooling):
         return []
-    X = case.X.reshape((*case.X.shape[:2], -1) if case.X.ndim > 2 else (1, 1, -1))
+    X = case.X.tensor().reshape((*case.X.shape[:2], -1) if case.X.ndim > 2 else (1, 1, -1))
     others = {
         "dtype": name_of(case.X.dtype),
         "values": values(X) if X.size else "",

@@ -17,7 +17,7 @@ from maxpool_check.corpus.generating import input_with
 from maxpool_check.corpus.graph_fields import context_of
 from maxpool_check.corpus.problems import BadValue
 from maxpool_check.corpus.space import Together
-from maxpool_check.corpus.tensors import tensor
+from maxpool_check.corpus.tensors import recipe
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.reference.numbering import Layout
@@ -120,10 +120,10 @@ def drawn_case(row: Mapping[str, str], seed: int) -> tuple[Case, dict[str, Any]]
     if template.outputs != ("Y", "Indices"):
         fields["outputs"] = list(template.outputs)
     try:
-        array = tensor(X, Path(), Path())
-        context = context_of(fields, document, array)
+        made = recipe(X, Path(), Path())
+        context = context_of(fields, document, made.shape)
         case = Case(
-            name, document.name, array, fields["attributes"], template.outputs, document.policies, context=context
+            name, document.name, made, fields["attributes"], template.outputs, document.policies, context=context
         )
         if not isinstance(case.resolved, Pooling):
             return None

@@ -1,6 +1,5 @@
 """Reads files of defects."""
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -11,7 +10,6 @@ from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from maxpool_check import file_cache
 from maxpool_check.corpus.defect_schema import DEFECT_FILE
 from maxpool_check.corpus.document import Document, parse, read, text_of
 from maxpool_check.corpus.problems import CorpusError, Problem, Structure
@@ -35,34 +33,22 @@ def read_defects(path: Path) -> list[Defect]:
 
 # A process may read the defects that come with the tool many times.
 @lru_cache(maxsize=64)
-def _defects(text: str, name: str, *, cached: bool = False) -> tuple[Defect, ...]:
-    path = file_cache.path_of("defects", hashlib.sha256(text.encode()).hexdigest()) if cached else None
-    if path is not None:
-        stored: tuple[Defect, ...] | None = file_cache.load_value(
-            path, tuple[Defect, ...], lambda kind, value: kind(value)
-        )
-        if stored is not None:
-            return stored
+def _defects(text: str, name: str) -> tuple[Defect, ...]:
     reader = _Reader(parse(text, name))
     defects = reader.defects()
     if reader.problems:
         raise CorpusError(reader.problems)
-    if path is not None:
-        file_cache.save_value(path, defects)
     return tuple(defects)
 
 
-def read_all_defects(paths: Sequence[Path], *, cached: bool = False) -> list[Defect]:
-    """The defects of several files, with unique ids. Raises :class:`CorpusError`.
-
-    ``cached``: files that were read before are taken from the user's cache, and others are written to it.
-    """
+def read_all_defects(paths: Sequence[Path]) -> list[Defect]:
+    """The defects of several files, with unique ids. Raises :class:`CorpusError`."""
     defects: dict[str, Defect] = {}
     problems: list[Problem] = []
     files: dict[str, Path] = {}
     for path in paths:
         try:
-            new = {defect.id: defect for defect in _defects(text_of(path), str(path), cached=cached)}
+            new = {defect.id: defect for defect in _defects(text_of(path), str(path))}
         except CorpusError as error:
             problems += error.problems
             continue

@@ -19,7 +19,7 @@ from maxpool_check.corpus.bins import FACTORS, OUTPUTS, Bins, values
 from maxpool_check.corpus.clauses import BY_BINS
 from maxpool_check.corpus.random_tensors import stream
 from maxpool_check.corpus.space import BESIDE_GEOMETRY, Space, space
-from maxpool_check.corpus.tensors import tensor
+from maxpool_check.corpus.tensors import recipe
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.specifications.roles import Role
 
@@ -117,7 +117,7 @@ def input_with(dtype: str, values_bin: str, shape: tuple[int, ...], layout: Layo
     """An input whose values are in this bin: the first of a few draws, since a small random tensor may miss it."""
     for draw_seed in range(seed, seed + _TRIES):
         fields = {"dtype": dtype, **_form(values_bin, shape, layout, draw_seed)}
-        if values(layout.to_core(tensor(fields, Path(), Path()))) == values_bin:
+        if values(layout.to_core(recipe(fields, Path(), Path()).tensor())) == values_bin:
             return fields
     raise AssertionError(f"no {dtype} tensor of shape {shape} with values {values_bin} in {_TRIES} draws")
 

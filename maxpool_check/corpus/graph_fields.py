@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.problems import BadValue, Structure
 from maxpool_check.corpus.schema import GRAPH
@@ -35,7 +33,7 @@ def document_in(opset: int, document: Specification) -> Specification:
     return document
 
 
-def context_of(fields: Mapping[str, Any], document: Specification, X: np.ndarray) -> Context | None:
+def context_of(fields: Mapping[str, Any], document: Specification, shape: tuple[int, ...]) -> Context | None:
     """The context that the fields of a case describe, None if they describe none. Raises :class:`BadValue`."""
     initializer = fields.get("input", {}).get("as") == "initializer"
     if not initializer and not fields.keys() & {"graph", "opset"}:
@@ -78,7 +76,7 @@ def context_of(fields: Mapping[str, Any], document: Specification, X: np.ndarray
         after=behind,
         consumers=nodes[at].get("consumers", 1),
         initializer=initializer,
-        dimensions=_dimensions(data.get("shape"), X.shape),
+        dimensions=_dimensions(data.get("shape"), shape),
         inside=data.get("inside"),
     )
 
@@ -106,7 +104,7 @@ def _inexact_node(case: Case) -> int | None:
     context = case.graph.context
     number = 0
     try:
-        for _ in context.flow(case.X):
+        for _ in context.flow(case.X.tensor()):
             number += 1
         if isinstance(case.resolved, Pooling):
             pooled = evaluate(case.entering, replace(case.resolved, indices=True))

@@ -63,7 +63,7 @@ def _has_int8_zero_point(case: Case) -> bool:
     node = _in_front(case, "DequantizeLinear")
     if node is None or case.context is None or "x_zero_point" not in node.fields:
         return False
-    *_, quantized, _ = (case.X, *case.context.flow(case.X))
+    *_, quantized, _ = (case.X.tensor(), *case.context.flow(case.X.tensor()))
     return quantized.dtype == np.int8
 
 

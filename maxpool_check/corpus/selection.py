@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.case_sequence import where
 from maxpool_check.corpus.conditions import with_cases
 from maxpool_check.corpus.problems import USUAL_NAMES
 from maxpool_check.judging.defects import Defect, ExpectedDivergence
@@ -40,7 +39,7 @@ def select(
     selected: set[str] = set()
     for expression in expressions:
         selected |= _selected(cases, expression, defects)
-    return where(cases, lambda case: case.id in selected)
+    return tuple(case for case in cases if case.id in selected)
 
 
 def of_documents(cases: Sequence[Case], names: Sequence[str]) -> Sequence[Case]:
@@ -48,7 +47,7 @@ def of_documents(cases: Sequence[Case], names: Sequence[str]) -> Sequence[Case]:
     if not names or ALL in names:
         return cases
     chosen = {document for name in names for document in documents(name)}
-    return where(cases, lambda case: case.spec in chosen)
+    return tuple(case for case in cases if case.spec in chosen)
 
 
 def names_of_documents(texts: Iterable[str]) -> tuple[str, ...]:

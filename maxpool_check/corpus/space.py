@@ -17,6 +17,7 @@ import numpy as np
 
 from maxpool_check.corpus.bins import FACTORS, OUTPUTS, geometric, has
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.reference import dtypes
 from maxpool_check.reference.geometry import AutoPad, effective_kernel
 from maxpool_check.reference.numbering import StorageOrder
@@ -121,7 +122,7 @@ def smallest(language: str) -> Case:
     }
     X = np.arange(1, 1 + math.prod(shape)).astype(dtype).reshape(shape)
     title = "A window of two cells"
-    return Case("smallest", document.name, X, required, ("Y",), document.policies, title)
+    return Case("smallest", document.name, Recipe.of(X), required, ("Y",), document.policies, title)
 
 
 Catalogue = Mapping[tuple[str, ...], tuple[Drawn, ...]]

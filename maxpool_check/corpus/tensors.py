@@ -1,9 +1,12 @@
 """Tensors of a case file: literals as numbers of a dtype, and the ``input`` in each of its forms."""
 
 import hashlib
+import io
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ import numpy as np
 from maxpool_check.corpus.problems import BadValue, describe, first_of
 from maxpool_check.corpus.random_tensors import draw
 from maxpool_check.corpus.schema import INPUT_FORMS
-from maxpool_check.files import open_regular
+from maxpool_check.files import open_regular, read_regular
 from maxpool_check.reference.dtypes import NAMES, NUMPY, highest, is_float, lowest, rounded
 from maxpool_check.words import plural
 
@@ -21,7 +24,12 @@ MOST_CELLS = 2**25
 """The most cells that X or Y may have, unless the user sets another limit."""
 
 MOST_TOGETHER = 4
-"""All X that are in memory at one time may have so many times the cells that one may have."""
+"""So many X of many cells are kept; others are made again where they are needed."""
+
+_FEW_CELLS = 4096
+"""The values of so many cells take no more memory than what else a case has."""
+
+_MOST_BYTES = 2**40
 
 MOST_AXES = 32
 """The most axes a tensor can have: the limit of numpy 1."""
@@ -33,8 +41,72 @@ _HEXADECIMAL_INTEGER = re.compile(r"[-+]?0[xX][0-9a-fA-F]+")
 _HEXADECIMAL = re.compile(r"[-+]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)([pP][-+]?[0-9]+)?")
 
 
-def tensor(fields: Mapping[str, Any], folder: Path, root: Path, most_cells: int = MOST_CELLS) -> np.ndarray:
-    """The tensor of an ``input``. Files are relative to ``folder`` and inside ``root``. Raises :class:`BadValue`."""
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """How an X is made: its values if there are few, otherwise what makes them again, so that a case is small.
+
+    ``fields`` are those of an ``input`` that generates values. ``file`` is a .npy file, ``sha256`` the digest of its content.
+    """
+
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    values: np.ndarray | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    file: Path | None = None
+    sha256: str = ""
+
+    @classmethod
+    def of(cls, X: np.ndarray) -> "Recipe":
+        """That of a tensor."""
+        return cls(X.dtype, X.shape, X)
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return math.prod(self.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    def tensor(self) -> np.ndarray:
+        """X, which must not be changed. Raises ``OSError`` if its file has changed since it was read."""
+        return _made(self) if self.values is None else self.values
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the values instead of a file, which another machine may not have."""
+        if self.file is not None:
+            return Recipe.of, (self.tensor(),)
+        return Recipe, (self.dtype, self.shape, self.values, self.fields)
+
+
+@lru_cache(MOST_TOGETHER)
+def _made(recipe: Recipe) -> np.ndarray:
+    """The tensor of a recipe without values: as a case is executed, it is needed several times."""
+    if recipe.file is None:
+        (form,) = (form for form in INPUT_FORMS if form in recipe.fields)
+        return _set_cells(_generate(form, recipe.fields, recipe.shape), recipe.fields.get("set", ()))
+    content = read_regular(recipe.file, _MOST_BYTES)
+    if hashlib.sha256(content).hexdigest() != recipe.sha256:
+        raise OSError(f"{recipe.file} has changed since the cases were read; run again")
+    X = np.load(io.BytesIO(content), allow_pickle=False)
+    return _set_cells(np.array(X, recipe.dtype, order="C"), recipe.fields.get("set", ()))
+
+
+def recipe(fields: Mapping[str, Any], folder: Path, root: Path, most_cells: int = MOST_CELLS) -> Recipe:
+    """The recipe of an ``input``. Files are relative to ``folder`` and inside ``root``. Raises :class:`BadValue`."""
+    X = _tensor(fields, folder, root, most_cells)
+    if X.size <= _FEW_CELLS or "data" in fields or "bits" in fields:
+        return Recipe.of(X)
+    if "npy" not in fields:
+        return Recipe(X.dtype, X.shape, fields=fields)
+    file = npy_path(fields["npy"], folder, root)
+    digest = hashlib.sha256(read_regular(file, _MOST_BYTES)).hexdigest()
+    return Recipe(X.dtype, X.shape, fields={"set": fields.get("set", ())}, file=file, sha256=digest)
+
+
+def _tensor(fields: Mapping[str, Any], folder: Path, root: Path, most_cells: int) -> np.ndarray:
     forms = [form for form in INPUT_FORMS if form in fields]
     if len(forms) != 1:
         message = f"expected exactly one of {', '.join(INPUT_FORMS)}; found {' and '.join(forms) or 'none'}"
@@ -103,15 +175,6 @@ def npy_path(name: str, folder: Path, root: Path) -> Path:
     return path
 
 
-def digest_of_npy(name: str, folder: Path, root: Path) -> str | None:
-    """The SHA-256 of such a file; None if it cannot be read."""
-    try:
-        with open_regular(npy_path(name, folder, root)) as file:
-            return hashlib.sha256(file.read()).hexdigest()
-    except (OSError, BadValue):
-        return None
-
-
 def npy(name: str, folder: Path, root: Path, most_cells: int) -> np.ndarray:
     """The tensor of a .npy file, relative to ``folder`` and inside ``root``. Raises :class:`BadValue`."""
     path = npy_path(name, folder, root)
@@ -151,15 +214,6 @@ def _check_size(shape: Sequence[int], most_cells: int) -> None:
     if cells > most_cells:
         remedy = f"the limit is {most_cells} (raise it with --max-cells)"
         raise BadValue(f"a tensor of shape {list(shape)} has {cells} cells; {remedy}", "shape")
-
-
-def excess_together(cells: int, most_cells: int) -> str | None:
-    """A message if the X of all cases together have more cells than memory may be needed for, else None."""
-    limit = MOST_TOGETHER * most_cells
-    message = (
-        f"the X of all cases up to here have {cells} cells; the limit is {limit}, {MOST_TOGETHER} times --max-cells"
-    )
-    return f"{message}: run fewer cases at a time, or raise it" if cells > limit else None
 
 
 def number(value: Any, dtype: np.dtype) -> float | int:

@@ -41,10 +41,10 @@ def case_file(case: Case, about: str) -> str:
     """The text of a file with one case. It expects nothing but the refusal, where the case's document excludes it."""
     refusal = case.resolved
     expect = {"refuse": _Plain(refusal.reason.value)} if isinstance(refusal, Refused) else {}
-    literals = [_literal(value) for value in case.X.reshape(-1)]
+    literals = [_literal(value) for value in case.X.tensor().reshape(-1)]
     # No number has the payload of a NaN.
-    is_exact = case.X.ndim == 0 or (bits(array(literals, case.X.dtype)) == bits(case.X.reshape(-1))).all()
-    tensor = _input(case.X, np.array(literals, object).reshape(case.X.shape).tolist() if is_exact else None)
+    is_exact = case.X.ndim == 0 or (bits(array(literals, case.X.dtype)) == bits(case.X.tensor().reshape(-1))).all()
+    tensor = _input(case.X.tensor(), np.array(literals, object).reshape(case.X.shape).tolist() if is_exact else None)
     fields = _fields(case, case.provenance, tensor, case.outputs, expect)
     lines = "\n    ".join(f"{key}: {_flow(value)}" for key, value in fields.items())
     return f"spec: {case.spec}\nabout: {_flow(about)}\ncases:\n  - {lines}\n"
@@ -198,8 +198,10 @@ _Dumper.add_representer(_Plain, _represent_text)
 def _suite_entry(case: Case, shared: Mapping[str, str], path: Path) -> dict[str, Any]:
     provenance = {key: value for key, value in case.provenance.items() if key not in shared}
     outputs = case.outputs if len(case.outputs) == 1 and case.specification.indices else ()
-    has_nan = is_float(case.X.dtype) and np.isnan(case.X).any()
-    tensor = _npy(case.X, path, f"{case.name}.X") or _input(case.X, None if has_nan else _numbers(case.X))
+    has_nan = is_float(case.X.dtype) and np.isnan(case.X.tensor()).any()
+    tensor = _npy(case.X.tensor(), path, f"{case.name}.X") or _input(
+        case.X.tensor(), None if has_nan else _numbers(case.X.tensor())
+    )
     expect = _expected(case, path)
     erratum = {} if case.erratum is None else {"erratum": case.erratum}
     return {**_fields(case, provenance, tensor, outputs, expect), **erratum}

@@ -60,7 +60,7 @@ def _in_its_own_language(case: Case) -> list[VariantPlan]:
 
 
 def _own_request(case: Case, variant: Variant) -> Request:
-    return Request(case.X, variant.outputs, b"", case.attributes, spec=case.spec)
+    return Request(case.X.tensor(), variant.outputs, b"", case.attributes, spec=case.spec)
 
 
 def faulty_variants(function: PythonFunction, task: KernelTask) -> Iterator[str]:

@@ -73,7 +73,7 @@ def _rows(case: Case, point: str) -> Iterator[tuple[str, str, str, str, str]]:
         yield title, "", "refused", escaped(f"{pooling.reason.value}: {pooling}"), ""
         return
     results: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    oracles = Oracle(case.X, pooling).alternatives
+    oracles = Oracle(case.X.tensor(), pooling).alternatives
     for oracle in oracles:
         # Without a NaN that matters there is a single result for all interpretations of NaN.
         several = len(oracle.interpretations) > 1

@@ -47,7 +47,7 @@ def _lines(case: Case, everything: bool) -> Iterator[str]:
     first = case.oracle()
     assert isinstance(first, Oracle)
     tensor = partial(_tensor, layout=case.resolved.layout, everything=everything)
-    yield from tensor("X", case.X)
+    yield from tensor("X", case.X.tensor())
     yield from flow(case)
     if case.context is not None and case.context.before and case.entering.size > MOST_ENTERING:
         yield from tensor("The tensor that enters MaxPool:", case.entering)

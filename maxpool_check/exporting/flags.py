@@ -37,7 +37,7 @@ def flags(case: Case, oracle: Oracle | Refused, results: Sequence[AcceptedResult
 
 
 def _flags(case: Case, oracle: Oracle | Refused, results: Sequence[AcceptedResult]) -> Iterator[str]:
-    has_nan = is_float(case.X.dtype) and bool((case.X != case.X).any())
+    has_nan = is_float(case.X.dtype) and bool((case.X.tensor() != case.X.tensor()).any())
     conditions = {
         "FloatAttribute": _has_float(plain(case.attributes)),
         "Graph": case.context is not None,

@@ -82,7 +82,7 @@ def vector(case: Case, most_cells: int) -> dict[str, Any]:
         "flags": flags(case, oracle, results), "result": right["result"], "refusal": _refusal(oracle),
         "provenance": dict(case.provenance), "attributes": plain(case.attributes),
         "opset": graph.get("opset"), "graph": plain(graph.get("graph")), "initializer": "input" in graph or None,
-        "inputs": {"X": tensor_data(case.X)}, "outputs": right["outputs"], "results": right["results"],
+        "inputs": {"X": tensor_data(case.X.tensor())}, "outputs": right["outputs"], "results": right["results"],
     }  # fmt: skip
     needed = ("attributes", "flags", "results")
     return {key: value for key, value in fields.items() if key in needed or value not in (None, [], {})}

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.graphs.context import MAX_POOL, Context, max_pool
 from maxpool_check.graphs.node import Inexact, Node
 from maxpool_check.graphs.operators import apply
@@ -45,7 +46,7 @@ def in_a_graph(case: Case, seed: int) -> Case | None:
         opset = max(opset, document.onnx.since)
     if case.X.size > _MOST_CELLS:
         return None
-    X = case.X if case.X.dtype.name in document.dtypes else case.X.astype(np.float32)
+    X = case.X.tensor() if case.X.dtype.name in document.dtypes else case.X.tensor().astype(np.float32)
     number = stream.random()
     if number < 0.6:
         X = _distinct(stream, X)
@@ -58,7 +59,7 @@ def in_a_graph(case: Case, seed: int) -> Case | None:
     entries: list[str | Node] = [*(stream.choice(_BEFORE) for side in sides if side), *first]
     before = _chain(stream, entries, X, opset)
     drawn = replace(
-        case, X=X, spec=document.name, policies=document.policies, context=Context(opset, before),
+        case, X=Recipe.of(X), spec=document.name, policies=document.policies, context=Context(opset, before),
         attributes={name: value for name, value in case.attributes.items() if name in document.attributes},
         outputs=stream.choice((("Y", "Indices"), ("Y", "Indices"), ("Indices",))) if document.indices else ("Y",),
     )  # fmt: skip

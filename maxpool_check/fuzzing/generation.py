@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import HypothesisDeprecationWarning
 
 from maxpool_check.corpus.case import Case, Origin
+from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.fuzzing.contexts import in_a_graph
 from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest
 from maxpool_check.reference.geometry import AutoPad, Axis
@@ -107,7 +108,7 @@ def _cases(draw: _Draw, document: Specification, invalid: bool) -> Case:
         attributes, shape = _excluded(draw, attributes, shape)
     X = _values(draw, shape, NUMPY[dtype])
     return Case(
-        id="fuzz:case", title="Drawn at random", spec=document.name, tags=("fuzz",), X=X, attributes=attributes,
+        id="fuzz:case", title="Drawn at random", spec=document.name, tags=("fuzz",), X=Recipe.of(X), attributes=attributes,
         outputs=("Y", "Indices") if document.indices else ("Y",), policies=document.policies, origin=Origin("fuzz", 0, 0),
     )  # fmt: skip
 

@@ -5,7 +5,6 @@ the mistake would change, or a wrong one that it does not explain. Runtimes have
 of a dtype say nothing about those of another.
 """
 
-import hashlib
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +12,6 @@ from dataclasses import dataclass, field
 from heapq import merge
 from operator import itemgetter
 
-import msgspec
 import numpy as np
 
 from maxpool_check.judging.comparison import MOST_COINCIDENCES
@@ -56,13 +54,6 @@ class Observations:
             self._conforming.append(key)
         elif execution.verdict is Verdict.DIVERGES and execution.digests:
             self._diverging[key] = frozenset(cause.kind for cause in execution.causes)
-
-    @property
-    def sha256(self) -> str:
-        """The digest of what was observed."""
-        digest = hashlib.sha256(self._conforming.tobytes())
-        digest.update(msgspec.json.encode([(key, sorted(kinds)) for key, kinds in sorted(self._diverging.items())]))
-        return digest.hexdigest()
 
     @property
     def candidates(self) -> set[tuple[int, str]]:

@@ -1,17 +1,15 @@
 """Cases of a user's model: each MaxPool alone and with the nodes around it, at its real shape, with values of each sort."""
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from maxpool_check.corpus.case import Case, Origin
-from maxpool_check.corpus.tensors import tensor
+from maxpool_check.corpus.tensors import Recipe, recipe
 from maxpool_check.graphs.context import Context
 from maxpool_check.graphs.form import NEWEST, OLDEST
 from maxpool_check.models.model_file import UserModel
@@ -130,7 +128,7 @@ class CaseMaker:
         for values in VALUES:
             fields = self._fields(values.name, dtype, shape)
             if fields is not None:
-                case = self.case(how, values, _tensor(json.dumps(fields)), context)
+                case = self.case(how, values, recipe(fields, Path(), Path(), 2**31), context)
                 if how == ALONE or case.is_exact:
                     yield ModelCase(case, fields)
 
@@ -139,17 +137,17 @@ class CaseMaker:
         in_place = self.in_place(X, alone=alone) if X.size <= MOST_CELLS else None
         if in_place is None:
             return
-        yield ModelCase(self.case(ALONE, FLOWING, in_place.case.entering, self._alone()))
+        yield ModelCase(self.case(ALONE, FLOWING, Recipe.of(in_place.case.entering), self._alone()))
         if in_place.case.context is not None and in_place.case.context.has_nodes:
-            yield ModelCase(self.case(GRAPH, FLOWING, X, in_place.case.context))
+            yield ModelCase(self.case(GRAPH, FLOWING, Recipe.of(X), in_place.case.context))
 
     def in_place(self, X: np.ndarray, *, alone: bool = False) -> ModelCase | None:
         """The case of the node in the model, with the tensor X there; None where it has no exact result."""
         chain = None if alone else self.around.chain
-        case = self.case(IN_PLACE, FLOWING, X, chain.context if chain is not None else self._alone())
+        case = self.case(IN_PLACE, FLOWING, Recipe.of(X), chain.context if chain is not None else self._alone())
         return ModelCase(case) if case.is_exact and not isinstance(case.resolved, Refused) else None
 
-    def case(self, how: str, values: ValueSort, X: np.ndarray, context: Context | None) -> Case:
+    def case(self, how: str, values: ValueSort, X: Recipe, context: Context | None) -> Case:
         """A case of the node."""
         where = {ALONE: "alone", GRAPH: "with the nodes around it", IN_PLACE: "in the model"}[how]
         has_indices = self.node.indices is not None and not (context is not None and context.uses_indices)
@@ -241,11 +239,3 @@ def limited(shape: tuple[int, ...], layout: Layout = Layout.CHANNELS_FIRST) -> t
         if math.prod(sizes) > MOST_CELLS:
             sizes[axis] = max(1, min(sizes[axis], MOST_CELLS // max(rest, 1)))
     return layout.arranged(tuple(sizes)) if len(shape) > 2 else tuple(sizes)
-
-
-@lru_cache(16)
-def _tensor(fields: str) -> np.ndarray:
-    """The tensor of an ``input``; several cases share it."""
-    X = tensor(json.loads(fields), Path(), Path(), 2**31)
-    X.setflags(write=False)
-    return X

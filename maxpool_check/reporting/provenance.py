@@ -21,8 +21,6 @@ def made_with(header: RunHeader, targets: Iterable[TargetDescription]) -> Iterat
     if (references := header.references) is not None:
         log = f"; log SHA-256 {references.log_sha256}" if references.log_sha256 else ""
         yield "references", f"agree on {references.agreed} of {plural(references.compared, 'case')}{log}"
-    if header.cached_cases is not None:
-        yield "judged with the cache", f"{header.cached_cases} of {plural(header.cases, 'case')}"
     if header.seeds:
         yield "seeds", ", ".join(f"{name} {seed}" for name, seed in header.seeds.items())
     for target in targets:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.judging.verdicts import judge
 from maxpool_check.reporting.markup import escaped
 from maxpool_check.reproducing.reproduced import Reproduced
@@ -92,7 +93,7 @@ def _judged_by(document: Specification, reproduced: Reproduced) -> bool | None:
     """Whether a document finds fault with the outcome, too; None if it does not decide."""
     request, case = reproduced.request, reproduced.case_run.case
     own = Case(
-        case.id, document.name, request.X, request.attributes, case.outputs, document.policies
+        case.id, document.name, Recipe.of(request.X), request.attributes, case.outputs, document.policies
     )  # fmt: skip
     outcome, oracle = reproduced.outcome, own.oracle()
     if isinstance(outcome, Returned):

@@ -169,9 +169,8 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
     ``command`` are the words of the command line, the program's name first; empty in records of older versions, which have
     no ``corpus`` either, as runs of a model. ``profile`` holds the policies of each document in use, by its name,
     ``editions`` the edition that was read, as far as it is known. The digests are SHA-256, of all cases and of the files of
-    known defects (None without such files). ``tool_files``, ``machine`` and ``cached_cases`` are None in records of older
-    versions. ``references`` is None if the two references were not compared. ``cached_cases``: of how many cases an earlier
-    run of the same tool had computed the conforming outputs. ``seeds`` are those of random values, by what is drawn.
+    known defects (None without such files). ``tool_files`` and ``machine`` are None in records of older versions.
+    ``references`` is None if the two references were not compared. ``seeds`` are those of random values, by what is drawn.
     """
 
     schema: str = SCHEMA
@@ -192,7 +191,6 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True, tag="header"):
     machine: Machine | None = None
     editions: dict[str, provenance.DocumentEdition] = {}
     references: provenance.ReferenceAgreement | None = None
-    cached_cases: int | None = None
     seeds: dict[str, int] = {}
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.judging.graph_verdicts import judge
 from maxpool_check.judging.judgement import Judgement
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.shared import SharedJudgements
 from maxpool_check.reference.dtypes import digest, name_of
 from maxpool_check.reference.geometry import Placement
 from maxpool_check.results.details import Entering, Input
@@ -82,20 +82,14 @@ def start_case(session: TargetSession, plans: Sequence[VariantPlan]) -> StartedC
     return [(each, session.submit(each.requests)) for each in plans]
 
 
-def finish_case(
-    session: TargetSession, case: Case, started: StartedCase, oracle: Oracle | Refused,
-    judgements: SharedJudgements | None = None,
-) -> CaseRun:  # fmt: skip
-    """Wait for the outcomes of a case, execute the second looks that they require, and judge it.
-
-    ``judgements`` are those on the case on other targets.
-    """
+def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle: Oracle | Refused) -> CaseRun:
+    """Wait for the outcomes of a case, execute the second looks that they require, and judge it."""
     target = session.profile.description.name
-    run = judged_case(case, target, oracle, _results(session, started), judgements=judgements)
+    run = judged_case(case, target, oracle, _results(session, started))
     if session.profile.name.reuses_sessions and not run.conforms:
         # What an earlier request has left in a session may be the reason.
         again = [(each, session.submit(each.requests)) for each in (fresh(each) for each, _ in started)]
-        return judged_case(case, target, oracle, _results(session, again), judgements=judgements)
+        return judged_case(case, target, oracle, _results(session, again))
     if session.profile.name.tool is None or not run.diverging:
         return run
     # The tool is wrong only where the runtime is right about the model that the tool was given.
@@ -144,12 +138,11 @@ def not_run(case: Case, target: str, variants: Collection[Variant], why: str) ->
 
 def judged_case(
     case: Case, target: str, oracle: Oracle | Refused, results: Mapping[Variant, VariantResult],
-    unoptimized: Mapping[Variant, VariantResult] | None = None, judgements: SharedJudgements | None = None,
+    unoptimized: Mapping[Variant, VariantResult] | None = None,
 ) -> CaseRun:  # fmt: skip
     """The case, judged by the results of its variants on a target.
 
-    ``unoptimized`` are results of the model that was not rewritten, which are not judged themselves. ``judgements`` are those
-    on the case on other targets.
+    ``unoptimized`` are results of the model that was not rewritten, which are not judged themselves.
     """
     outcomes = {
         Variant(variant.outputs, OPTIMIZATION_OFF): each.outcome
@@ -159,7 +152,7 @@ def judged_case(
     outcomes |= {variant: each.outcome for variant, each in results.items()}
     oracle = _with_the_pads_given(oracle, results)
     lost = [outcome.why for outcome in outcomes.values() if isinstance(outcome, Failed) and outcome.final]
-    judged = (judgements or SharedJudgements()).judge(oracle, outcomes, case.conforming_outputs or ())
+    judged = judge(oracle, outcomes)
     return CaseRun(
         case, target, oracle, results, {variant: judged[variant] for variant in results}, lost[0] if lost else None
     )
@@ -250,7 +243,7 @@ def _input(case: Case) -> Input:
         dtype=name_of(case.X.dtype),
         shape=case.X.shape,
         attributes=dict(case.attributes),
-        values=_values(case.X),
+        values=_values(case.X.tensor()),
         policies={point: name for point, name in case.policies.names().items() if name != defaults[point]},
         **graph,
     )

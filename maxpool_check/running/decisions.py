@@ -9,7 +9,6 @@ import msgspec
 
 from maxpool_check.corpus.attribution import shown_by
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.case_sequence import ids
 from maxpool_check.corpus.collection import Corpus
 from maxpool_check.corpus.conditions import Features, resolved
 from maxpool_check.judging.defects import Defect, ExpectedDivergence, is_glob
@@ -169,7 +168,7 @@ def completeness(cases: Sequence[Case], selected: Sequence[Case], is_whole: bool
 
     @cache
     def ids_of(*, every: bool) -> frozenset[str]:
-        return frozenset(ids(cases if every else selected))
+        return frozenset(case.id for case in (cases if every else selected))
 
     def is_complete(pattern: str) -> bool:
         if is_glob(pattern):

@@ -13,8 +13,6 @@ import msgspec
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.shared import SharedJudgements
-from maxpool_check.result_cache import ResultCache
 from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import DEATHS, Execution, TargetDescription, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
@@ -126,7 +124,6 @@ class LocalExecutor:
         self._config, self._inspects = config, inspects
         self._sessions: list[TargetSession] = []
         self._closed = False
-        self._cache = ResultCache()
         self._starting: list[Future[tuple[TargetSession, TargetDescription]]] = []
         for name in config.targets:
             future: Future[tuple[TargetSession, TargetDescription]] = Future()
@@ -169,9 +166,9 @@ class LocalExecutor:
                 started[name] = start_case(session, plans[first])
             ahead.append((case, started))
             if len(ahead) > CASES_AHEAD:
-                yield _finished(*ahead.popleft(), targets, self._cache)
+                yield _finished(*ahead.popleft(), targets)
         while ahead:
-            yield _finished(*ahead.popleft(), targets, self._cache)
+            yield _finished(*ahead.popleft(), targets)
 
     def end(self) -> None:
         """Kill all workers; nothing more is executed. From any thread."""
@@ -182,7 +179,6 @@ class LocalExecutor:
     def close(self) -> None:
         """End all targets. From the thread that runs the cases."""
         self.end()
-        self._cache.save()
         for future in self._starting:
             if future.done() and future.exception() is None:
                 future.result()[0].close()
@@ -211,25 +207,20 @@ class LocalExecutor:
 
 
 def _finished(
-    case: Case,
-    started: Mapping[str, StartedCase],
-    targets: Mapping[str, tuple[TargetSession, FailureBudget]],
-    cache: ResultCache,
+    case: Case, started: Mapping[str, StartedCase], targets: Mapping[str, tuple[TargetSession, FailureBudget]]
 ) -> CaseResults:
     # Computed once for all targets, and while their workers are busy.
     oracle = case.oracle()
-    if isinstance(oracle, Oracle) and not case.is_checked:
+    if isinstance(oracle, Oracle):
         # What goes wrong here does so again, and as an error of each execution, in the judge.
         with contextlib.suppress(Exception):
             _ = oracle.pooled
     results = dict.fromkeys(targets, TargetResult())
-    # Of a case that was read anew, all is computed anew.
-    judgements = SharedJudgements(case.sha256, cache if case.is_checked else None, reads_cache=case.is_cached)
     for name, started_case in started.items():
         session, budget = targets[name]
         if budget.given_up is not None:
             continue
-        run = finish_case(session, case, started_case, oracle, judgements)
+        run = finish_case(session, case, started_case, oracle)
         results[name] = TargetResult(tuple(executions(run)), run.lost, outputs_that_differ(run))
         for execution in results[name].executions:
             budget.count(execution, run.lost)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.graphs.context import MAX_POOL, Context
 from maxpool_check.graphs.node import Node
 from maxpool_check.graphs.operators import is_elementwise
@@ -53,7 +54,7 @@ def _fewer_nodes(case: Case) -> Iterator[Case]:
             yield _with(case, **{side: ()})
     for number in reversed(range(len(context.before))):
         shortened = _with(case, before=context.before[number + 1 :], dimensions=None)
-        yield replace(shortened, X=case.graph.flow[number])
+        yield replace(shortened, X=Recipe.of(case.graph.flow[number]))
     for side in _SIDES:
         nodes = getattr(context, side)
         for number in range(len(nodes)):

@@ -10,6 +10,7 @@ import numpy as np
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.space import Drawn
+from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import NUMPY, name_of
 from maxpool_check.reference.geometry import AutoPad
@@ -51,7 +52,9 @@ def plain_case(document: Specification, dtype: str, axes: int) -> Case:
     X = (1 + np.arange(count) * 7 % count % 100).astype(NUMPY[dtype]).reshape(shape)
     outputs = ("Y", "Indices") if document.indices else ("Y",)
     title = f"Windows of two cells over {axes} axes of {dtype}"
-    return Case(f"{dtype}-{axes}d", document.name, X, drawn.attributes(document), outputs, document.policies, title)
+    return Case(
+        f"{dtype}-{axes}d", document.name, Recipe.of(X), drawn.attributes(document), outputs, document.policies, title
+    )
 
 
 def ready_keys(message: Mapping[str, Any], mistakes: list[tuple[str, str]], lines: Lines) -> Iterator[ProtocolStep]:

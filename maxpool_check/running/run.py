@@ -7,13 +7,9 @@ from datetime import date, datetime, timezone
 from functools import lru_cache
 from itertools import chain
 
-import msgspec
-
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.collection import digest_of
 from maxpool_check.judging.naming import Contradictions, Observations, contradictions_by_target
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.result_cache import ResultCache, key_of
 from maxpool_check.results.outputs import RecordedOutputs
 from maxpool_check.results.record import Line, RunFooter, RunHeader
 from maxpool_check.results.summary import RunSummary
@@ -71,7 +67,6 @@ def run(
         except PoolLost as lost:
             ended_early = True
             errors.append(str(lost))
-    cache = ResultCache(reads=head.cached_cases == head.cases) if plan.corpus.cached else None
     known = decisions.known_entries(ended_early=ended_early)
     errors += [f"{name} was given up: {why}" for name, why in decisions.given_up.items()]
     write(
@@ -82,7 +77,7 @@ def run(
             known=tuple(known),
             errors=tuple(errors),
             exit_code=summary.exit_code(known, errors, strict=plan.strict),
-            contradicted=contradicted(observations, plan.cases, cache),
+            contradicted=contradicted(observations, plan.cases),
             outputs_left_out=len(outputs.left_out),
         )
     )
@@ -93,24 +88,12 @@ def day_of(head: RunHeader) -> date:
     return datetime.fromisoformat(head.started).astimezone(timezone.utc).date()
 
 
-def contradicted(
-    observations: Mapping[str, Observations], cases: Sequence[Case], cache: ResultCache | None = None
-) -> dict[str, Contradictions]:
-    """The candidates for causes that executions contradict, by target; ``cache`` may have them from an earlier run."""
-    key = key_of("contradictions", digest_of(cases), *(f"{name} {of.sha256}" for name, of in observations.items()))
-    if cache is not None and (found := cache.get(key)) is not None:
-        return _CONTRADICTIONS.decode(found)
+def contradicted(observations: Mapping[str, Observations], cases: Sequence[Case]) -> dict[str, Contradictions]:
+    """The candidates for causes that executions contradict, by target."""
 
     @lru_cache(1)
     def oracle(number: int) -> Oracle | None:
         judge = cases[number].oracle()
         return judge if isinstance(judge, Oracle) else None
 
-    result = contradictions_by_target(observations, lambda number: cases[number].id, oracle)
-    if cache is not None:
-        cache.add(key, msgspec.json.encode(result))
-        cache.save()
-    return result
-
-
-_CONTRADICTIONS = msgspec.json.Decoder(dict[str, Contradictions])
+    return contradictions_by_target(observations, lambda number: cases[number].id, oracle)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import maxpool_check
 from maxpool_check.corpus.case import Case
-from maxpool_check.corpus.case_sequence import identities
 from maxpool_check.corpus.collection import Corpus, digest_of
 from maxpool_check.results.provenance import CorpusDescription, DocumentEdition, ReferenceAgreement
 from maxpool_check.results.record import RunHeader, TargetDescription
@@ -29,10 +28,7 @@ def header(
     references: ReferenceAgreement | None = None,
 ) -> RunHeader:
     """The first line of a record: everything that an output or a verdict can depend on."""
-    used, cached = set[str](), 0
-    for case in identities(cases):
-        used.add(case.spec)
-        cached += case.is_cached
+    used = {case.spec for case in cases}
     return RunHeader(
         tool=maxpool_check.__version__,
         started=now(),
@@ -63,7 +59,6 @@ def header(
             if name in used
         },
         references=references,
-        cached_cases=cached,
         seeds=dict(seeds or {}),
     )
 

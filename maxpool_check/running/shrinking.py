@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.reference.dtypes import bits, is_float
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.results.outcomes import TimedOut
@@ -70,19 +71,19 @@ def _parts(size: int) -> Iterator[slice]:
 
 
 def _with(case: Case, X: np.ndarray, attributes: Mapping[str, Any]) -> Case:
-    return replace(case, X=np.ascontiguousarray(X).reshape(X.shape), attributes=dict(attributes))
+    return replace(case, X=Recipe.of(np.ascontiguousarray(X).reshape(X.shape)), attributes=dict(attributes))
 
 
 def _with_cells(case: Case, cells: np.ndarray, values: np.ndarray) -> Iterator[Case]:
     """The case with other values in the cells of a mask, if it has any; both in row-major order."""
-    X = case.X.reshape(-1)
+    X = case.X.tensor().reshape(-1)
     if cells.any():
         yield _with(case, np.where(cells, values, X).astype(X.dtype).reshape(case.X.shape), case.attributes)
 
 
 def _without_cells(case: Case, part: int | slice, axis: int, attributes: Mapping[str, Any]) -> Iterator[Case]:
     """The case without some positions of an axis. It does not become empty: an empty X is another case."""
-    X = np.delete(case.X, part, axis)
+    X = np.delete(case.X.tensor(), part, axis)
     if X.size or not case.X.size:
         yield _with(case, X, attributes)
 
@@ -94,7 +95,7 @@ def _no_indices(case: Case) -> Iterator[Case]:
 
 def _attributes_left_out(case: Case) -> Iterator[Case]:
     for name in case.attributes:
-        yield _with(case, case.X, {key: value for key, value in case.attributes.items() if key != name})
+        yield _with(case, case.X.tensor(), {key: value for key, value in case.attributes.items() if key != name})
 
 
 def _fewer_axes(case: Case) -> Iterator[Case]:
@@ -106,7 +107,7 @@ def _fewer_axes(case: Case) -> Iterator[Case]:
         }
         for position in sorted({0, case.X.shape[axis] // 2, max(case.X.shape[axis] - 1, 0)}):
             if position < case.X.shape[axis]:
-                smaller = _with(case, case.X.take(position, axis), attributes)
+                smaller = _with(case, case.X.tensor().take(position, axis), attributes)
                 yield plainer_graphs.without_axis(smaller, axis, case.X.ndim)
 
 
@@ -138,7 +139,7 @@ def _smaller_windows(case: Case) -> Iterator[Case]:
 def _plainer_attributes(case: Case) -> Iterator[Case]:
     for name, value in case.attributes.items():
         for plainer in plainer_entries(value, int(_role(case, name) in _PLAINEST_AS_1)):
-            yield _with(case, case.X, {**case.attributes, name: plainer})
+            yield _with(case, case.X.tensor(), {**case.attributes, name: plainer})
 
 
 def _plainer_values(case: Case) -> Iterator[Case]:
@@ -146,7 +147,7 @@ def _plainer_values(case: Case) -> Iterator[Case]:
 
     They are the plainest values of all cells: 1, 2, 3 ...; and -1, -2, -3 ... if the dtype has a sign.
     """
-    X = case.X.reshape(-1)
+    X = case.X.tensor().reshape(-1)
     ascending = 1 + np.arange(X.size) % 100
     signed = is_float(X.dtype) or X.dtype.kind == "i"
     goals = [goal.astype(X.dtype) for goal in ([ascending, -ascending] if signed else [ascending])]

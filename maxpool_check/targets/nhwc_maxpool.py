@@ -51,7 +51,7 @@ def planned(case: Case, variant: Variant) -> PlannedRequest:
     model = onnx_model.build(
         _VERSION, attributes, dtype, shape, variant.outputs, domain=_DOMAIN, operator=_OPERATOR
     )  # fmt: skip
-    return PlannedRequest(Request(graph.input(case.X), variant.outputs, model, attributes), graph, _VERSION)
+    return PlannedRequest(Request(graph.input(case.X.tensor()), variant.outputs, model, attributes), graph, _VERSION)
 
 
 def _check_meaning(graph: Translation, dtype: str, case: Case) -> None:

@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from maxpool_check.corpus.case import Case
+from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.variants import BATCH_SPLIT, CHANNELS_PERMUTED, Variation
@@ -29,10 +30,10 @@ def cases(case: Case, variation: Variation | None) -> list[Case]:
     if variation == CHANNELS_PERMUTED:
         if channels < 2:
             raise NotExpressible("there are no two channels to exchange")
-        return [replace(case, X=np.ascontiguousarray(np.flip(case.X, _channel_axis(layout))))]
+        return [replace(case, X=Recipe.of(np.ascontiguousarray(np.flip(case.X.tensor(), _channel_axis(layout)))))]
     if batch < 2 or layout is Layout.IMAGE:
         raise NotExpressible(f"a batch of {batch} cannot be split")
-    return [replace(case, X=np.ascontiguousarray(case.X[n : n + 1])) for n in range(batch)]
+    return [replace(case, X=Recipe.of(np.ascontiguousarray(case.X.tensor()[n : n + 1]))) for n in range(batch)]
 
 
 def whole(

@@ -117,7 +117,7 @@ def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedR
     # A runtime must refuse what it does not have; a kernel that says what it has relies on getting nothing else.
     if excluded is not None and (isinstance(case.resolved, Pooling) or not target.name.is_released):
         raise NotExpressible(excluded)
-    request = Request(graph.input(case.X), variant.outputs, b"", graph.attributes, setting)
+    request = Request(graph.input(case.X.tensor()), variant.outputs, b"", graph.attributes, setting)
     if description.newest_opset is not None:
         planned = _as_model(case, variant, graph, request, description.newest_opset)
     else:
@@ -146,7 +146,8 @@ def unclaimed(case: Case, variant: Variant, target: TargetProfile) -> NotClaimed
     layout = case.specification.layout
     shape = case.X.shape if case.context is None else case.entering.shape
     planned = PlannedRequest(
-        Request(case.X, variant.outputs, b"", case.attributes), Translation(case.attributes, shape, layout, layout)
+        Request(case.X.tensor(), variant.outputs, b"", case.attributes),
+        Translation(case.attributes, shape, layout, layout),
     )
     described = target.description
     specs = [name for name in described.specs or () if name == case.spec or SPECIFICATIONS[name].layout is layout]
@@ -231,7 +232,7 @@ def _as_graph(
         raise NotExpressible(excluded)
     model = case.model(variant.outputs)
     request = Request(
-        case.X, (*variant.outputs, *context.side_outputs), model.model, case.attributes, setting,
+        case.X.tensor(), (*variant.outputs, *context.side_outputs), model.model, case.attributes, setting,
         more=model.inputs, feeds_input=not context.initializer,
     )  # fmt: skip
     layout = case.specification.layout
@@ -287,4 +288,4 @@ def _in_domain(case: Case, variant: Variant, target: TargetProfile) -> PlannedRe
     model = onnx_model.build(opset, attributes, name_of(case.X.dtype), case.X.shape, variant.outputs, domain=domain)
     layout, steps = document.layout, (f"in the operator domain {domain}",)
     unchanged = Translation(attributes, case.X.shape, layout, layout, steps=steps)
-    return PlannedRequest(Request(case.X, variant.outputs, model, attributes), unchanged, opset, look)
+    return PlannedRequest(Request(case.X.tensor(), variant.outputs, model, attributes), unchanged, opset, look)

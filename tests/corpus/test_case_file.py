@@ -90,7 +90,7 @@ cases:
     assert len(cases) == 8
     assert cases[-1].attributes == {"kernel_shape": [3, 2], "ceil_mode": 1}
     assert cases[-1].title == "All minima of int8, window 3x2"
-    assert (cases[-1].X == -128).all()
+    assert (cases[-1].X.tensor() == -128).all()
 
 
 def test_minus_zero_has_its_sign_in_floats_and_is_zero_in_integers(corpus):
@@ -109,7 +109,7 @@ cases:
     )
     data, fill, cell, constant, integers = collect([folder]).cases
     for case in (data, fill, cell):
-        assert np.signbit(case.X).tolist() == [[[[True, False, True]]]]
+        assert np.signbit(case.X.tensor()).tolist() == [[[[True, False, True]]]]
     assert np.signbit(data.expect.Y).tolist() == [[[[True, False, True]]]]
     assert np.signbit(constant.entering).tolist() == [[[[True, False, True]]]]
     assert integers.entering.tolist() == [[[[0, 0, 0]]]]
@@ -406,30 +406,56 @@ def test_limits_can_be_raised(corpus):
     assert len(collect([folder], 2000).cases) == 1
 
 
-MANY = """\
+LARGE = """\
 cases:
   - id: a$i
-    matrix: {i: [1, 2, 3]}
-    input: {dtype: float32, shape: [1, 1, 40, 40], fill: $i}
+    matrix: {i: [1, 2, 3, 4, 5, 6]}
+    input: {dtype: float32, shape: [1, 1, 300, 300], fill: $i, set: [{at: [0, 0, 0, 1], to: 9}]}
+    attributes: {kernel_shape: [2, 2]}
+  - id: random
+    input: {dtype: float32, shape: [1, 1, 300, 300], random: {seed: 1, values: normal}}
     attributes: {kernel_shape: [2, 2]}
 """
 
 
-def test_all_cases_together_have_a_limit(corpus):
-    folder = corpus(MANY)
-    assert len(collect([folder], 1600).cases) == 3
-    assert len(collect([corpus(MANY.replace("3]", "3, 4]"))], 1600).cases) == 4
-    # Nothing more is read, and the place of the excess is shown once.
-    (problem,) = problems(corpus(MANY.replace("3]", "3, 4, 5, 6, 7]")), most_cells=1600)
-    assert "the X of all cases up to here have 8000 cells; the limit is 6400, 4 times --max-cells" in str(problem)
-    assert problem.startswith("x.yaml:4:")
+def test_a_large_input_is_made_again_wherever_it_is_needed(corpus):
+    folder = corpus(LARGE)
+    *filled, drawn = collect([folder]).cases
+    assert all(len(pickle.dumps(case)) < 5000 for case in (*filled, drawn))
+    first = [case.X.tensor().copy() for case in (*filled, drawn)]
+    assert [X[0, 0, 0, :3].tolist() for X in first[:-1]] == [[i, 9, i] for i in range(1, 7)]
+    for case, X in zip((*filled, drawn), first, strict=True):
+        assert (case.X.dtype, case.X.shape, case.X.size, case.X.ndim) == (np.float32, X.shape, 90_000, 4)
+        assert np.array_equal(case.X.tensor(), X)
+        assert np.array_equal(pickle.loads(pickle.dumps(case)).X.tensor(), X)
+    # Those of all cases together do not fit into the limit of one, and need not.
+    assert len(collect([folder], 90_000).cases) == 7
 
 
-def test_the_cases_of_several_files_have_a_limit_together(corpus):
-    corpus(MANY, "a.yaml")
-    (problem,) = problems(corpus(MANY, "b.yaml"), most_cells=1600)
-    assert "b.yaml" in str(problem)
-    assert "8000 cells" in str(problem)
+OF_A_FILE = """\
+cases:
+  - id: a$i
+    matrix: {i: [5, 6, 7, 8, 9]}
+    input: {npy: x.npy, set: [{at: [0, 0, 0, 0], to: $i}]}
+    attributes: {kernel_shape: [2, 2]}
+"""
+
+
+def test_a_large_file_is_read_again_and_must_be_the_same(corpus):
+    folder = corpus(OF_A_FILE)
+    np.save(folder / "x.npy", np.ones((1, 1, 100, 100), np.float32))
+    case, *_ = collect([folder]).cases
+    elsewhere = pickle.loads(pickle.dumps(case))
+    assert case.X.tensor()[0, 0, 0, :2].tolist() == [5, 1]
+    np.save(folder / "x.npy", np.zeros((1, 1, 100, 100), np.float32))
+    read_again, *_ = collect([folder]).cases
+    assert read_again.X.tensor()[0, 0, 0, :2].tolist() == [5, 0]
+    case, *_ = collect([folder]).cases
+    np.save(folder / "x.npy", np.ones((1, 1, 100, 100), np.float32))
+    with pytest.raises(OSError, match=r"x\.npy has changed since the cases were read"):
+        case.X.tensor()
+    # Another machine may have no such file.
+    assert elsewhere.X.tensor()[0, 0, 0, :2].tolist() == [5, 1]
 
 
 def test_ids_count_from_the_folder_of_the_known_divergences(corpus):

@@ -20,7 +20,7 @@ GENERATED = [case for case in shipped().cases if case.id.startswith("generated/"
 
 def by_attributes(case):
     """What some clauses say, read from the attributes and X alone."""
-    attributes, X = case.attributes, case.X
+    attributes, X = case.attributes, case.X.tensor()
     padded, same = any(attributes.get("pads", ())), str(attributes.get("auto_pad", "")).startswith("SAME")
     dilated = any(size > 1 for size in attributes.get("dilations", ())) and any(
         size > 1 for size in attributes["kernel_shape"]

@@ -76,7 +76,7 @@ def test_every_case_is_valid_and_both_references_agree(generated):
     assert [problem for case in cases for problem in contradictions(case)] == []
     for case in cases:
         assert isinstance(case.resolved, Pooling), case.id
-        X = case.resolved.layout.to_core(case.X)
+        X = case.resolved.layout.to_core(case.X.tensor())
         for pooling_of_case in (case.resolved, *case.resolved.alternatives):
             outputs = evaluate(X, pooling_of_case)
             assert not outputs.empty.any(), case.id
@@ -160,7 +160,7 @@ def test_nothing_that_the_corpus_has_is_called_impossible(name):
         if not isinstance(case.resolved, Pooling):
             assert bins(case) == {}
             continue
-        if evaluate(case.resolved.layout.to_core(case.X), case.resolved).empty.any():
+        if evaluate(case.resolved.layout.to_core(case.X.tensor()), case.resolved).empty.any():
             continue
         described = {factor: bin_ for factor, bin_ in bins(case).items() if factor in allowed.factors}
         cases.update((pair, case.id) for pair in combinations(described.items(), 2))

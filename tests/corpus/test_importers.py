@@ -19,6 +19,7 @@ from maxpool_check.corpus.case_file import read_cases
 from maxpool_check.corpus.collection import collect
 from maxpool_check.corpus.importers import onnx_testdata
 from maxpool_check.corpus.problems import CorpusError
+from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.corpus.writing import MOST_INLINE, ForeignFile, write_suite
 from maxpool_check.reference.dtypes import NUMPY, bits
 from maxpool_check.specifications import specification
@@ -90,7 +91,7 @@ class TestOnnxBackend:
         for test in node_tests():
             case = cases[f"onnx-22:{test.name}"]
             ((X,), outputs) = test.data_sets[0]
-            np.testing.assert_array_equal(bits(case.X), bits(X), strict=True)
+            np.testing.assert_array_equal(bits(case.X.tensor()), bits(X), strict=True)
             np.testing.assert_array_equal(bits(case.expect.Y), bits(outputs[0]), strict=True)
             assert case.outputs == (("Y", "Indices") if len(outputs) > 1 else ("Y",))
             assert case.provenance == {
@@ -114,7 +115,7 @@ class TestOnnxTestdata:
         assert set(cases) == {
             "node/onnx-8:test_a", "node/onnx-8:test_a/1", "node/onnx-12:test_b", "onnx-1:test_c",
         }  # fmt: skip
-        assert cases["node/onnx-8:test_a/1"].X[0, 0, 0, 0] == 1
+        assert cases["node/onnx-8:test_a/1"].X.tensor()[0, 0, 0, 0] == 1
         assert cases["node/onnx-12:test_b"].outputs == ("Y", "Indices")
         np.testing.assert_array_equal(cases["node/onnx-12:test_b"].expect.Indices, INDICES, strict=True)
         assert cases["onnx-1:test_c"].provenance["file"] == "test_c/test_data_set_0"
@@ -140,7 +141,7 @@ class TestOnnxTestdata:
         proto = helper.make_tensor("x", TensorProto.BFLOAT16, odd.shape, odd.tobytes(), raw=True)
         (folder / "test_data_set_0/input_0.pb").write_bytes(proto.SerializeToString())
         (case,) = collect([tmp_path]).cases
-        np.testing.assert_array_equal(bits(case.X), bits(odd), strict=True)
+        np.testing.assert_array_equal(bits(case.X.tensor()), bits(odd), strict=True)
         assert case.expect is None
 
     @pytest.mark.parametrize(
@@ -256,7 +257,7 @@ class TestTestgenonnx:
         case = next(case for case in collect([SAMPLES]).cases if "int8" in case.id)
         assert {"BD-011", "Y-C1"} <= set(case.tags)
         assert case.provenance["file"] == "MaxPool_int8_BD-011_T4.json"
-        assert case.X[0, 0, 0, 0] == case.X[0, 0, 4, 0] == 100
+        assert case.X.tensor()[0, 0, 0, 0] == case.X.tensor()[0, 0, 4, 0] == 100
 
     def test_a_test_outside_the_profile_is_judged_by_onnx(self, tmp_path):
         test = changed(tmp_path)
@@ -279,8 +280,10 @@ class TestTestgenonnx:
         expected = {"shape": [1, 1, 1, 4], "Y": [["inf", "-inf", "-inf", -0.0]], "Indices": [[0, 1, 2, 3]]}
         changed(tmp_path, **fields, attributes=attributes, expected=expected)
         (case,) = collect([tmp_path]).cases
-        np.testing.assert_array_equal(case.X, np.array([[[[np.inf, -np.inf, np.nan, 0]]]], np.float32), strict=True)
-        assert np.signbit(case.X[0, 0, 0, 3])
+        np.testing.assert_array_equal(
+            case.X.tensor(), np.array([[[[np.inf, -np.inf, np.nan, 0]]]], np.float32), strict=True
+        )
+        assert np.signbit(case.X.tensor()[0, 0, 0, 3])
         assert disagreements(case) == []
 
     @pytest.mark.parametrize(
@@ -354,7 +357,7 @@ class TestCaseFilesComeFirst:
 def case_of(X, Y, name="a", **fields):
     document = specification("onnx-22")
     return Case(
-        id=f"group:{name}", spec="onnx-22", X=X, attributes={"kernel_shape": [1]}, outputs=("Y",),
+        id=f"group:{name}", spec="onnx-22", X=Recipe.of(X), attributes={"kernel_shape": [1]}, outputs=("Y",),
         policies=document.policies, title="title", expect=Values(Y, None), erratum="anything", **fields,
     )  # fmt: skip
 
@@ -372,7 +375,7 @@ class TestWriter:
         folder = tmp_path_factory.mktemp("written")
         write_suite([case_of(X, X)], folder, "about", "test")
         (case,) = read_cases(folder / "group.yaml", folder)
-        np.testing.assert_array_equal(bits(case.X), bits(X), strict=True)
+        np.testing.assert_array_equal(bits(case.X.tensor()), bits(X), strict=True)
         # What is printed has no payload of a NaN.
         assert case.expect.Y.dtype == X.dtype
         nans = X != X

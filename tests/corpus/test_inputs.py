@@ -11,12 +11,12 @@ import pytest
 
 from maxpool_check.corpus.problems import BadValue
 from maxpool_check.corpus.random_tensors import draw, stream
-from maxpool_check.corpus.tensors import array, array_of_bits, tensor
+from maxpool_check.corpus.tensors import array, array_of_bits, recipe
 from maxpool_check.reference.dtypes import NAMES, NUMPY, bits, rounded
 
 
 def build(folder=None, **fields):
-    return tensor(fields, folder, folder, 1000)
+    return recipe(fields, folder, folder, 1000).tensor()
 
 
 def mistake(folder=None, **fields):
@@ -239,7 +239,7 @@ def test_ascending_integers_are_exact_and_generated_in_little_memory(start, step
     cells = 2**18
     fields = {"dtype": "int64", "shape": [cells], "arange": {"start": start, "step": step}}
     tracemalloc.start()
-    X = tensor(fields, None, None, cells)
+    X = recipe(fields, None, None, cells).tensor()
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 32 * cells

@@ -179,10 +179,6 @@ CONFORMING = {
 }
 
 
-def many_from_the_cache(lines):
-    lines[0]["cached_cases"] = 1000
-
-
 def remove_case(lines):
     lines[:] = [line for line in lines if line.get("case") != "small:padded"]
 
@@ -376,7 +372,6 @@ MANIPULATIONS = {
     ),
     # Lines of a record.
     "a case is removed from the record": (edited(remove_case), "cases"),
-    "more cases from the cache than there are": (edited(many_from_the_cache), "header: cached_cases is 1000, and cases"),
     "a case is removed from the record, and its numbers": (edited(remove_case_everywhere), "header: cases_sha256"),
     "an execution is removed, and its number": (edited(remove_variant), "small:ordinary (y-only) on onnxruntime: is missing"),
     "an execution is repeated": (edited(repeat_line, with_manifest), "small:ordinary (indices)"),

@@ -132,7 +132,7 @@ def stored(folder, case, outputs):
     data.mkdir(parents=True)
     (folder / "model.onnx").write_bytes(model.model)
     onnx.checker.check_model(model.model)
-    inputs = {**({} if case.context.initializer else {"X": case.X}), **model.inputs}
+    inputs = {**({} if case.context.initializer else {"X": case.X.tensor()}), **model.inputs}
     values = expected(case.oracle(), WITH_INDICES, Layout.CHANNELS_FIRST)
     for prefix, tensors in (("input", inputs.values()), ("output", [values[name] for name in outputs])):
         for number, tensor in enumerate(tensors):

@@ -60,7 +60,7 @@ def outputs_of(case, *, optimized):
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(made.model, options, providers=["CPUExecutionProvider"])
-    inputs = {} if case.context.initializer else {"X": case.X}
+    inputs = {} if case.context.initializer else {"X": case.X.tensor()}
     names = (*case.outputs, *case.context.side_outputs)
     return dict(zip(names, session.run(list(names), {**inputs, **made.inputs}), strict=True))
 

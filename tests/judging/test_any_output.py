@@ -39,10 +39,10 @@ READY = [
 def executed_cases(draw):
     """The oracle of a case, and outputs of the right dtypes: some of the cells, or all, are others."""
     case = draw(st.sampled_from(READY))
-    oracle = Oracle(case.X, case.resolved)
+    oracle = Oracle(case.X.tensor(), case.resolved)
     pooled = oracle.pooled.arranged(case.resolved.layout)
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    values = [case.X.reshape(-1), np.zeros(1, case.X.dtype), np.array([lowest(case.X.dtype)], case.X.dtype)]
+    values = [case.X.tensor().reshape(-1), np.zeros(1, case.X.dtype), np.array([lowest(case.X.dtype)], case.X.dtype)]
     if is_float(case.X.dtype):
         values.append(np.array([np.nan, np.inf, -np.inf, -0.0], case.X.dtype))
     pool = np.concatenate(values)

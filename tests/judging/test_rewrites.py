@@ -71,7 +71,7 @@ class Execution:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = 1
         options.log_severity_level = 4
-        feeds = {**({} if self.case.context.initializer else {"X": self.case.X}), **self._more}
+        feeds = {**({} if self.case.context.initializer else {"X": self.case.X.tensor()}), **self._more}
         try:
             session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
             return Returned(dict(zip(self.names, session.run(list(self.names), feeds), strict=True)))

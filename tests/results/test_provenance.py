@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import platform
-import re
 import shutil
 import subprocess
 import sys
@@ -94,26 +93,12 @@ def test_reports_show_it_and_keep_paths_to_themselves(installed):
 def test_the_same_command_writes_the_same_header_but_for_its_time(kernel_target, tmp_path):
     headers = []
     for _ in range(2):
-        _, header = run(tmp_path, "-t", kernel_target("right"), "-q", "--no-cache")
+        _, header = run(tmp_path, "-t", kernel_target("right"), "-q")
         headers.append(header)
     assert headers[0].started <= headers[1].started
     fixed = [json.dumps(str(header).replace(header.started, "")) for header in headers]
     assert fixed[0] == fixed[1]
     assert headers[0].references is None
-
-
-def test_it_says_of_how_many_cases_an_earlier_run_computed_the_outputs(kernel_target, tmp_path):
-    def cached_cases(*options, cache="cache"):
-        words = ("-t", kernel_target("right"), *options)
-        done, header = run(tmp_path, *words, MAXPOOL_CHECK_CACHE=str(tmp_path / cache))
-        shown = re.findall(r"judged with the cache: (\d) of 1 case", " ".join(done.out.split()))
-        return header.cached_cases, shown
-
-    assert cached_cases() == (0, [])
-    assert cached_cases("-v") == (1, ["1"])
-    assert cached_cases("--no-cache", "-v") == (0, ["0"])
-    assert cached_cases("--check-references") == (0, [])
-    assert cached_cases(cache="other") == (0, [])
 
 
 def test_a_kernel_has_the_digest_of_its_file(tmp_path):

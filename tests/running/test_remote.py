@@ -8,15 +8,9 @@ import time
 
 import pytest
 
-from maxpool_check import file_cache
-from maxpool_check.corpus import case_sequence
-from maxpool_check.corpus.collection import collect
 from maxpool_check.results.record import Execution
 from maxpool_check.running import pool
 from maxpool_check.running.executors import CHUNK
-from maxpool_check.running.run import run
-from maxpool_check.running.run_plan import RunPlan
-from maxpool_check.targets.name import parse
 from tests.conftest import all_end, children, eventually, misbehaving, untimed
 from tests.conftest import run_record as record
 from tests.running.test_run import many
@@ -110,53 +104,6 @@ def test_a_cluster_gives_the_same_record_though_one_of_its_workers_is_killed(tmp
     assert untimed(elsewhere.executions) == untimed(here.executions)
     assert elsewhere.header.targets == here.header.targets
     assert (elsewhere.footer.summary, elsewhere.footer.exit_code) == (here.footer.summary, here.footer.exit_code)
-
-
-@pytest.fixture
-def cached(tmp_path, monkeypatch):
-    """More cases than are in memory: read from a cache of their own."""
-    monkeypatch.setenv("MAXPOOL_CHECK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(case_sequence, "MOST_IN_MEMORY", 0)
-    return collect([many(tmp_path, 12 * CHUNK)], cached=True)
-
-
-def executed(corpus, target, sink=lambda line: None, **options):
-    """The executions of a corpus on a target."""
-    lines = []
-
-    def write(line):
-        lines.append(line)
-        sink(line)
-
-    run(RunPlan(corpus, corpus.cases, [parse(target)], **options), write)
-    return untimed(line for line in lines if isinstance(line, Execution))
-
-
-def test_cases_that_are_not_in_memory_are_executed_as_those_that_are(cached, kernel_target, cluster, monkeypatch):
-    target = kernel_target("right")
-    here, in_processes = (executed(cached, target, jobs=jobs) for jobs in (1, 2))
-    # Its workers were started without the cases.
-    on_a_cluster = executed(cached, target, dask=cluster.scheduler_address)
-    assert len(here) == 12 * CHUNK
-    assert here == in_processes == on_a_cluster
-    assert [each.case for each in here] == [case.id for case in cached.cases]
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_cases_that_are_replaced_in_the_cache_during_a_run_end_it(cached, kernel_target, jobs):
-    before = children(os.getpid())
-    written = []
-
-    def damage(line):
-        written.append(line)
-        if isinstance(line, Execution):
-            (path,) = file_cache.folder("cases").iterdir()
-            path.write_bytes(b"something else")
-
-    with pytest.raises(OSError, match="removed or changed while they were in use"):
-        executed(cached, kernel_target("right"), damage, jobs=jobs)
-    assert 1 < len(written) < 12 * CHUNK
-    assert eventually(lambda: children(os.getpid()) <= before)
 
 
 def test_a_cluster_keeps_no_target_after_the_run(small, kernel_target, cluster):

@@ -17,6 +17,7 @@ from maxpool_check.corpus.case import Case, Origin, Values
 from maxpool_check.corpus.case_file import checked_output
 from maxpool_check.corpus.clauses import with_clauses
 from maxpool_check.corpus.problems import BadValue, Problem
+from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.files import read_regular
 from maxpool_check.graphs.context import Context
 from maxpool_check.graphs.node import Inexact
@@ -103,7 +104,7 @@ def make_case(
     if X.size > most_cells:
         raise Broken(f"X has {X.size} cells; the limit is {most_cells} (raise it with --max-cells)")
     built = Case(
-        id=f"{group}{spec}:{_id_text(name)}", spec=spec, X=X, attributes=attributes, outputs=tuple(outputs),
+        id=f"{group}{spec}:{_id_text(name)}", spec=spec, X=Recipe.of(X), attributes=attributes, outputs=tuple(outputs),
         policies=document.policies, title=title, tags=tuple(map(_id_text, tags)),
         expect=None if expect.Y is None and expect.Indices is None else expect,
         origin=Origin(str(path), 1, 1), provenance=provenance, context=context,

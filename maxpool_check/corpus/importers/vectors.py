@@ -14,6 +14,7 @@ from maxpool_check.corpus.graph_fields import context_of, document_in
 from maxpool_check.corpus.importers import Broken, LeftOut, manifest, read_bytes
 from maxpool_check.corpus.problems import BadValue, Structure
 from maxpool_check.corpus.schema import ID
+from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.corpus.vector_results import accepted_by, judged_members
 from maxpool_check.corpus.vectors import FILE, FORM, MANIFEST_SCHEMA, SCHEMA, tensor_of, unplain
 from maxpool_check.graphs.node import Inexact
@@ -93,11 +94,11 @@ def _case(
     if test["result"] != "invalid" and "refusal" not in test:
         document.typed(attributes)
     case = Case(
-        id=test["id"], spec=spec, X=X, attributes=attributes,
+        id=test["id"], spec=spec, X=Recipe.of(X), attributes=attributes,
         outputs=tuple(output for output in ("Y", "Indices") if output in test["outputs"]),
         policies=override(document.policies, policies), title=test["title"], covers=tuple(test.get("covers", ())),
         tags=tuple(test.get("tags", ())), expect=_expectation(test, most_cells), origin=Origin(str(file), 1, 1),
-        provenance=test.get("provenance", provenance), context=context_of(graph, document, X),
+        provenance=test.get("provenance", provenance), context=context_of(graph, document, X.shape),
     )  # fmt: skip
     check_covers(case.covers, case.spec)
     checked_output(case, most_cells)

@@ -183,9 +183,6 @@ def _in_memory(record: Record) -> Record:
 
 def _cases(folder: Path, members: Iterable[str], most_cells: int) -> Iterator[Case]:
     """All cases of some members, which become their origins."""
-    cells = 0
     for name in members:
-        cases = read_cases(folder / name, folder / CASES, most_cells, cells)
-        cells += sum(case.X.size for case in cases)
-        for case in cases:
+        for case in read_cases(folder / name, folder / CASES, most_cells):
             yield replace(case, origin=replace(case.origin, path=name))

@@ -121,7 +121,7 @@ def _judged(
     given: Mapping[Variant, _Given], is_same: bool,
 ) -> dict[Variant, Execution]:  # fmt: skip
     """The executions that the judge makes of outcomes; what it does not decide is as recorded."""
-    request = Request(case.X, (), b"", {"auto_pad": "SAME_UPPER"}) if is_same else None
+    request = Request(case.X.tensor(), (), b"", {"auto_pad": "SAME_UPPER"}) if is_same else None
     results = {
         variant: VariantResult(
             given[variant].outcome, execution.opset, execution.translation, request, execution.seconds

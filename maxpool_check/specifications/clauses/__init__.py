@@ -10,8 +10,7 @@ from functools import cache
 from importlib import resources
 
 import msgspec
-
-from maxpool_check import file_cache
+import yaml
 
 
 class ClauseKind(str, Enum):
@@ -102,18 +101,7 @@ class ClauseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 @cache
 def clause_files() -> Mapping[str, ClauseFile]:
-    """All clause files, by name; they are cached, since YAML takes long to read."""
-    path = file_cache.path_of("clauses")
-    files: dict[str, ClauseFile] | None = file_cache.load_value(path, dict[str, ClauseFile])
-    if files is None:
-        files = _clause_files()
-        file_cache.save_value(path, files)
-    return files
-
-
-def _clause_files() -> dict[str, ClauseFile]:
-    import yaml
-
+    """All clause files, by name."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     paths = sorted(resources.files(__name__).iterdir(), key=lambda path: path.name)
     return {
