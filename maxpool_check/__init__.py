@@ -42,7 +42,7 @@ _HOME = {
     "CorpusError": "corpus.problems",
     "Execution": "results.record",
     "IllTyped": "specifications.specification",
-    "Judgement": "judging.verdicts",
+    "Judgement": "judging.judgement",
     "Pooled": "reference.pooling",
     "Reason": "specifications.specification",
     "Refused": "specifications.specification",

@@ -68,7 +68,7 @@ def command(
         options.echo(f"{count} not counted, the first is {changed[0]}", err=True)
     used = {spec} if spec else {case.spec for case in cases}
     documents = [coverage_of(name, executed, strength) for name in SPECIFICATIONS if name in used and not contexts]
-    if contexts or (spec is None and any(case.context is not None for case, _ in executed)):
+    if contexts or (spec is None and any(not case.context.is_alone for case, _ in executed)):
         documents.append(context_coverage(executed, strength))
     report = CoverageReport(description, documents, strength, errors, options.width())
     for error in errors if form == "text" else ():

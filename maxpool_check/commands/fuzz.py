@@ -66,7 +66,7 @@ class _Report:
         attributes = ", ".join(f"{name}={value}" for name, value in case.attributes.items()) or "no attributes"
         options.echo(f"NEW  {kinds} on {discovery.target} ({discovery.variant.name})")
         options.echo(f"  {case.X.dtype.name} X{coordinates(case.X.shape)}  {attributes}")
-        if case.context is not None:
+        if not case.context.is_alone:
             options.echo(f"  operator set {case.context.opset}: {' > '.join(case.context.lines())}")
         options.echo(f"  {path}")
 

@@ -240,7 +240,7 @@ def _shrunk(
         return case_run
     kinds = case_run.judgements[chosen].kinds
     needed = list(variants)
-    if case_run.case.context is None and all(DESCRIPTIONS[kind].group is not KindGroup.DEPENDENCE for kind in kinds):
+    if case_run.case.context.is_alone and all(DESCRIPTIONS[kind].group is not KindGroup.DEPENDENCE for kind in kinds):
         # The others are not compared with it.
         needed = [variant for variant in variants if variant == chosen]
     small = shrunk(

@@ -11,11 +11,10 @@ import numpy as np
 
 from maxpool_check.corpus.problems import Problem
 from maxpool_check.corpus.tensors import Recipe
-from maxpool_check.graphs.context import Context, GraphModel, MaxPoolGraph
+from maxpool_check.graphs.context import MAX_POOL_ALONE, Context, GraphModel, MaxPoolGraph
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.judging.comparison import compare, wrong_cells
 from maxpool_check.judging.graph_oracle import GraphOracle
-from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
@@ -72,7 +71,7 @@ class Case:
 
     ``id`` is the full id, e.g. ``sonnx/float:float-example-3``. ``spec`` is the document's name. ``X`` makes the input, which
     has the document's layout. ``policies`` are the document's, with the overrides of the case. ``provenance`` names the suite, version and
-    file of an imported case. ``context`` is the graph around the MaxPool; None if the MaxPool is the only node.
+    file of an imported case. ``context`` is the graph around the MaxPool.
     """
 
     id: str
@@ -88,7 +87,7 @@ class Case:
     erratum: str | None = None
     origin: Origin = Origin("", 0, 0)
     provenance: Mapping[str, str] = field(default_factory=dict)
-    context: Context | None = None
+    context: Context = MAX_POOL_ALONE
 
     def __repr__(self) -> str:
         X = f"{self.X.dtype.name}{list(self.X.shape)}"
@@ -110,10 +109,8 @@ class Case:
 
     @property
     def graph(self) -> MaxPoolGraph:
-        """The graph of the case; without other nodes if it has no context. Not cached: it holds X."""
-        document = self.specification
-        context = self.context or Context(document.onnx.since if document.onnx is not None else 0)
-        return MaxPoolGraph(self.X.tensor(), context, document, self.attributes, self.policies)
+        """The graph of the case. Not cached: it holds X."""
+        return MaxPoolGraph(self.X.tensor(), self.context, self.specification, self.attributes, self.policies)
 
     def model(self, outputs: tuple[str, ...]) -> GraphModel:
         """The ONNX model of the graph with these outputs. Raises ``Inexact`` for a node that its operator set does not have."""
@@ -147,19 +144,17 @@ class Case:
             self.outputs,
             self.specification.domain,
             selected,
-            is_graph=self.context is not None and self.context.has_nodes,
-            dtype=name_of(self.X.dtype) if self.context is None else None,
+            is_graph=self.context.has_nodes,
+            dtype=name_of(self.X.dtype) if self.context.is_alone else None,
         )
 
-    def oracle(self) -> Oracle | Refused:
+    def oracle(self) -> GraphOracle | Refused:
         """What judges the outputs: the oracle, or the refusal if the document excludes the graph. Not cached: it is large."""
-        if not isinstance(self.resolved, Pooling):
-            return self.resolved
-        return Oracle(self.X.tensor(), self.resolved) if self.context is None else GraphOracle.of(self.graph)
+        return GraphOracle.of(self.graph) if isinstance(self.resolved, Pooling) else self.resolved
 
     def check_exact(self) -> np.dtype:
         """The dtype of the output Y. Raises ``Inexact`` if a node around MaxPool has no exact and unique result."""
-        if not isinstance(self.resolved, Pooling) or self.context is None:
+        if not isinstance(self.resolved, Pooling) or not self.context.has_nodes:
             return self.entering.dtype
         # Under every interpretation that the document leaves open.
         return GraphOracle.of(self.graph).check_exact().dtype
@@ -183,7 +178,7 @@ class Case:
             "shape": self.X.shape,
             "outputs": self.outputs,
             "policies": self.policies.names(),
-            **({"context": self.context.data()} if self.context is not None else {}),
+            **({} if self.context.is_alone else {"context": self.context.data()}),
         }
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
         digest.update(self.X.tensor().tobytes())
@@ -207,7 +202,7 @@ def disagreements(case: Case, *, of_document: bool = True) -> list[str]:
     if isinstance(expect, Refusal):
         return [f"expects a refusal ({expect.reason.value}), but {case.specification.title} allows the graph"]
     oracle = case.oracle()
-    assert isinstance(oracle, Oracle)
+    assert isinstance(oracle, GraphOracle)
     if isinstance(expect, Undefined):
         return (
             []
@@ -216,12 +211,11 @@ def disagreements(case: Case, *, of_document: bool = True) -> list[str]:
         )
     if isinstance(expect, Values):
         return _value_differences(oracle, expect, of_document=of_document)
-    shape = oracle.output.shape if isinstance(oracle, GraphOracle) else oracle.shape
-    same = expect.shape == shape
-    return [] if same else [f"expects the shape {list(expect.shape)}, the reference has {list(shape)}"]
+    same = expect.shape == oracle.output.shape
+    return [] if same else [f"expects the shape {list(expect.shape)}, the reference has {list(oracle.output.shape)}"]
 
 
-def _value_differences(oracle: Oracle, expect: Values, *, of_document: bool) -> list[str]:
+def _value_differences(oracle: GraphOracle, expect: Values, *, of_document: bool) -> list[str]:
     shape, value = " has the shape", " is printed as"
     if not of_document:
         shape, value = ": your file expects the shape", ": your file expects"
@@ -230,11 +224,9 @@ def _value_differences(oracle: Oracle, expect: Values, *, of_document: bool) -> 
         # A document prints numbers; its attributes define whether they have 32 or 64 bits.
         narrow = expect.Indices.astype(oracle.dtype("Indices"))
         printed["Indices"] = narrow if (narrow == expect.Indices).all() else expect.Indices
-    if isinstance(oracle, GraphOracle):
-        wrong = [each.message for each in oracle.wrong_outputs(printed, tuple(printed)) if each.output in printed]
-        if wrong:
-            return wrong
-        printed = oracle.of_maxpool(printed)
+    if wrong := [each.message for each in oracle.wrong_outputs(printed, tuple(printed)) if each.output in printed]:
+        return wrong
+    printed = oracle.of_maxpool(printed)
     compared = compare(oracle, printed, tuple(printed))
     shapes = [
         f"{wrong.output}{shape} {list(printed[wrong.output].shape)}, the reference has {list(compared.oracle.shape)}"

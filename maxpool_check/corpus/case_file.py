@@ -18,6 +18,7 @@ from maxpool_check.corpus.matrix import expand, merge
 from maxpool_check.corpus.problems import BadValue, CorpusError, Problem, Structure, describe
 from maxpool_check.corpus.schema import CASE, CASE_FILE
 from maxpool_check.corpus.tensors import MOST_CELLS, array, npy, recipe
+from maxpool_check.graphs.context import MAX_POOL_ALONE
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
@@ -113,7 +114,7 @@ class _Reader:
             self._problem(number, path, message, key)
             broken.add(path[0] if path else None)
         usable = {key: value for key, value in fields.items() if key not in broken}
-        document, made, context, expect = self._specification, None, None, None
+        document, made, context, expect = self._specification, None, MAX_POOL_ALONE, None
         if "opset" in usable:
             with self._mistakes(number, "opset"):
                 document = document_in(usable["opset"], document)
@@ -123,8 +124,8 @@ class _Reader:
             with self._mistakes(number, "input"):
                 made = recipe(usable["input"], self._folder, self._root, self._most_cells)
             with self._mistakes(number):
-                context = None if made is None else context_of(usable, document, made.shape)
-        if context is None:
+                context = context if made is None else context_of(usable, document, made.shape)
+        if context.is_alone:
             expect = self._expectation(number, usable.get("expect"), document, None if made is None else made.dtype)
         with self._mistakes(number, "covers"):
             check_covers(usable.get("covers", ()), document.name)
@@ -150,7 +151,7 @@ class _Reader:
                 dtype = checked_output(case, self._most_cells)
             except BadValue as error:
                 raise at_node(error, case, usable.get("graph")) from error
-            if context is not None:
+            if not context.is_alone:
                 case = replace(case, expect=self._expectation(number, usable.get("expect"), document, dtype))
         return covering(case, usable.get("covers", ())) if len(self.problems) == before else None
 

@@ -200,8 +200,8 @@ VALUES: Mapping[str, _Flag] = {
 def meets(conditions: Conditions, features: Features) -> bool:
     """Whether a case meets the conditions, in some variant."""
     case, context = features.case, features.case.context
-    before = [node.op for node in context.before] if context is not None else []
-    after = [node.op for node in context.after] if context is not None else []
+    before = [node.op for node in context.before]
+    after = [node.op for node in context.after]
     refusal = case.resolved.reason.value if isinstance(case.resolved, Refused) else None
     return (
         (not conditions.dtypes or name_of(features.tensor.dtype) in conditions.dtypes)
@@ -209,7 +209,7 @@ def meets(conditions: Conditions, features: Features) -> bool:
         and (conditions.refused is None or conditions.refused == refusal)
         and set(conditions.before) <= set(before)
         and set(conditions.after) <= set(after)
-        and all(context is not None and GRAPH[flag](case) for flag in conditions.graph)
+        and all(not context.is_alone and GRAPH[flag](case) for flag in conditions.graph)
         and (not conditions.opset or any(_has(conditions.opset, opset) for opset in opsets(case)))
         and _has_channels(conditions.channels_multiple_of, features.tensor)
         and all(GEOMETRY[flag](features) for flag in conditions.geometry)
@@ -225,7 +225,7 @@ def meets_both(defect: Defect, expected: ExpectedDivergence, features: Features)
 
 def opsets(case: Case) -> range:
     """The operator sets that a case may be run in: that of its graph, or for MaxPool alone those up to its document's."""
-    if case.context is not None:
+    if not case.context.is_alone:
         return range(case.context.opset, case.context.opset + 1)
     onnx = case.specification.onnx
     return range(1, (NEWEST if onnx is None else onnx.since) + 1)

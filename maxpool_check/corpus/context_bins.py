@@ -44,7 +44,7 @@ _BLOCK = 8
 def context_bins(case: Case) -> list[Bins]:
     """The bins of a case with a context: for each bin of :data:`CONTEXT`, one with those of the other factors."""
     context, resolved = case.context, case.resolved
-    if context is None or not isinstance(resolved, Pooling):
+    if context.is_alone or not isinstance(resolved, Pooling):
         return []
     X = case.X.tensor().reshape((*case.X.shape[:2], -1) if case.X.ndim > 2 else (1, 1, -1))
     others = {

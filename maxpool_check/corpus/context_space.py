@@ -204,6 +204,5 @@ def _contexts_of_templates() -> Mapping[str, tuple[str, ...]]:
         drawn = drawn_case(row, 0)
         assert drawn is not None, row
         case = drawn[0]
-        assert case.context is not None
         contexts[name] = tuple(contexts_of(case.context, case.outputs, case.entering))
     return contexts

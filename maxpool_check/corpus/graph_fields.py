@@ -7,7 +7,7 @@ from typing import Any
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.problems import BadValue, Structure
 from maxpool_check.corpus.schema import GRAPH
-from maxpool_check.graphs.context import MAX_POOL, Context, node_of
+from maxpool_check.graphs.context import MAX_POOL, MAX_POOL_ALONE, Context, node_of
 from maxpool_check.graphs.form import NEWEST, field_names
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.reference.evaluator import evaluate
@@ -33,11 +33,11 @@ def document_in(opset: int, document: Specification) -> Specification:
     return document
 
 
-def context_of(fields: Mapping[str, Any], document: Specification, shape: tuple[int, ...]) -> Context | None:
-    """The context that the fields of a case describe, None if they describe none. Raises :class:`BadValue`."""
+def context_of(fields: Mapping[str, Any], document: Specification, shape: tuple[int, ...]) -> Context:
+    """The context that the fields of a case describe. Raises :class:`BadValue`."""
     initializer = fields.get("input", {}).get("as") == "initializer"
     if not initializer and not fields.keys() & {"graph", "opset"}:
-        return None
+        return MAX_POOL_ALONE
     if document.onnx is None or document.domain is not None:
         key = "graph" if "graph" in fields else "input"
         raise BadValue(f"{document.title} is not a document of ONNX graphs; use spec: onnx-N or sonnx", key)
@@ -132,7 +132,7 @@ def _dimensions(declared: Any, shape: tuple[int, ...]) -> tuple[str | int, ...] 
 def graph_fields(case: Case, tensor: Mapping[str, Any]) -> dict[str, Any]:
     """The fields from which :func:`context_of` reads the context of a case; ``tensor`` is its ``input``."""
     context = case.context
-    if context is None:
+    if context.is_alone:
         return {}
     data = context.data()
     nodes = {key: data[key] for key in ("nodes", "shape", "inside") if key in data}

@@ -14,7 +14,7 @@ _CONSTANT = "constant"
 
 def _in_front(case: Case, op: str, *, of_cast: bool = False) -> Node | None:
     """The node whose output MaxPool takes, or a Cast in front of it, if it is of this operator."""
-    before = case.context.before if case.context is not None else ()
+    before = case.context.before
     if of_cast:
         before = before[:-1] if before and before[-1].op == "Cast" else ()
     return before[-1] if before and before[-1].op == op else None
@@ -22,7 +22,7 @@ def _in_front(case: Case, op: str, *, of_cast: bool = False) -> Node | None:
 
 def _behind(case: Case, *ops: str) -> bool:
     """Whether these are the first nodes that the Y of MaxPool goes through."""
-    after = case.context.after if case.context is not None else ()
+    after = case.context.after
     return tuple(node.op for node in after[: len(ops)]) == ops
 
 
@@ -61,7 +61,7 @@ def _has_zero_pad(case: Case, *, large: bool, of_cast: bool = False) -> bool:
 
 def _has_int8_zero_point(case: Case) -> bool:
     node = _in_front(case, "DequantizeLinear")
-    if node is None or case.context is None or "x_zero_point" not in node.fields:
+    if node is None or "x_zero_point" not in node.fields:
         return False
     *_, quantized, _ = (case.X.tensor(), *case.context.flow(case.X.tensor()))
     return quantized.dtype == np.int8
@@ -74,22 +74,22 @@ def _has_negative_scale(case: Case) -> bool:
 
 def _nodes(case: Case, op: str) -> list[Node]:
     """The nodes of an operator before MaxPool."""
-    return [node for node in case.context.before if node.op == op] if case.context is not None else []
+    return [node for node in case.context.before if node.op == op]
 
 
 def _scales_negatively(case: Case) -> bool:
-    after = case.context.after if case.context is not None else ()
+    after = case.context.after
     scales = [node.fields.get("y_scale", 1) for node in after if node.op == "QuantizeLinear"]
     return any((np.asarray(scale, np.float64) < 0).any() for scale in scales)
 
 
 def _casts_to_int64(case: Case) -> bool:
-    after = case.context.after if case.context is not None else ()
+    after = case.context.after
     return any(node.op == "Cast" and node.fields.get("to") == "int64" for node in after)
 
 
 def _crops(case: Case) -> bool:
-    after = case.context.after if case.context is not None else ()
+    after = case.context.after
     pads = [*_nodes(case, "Pad"), *(node for node in after if node.op == "Pad")]
     return any(min(node.integers("pads")) < 0 for node in pads)
 
@@ -133,12 +133,12 @@ GRAPH: Mapping[str, Callable[[Case], bool]] = {
         "pad-of-infinity": _pads_with_infinity,
         # A Pad before or behind MaxPool has negative pads.
         "pad-that-crops": _crops,
-        "leaky-relu": lambda case: case.context is not None and "LeakyRelu" in case.context.operators,
+        "leaky-relu": lambda case: "LeakyRelu" in case.context.operators,
         "cast-to-int64-behind": _casts_to_int64,
         "unsqueeze-axes-as-input": lambda case: any(node.constants == "input" for node in _nodes(case, "Unsqueeze")),
         # Sizes of X are known at run time only; the nodes are in a function of the model.
-        "dynamic-sizes": lambda case: case.context is not None and case.context.dimensions is not None,
-        "function": lambda case: case.context is not None and case.context.inside == "function",
+        "dynamic-sizes": lambda case: case.context.dimensions is not None,
+        "function": lambda case: case.context.inside == "function",
     }.items()
 }
 """The flags of ``graph``: what they say of a graph of several nodes."""

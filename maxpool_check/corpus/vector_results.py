@@ -8,19 +8,20 @@ import numpy as np
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.vectors import ANY, NO_CELL, hex_of, tensor_data
 from maxpool_check.judging.acceptance import AcceptedOutput, AcceptedResult, CellValue, OpenValue, accepted_results
+from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import is_float
 from maxpool_check.specifications.refused import Refused
 
 
-def accepted_by(oracle: Oracle | Refused) -> list[AcceptedResult]:
+def accepted_by(oracle: GraphOracle | Refused) -> list[AcceptedResult]:
     """The results that are right; none if the document excludes the graph. Raises :class:`NotListed`."""
-    return accepted_results(oracle) if isinstance(oracle, Oracle) else []
+    return accepted_results(oracle) if isinstance(oracle, GraphOracle) else []
 
 
 def judged_members(case: Case, oracle: Oracle | Refused, results: Sequence[AcceptedResult]) -> dict[str, Any]:
     """The members of a test that say what is right: ``result``, ``outputs`` and ``results``."""
-    names = case.outputs if case.context is None else (*case.outputs, *case.context.side_outputs)
+    names = (*case.outputs, *case.context.side_outputs)
     return {
         "result": _verdict(oracle),
         "outputs": list(names),

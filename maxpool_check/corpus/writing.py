@@ -74,7 +74,7 @@ def write_suite(
         defaults = {"defaults": {"provenance": shared}} if shared else {}
         entries = [_suite_entry(case, shared, path) for case in group]
         # A case with an operator set names its version of the document by it.
-        spec = next((case.spec for case in group if case.context is None), group[0].spec)
+        spec = next((case.spec for case in group if case.context.is_alone), group[0].spec)
         data = {"spec": spec, "about": about, **defaults, "cases": entries}
         _write(path, first_line, data, group, folder, most_cells)
     return {path: len(group) for path, group in groups.items()}

@@ -16,8 +16,8 @@ import numpy as np
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.evidence.kernels import FOLDER, WrongKernel
-from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import judge
+from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.judge import judge
 from maxpool_check.results.outcomes import NotExecuted, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import FAULTS, TargetDescription
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
@@ -36,13 +36,13 @@ class KernelTask:
     """A case, what its outputs are judged by, and its requests to a kernel."""
 
     case: Case
-    oracle: Oracle | Refused
+    oracle: GraphOracle | Refused
     plans: tuple[VariantPlan, ...]
 
 
 def task_of(case: Case, specs: Collection[str] = ()) -> KernelTask | None:
     """A case for kernels of these ``specs``; None if they cannot execute it."""
-    if case.context is not None or (specs and case.spec not in specs):
+    if not case.context.is_alone or (specs and case.spec not in specs):
         return None
     plans = _in_its_own_language(case) if specs else requests.plan(case, DEFAULT_VARIANTS, kernel_profile())
     return KernelTask(case, case.oracle(), tuple(plans)) if any(plan.parts for plan in plans) else None

@@ -135,7 +135,7 @@ def _interpretations(oracle: Oracle) -> Iterator[Pooling]:
             yield replace(pooling, indices=True, alternatives=(), policies=each)
 
 
-def _result(oracle: Oracle, pooling: Pooling, evaluate: Reference) -> ReferenceResult:
+def _result(oracle: GraphOracle, pooling: Pooling, evaluate: Reference) -> ReferenceResult:
     slow, fast = definition.evaluate(oracle.core, pooling), evaluate(oracle.core, pooling)
     by_definition, by_evaluator = _outputs(oracle, slow), _outputs(oracle, fast)
     stated = oracle.pooling.policies.names()
@@ -152,12 +152,12 @@ def _result(oracle: Oracle, pooling: Pooling, evaluate: Reference) -> ReferenceR
     )
 
 
-def _outputs(oracle: Oracle, pooled: Pooled) -> Mapping[str, np.ndarray]:
+def _outputs(oracle: GraphOracle, pooled: Pooled) -> Mapping[str, np.ndarray]:
     """The outputs by name, in the document's layout; of a graph, those of the graph."""
     arranged = pooled.arranged(oracle.pooling.layout)
     assert arranged.Indices is not None
     outputs = {"Y": arranged.Y, "Indices": arranged.Indices}
-    if isinstance(oracle, GraphOracle):
+    if not oracle.graph.context.is_alone:
         *_, outputs["Y"] = oracle.graph.context.steps(pooled.maxima, pooled.Indices)
         for name, number in oracle.graph.context.side_outputs.items():
             outputs[name] = pooled.maxima if name == BEHIND or number is None else oracle.graph.flow[number]

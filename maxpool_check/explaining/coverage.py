@@ -104,7 +104,7 @@ def context_coverage(executed: Iterable[tuple[Case, Bins]], strength: int) -> Do
     """What executions cover of the graphs around MaxPool, in all documents, under the name :data:`CONTEXTS`."""
     bins_of = cache(context_bins)
     pairs = [(case, values) for case, _ in executed for values in bins_of(case)]
-    executions = sum(1 for case, _ in executed if case.context is not None)
+    executions = sum(1 for case, _ in executed if not case.context.is_alone)
     factors = [CONTEXT, "dtype", "values", "geometry", "opset"]
     return replace(_coverage(CONTEXTS, pairs, factors, combinations_of, strength), executions=executions)
 

@@ -132,7 +132,7 @@ MOST_ENTERING = 100
 def flow(case: Case) -> Iterator[str]:
     """The nodes of a graph of several, each with the tensor behind it; nothing for a MaxPool alone."""
     context, graph = case.context, case.graph
-    if context is None:
+    if context.is_alone:
         return
     tensors = [*graph.flow, *(graph.following if isinstance(case.resolved, Pooling) else ())]
     width = max(map(len, context.lines()))

@@ -60,7 +60,7 @@ def _example(example: Example) -> list[str]:
     settings = ", ".join(f"{name}={value}" for name, value in example.attributes.items())
     interpretations = "".join(f"  {point}: {interpretation}" for point, interpretation in example.policies.items())
     lines = [f"{example.spec}, {variant.name}: {settings}{interpretations}", *described("X", example.tensor)]
-    if example.context is not None:
+    if not example.context.is_alone:
         lines += [f"Graph: {', '.join(['X', *example.context.lines()])}"]
     if isinstance(oracle, Oracle):
         for name in variant.outputs:

@@ -45,14 +45,14 @@ def _lines(case: Case, everything: bool) -> Iterator[str]:
     if case.erratum:
         yield f"Erratum: {case.erratum.strip()}"
     first = case.oracle()
-    assert isinstance(first, Oracle)
+    assert isinstance(first, GraphOracle)
     tensor = partial(_tensor, layout=case.resolved.layout, everything=everything)
     yield from tensor("X", case.X.tensor())
     yield from flow(case)
-    if case.context is not None and case.context.before and case.entering.size > MOST_ENTERING:
+    if case.context.before and case.entering.size > MOST_ENTERING:
         yield from tensor("The tensor that enters MaxPool:", case.entering)
     yield from _results(first.alternatives, tensor, everything)
-    if isinstance(first, GraphOracle) and first.moves:
+    if first.moves:
         yield from tensor("the output of the graph", first.output)
 
 
@@ -131,7 +131,7 @@ def write_json(case: Case, file: TextIO, _: bool = False) -> None:
 def _graph(case: Case) -> dict[str, Any]:
     """The graph of several nodes, the tensor that enters MaxPool, and the output of the graph."""
     oracle = case.oracle()
-    if case.context is None or not isinstance(oracle, GraphOracle):
+    if case.context.is_alone or not isinstance(oracle, GraphOracle):
         return {}
     tensors = {"entering": oracle.X, "output": oracle.output}
     return {

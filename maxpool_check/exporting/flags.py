@@ -40,7 +40,7 @@ def _flags(case: Case, oracle: Oracle | Refused, results: Sequence[AcceptedResul
     has_nan = is_float(case.X.dtype) and bool((case.X.tensor() != case.X.tensor()).any())
     conditions = {
         "FloatAttribute": _has_float(plain(case.attributes)),
-        "Graph": case.context is not None,
+        "Graph": not case.context.is_alone,
         "NoCells": not case.X.size,
         "NaN": has_nan,
     }

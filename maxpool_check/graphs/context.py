@@ -50,7 +50,7 @@ class Composition:
 
 @dataclass(frozen=True)
 class Context:
-    """The graph around a MaxPool, in the operator set ``opset``.
+    """The graph around a MaxPool, in the operator set ``opset``; 0: the MaxPool alone, in any operator set that means the same.
 
     X flows through the nodes ``before``, the MaxPool, and the nodes ``after``. ``consumers``: 2 if the Y of MaxPool is also
     an output of the graph. ``initializer``: X is one, not an input of the graph. ``dimensions`` declares the shape of X, with
@@ -58,7 +58,7 @@ class Context:
     ``If``, in the body of a ``Loop`` that runs once, or in a model-local ``function``.
     """
 
-    opset: int
+    opset: int = 0
     before: tuple[Node, ...] = ()
     after: tuple[Node, ...] = ()
     consumers: int = 1
@@ -104,6 +104,11 @@ class Context:
         return cells
 
     @property
+    def is_alone(self) -> bool:
+        """Whether there is nothing but the MaxPool, in no operator set of its own."""
+        return not self.opset
+
+    @property
     def has_nodes(self) -> bool:
         """Whether there are other nodes, or something else that an optimizer may rewrite."""
         return bool(self.before or self.after or self.initializer or self.inside)
@@ -146,6 +151,10 @@ class Context:
             **({"inside": self.inside} if self.inside else {}),
             **({"as": "initializer"} if self.initializer else {}),
         }
+
+
+MAX_POOL_ALONE = Context()
+"""The graph of a MaxPool without others, in any operator set that means the same."""
 
 
 def _finite(value: Any) -> Any:

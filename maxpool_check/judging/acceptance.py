@@ -67,14 +67,12 @@ class NotListed(ValueError):
     """The right outputs of a case are no list of values for each cell; the message says why."""
 
 
-def accepted_results(oracle: Oracle, most_values: int = MOST_VALUES) -> list[AcceptedResult]:
+def accepted_results(oracle: GraphOracle, most_values: int = MOST_VALUES) -> list[AcceptedResult]:
     """The results that the judge accepts, one for each interpretation of the windows; outputs must be of one of them.
 
     Raises :class:`NotListed` where the cells of an output depend on each other, or have more right values than
     ``most_values`` together.
     """
-    if not isinstance(oracle, GraphOracle):
-        return [accepted_result(each, most_values) for each in oracle.alternatives]
     results = []
     for each in oracle.graphs:
         if each.moves:
@@ -96,7 +94,7 @@ def _side_outputs(oracle: GraphOracle, most_values: int) -> list[dict[str, Accep
             sides[name] = AcceptedOutput(graph.flow[number], {})
     if BEHIND not in graph.context.side_outputs:
         return [sides]
-    behind = accepted_results(oracle.plain, most_values)
+    behind = [accepted_result(each, most_values) for each in oracle.plain.alternatives]
     return [{**sides, BEHIND: result.outputs["Y"]} for result in behind]
 
 

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from maxpool_check.graphs.context import Context, MaxPoolGraph
+from maxpool_check.graphs.context import MAX_POOL_ALONE, Context, MaxPoolGraph
 from maxpool_check.graphs.node import Node
 from maxpool_check.judging.graph_oracle import GraphOracle
-from maxpool_check.judging.graph_verdicts import judge
+from maxpool_check.judging.judge import judge
 from maxpool_check.judging.judgement import Judgement
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.results.outcomes import Crashed, Outcome, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.variants import (
@@ -65,7 +64,7 @@ class Example:
     outcome: Outcome | None = None
     base: Mapping[str, Any] | None = None
     kinds: tuple[DivergenceKind, ...] = ()
-    context: Context | None = None
+    context: Context = MAX_POOL_ALONE
 
     @property
     def tensor(self) -> np.ndarray:
@@ -73,14 +72,12 @@ class Example:
         return _tensor(self.X, self.dtype)
 
     @property
-    def oracle(self) -> Oracle | Refused:
+    def oracle(self) -> GraphOracle | Refused:
         """What the result is compared with: expected outputs, or a refusal."""
         document, X = specification(self.spec), self.tensor
         try:
             policies = override(document.policies, self.policies)
-            if self.context is not None:
-                return GraphOracle.of(MaxPoolGraph(X, self.context, document, self.attributes, policies))
-            return Oracle(X, document.pooling(self.attributes, X.dtype.name, X.shape, policies))
+            return GraphOracle.of(MaxPoolGraph(X, self.context, document, self.attributes, policies))
         except Refused as refused:
             return refused
 
@@ -88,9 +85,7 @@ class Example:
     def expected(self) -> dict[str, np.ndarray]:
         """The reference's outputs of the graph; empty if it must be refused."""
         oracle = self.oracle
-        if isinstance(oracle, GraphOracle):
-            return {**oracle.outputs, "Y": oracle.output}
-        return oracle.outputs if isinstance(oracle, Oracle) else {}
+        return {} if isinstance(oracle, Refused) else {**oracle.outputs, "Y": oracle.output}
 
     @property
     def actual(self) -> Outcome:
@@ -100,7 +95,7 @@ class Example:
         expected, outputs = self.expected, {}
         for name, values in (("Y", self.Y), ("Indices", self.Indices)):
             if values is not None:
-                dtype = expected["Y"].dtype.name if self.context is not None else self.dtype
+                dtype = expected["Y"].dtype.name if self.context.has_nodes else self.dtype
                 outputs[name] = _tensor(values, dtype if name == "Y" else "int64")
             elif name in expected and name in self.variant.outputs:
                 outputs[name] = expected[name]
@@ -115,7 +110,7 @@ class Example:
             dtypes = {"Y": self.dtype, "Indices": "int64"}
             outputs = {name: _tensor(values, dtypes[name]) for name, values in self.base.items()}
             outcomes = {base: Returned(outputs), **outcomes}
-        if self.context is not None:
+        if self.context.has_nodes:
             outcomes[Variant(self.variant.outputs, OPTIMIZATION_OFF)] = Returned(self.expected)
         return judge(self.oracle, outcomes)[self.variant]
 

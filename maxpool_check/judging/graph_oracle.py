@@ -21,7 +21,7 @@ _DEPENDENT = (MAX_POOL, "GlobalMaxPool", "MaxUnpool")
 
 @dataclass(frozen=True, eq=False)
 class GraphOracle(Oracle):
-    """The oracle of the MaxPool in a graph: its X is the tensor that enters MaxPool.
+    """The oracle of a case, which is a graph with one judged MaxPool: its X is the tensor that enters MaxPool.
 
     Elementwise nodes behind it are the function that is applied to its maxima; nodes that move cells are undone by
     :meth:`of_maxpool`.
@@ -56,6 +56,8 @@ class GraphOracle(Oracle):
     @cached_property
     def output(self) -> np.ndarray:
         """The output Y of the graph."""
+        if not self.graph.context.after:
+            return self.outputs["Y"]
         *_, last = self.graph.context.steps(self.pooled.maxima, self.pooled.Indices)
         return last
 
@@ -65,7 +67,7 @@ class GraphOracle(Oracle):
         sides = self.graph.context.side_outputs
         return {
             "Y": self.output,
-            "Indices": self.outputs["Indices"],
+            "Indices": self.outputs["Indices"].astype(self.dtype("Indices")),
             **{name: self.graph.flow[number] for name, number in sides.items() if number is not None},
             **({BEHIND: self.plain.outputs["Y"]} if BEHIND in sides else {}),
         }
@@ -95,7 +97,9 @@ class GraphOracle(Oracle):
     @cached_property
     def moves(self) -> bool:
         """Whether the nodes behind MaxPool change more than values."""
-        return not np.array_equal(self.sources, np.arange(self.pooled.Y.size).reshape(self.shape))
+        return bool(self.graph.context.after) and not np.array_equal(
+            self.sources, np.arange(self.pooled.Y.size).reshape(self.shape)
+        )
 
     def wrong_outputs(self, outputs: Mapping[str, np.ndarray], names: tuple[str, ...]) -> Iterator[WrongOutput]:
         """What is wrong outside the cells of MaxPool: shapes and dtypes of moved outputs, constants, and side outputs."""
@@ -123,7 +127,8 @@ class GraphOracle(Oracle):
 
     def is_wrong_behind(self, outputs: Mapping[str, np.ndarray]) -> bool:
         """Whether the Y of MaxPool is an output of the graph as well, and wrong."""
-        return BEHIND in outputs and bool(compare(self.plain, {"Y": outputs[BEHIND]}, ("Y",)).wrong)
+        is_output = BEHIND in outputs and BEHIND in self.graph.context.side_outputs
+        return is_output and bool(compare(self.plain, {"Y": outputs[BEHIND]}, ("Y",)).wrong)
 
     def of_maxpool(self, outputs: Mapping[str, np.ndarray], other: np.ndarray | None = None) -> dict[str, np.ndarray]:
         """The outputs as those of MaxPool and the functions behind it: moved cells are moved back.

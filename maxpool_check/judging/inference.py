@@ -55,9 +55,9 @@ def judge_accepted(oracle: Oracle | Refused) -> Judgement:
     return Judgement(Verdict.DIVERGES, (DivergenceKind.ACCEPTS_INVALID,), message)
 
 
-def judge_inferred(oracle: Oracle | Refused, variant: Variant, outputs: Mapping[str, InferredOutput]) -> Judgement:
+def judge_inferred(oracle: GraphOracle | Refused, variant: Variant, outputs: Mapping[str, InferredOutput]) -> Judgement:
     """Judge what a target infers of the outputs: wrong if anything that it knows is, unknown if it does not know all."""
-    names = [*variant.outputs, *(oracle.graph.context.side_outputs if isinstance(oracle, GraphOracle) else ())]
+    names = [*variant.outputs, *([] if isinstance(oracle, Refused) else oracle.graph.context.side_outputs)]
     inferred = {name: outputs.get(name, _NOTHING) for name in names}
     if isinstance(oracle, Refused):
         return _judge_excluded(oracle, inferred)
@@ -88,7 +88,7 @@ def _judge_excluded(refused: Refused, inferred: Mapping[str, InferredOutput]) ->
 
 
 def _judge_wrong(
-    oracle: Oracle,
+    oracle: GraphOracle,
     inferred: Mapping[str, InferredOutput],
     expected: Mapping[str, _Expected],
     wrong: Mapping[str, DivergenceKind],
@@ -96,7 +96,7 @@ def _judge_wrong(
     kinds: tuple[DivergenceKind, ...] = tuple(sorted({*wrong.values()}))
     shapes = {name: sizes for name in wrong if (sizes := inferred[name].sizes) is not None}
     causes: tuple[DivergenceKind, ...] = ()
-    moves = isinstance(oracle, GraphOracle) and oracle.moves
+    moves = oracle.moves
     if kinds == (DivergenceKind.SHAPE,) and not moves and len(shapes) == len(wrong):
         causes = tuple(dict.fromkeys(_mistakes(oracle, {*shapes.values()})))
         kinds = causes if len(causes) == 1 else kinds
@@ -137,21 +137,20 @@ def _mistakes(oracle: Oracle, shapes: Iterable[tuple[int, ...]]) -> Iterator[Div
             yield kind
 
 
-def _interpretations(oracle: Oracle, names: Iterable[str]) -> Iterator[dict[str, _Expected]]:
+def _interpretations(oracle: GraphOracle, names: Iterable[str]) -> Iterator[dict[str, _Expected]]:
     """The outputs by each interpretation of the document. Only a graph whose nodes move cells is computed."""
-    graph = oracle if isinstance(oracle, GraphOracle) else None
-    moves = graph is not None and graph.moves
-    plain = oracle.pooling.activation is None and graph is None
-    dtype = name_of(oracle.core.dtype) if plain else name_of(oracle.dtype("Y"))
-    for each in graph.graphs if graph is not None and moves else oracle.alternatives:
+    # What has no function behind it has the dtype of X, without computing it.
+    dtype = name_of(oracle.X.dtype if oracle.pooling.activation is None else oracle.dtype("Y"))
+    sides = oracle.graph.context.side_outputs
+    for each in oracle.graphs if oracle.moves else oracle.alternatives:
         shape = each.shape
         outputs = {"Y": _Expected(dtype, shape), "Indices": _Expected(oracle.pooling.numbering.dtype, shape)}
-        if isinstance(each, GraphOracle) and moves:
+        if isinstance(each, GraphOracle) and oracle.moves:
             outputs["Y"] = _Expected(name_of(each.output.dtype), each.output.shape)
-        for name, number in graph.graph.context.side_outputs.items() if graph is not None else ():
-            tensor = None if number is None else graph.graph.flow[number] if graph is not None else None
+        for name, number in sides.items():
+            tensor = None if number is None else oracle.graph.flow[number]
             outputs[name] = (
-                _Expected(name_of(oracle.core.dtype), shape)
+                _Expected(name_of(oracle.X.dtype), shape)
                 if tensor is None
                 else _Expected(name_of(tensor.dtype), tensor.shape)
             )

@@ -33,7 +33,7 @@ class IndexMatch:
 
 @dataclass(frozen=True, eq=False)
 class Oracle:
-    """The reference's outputs for one case, with what outputs are judged by; computed once for all targets.
+    """The reference's outputs of one MaxPool, with what outputs are judged by; computed once for all targets.
 
     ``X``, ``shape`` and ``outputs`` have the document's layout; everything else is N x C x D1 x ... x Dn.
     """
@@ -57,11 +57,6 @@ class Oracle:
         pooled = self.pooled.arranged(self.pooling.layout)
         assert pooled.Indices is not None
         return {"Y": pooled.Y, "Indices": pooled.Indices}
-
-    @cached_property
-    def expected(self) -> dict[str, np.ndarray]:
-        """``outputs`` as a target returns them: Indices have their dtype, and a graph its other outputs."""
-        return {**self.outputs, "Indices": self.outputs["Indices"].astype(self.dtype("Indices"))}
 
     @cached_property
     def shape(self) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""From outcomes to verdicts: the only place that decides."""
+"""The verdicts on the outputs of MaxPool: by the document, and compared with those of another variant."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -6,104 +6,21 @@ from dataclasses import replace
 import numpy as np
 
 from maxpool_check.judging.comparison import MOST_CELLS, WrongOutput, allowed_differences, compare, wrong_cells
-from maxpool_check.judging.hypotheses import is_truncated_division
-from maxpool_check.judging.inference import judge_accepted, judge_inferred
-from maxpool_check.judging.judgement import Judgement, judged
+from maxpool_check.judging.judgement import Judgement
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.shapes import wrong_shapes
 from maxpool_check.reference.dtypes import identical, same
-from maxpool_check.results.outcomes import (
-    Accepted,
-    Crashed,
-    Failed,
-    Inferred,
-    NotClaimed,
-    NotExecuted,
-    Outcome,
-    RefusedByTarget,
-    Returned,
-    TimedOut,
-)
 from maxpool_check.results.record import Verdict
-from maxpool_check.results.variants import NHWC_MAXPOOL, OTHER_KERNELS, PAIRS, Variant
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.results.variants import OTHER_KERNELS, Variant
 
 _ALLOWED = (Verdict.CONFORMS, Verdict.UNDEFINED)
 """The verdicts on outputs that the document allows."""
 
 
-def judge(
-    oracle: Oracle | Refused, outcomes: Mapping[Variant, Outcome], known: Mapping[Variant, Judgement] | None = None
-) -> dict[Variant, Judgement]:
-    """Judge the outcomes of one case on one target; ``Refused``: the document excludes the graph.
-
-    An exception of the judge is an ``error`` of that execution alone. ``known`` are judgements on outputs alone, before
-    variants are compared with each other.
-    """
-    known = known or {}
-    by_document = {
-        variant: known[variant] if variant in known else judged(_judge_outcome, oracle, variant, outcome)
-        for variant, outcome in outcomes.items()
-    }
-    judgements = dict(by_document)
-    if not isinstance(oracle, Oracle):
-        return judgements
-    for base, varied in [*PAIRS, *((variant.base, variant) for variant in outcomes if variant.variation is not None)]:
-        expected, actual = outcomes.get(base), outcomes.get(varied)
-        if isinstance(expected, Returned) and isinstance(actual, Returned):
-            pair = by_document[base], by_document[varied]
-            judgements[varied] = judged(_compared, oracle, varied, *pair, expected.outputs, actual.outputs)
-    return judgements
-
-
-def _judge_outcome(oracle: Oracle | Refused, variant: Variant, outcome: Outcome) -> Judgement:
-    match outcome:
-        case Crashed(how, stderr):
-            return Judgement(Verdict.CRASHES, (DivergenceKind.CRASH,), f"{how}{': ' if stderr else ''}{stderr}")
-        case TimedOut(seconds):
-            return Judgement(Verdict.TIMES_OUT, (DivergenceKind.TIMEOUT,), f"no result within {seconds:g} s")
-        case NotExecuted(why):
-            return Judgement(Verdict.NOT_EXPRESSIBLE, message=why)
-        case NotClaimed(why):
-            return Judgement(Verdict.NOT_CLAIMED, message=why)
-        case Failed():
-            return Judgement.of_failure(outcome)
-        case RefusedByTarget(status, message):
-            return _judge_refusal(oracle, variant, status, f"{status}: {message}")
-        case Inferred(inferred):
-            return judge_inferred(oracle, variant, inferred)
-        case Accepted():
-            return judge_accepted(oracle)
-        case Returned(outputs):
-            return _judge_outputs(oracle, variant, outputs)
-
-
-def _judge_refusal(oracle: Oracle | Refused, variant: Variant, status: str, message: str) -> Judgement:
-    if isinstance(oracle, Refused):
-        return Judgement(Verdict.CONFORMS, message=message)
-    if oracle.pooling.refusable:
-        return Judgement(Verdict.CONFORMS, message=f"{message} (allowed by {oracle.pooling.refusable})")
-    if oracle.has_undefined:
-        return Judgement(Verdict.UNDEFINED, message=message)
-    # No runtime has to offer another operator than that of the document.
-    is_other = variant.in_domain or variant.variation is NHWC_MAXPOOL
-    limit = status == "NOT_IMPLEMENTED" or oracle.pooling.has_large_pads or is_other or oracle.X.size == 0
-    return Judgement(Verdict.REFUSES, (DivergenceKind.REFUSES_VALID,), message, limit=limit)
-
-
-def _judge_outputs(oracle: Oracle | Refused, variant: Variant, outputs: Mapping[str, np.ndarray]) -> Judgement:
-    if isinstance(oracle, Refused) and oracle.is_open:
-        return Judgement(Verdict.UNDEFINED, message=f"the document gives the graph no meaning: {oracle}")
-    if isinstance(oracle, Refused):
-        shapes = ", ".join(f"{name} {list(value.shape)}" for name, value in outputs.items())
-        truncated = "Y" in outputs and is_truncated_division(oracle.axes, outputs["Y"].shape)
-        return Judgement(
-            Verdict.DIVERGES,
-            (DivergenceKind.ACCEPTS_INVALID, *((DivergenceKind.TRUNCATED_DIVISION,) if truncated else ())),
-            f"returned {shapes}; the document excludes the graph ({oracle.reason.value}): {oracle}",
-        )
-    comparison = compare(oracle, outputs, variant.outputs)
+def judge_outputs(oracle: Oracle, names: tuple[str, ...], outputs: Mapping[str, np.ndarray]) -> Judgement:
+    """Judge the outputs of a MaxPool, of which those of these names were requested."""
+    comparison = compare(oracle, outputs, names)
     # The alternative that agrees, or the nearest.
     oracle = comparison.oracle
     judgement = Judgement(
@@ -111,7 +28,7 @@ def _judge_outputs(oracle: Oracle | Refused, variant: Variant, outputs: Mapping[
     )
     if comparison.identical:
         return judgement
-    requested = {name: outputs[name] for name in variant.outputs if name in outputs}
+    requested = {name: outputs[name] for name in names if name in outputs}
     if comparison.wrong:
         evidence = wrong_cells(oracle, comparison.wrong, outputs)
         messages = [wrong.message for wrong in comparison.wrong if wrong.cells is None]
@@ -133,7 +50,7 @@ def _judge_outputs(oracle: Oracle | Refused, variant: Variant, outputs: Mapping[
     return judgement
 
 
-def _compared(
+def judge_variation(
     oracle: Oracle,
     variant: Variant,
     base_judgement: Judgement,

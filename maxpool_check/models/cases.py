@@ -10,7 +10,7 @@ import numpy as np
 
 from maxpool_check.corpus.case import Case, Origin
 from maxpool_check.corpus.tensors import Recipe, recipe
-from maxpool_check.graphs.context import Context
+from maxpool_check.graphs.context import MAX_POOL_ALONE, Context
 from maxpool_check.graphs.form import NEWEST, OLDEST
 from maxpool_check.models.model_file import UserModel
 from maxpool_check.models.nodes import PoolNode
@@ -124,7 +124,7 @@ class CaseMaker:
         batch, channels, *_ = self.document.layout.sizes(shape)
         return shape if batch * channels * math.prod(pooling.output_sizes) <= MOST_CELLS else None
 
-    def _of_values(self, how: str, dtype: str, shape: tuple[int, ...], context: Context | None) -> Iterator[ModelCase]:
+    def _of_values(self, how: str, dtype: str, shape: tuple[int, ...], context: Context) -> Iterator[ModelCase]:
         for values in VALUES:
             fields = self._fields(values.name, dtype, shape)
             if fields is not None:
@@ -138,7 +138,7 @@ class CaseMaker:
         if in_place is None:
             return
         yield ModelCase(self.case(ALONE, FLOWING, Recipe.of(in_place.case.entering), self._alone()))
-        if in_place.case.context is not None and in_place.case.context.has_nodes:
+        if in_place.case.context.has_nodes:
             yield ModelCase(self.case(GRAPH, FLOWING, Recipe.of(X), in_place.case.context))
 
     def in_place(self, X: np.ndarray, *, alone: bool = False) -> ModelCase | None:
@@ -147,10 +147,10 @@ class CaseMaker:
         case = self.case(IN_PLACE, FLOWING, Recipe.of(X), chain.context if chain is not None else self._alone())
         return ModelCase(case) if case.is_exact and not isinstance(case.resolved, Refused) else None
 
-    def case(self, how: str, values: ValueSort, X: Recipe, context: Context | None) -> Case:
+    def case(self, how: str, values: ValueSort, X: Recipe, context: Context) -> Case:
         """A case of the node."""
         where = {ALONE: "alone", GRAPH: "with the nodes around it", IN_PLACE: "in the model"}[how]
-        has_indices = self.node.indices is not None and not (context is not None and context.uses_indices)
+        has_indices = self.node.indices is not None and not context.uses_indices
         return Case(
             id=f"{identifier(self.model.name)}:{identifier(self.node.name)}/{how}/{values.name}",
             spec=self.document.name,
@@ -164,11 +164,11 @@ class CaseMaker:
             context=context,
         )
 
-    def _alone(self) -> Context | None:
-        """The context of MaxPool alone in the model's operator set; None where the targets or the document have none."""
+    def _alone(self) -> Context:
+        """The context of MaxPool alone in the model's operator set; that of any where the targets or the document have none."""
         has_opset = self.document.onnx is not None and self.document.domain is None
         if not self.takes_models or not has_opset or not OLDEST <= self.model.opset <= NEWEST:
-            return None
+            return MAX_POOL_ALONE
         return Context(self.model.opset)
 
     def _fields(self, values: str, dtype: str, shape: tuple[int, ...]) -> dict[str, Any] | None:

@@ -28,7 +28,7 @@ def write_cases(cases: Sequence[ModelCase], path: Path) -> dict[Path, int]:
         case = each.case
         model, _, name = case.id.partition(":")
         # The operator set decides which version of ONNX's document it is.
-        document = "onnx" if case.context is not None and case.spec.startswith("onnx-") else case.spec
+        document = "onnx" if not case.context.is_alone and case.spec.startswith("onnx-") else case.spec
         named = replace(case, id=f"{path.stem}:{f'{model}/' if several else ''}{name}")
         groups[document].append((with_clauses(named), each.fields))
     files = {}

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.tensors import Recipe
-from maxpool_check.judging.verdicts import judge
+from maxpool_check.judging.judge import judge
 from maxpool_check.reporting.markup import escaped
 from maxpool_check.reproducing.reproduced import Reproduced
 from maxpool_check.results.outcomes import Returned

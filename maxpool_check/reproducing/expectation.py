@@ -140,8 +140,8 @@ def _of_one_interpretation(
     return Expectation(values, outputs, _IS_ALLOWED if has_open else (), tuple(data), tuple(terms))
 
 
-def _alternatives(reproduced: Reproduced, oracle: Oracle) -> list[dict[str, AcceptedCells]]:
-    if isinstance(oracle, GraphOracle):
+def _alternatives(reproduced: Reproduced, oracle: GraphOracle) -> list[dict[str, AcceptedCells]]:
+    if reproduced.is_graph:
         return accepted_of_graph(oracle, reproduced.variant)
     results = accepted(oracle, reproduced.variant, reproduced.layout)
     if reproduced.numbering is None or not reproduced.variant.has_indices:

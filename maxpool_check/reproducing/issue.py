@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kind_groups import KindGroup
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
-from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reporting.markup import bullets, code, codes, escaped, fenced, joined, link, table
 from maxpool_check.reproducing.documents import Rule, linked, rule_of
 from maxpool_check.reproducing.expectation import expectation
@@ -92,7 +90,7 @@ def _call(reproduced: Reproduced, script: Script) -> str:
     if not script.runtime.takes_models:
         return f"{code(f'{operator}({script.runtime.arguments})')}{on_input}"
     node = f"`MaxPool`{f' with {attributes}' if attributes else ''}{on_input}"
-    return f"a graph of {operator}, {node}" if isinstance(reproduced.oracle, GraphOracle) else node
+    return f"a graph of {operator}, {node}" if reproduced.is_graph else node
 
 
 def _death(outcome: Crashed | TimedOut) -> str:
@@ -103,10 +101,9 @@ def _death(outcome: Crashed | TimedOut) -> str:
 
 
 def _nodes(reproduced: Reproduced) -> str:
-    oracle = reproduced.oracle
-    if not isinstance(oracle, GraphOracle):
+    context = reproduced.case_run.case.context
+    if context.is_alone:
         return ""
-    context = oracle.graph.context
     return joined([f"The graph, in operator set {context.opset}:", fenced(list(context.lines()), "")])
 
 
@@ -114,10 +111,10 @@ def _tensors(reproduced: Reproduced) -> str:
     """X, and the expected and actual outputs."""
     X = reproduced.request.X
     blocks = [grid("X", X)]
-    if not isinstance(reproduced.oracle, Oracle):
+    if isinstance(reproduced.oracle, Refused):
         got = reproduced.returned()
         return joined([*blocks, *(grid(f"Got {name}", tensor) for name, tensor in got.items())])
-    if isinstance(reproduced.oracle, GraphOracle) and reproduced.oracle.graph.context.before:
+    if reproduced.oracle.graph.context.before:
         blocks.append(grid("The tensor that enters MaxPool", reproduced.oracle.X))
     if reproduced.fault is Fault.INCONSISTENT:
         first, second = words_of(reproduced.variant)

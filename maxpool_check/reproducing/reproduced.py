@@ -52,14 +52,14 @@ class Reproduced:
         return converted_from(self.case_run.case.resolved, self.target.indices)
 
     @property
-    def oracle(self) -> Oracle | Refused:
+    def oracle(self) -> GraphOracle | Refused:
         """What judges the outputs, or the refusal."""
         return self.case_run.oracle
 
     @property
     def is_graph(self) -> bool:
         """Whether there are nodes besides MaxPool."""
-        return isinstance(self.oracle, GraphOracle)
+        return not self.case_run.case.context.is_alone
 
     @property
     def request(self) -> Request:

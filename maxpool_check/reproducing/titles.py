@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 
-from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kind_groups import KindGroup
 from maxpool_check.judging.kinds import DESCRIPTIONS, DivergenceKind
 from maxpool_check.judging.oracle import Oracle
@@ -69,8 +68,8 @@ def sentence_of(kind: DivergenceKind, reproduced: Reproduced) -> str:
 
 def operator_of(reproduced: Reproduced) -> str:
     """The operators of the graph, or the function that a framework has in place of MaxPool."""
-    if isinstance(reproduced.oracle, GraphOracle):
-        return " + ".join(reproduced.oracle.graph.context.operators)
+    if reproduced.is_graph:
+        return " + ".join(reproduced.case_run.case.context.operators)
     functions = {
         "torch": f"torch.nn.functional.max_pool{reproduced.request.X.ndim - 2}d",
         "jax": "jax.lax.reduce_window",

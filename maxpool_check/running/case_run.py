@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from maxpool_check.corpus.case import Case
-from maxpool_check.judging.graph_verdicts import judge
+from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.judge import judge
 from maxpool_check.judging.judgement import Judgement
-from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import digest, name_of
 from maxpool_check.reference.geometry import Placement
 from maxpool_check.results.details import Entering, Input
@@ -33,7 +33,7 @@ class CaseRun:
 
     case: Case
     target: str
-    oracle: Oracle | Refused
+    oracle: GraphOracle | Refused
     results: Mapping[Variant, VariantResult]
     judgements: Mapping[Variant, Judgement]
     lost: str | None = None
@@ -82,7 +82,7 @@ def start_case(session: TargetSession, plans: Sequence[VariantPlan]) -> StartedC
     return [(each, session.submit(each.requests)) for each in plans]
 
 
-def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle: Oracle | Refused) -> CaseRun:
+def finish_case(session: TargetSession, case: Case, started: StartedCase, oracle: GraphOracle | Refused) -> CaseRun:
     """Wait for the outcomes of a case, execute the second looks that they require, and judge it."""
     target = session.profile.description.name
     run = judged_case(case, target, oracle, _results(session, started))
@@ -137,7 +137,7 @@ def not_run(case: Case, target: str, variants: Collection[Variant], why: str) ->
 
 
 def judged_case(
-    case: Case, target: str, oracle: Oracle | Refused, results: Mapping[Variant, VariantResult],
+    case: Case, target: str, oracle: GraphOracle | Refused, results: Mapping[Variant, VariantResult],
     unoptimized: Mapping[Variant, VariantResult] | None = None,
 ) -> CaseRun:  # fmt: skip
     """The case, judged by the results of its variants on a target.
@@ -158,17 +158,19 @@ def judged_case(
     )
 
 
-def _with_the_pads_given(oracle: Oracle | Refused, results: Mapping[Variant, VariantResult]) -> Oracle | Refused:
+def _with_the_pads_given(
+    oracle: GraphOracle | Refused, results: Mapping[Variant, VariantResult]
+) -> GraphOracle | Refused:
     """The oracle, which has explicit pads if that is what a target was given for ``SAME_*``: it made no mistake in that."""
     requests = [each.request for each in results.values() if each.request is not None]
     if (
-        not isinstance(oracle, Oracle)
+        isinstance(oracle, Refused)
         or oracle.pooling.placement is None
         or not oracle.pooling.placement.is_same
         or any(str(request.attributes.get("auto_pad", "")).upper().startswith("SAME") for request in requests)
     ):
         return oracle
-    return Oracle(oracle.X, replace(oracle.pooling, placement=Placement()))
+    return replace(oracle, pooling=replace(oracle.pooling, placement=Placement()))
 
 
 def executions(run: CaseRun) -> list[Execution]:
@@ -185,7 +187,7 @@ def outputs_that_differ(run: CaseRun) -> dict[str, StoredOutput | None]:
         for name, sha256 in each.outcome.digests.items()
     }
     expected = {}
-    if isinstance(run.oracle, Oracle) and returned:
+    if isinstance(run.oracle, GraphOracle) and returned:
         # Where the reference fails, so does the judge: of such an execution, too, all outputs are recorded.
         with contextlib.suppress(Exception):
             expected = run.oracle.expected
@@ -235,7 +237,7 @@ def _execution(run: CaseRun, variant: Variant, judgement: Judgement) -> Executio
 def _input(case: Case) -> Input:
     defaults = case.specification.policies.names()
     graph: dict[str, Any] = {}
-    if case.context is not None:
+    if not case.context.is_alone:
         M = case.entering
         graph["graph"] = tuple(case.context.lines())
         graph["entering"] = Entering(dtype=name_of(M.dtype), shape=M.shape, values=_values(M))

@@ -165,7 +165,7 @@ def _variant(case: Case, message: Mapping[str, Any]) -> Variant:
     variant = by_name[name] if name is not None else next(
         (each for each in applicable if set(each.outputs) <= outputs.keys()), applicable[-1]
     )  # fmt: skip
-    more = case.context.side_outputs if case.context is not None else ()
+    more = case.context.side_outputs
     if missing := [each for each in (*variant.outputs, *more) if each not in outputs]:
         similar = next((f" (it has '{each}')" for each in outputs if each.lower() == missing[0].lower()), "")
         raise BadValue(

@@ -6,7 +6,7 @@ from typing import Any
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.corpus.tensors import Recipe
-from maxpool_check.graphs.context import MAX_POOL, Context
+from maxpool_check.graphs.context import MAX_POOL, MAX_POOL_ALONE, Context
 from maxpool_check.graphs.node import Node
 from maxpool_check.graphs.operators import is_elementwise
 
@@ -19,8 +19,6 @@ _SIDES = ("before", "after")
 def without_axis(case: Case, axis: int, rank: int) -> Case:
     """The case, whose X has lost an axis of ``rank``, with its nodes changed for as many axes, as far as they name them."""
     context = case.context
-    if context is None:
-        return case
     before = tuple(_without_axis(node, axis, rank) for node in context.before)
     after = tuple(_without_axis(node, axis, rank) for node in context.after)
     dimensions = context.dimensions
@@ -47,8 +45,6 @@ def _without_axis(node: Node, axis: int, rank: int) -> Node:
 def _fewer_nodes(case: Case) -> Iterator[Case]:
     """Without nodes: all of a side, then each; and with what the first nodes make of X as the new X."""
     context = case.context
-    if context is None:
-        return
     for side in _SIDES:
         if getattr(context, side):
             yield _with(case, **{side: ()})
@@ -64,8 +60,6 @@ def _fewer_nodes(case: Case) -> Iterator[Case]:
 def _fewer_nodes_at_once(case: Case) -> Iterator[Case]:
     """Without a node on each side, such as a Transpose and its inverse."""
     context = case.context
-    if context is None:
-        return
     for i in range(len(context.before)):
         for j in range(len(context.after)):
             before = (*context.before[:i], *context.before[i + 1 :])
@@ -75,8 +69,6 @@ def _fewer_nodes_at_once(case: Case) -> Iterator[Case]:
 def _plainer_presentation(case: Case) -> Iterator[Case]:
     """X is an input of its known shape, constants are initializers, and no tensor has another consumer."""
     context = case.context
-    if context is None:
-        return
     plainest: dict[str, Any] = {"initializer": False, "dimensions": None, "inside": None, "consumers": 1}
     for name, value in plainest.items():
         if getattr(context, name) != value:
@@ -88,21 +80,19 @@ def _plainer_presentation(case: Case) -> Iterator[Case]:
                     yield _with_node(case, side, number, plainer)
     alone = Context(context.opset)
     if context == alone:
-        yield replace(case, context=None)
+        yield replace(case, context=MAX_POOL_ALONE)
 
 
 def _usual_opset(case: Case) -> Iterator[Case]:
     """The operator sets of the same document before the case's, the first of them first."""
     document = case.specification.onnx
-    if case.context is not None and document is not None:
+    if document is not None:
         yield from (_with(case, opset=opset) for opset in range(document.since, case.context.opset))
 
 
 def _plainer_nodes(case: Case) -> Iterator[Case]:
     """A field of a node is left out, or its numbers become plainer; a function of each value becomes Identity."""
     context = case.context
-    if context is None:
-        return
     for side in _SIDES:
         for number, node in enumerate(getattr(context, side)):
             for plainer in _plainer(node):
@@ -148,7 +138,6 @@ def is_integer(value: object) -> bool:
 
 
 def _with(case: Case, **changes: Any) -> Case:
-    assert case.context is not None
     return replace(case, context=replace(case.context, **changes))
 
 

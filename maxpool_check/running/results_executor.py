@@ -103,7 +103,7 @@ class ResultsExecutor:
 
     def _why_not(self, case: Case, variant: Variant) -> str | None:
         """Why the target has no result that it should have, by what it says of itself."""
-        if case.context is not None and case.context.has_nodes:
+        if case.context.has_nodes:
             return "it executes MaxPool alone, without other nodes"
         if variant.has_indices and self._profile.description.indices is None:
             return "it gives no Indices"

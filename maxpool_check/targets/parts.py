@@ -21,7 +21,7 @@ def cases(case: Case, variation: Variation | None) -> list[Case]:
     """
     if variation not in (BATCH_SPLIT, CHANNELS_PERMUTED):
         return [case]
-    if case.context is not None:
+    if not case.context.is_alone:
         raise NotExpressible("a graph of several nodes is executed as it is")
     if not isinstance(case.resolved, Pooling):
         raise NotExpressible("its document excludes the graph: there are no outputs to compare")

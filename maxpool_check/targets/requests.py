@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.graphs.context import Context
+from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.pooling import Pooling
@@ -40,7 +41,7 @@ def plan(case: Case, variants: Collection[Variant], target: TargetProfile) -> li
     for variant in case.variants(variants):
         if variant.variation is NHWC_MAXPOOL and not nhwc_maxpool.has_operator(target.description):
             continue
-        if case.context is not None and variant in GRAPH_VARIANTS and OPTIMIZATION_OFF.name not in target.settings:
+        if not case.context.is_alone and variant in GRAPH_VARIANTS and OPTIMIZATION_OFF.name not in target.settings:
             # It is executed by default only where there is something to compare.
             continue
         try:
@@ -106,7 +107,7 @@ def _translated(case: Case, variant: Variant, target: TargetProfile) -> PlannedR
         raise NotExpressible("it computes no values that could depend on that")
     if variant.has_indices and description.indices is None:
         raise NotExpressible("it gives no Indices")
-    if case.context is not None:
+    if not case.context.is_alone:
         return _with_claim(case, variant, _as_graph(case, case.context, variant, target, setting), target)
     graph = translate(
         case.specification, case.attributes, dtype, case.X.shape, case.resolved,
@@ -144,7 +145,7 @@ def _with_claim(case: Case, variant: Variant, planned: PlannedRequest, target: T
 def unclaimed(case: Case, variant: Variant, target: TargetProfile) -> NotClaimed | None:
     """Why a target that got a case as it is, in its own attributes, claims no document of it; None if it does."""
     layout = case.specification.layout
-    shape = case.X.shape if case.context is None else case.entering.shape
+    shape = case.entering.shape
     planned = PlannedRequest(
         Request(case.X.tensor(), variant.outputs, b"", case.attributes),
         Translation(case.attributes, shape, layout, layout),
@@ -165,11 +166,11 @@ def _claimed(case: Case, variant: Variant, planned: PlannedRequest, specs: Seque
     """
     if case.spec in specs:
         return case.spec
-    if case.context is None:
-        own, request = case.oracle(), planned.request
-    else:
+    own: Oracle | Refused = case.oracle()
+    request = planned.request
+    if isinstance(own, GraphOracle) and not case.context.is_alone:
         # Of a graph, documents differ in its MaxPool alone.
-        own, request = Oracle(case.entering, case.graph.pooling), replace(planned.request, X=case.entering)
+        own, request = own.plain, replace(request, X=own.X)
     for name in specs:
         if _is_alike(own, SPECIFICATIONS[name], request, speaks, indices=variant.has_indices):
             return name

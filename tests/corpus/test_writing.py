@@ -9,6 +9,7 @@ import pytest
 from maxpool_check.corpus.case_file import read_cases
 from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.corpus.writing import case_file
+from maxpool_check.graphs.context import MAX_POOL_ALONE
 from maxpool_check.reference.dtypes import NAMES, NUMPY, is_float
 from tests.conftest import shipped
 
@@ -21,7 +22,7 @@ def features(case):
     yield from (case.spec, case.X.dtype, case.outputs, type(case.expect), case.policies, case.X.ndim, case.tags == ())
     yield "NaN", bool((case.X.tensor() != case.X.tensor()).any()), case.X.dtype
     yield from ((case.spec, name, type(value)) for name, value in case.attributes.items())
-    yield from () if case.context is None else map(str, case.context.operators)
+    yield from () if case.context.is_alone else map(str, case.context.operators)
 
 
 def small_cases(most):
@@ -65,7 +66,7 @@ def test_every_bit_pattern(name, tmp_path):
             attributes={},
             outputs=("Y",),
             expect=None,
-            context=None,
+            context=MAX_POOL_ALONE,
         )
         assert write_and_read(case, tmp_path).X.tensor().tobytes() == numbers.tobytes()
     case = replace(
@@ -76,6 +77,6 @@ def test_every_bit_pattern(name, tmp_path):
         attributes={},
         outputs=("Y",),
         expect=None,
-        context=None,
+        context=MAX_POOL_ALONE,
     )
     assert write_and_read(case, tmp_path).X.tensor().tobytes() == X.tobytes()

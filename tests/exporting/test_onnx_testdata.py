@@ -9,7 +9,7 @@ import pytest
 from onnx import numpy_helper
 
 from maxpool_check.exporting.names import safe_names
-from maxpool_check.judging.graph_verdicts import judge
+from maxpool_check.judging.judge import judge
 from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import Y_ONLY

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from maxpool_check.corpus.vectors import tensor_data, tensor_of
 from maxpool_check.exporting.flags import FLAGS
 from maxpool_check.exporting.vectors import vector
-from maxpool_check.judging.graph_verdicts import judge
+from maxpool_check.judging.judge import judge
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.outcomes import RefusedByTarget, Returned
 from maxpool_check.results.record import Verdict

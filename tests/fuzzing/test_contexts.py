@@ -78,7 +78,7 @@ def test_the_same_seed_draws_the_same():
 
 def test_a_share_of_the_cases_is_graphs():
     cases = list(itertools.islice(generate("onnx-22", 0, graphs=0.25), 400))
-    count = Counter(case.context is not None for case in cases)
+    count = Counter(not case.context.is_alone for case in cases)
     assert 0.15 < count[True] / len(cases) < 0.35
 
 

@@ -266,13 +266,13 @@ def expired_entries_are_known(known):
 
 def targets():
     """Where each function is: its holder and its name there. ``compare`` is a function or a method of Oracle."""
-    from maxpool_check.judging import comparison, verdicts
+    from maxpool_check.judging import comparison, judge
     from maxpool_check.judging.ledger import Ledger
 
     holder = comparison if hasattr(comparison, "compare") else comparison.Oracle
     return {
         "compare": (holder, "compare"),
-        "judge": (verdicts, "judge"),
+        "judge": (judge, "judge"),
         "same_values": (comparison.Oracle, "same_values"),
         "known": (Ledger, "known"),
     }

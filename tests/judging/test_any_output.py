@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from maxpool_check.corpus.case import Case
 from maxpool_check.judging.comparison import compare
+from maxpool_check.judging.judge import judge
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import judge
 from maxpool_check.reference.dtypes import NUMPY, is_float, lowest
 from maxpool_check.reference.numbering import NUMBERINGS
 from maxpool_check.reference.pooling import Pooling
@@ -39,7 +39,7 @@ READY = [
 def executed_cases(draw):
     """The oracle of a case, and outputs of the right dtypes: some of the cells, or all, are others."""
     case = draw(st.sampled_from(READY))
-    oracle = Oracle(case.X.tensor(), case.resolved)
+    oracle = case.oracle()
     pooled = oracle.pooled.arranged(case.resolved.layout)
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     values = [case.X.tensor().reshape(-1), np.zeros(1, case.X.dtype), np.array([lowest(case.X.dtype)], case.X.dtype)]

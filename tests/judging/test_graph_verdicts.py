@@ -6,7 +6,7 @@ import pytest
 from maxpool_check.graphs.context import Context, MaxPoolGraph
 from maxpool_check.graphs.node import Node
 from maxpool_check.judging.graph_oracle import GraphOracle
-from maxpool_check.judging.graph_verdicts import judge
+from maxpool_check.judging.judge import judge
 from maxpool_check.results.outcomes import Crashed, RefusedByTarget, Returned
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import OPTIMIZATION_OFF, Y_ALONE, Y_ONLY, Variant

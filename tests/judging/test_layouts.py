@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from maxpool_check.graphs.context import MAX_POOL_ALONE, MaxPoolGraph
 from maxpool_check.judging.comparison import compare, wrong_cells
-from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import judge
+from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.judge import judge
 from maxpool_check.results.outcomes import RefusedByTarget, Returned
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, variant_named, variants_of
 from maxpool_check.specifications import specification
@@ -16,7 +17,7 @@ LAST = np.random.default_rng(5).permutation(72).astype(np.float32).reshape(2, 3,
 
 def oracle_for(spec, X, **attributes):
     document = specification(spec)
-    return Oracle(X, document.pooling(attributes, X.dtype.name, X.shape, document.policies))
+    return GraphOracle.of(MaxPoolGraph(X, MAX_POOL_ALONE, document, attributes, document.policies))
 
 
 NHWC = oracle_for("ort-nhwc-11", LAST, kernel_shape=[2, 2])

@@ -10,9 +10,9 @@ import pytest
 from maxpool_check.corpus.collection import collect
 from maxpool_check.evidence.kernel_faults import kernel_profile, load, outcome
 from maxpool_check.evidence.kernels import WrongKernel
+from maxpool_check.judging.judge import judge
 from maxpool_check.judging.naming import Observations, contradictions, named_causes
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import judge
 from maxpool_check.results.details import Cause
 from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.record import Execution, Verdict

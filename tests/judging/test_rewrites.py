@@ -9,7 +9,7 @@ import pytest
 
 from maxpool_check.corpus.collection import collect
 from maxpool_check.graphs.model import build
-from maxpool_check.judging.graph_verdicts import judge
+from maxpool_check.judging.judge import judge
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.results.outcomes import RefusedByTarget, Returned
 from maxpool_check.results.record import FAULTS, Verdict

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from maxpool_check.corpus.case_file import read_cases
-from maxpool_check.judging.graph_verdicts import judge
+from maxpool_check.judging.judge import judge
 from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import judge
+from maxpool_check.graphs.context import MAX_POOL_ALONE, MaxPoolGraph
+from maxpool_check.judging.graph_oracle import GraphOracle
+from maxpool_check.judging.judge import judge
 from maxpool_check.reference.policies import Policies
 from maxpool_check.results.outcomes import Crashed, Failed, NotClaimed, NotExecuted, RefusedByTarget, Returned, TimedOut
 from maxpool_check.results.record import Verdict
@@ -19,7 +20,7 @@ X = np.arange(9, dtype=np.float32).reshape(1, 1, 3, 3)
 def oracle_of(x=X, **attributes):
     attributes = {"kernel_shape": [2] * (x.ndim - 2), **attributes}
     try:
-        return Oracle(x, ONNX.pooling(attributes, x.dtype.name, x.shape, Policies()))
+        return GraphOracle.of(MaxPoolGraph(x, MAX_POOL_ALONE, ONNX, attributes, Policies()))
     except Refused as refused:
         return refused
 

@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from maxpool_check.judging.oracle import Oracle
-from maxpool_check.judging.verdicts import judge
+from maxpool_check.judging.judge import judge
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.reproducing.accepted import accepted, expected
@@ -23,7 +22,7 @@ SMALL = [
     and case.X.size <= 16
     and not case.resolved.alternatives
     and case.specification.layout is Layout.CHANNELS_FIRST
-    and 0 < Oracle(case.X.tensor(), case.resolved).pooled.Y.size <= 8
+    and 0 < case.oracle().pooled.Y.size <= 8
 ]
 
 
@@ -38,7 +37,7 @@ def conforms(oracle, variant, outputs):
     ids=lambda case: case.id,
 )
 def test_of_all_values_of_the_input_those_that_the_judge_takes(case):
-    oracle, variant = Oracle(case.X.tensor(), case.resolved), Y_ONLY
+    oracle, variant = case.oracle(), Y_ONLY
     (right,) = accepted(oracle, variant, Layout.CHANNELS_FIRST)
     Y = right["Y"]
     assert Y.shape == oracle.shape
@@ -61,7 +60,7 @@ def test_ties_and_nan_leave_several_and_sonnx_one():
     by_id = {case.id: case for case in shipped().cases}
     for name, several in (("edge/ties:one-axis", True), ("edge/ties-sonnx:" + _first(by_id, "edge/ties-sonnx"), False)):
         case = by_id[name]
-        (right,) = accepted(Oracle(case.X.tensor(), case.resolved), WITH_INDICES, Layout.CHANNELS_FIRST)
+        (right,) = accepted(case.oracle(), WITH_INDICES, Layout.CHANNELS_FIRST)
         assert any(len(values) > 1 for values in right["Indices"].cells) == several, name
 
 
@@ -74,7 +73,7 @@ def test_the_terms_of_the_runtime_are_channels_first():
         each for each in shipped().cases
         if each.id.startswith("nhwc/") and isinstance(each.resolved, Pooling) and each.X.shape[-1] > 1 and each.X.ndim == 4
     )  # fmt: skip
-    oracle = Oracle(case.X.tensor(), case.resolved)
+    oracle = case.oracle()
     Y = expected(oracle, WITH_INDICES, Layout.CHANNELS_FIRST)["Y"]
     assert (Y == np.moveaxis(oracle.pooling.layout.from_core(oracle.pooled.Y), -1, 1)).all()
     right = accepted(oracle, Y_ONLY, Layout.CHANNELS_LAST)[0]["Y"]

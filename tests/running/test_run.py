@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from maxpool_check.corpus.collection import collect
-from maxpool_check.judging import graph_verdicts, verdicts
+from maxpool_check.judging import judge, verdicts
 from maxpool_check.judging.defects import Defect, ExpectedDivergence, Severity
 from maxpool_check.judging.kinds import DivergenceKind
 from maxpool_check.judging.target_selector import TargetSelector
@@ -294,14 +294,14 @@ def test_outputs_that_a_graph_lacks_are_missing(tmp_path):
 
 
 def test_an_exception_about_a_graph_is_an_error_of_one_execution(tmp_path, monkeypatch):
-    rewrite_kinds = graph_verdicts.rewrite_kinds
+    rewrite_kinds = judge.rewrite_kinds
 
     def stumbles(oracle, outputs, names):
         if "Indices" in names:
             raise IndexError("out of range")
         return rewrite_kinds(oracle, outputs, names)
 
-    monkeypatch.setattr(graph_verdicts, "rewrite_kinds", stumbles)
+    monkeypatch.setattr(judge, "rewrite_kinds", stumbles)
     (tmp_path / "graphs.yaml").write_text(GRAPHS)
     run = record(tmp_path, misbehaving("leaves_out_the_outputs_of_graphs"))
     assert run.footer.executions == len(run.executions)

@@ -8,7 +8,7 @@ import pytest
 
 from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.fuzzing.generation import generate
-from maxpool_check.graphs.context import Context
+from maxpool_check.graphs.context import MAX_POOL_ALONE, Context
 from maxpool_check.graphs.node import Node
 from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.pooling import Pooling
@@ -153,7 +153,7 @@ GRAPH = replace(
 
 
 def operators(case):
-    return () if case.context is None else case.context.operators
+    return () if case.context.is_alone else case.context.operators
 
 
 def test_a_graph_becomes_the_smallest_that_keeps_it():
@@ -171,8 +171,8 @@ def test_a_graph_becomes_the_smallest_that_keeps_it():
 
 def test_no_node_is_left_that_is_not_needed():
     small = shrink(GRAPH, valid)
-    assert (small.context, small.X.size) == (None, 1)
-    small = shrink(GRAPH, lambda case: valid(case) and case.context is not None and case.context.inside == "Loop")
+    assert (small.context, small.X.size) == (MAX_POOL_ALONE, 1)
+    small = shrink(GRAPH, lambda case: valid(case) and not case.context.is_alone and case.context.inside == "Loop")
     assert (operators(small), small.context.initializer) == (("MaxPool",), False)
 
 
@@ -181,8 +181,7 @@ def test_nodes_on_both_sides_go_together():
     case = replace(GRAPH, context=Context(22, (Node("Relu"), there), (back, Node("Neg"))))
 
     def are_as_many_on_each_side(case):
-        context = case.context
-        return valid(case) and context is not None and "Relu" in operators(case) and "Neg" in operators(case) and (
+        return valid(case) and "Relu" in operators(case) and "Neg" in operators(case) and (
             operators(case).count("Transpose") in (0, 2)
         )  # fmt: skip
 

@@ -19,7 +19,7 @@ from maxpool_check.corpus.clauses import with_clauses
 from maxpool_check.corpus.problems import BadValue, Problem
 from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.files import read_regular
-from maxpool_check.graphs.context import Context
+from maxpool_check.graphs.context import MAX_POOL_ALONE, Context
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.reference import dtypes
 from maxpool_check.specifications import specification
@@ -87,7 +87,7 @@ def dtype_of(name: str) -> str:
 def make_case(
     *, group: str, name: str, title: str, spec: str, X: np.ndarray, attributes: Mapping[str, Any],
     outputs: Sequence[str], expect: Values, path: Path | str, provenance: Mapping[str, str], most_cells: int,
-    tags: Iterable[str] = (), context: Context | None = None,
+    tags: Iterable[str] = (), context: Context = MAX_POOL_ALONE,
 ) -> Case:  # fmt: skip
     """Build and check a case, about the clauses that follow from its bins.
 

@@ -10,7 +10,6 @@ from maxpool_check.graphs.context import BEHIND
 from maxpool_check.judging.comparison import MOST_CELLS
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.judging.oracle import Oracle
 from maxpool_check.results.outcomes import Crashed
 from maxpool_check.results.record import REPORTED, Execution, Verdict
 from maxpool_check.results.variants import PAIRS, Variant
@@ -28,7 +27,7 @@ _BY_THE_CASE = ("title", "spec", "layout", "size", "clauses")
 _OF_EXPLAINED = ("input", "erratum")
 
 
-def malformed(oracle: Oracle | Refused, variant: Variant, stored: Execution) -> str:
+def malformed(oracle: GraphOracle | Refused, variant: Variant, stored: Execution) -> str:
     """Why nothing can be judged from an execution: kinds that do not exist, or digests of other outputs. Empty if it can."""
     kinds = [*stored.kinds, *stored.information, *stored.counts, *(cell.kind for cell in stored.cells)]
     kinds += [cause.kind for cause in stored.causes]
@@ -42,7 +41,7 @@ def malformed(oracle: Oracle | Refused, variant: Variant, stored: Execution) -> 
     if extra := sorted(set(stored.digests) - expected):
         return f"has a digest of {', '.join(extra)}, which its variant does not return"
     missing = sorted(expected - set(stored.digests))
-    if missing and (DivergenceKind.MISSING_OUTPUT.value not in stored.kinds or not isinstance(oracle, Oracle)):
+    if missing and (DivergenceKind.MISSING_OUTPUT.value not in stored.kinds or not isinstance(oracle, GraphOracle)):
         return f"has no digest of {', '.join(missing)}"
     return ""
 
@@ -52,7 +51,9 @@ def with_known_kinds(stored: Execution) -> Execution:
     return msgspec.structs.replace(stored, kinds=tuple(kind for kind in stored.kinds if kind in _KINDS))
 
 
-def by_the_case(case: Case, target: str, oracle: Oracle | Refused, variant: Variant, stored: Execution) -> Execution:
+def by_the_case(
+    case: Case, target: str, oracle: GraphOracle | Refused, variant: Variant, stored: Execution
+) -> Execution:
     """The recorded execution of a target that returned outputs, with all that does not depend on them made from its case."""
     result = VariantResult(Crashed("", ""))
     (line,) = executions(judged_case(case, target, oracle, {variant: result}))
@@ -63,20 +64,20 @@ def by_the_case(case: Case, target: str, oracle: Oracle | Refused, variant: Vari
 
 
 def inconsistency(
-    oracle: Oracle | Refused, variant: Variant, stored: Execution, others: Mapping[Variant, Execution]
+    oracle: GraphOracle | Refused, variant: Variant, stored: Execution, others: Mapping[Variant, Execution]
 ) -> str:
     """What an execution that returned outputs says that its kinds, its cells, or its other variants contradict."""
     return next(_inconsistencies(oracle, variant, stored, others), "")
 
 
 def _inconsistencies(
-    oracle: Oracle | Refused, variant: Variant, stored: Execution, others: Mapping[Variant, Execution]
+    oracle: GraphOracle | Refused, variant: Variant, stored: Execution, others: Mapping[Variant, Execution]
 ) -> Iterator[str]:
     if stored.verdict in REPORTED and not stored.kinds:
         yield f"the verdict is {stored.verdict}, and there is no kind"
     if stored.verdict not in REPORTED and (stored.kinds or stored.counts or stored.cells):
         yield f"the verdict is {stored.verdict}, and there are kinds, counts or wrong cells"
-    is_graph = isinstance(oracle, GraphOracle)
+    is_graph = isinstance(oracle, GraphOracle) and not oracle.graph.context.is_alone
     if stored.verdict in (Verdict.INCONSISTENT, Verdict.UNSTABLE) and not any(map(_compares, stored.kinds)):
         yield f"the verdict is {stored.verdict}, and no kind says what differs"
     possible = _comparisons(variant)
@@ -85,7 +86,7 @@ def _inconsistencies(
             yield f"the kind is {kind}, and the variant {variant.name} is not compared so"
         if not _differs(kind, variant, stored, others, any_output=is_graph):
             yield f"the kind is {kind}, and the digests of the variants to compare are the same"
-    most = max(math.prod(each.shape) for each in oracle.alternatives) if isinstance(oracle, Oracle) else math.inf
+    most = max(math.prod(each.shape) for each in oracle.alternatives) if isinstance(oracle, GraphOracle) else math.inf
     if any(count > most for count in stored.counts.values()):
         yield f"a count is more than the {most} cells of an output"
     yield from _about_cells(stored)

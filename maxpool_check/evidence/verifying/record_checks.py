@@ -136,7 +136,7 @@ class _Rechecking:
     @cached_property
     def _selected(self) -> Collection[Variant]:
         """The variants of the run: all that were executed, and those that apply to none of its cases."""
-        plain = [case for case in self._cases if case.context is None or not case.context.has_nodes] or self._cases
+        plain = [case for case in self._cases if not case.context.has_nodes] or self._cases
         executed: set[Variant] = set()
         applicable: set[Variant] = set()
         for case in plain:

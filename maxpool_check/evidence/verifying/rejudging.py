@@ -13,6 +13,7 @@ from maxpool_check.evidence.verifying.consistency import by_the_case, inconsiste
 from maxpool_check.evidence.verifying.recovery import NotInOutput, nearest, patched, patches_of, recovered
 from maxpool_check.graphs.context import BEHIND
 from maxpool_check.judging.comparison import MOST_CELLS, allowed_differences
+from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.details import Cell
@@ -86,7 +87,7 @@ def rejudged(
         line = next((each for each in lines if is_same_line(each, plain)), lines[0])
         if not given[variant].is_certain:
             contradiction = given[variant].contradiction or _contradiction(plain, line)
-            if contradiction and isinstance(oracle, Oracle) and len(oracle.alternatives) > 1:
+            if contradiction and isinstance(oracle, GraphOracle) and len(oracle.alternatives) > 1:
                 contradiction = contradiction if _is_in_all(case, target, oracle, plain) else ""
             contradiction = contradiction or inconsistency(oracle, variant, plain, everything)
             expected = by_the_case(case, target.name, oracle, variant, plain)
@@ -117,7 +118,7 @@ def _placements(case: Case) -> tuple[bool, ...]:
 
 
 def _judged(
-    case: Case, target: TargetDescription, oracle: Oracle | Refused, stored: Mapping[Variant, Execution],
+    case: Case, target: TargetDescription, oracle: GraphOracle | Refused, stored: Mapping[Variant, Execution],
     given: Mapping[Variant, _Given], is_same: bool,
 ) -> dict[Variant, Execution]:  # fmt: skip
     """The executions that the judge makes of outcomes; what it does not decide is as recorded."""
@@ -134,21 +135,21 @@ def _judged(
         variant: msgspec.structs.replace(
             line, origin=stored[variant].origin, seconds=stored[variant].seconds,
             # The judge needs no more of outputs that the document excludes than their shapes.
-            digests=line.digests if isinstance(oracle, Oracle) else stored[variant].digests,
+            digests=line.digests if isinstance(oracle, GraphOracle) else stored[variant].digests,
         )
         for variant, line in zip(results, lines, strict=True)
     }  # fmt: skip
 
 
 def _unoptimized(
-    oracle: Oracle | Refused, target: TargetDescription, stored: Mapping[Variant, Execution]
+    oracle: GraphOracle | Refused, target: TargetDescription, stored: Mapping[Variant, Execution]
 ) -> dict[Variant, VariantResult] | None:
     """The results of models that no tool rewrites, which conform where a verdict is about the tool."""
     try:
         rewrites = parse(target.name).tool is not None
     except BadTarget:
         rewrites = False
-    if not rewrites or not isinstance(oracle, Oracle) or not any(each.kinds for each in stored.values()):
+    if not rewrites or not isinstance(oracle, GraphOracle) or not any(each.kinds for each in stored.values()):
         return None
     plain = [variant for variant in stored if variant.variation is None and not variant.in_domain]
     outputs = nearest(oracle, {name: () for variant in plain for name in variant.outputs})
@@ -159,13 +160,13 @@ def _unoptimized(
     }
 
 
-def _given(oracle: Oracle | Refused, execution: Execution, given_up: str | None) -> _Given:
+def _given(oracle: GraphOracle | Refused, execution: Execution, given_up: str | None) -> _Given:
     if execution.digests or execution.verdict is Verdict.DIVERGES:
         return _returned(oracle, execution)
     return _Given(_without_outputs(oracle, execution, given_up), is_certain=True)
 
 
-def _without_outputs(oracle: Oracle | Refused, execution: Execution, given_up: str | None) -> Outcome:
+def _without_outputs(oracle: GraphOracle | Refused, execution: Execution, given_up: str | None) -> Outcome:
     """The outcome of an execution that returned nothing; its verdict says which, and must follow from it in turn."""
     message = execution.message
     match execution.verdict:
@@ -180,7 +181,7 @@ def _without_outputs(oracle: Oracle | Refused, execution: Execution, given_up: s
             return NotClaimed(message)
         case Verdict.ERROR:
             return Failed(message, final=message == given_up, traceback=execution.traceback)
-    if isinstance(oracle, Oracle) and oracle.pooling.refusable:
+    if isinstance(oracle, GraphOracle) and oracle.pooling.refusable:
         message = message.removesuffix(f" (allowed by {oracle.pooling.refusable})")
     status, _, rest = message.partition(": ")
     return RefusedByTarget(status, rest)
@@ -188,7 +189,7 @@ def _without_outputs(oracle: Oracle | Refused, execution: Execution, given_up: s
 
 def _returned(oracle: Oracle | Refused, execution: Execution) -> _Given:
     try:
-        if not isinstance(oracle, Oracle):
+        if isinstance(oracle, Refused):
             sizes = dict(_SHAPE.findall(execution.message))
             return _Given(
                 Returned({name: _zeros(_sizes(sizes.get(name, "0"))) for name in execution.digests}), is_certain=True
@@ -244,7 +245,7 @@ def _contradiction(stored: Execution, line: Execution) -> str:
     return ""
 
 
-def _is_in_all(case: Case, target: TargetDescription, oracle: Oracle, stored: Execution) -> bool:
+def _is_in_all(case: Case, target: TargetDescription, oracle: GraphOracle, stored: Execution) -> bool:
     """Whether a recorded execution cannot be under any interpretation of its document."""
     for alternative in oracle.alternatives[1:]:
         given = _returned(alternative, stored)
@@ -264,7 +265,7 @@ def _without_kind(cell: Cell) -> Cell:
 
 
 def _depends_on_another(
-    case: Case, target: TargetDescription, oracle: Oracle | Refused, stored: Execution, outcome: Outcome
+    case: Case, target: TargetDescription, oracle: GraphOracle | Refused, stored: Execution, outcome: Outcome
 ) -> bool:
     """Whether a verdict may compare an execution with one whose outputs are not recovered, so that it may be right."""
     if stored.verdict in _COMPARED_WITH_ANOTHER or any("depend" in kind for kind in stored.kinds):
