@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from maxpool_check.reference.pooling import Pooled
     from maxpool_check.results.record import Execution, Verdict
     from maxpool_check.specifications.maxpool import maxpool
-    from maxpool_check.specifications.refused import IllTyped, Reason, Refused
+    from maxpool_check.specifications.specification import IllTyped, Reason, Refused
 
 __version__ = "0.1.0"
 __all__ = [

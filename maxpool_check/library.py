@@ -27,8 +27,7 @@ from maxpool_check.running.run import run as run_plan
 from maxpool_check.running.run_plan import RunPlan
 from maxpool_check.specifications import DEFAULT
 from maxpool_check.specifications.maxpool import document_of, plain_attributes, policies_of, tensor_of
-from maxpool_check.specifications.refused import Reason, Refused
-from maxpool_check.specifications.specification import nearest
+from maxpool_check.specifications.specification import Reason, Refused, nearest
 from maxpool_check.targets.name import TargetName, claiming, parse
 from maxpool_check.words import plural
 

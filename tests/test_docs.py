@@ -26,7 +26,7 @@ from maxpool_check.reporting.model_report import ModelLabel, NodeState
 from maxpool_check.reporting.run_report import RunLabel
 from maxpool_check.results.record import KnownStatus, Verdict
 from maxpool_check.results.variants import VARIATIONS
-from maxpool_check.specifications.refused import Reason
+from maxpool_check.specifications.specification import Reason
 from tests.conftest import ROOT, on_a_terminal
 from tests.pages import GIVEN, PAGES, README, allowed_codes, blocks, execute, without_versions
 

@@ -24,7 +24,7 @@ from maxpool_check.reporting import markdown
 from maxpool_check.reporting.markdown import MOST_BYTES
 from maxpool_check.reporting.run_report import RunReport
 from maxpool_check.results.record import DEATHS, Verdict
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 from tests import report_contexts, report_shapes
 from tests.conftest import CASES, shipped
 from tests.report_matrix import RECORDS, REPORTS, record_at, with_matrix

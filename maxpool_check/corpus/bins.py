@@ -17,8 +17,7 @@ from maxpool_check.reference.dtypes import FLOATS, NAMES, highest, is_float, low
 from maxpool_check.reference.geometry import AutoPad, Geometry, effective_kernel
 from maxpool_check.reference.numbering import StorageOrder
 from maxpool_check.reference.pooling import Activation, Function, Pooling
-from maxpool_check.specifications.inverse import meaning_of
-from maxpool_check.specifications.roles import Role, RoundingType
+from maxpool_check.specifications.roles import Role, RoundingType, meaning_of
 
 Bins = dict[str, str]
 """The bin of each factor, by name."""

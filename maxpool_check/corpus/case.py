@@ -20,8 +20,7 @@ from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant, variants_of
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.refused import Reason, Refused
-from maxpool_check.specifications.specification import Specification
+from maxpool_check.specifications.specification import Reason, Refused, Specification
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,10 +132,7 @@ class Case:
     @cached_property
     def resolved(self) -> Pooling | Refused:
         """The pooling that the document defines, or its refusal."""
-        try:
-            return self.graph.pooling
-        except Refused as refusal:
-            return refusal
+        return self.graph.resolved
 
     def variants(self, selected: Collection[Variant] = DEFAULT_VARIANTS) -> tuple[Variant, ...]:
         """The selected variants that apply to the case, in order of execution."""

@@ -23,8 +23,7 @@ from maxpool_check.graphs.node import Inexact
 from maxpool_check.reference.dtypes import NUMPY
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import DEFAULT, specification
-from maxpool_check.specifications.refused import IllTyped, Reason
-from maxpool_check.specifications.specification import Specification, override
+from maxpool_check.specifications.specification import IllTyped, Reason, Specification, override
 
 _FILE_STRUCTURE, _CASE_STRUCTURE = Structure(CASE_FILE), Structure(CASE)
 _EXPECT_FORMS = ({"Y"}, {"Indices"}, {"Y", "Indices"}, {"shape"}, {"refuse"}, {"undefined"})

@@ -21,8 +21,8 @@ from maxpool_check.reference.numbering import StorageOrder
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.variants import LEVELS, Variant
 from maxpool_check.specifications import documents
-from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.roles import Role, RoundingType
+from maxpool_check.specifications.specification import Refused
 
 _ALL = "all"
 """The level of optimization of a variant that does not name one."""

@@ -11,7 +11,7 @@ from maxpool_check.judging.defects import Severity
 from maxpool_check.reference import dtypes
 from maxpool_check.results.provenance import ARCHITECTURES, INSTRUCTION_SETS
 from maxpool_check.results.variants import ALL_VARIANTS
-from maxpool_check.specifications.refused import Reason
+from maxpool_check.specifications.specification import Reason
 
 _DATE = text("a date, YYYY-MM-DD", pattern=r"^\d{4}-\d{2}-\d{2}$")
 _WORDS = r"\S"

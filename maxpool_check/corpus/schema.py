@@ -12,7 +12,7 @@ from maxpool_check.graphs.operators import OPERATORS
 from maxpool_check.reference import dtypes
 from maxpool_check.reference.policies import INTERPRETATIONS
 from maxpool_check.specifications import OPERATOR_SET, SPECIFICATIONS
-from maxpool_check.specifications.refused import Reason
+from maxpool_check.specifications.specification import Reason
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -23,9 +23,7 @@ from maxpool_check.reference.geometry import AutoPad, effective_kernel
 from maxpool_check.reference.numbering import StorageOrder
 from maxpool_check.reference.pooling import Function, Pooling
 from maxpool_check.specifications import DEFAULT, SPECIFICATIONS, specification
-from maxpool_check.specifications.inverse import NotExpressible, attributes_of_roles, has_role, meanings
-from maxpool_check.specifications.refused import Refused
-from maxpool_check.specifications.roles import Role, RoundingType
+from maxpool_check.specifications.roles import NotExpressible, Role, RoundingType, attributes_of_roles, meanings
 from maxpool_check.specifications.specification import Specification
 
 Sizes = tuple[int, ...]
@@ -139,9 +137,10 @@ def pooling(
     """The pooling of a geometry, None if the document excludes it; ``more`` is what the attributes mean beside it."""
     shape = document.layout.arranged((*(batch_and_channels or (1, document.channel_multiple)), *drawn.sizes))
     try:
-        return document.pooling(drawn.attributes(document, more), dtype, shape, document.policies)
-    except (NotExpressible, Refused):
+        resolved = document.resolve(drawn.attributes(document, more), dtype, shape)
+    except NotExpressible:
         return None
+    return resolved if isinstance(resolved, Pooling) else None
 
 
 def catalogue(document: Specification, dtype: str, most_axes: int) -> Catalogue:
@@ -165,7 +164,7 @@ def _menu(document: Specification, ranks: Sequence[int]) -> Iterator[Drawn]:
     for rank in ranks:
         ones, twos = (1,) * rank, (2,) * rank
         dilations = [ones, twos, _ALTERNATING[:rank]] if rank > 1 else [ones, twos]
-        if not has_role(document, Role.DILATION):
+        if Role.DILATION not in document.roles:
             dilations = [ones]
         others = [(4,)] if rank == 1 else [(2, 3, 2, 1, 1)[:rank], (3, 1, 2, 1, 1)[:rank]]
         for kernel in [ones, twos, (3,) * rank, *others]:
@@ -177,7 +176,7 @@ def _menu(document: Specification, ranks: Sequence[int]) -> Iterator[Drawn]:
 
 def _pads(document: Specification, kernel: Sizes) -> Iterator[tuple[AutoPad, Sizes, Sizes]]:
     rank = len(kernel)
-    if has_role(document, Role.START):
+    if Role.START in document.roles:
         crops = ((0,) * rank, (-1,) * rank, (0, -1, 0)[:rank])
         for begin, end in product(crops, crops):
             yield AutoPad.EXPLICIT, begin, end

@@ -11,7 +11,7 @@ from maxpool_check.judging.acceptance import AcceptedOutput, AcceptedResult, Cel
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import is_float
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 
 
 def accepted_by(oracle: GraphOracle | Refused) -> list[AcceptedResult]:

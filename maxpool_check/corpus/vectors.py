@@ -16,7 +16,7 @@ from maxpool_check.corpus.tensors import MOST_AXES
 from maxpool_check.reference import dtypes
 from maxpool_check.reference.policies import INTERPRETATIONS
 from maxpool_check.specifications import SPECIFICATIONS
-from maxpool_check.specifications.refused import Reason
+from maxpool_check.specifications.specification import Reason
 
 FORM = "maxpool-check/vectors/"
 """How the key ``schema`` of a file of vectors begins, in every version."""

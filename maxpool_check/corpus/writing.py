@@ -23,7 +23,7 @@ from maxpool_check.corpus.tensors import MOST_CELLS, array
 from maxpool_check.corpus.yaml_parsing import scalar_value
 from maxpool_check.files import named
 from maxpool_check.reference.dtypes import bits, highest, is_float, lowest, rounded
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 
 MOST_INLINE = 1024
 """The most values of a tensor that a suite's YAML file contains."""

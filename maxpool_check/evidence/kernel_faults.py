@@ -21,7 +21,7 @@ from maxpool_check.judging.judge import judge
 from maxpool_check.results.outcomes import NotExecuted, Outcome, RefusedByTarget, Returned
 from maxpool_check.results.record import FAULTS, TargetDescription
 from maxpool_check.results.variants import DEFAULT_VARIANTS, Variant
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets import requests
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.plans import PlannedRequest, VariantPlan

@@ -8,7 +8,7 @@ from maxpool_check.corpus.vectors import plain
 from maxpool_check.judging.acceptance import AcceptedResult, OpenValue
 from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import is_float
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 
 FLAGS = {
     "Invalid": "The document excludes the graph; refusal says why.",

@@ -20,7 +20,7 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import is_float, same
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import INDICES_ONLY, WITH_INDICES, Y_ONLY, Variant
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets import onnx_model
 from maxpool_check.targets.name import parse
 from maxpool_check.targets.onnx_test_data import files_of_test

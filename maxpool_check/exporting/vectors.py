@@ -14,7 +14,7 @@ from maxpool_check.exporting.export import Export, LeftOutCase, document_data, t
 from maxpool_check.exporting.flags import FLAGS, flags
 from maxpool_check.judging.acceptance import NotListed
 from maxpool_check.judging.oracle import Oracle
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 
 FORMAT = "vectors"
 

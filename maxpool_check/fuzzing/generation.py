@@ -25,11 +25,9 @@ from maxpool_check.reference.dtypes import NUMPY, highest, is_float, lowest
 from maxpool_check.reference.geometry import AutoPad, Axis
 from maxpool_check.reference.pooling import Function
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.inverse import attributes_of_roles, has_role, roles_of
 from maxpool_check.specifications.onnx import VERSIONS
-from maxpool_check.specifications.refused import Refused
-from maxpool_check.specifications.roles import Attribute, Role
-from maxpool_check.specifications.specification import Specification
+from maxpool_check.specifications.roles import Attribute, Role, attributes_of_roles, roles_of
+from maxpool_check.specifications.specification import Refused, Specification
 
 BATCH = 100
 """How many cases are drawn at once; each batch has its own seed."""
@@ -128,8 +126,8 @@ def _choice(draw: _Draw, values: Sequence[Any]) -> Any:
 
 
 def _axes(draw: _Draw, document: Specification) -> list[Axis]:
-    dilates = has_role(document, Role.DILATION)
-    if has_role(document, Role.START):
+    dilates = Role.DILATION in document.roles
+    if Role.START in document.roles:
         axes = [_axis(draw, dilates, pads=False) for _ in range(document.ranks[0])]
         starts = [_integer(draw, 0, 2) for _ in axes]
         # The same windows after cells that none of them reaches.

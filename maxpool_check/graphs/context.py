@@ -14,8 +14,7 @@ from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooled, Pooling
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.refused import Refused
-from maxpool_check.specifications.specification import Specification
+from maxpool_check.specifications.specification import Refused, Specification
 
 MAX_POOL = "MaxPool"
 
@@ -196,11 +195,9 @@ def _applied(node: Node, X: np.ndarray, opset: int, indices: np.ndarray | None =
 
 def max_pool(node: Node, X: np.ndarray, opset: int) -> Pooled:
     """The result of a MaxPool that is a neighbour of the judged one. Raises :class:`Inexact` where it is not unique."""
-    document = specification(f"onnx-{opset}")
-    try:
-        pooling = document.pooling(node.fields, X.dtype.name, X.shape, document.policies)
-    except Refused as refused:
-        raise Inexact(f"MaxPool: {refused}") from refused
+    pooling = specification(f"onnx-{opset}").resolve(node.fields, X.dtype.name, X.shape)
+    if isinstance(pooling, Refused):
+        raise Inexact(f"MaxPool: {pooling}")
     if pooling.alternatives or pooling.has_empty_windows:
         raise Inexact("MaxPool: the document does not define all of its windows")
     if X.dtype.kind not in "iu" and (np.isnan(X).any() or ((X == 0) & np.signbit(X)).any()):
@@ -237,10 +234,17 @@ class MaxPoolGraph:
         return self.flow[-1] if self.flow else self.X
 
     @cached_property
+    def resolved(self) -> Pooling | Refused:
+        """The pooling that the document defines, or its refusal. Raises :class:`Inexact`."""
+        X = self.entering
+        return self.document.resolve(self.attributes, X.dtype.name, X.shape, self.policies)
+
+    @property
     def pooling(self) -> Pooling:
         """The pooling that the document defines. Raises ``Refused``, :class:`Inexact`."""
-        X = self.entering
-        return self.document.pooling(self.attributes, X.dtype.name, X.shape, self.policies)
+        if isinstance(self.resolved, Refused):
+            raise self.resolved
+        return self.resolved
 
     @cached_property
     def following(self) -> Sequence[np.ndarray]:

@@ -25,8 +25,7 @@ from maxpool_check.results.variants import (
     Variant,
 )
 from maxpool_check.specifications import DEFAULT, specification
-from maxpool_check.specifications.refused import Refused
-from maxpool_check.specifications.specification import override
+from maxpool_check.specifications.specification import Refused, override
 
 _INF, _NAN = float("inf"), float("nan")
 _PLANE = ((1, 2, 3), (4, 5, 6), (7, 8, 9))

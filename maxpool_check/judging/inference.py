@@ -15,7 +15,7 @@ from maxpool_check.results.details import Cause
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.shapes import InferredOutput, WrongShape
 from maxpool_check.results.variants import Variant
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 
 ACCEPTED = "accepted"
 """How the message on a graph begins that was accepted, and of whose outputs nothing was said."""

@@ -30,7 +30,7 @@ from maxpool_check.results.outcomes import (
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.shapes import WrongShape
 from maxpool_check.results.variants import NHWC_MAXPOOL, OPTIMIZATION_OFF, PAIRS, Y_ALONE, Variant
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 
 _CONVERSIONS = ("Cast", "QuantizeLinear", "DequantizeLinear")
 

@@ -13,7 +13,7 @@ from maxpool_check.graphs.operators import is_elementwise
 from maxpool_check.judging.comparison import compare
 from maxpool_check.judging.graph_oracle import GraphOracle
 from maxpool_check.judging.kinds import DivergenceKind
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 
 _Rewritten = Iterator[tuple[str, MaxPoolGraph]]
 

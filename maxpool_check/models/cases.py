@@ -18,9 +18,9 @@ from maxpool_check.models.shapes import MOST_CELLS
 from maxpool_check.models.surroundings import Surroundings
 from maxpool_check.reference.dtypes import NUMPY, is_float
 from maxpool_check.reference.numbering import Layout
+from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.refused import Refused
-from maxpool_check.specifications.specification import Specification
+from maxpool_check.specifications.specification import Refused, Specification
 
 FINITE, SPECIAL, FLOWS = "finite", "special", "flows"
 """The tags of cases: ordinary values; infinities, NaN, zeros of both signs and the lowest value; values that flow in the model."""
@@ -79,11 +79,8 @@ def document_for(node: PoolNode, spec: str) -> Specification | None:
     X = node.tested
     if spec == "sonnx" and node.document is not None and node.opset >= 22 and X.shape is not None:
         document = specification(spec)
-        try:
-            document.pooling(node.attributes, X.dtype, X.shape, document.policies)
-        except Refused:
-            return node.document
-        return document
+        if isinstance(document.resolve(node.attributes, X.dtype, X.shape), Pooling):
+            return document
     return node.document
 
 
@@ -120,7 +117,8 @@ class CaseMaker:
         shape = limited(shape, self.document.layout)
         if math.prod(shape) > MOST_CELLS:
             return None
-        pooling = self.document.pooling(self.node.attributes, dtype, shape, self.document.policies)
+        pooling = self.document.resolve(self.node.attributes, dtype, shape)
+        assert isinstance(pooling, Pooling)
         batch, channels, *_ = self.document.layout.sizes(shape)
         return shape if batch * channels * math.prod(pooling.output_sizes) <= MOST_CELLS else None
 

@@ -13,8 +13,7 @@ from maxpool_check.graphs.reading import OWN_DOMAINS, attribute_values
 from maxpool_check.models.model_file import BadModel, UserModel, label, named, subgraphs
 from maxpool_check.models.shapes import NOT_DECLARED, InferredTypes, Path, TensorType
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.refused import Refused
-from maxpool_check.specifications.specification import Specification
+from maxpool_check.specifications.specification import Refused, Specification
 
 _NHWC = "com.ms.internal.nhwc"
 _KINDS = {
@@ -154,11 +153,8 @@ class PoolNode:
         document, X = self.document, self.tested
         if document is None or X.shape is None or X.is_undefined:
             return None
-        try:
-            document.pooling(self.attributes, X.dtype, X.shape, document.policies)
-        except Refused as refused:
-            return refused
-        return None
+        resolved = document.resolve(self.attributes, X.dtype, X.shape)
+        return resolved if isinstance(resolved, Refused) else None
 
 
 def pool_nodes(model: UserModel, declared: InferredTypes, tested: InferredTypes) -> list[PoolNode]:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from maxpool_check.models.nodes import PoolNode
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.refused import Refused
 from maxpool_check.specifications.specification import Specification
 
 
@@ -13,11 +12,8 @@ def open_points(node: PoolNode, document: Specification) -> list[str]:
     X = node.tested
     if X.shape is None:
         return []
-    try:
-        pooling = document.pooling(node.attributes, X.dtype, X.shape, document.policies)
-    except Refused:
-        return []
-    return list(_open_points(node, pooling))
+    resolved = document.resolve(node.attributes, X.dtype, X.shape)
+    return list(_open_points(node, resolved)) if isinstance(resolved, Pooling) else []
 
 
 def _open_points(node: PoolNode, pooling: Pooling) -> Iterator[str]:

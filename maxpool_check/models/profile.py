@@ -11,10 +11,9 @@ from maxpool_check.graphs.context import MAX_POOL
 from maxpool_check.models.model_file import UserModel, subgraphs
 from maxpool_check.models.nodes import PoolNode
 from maxpool_check.models.shapes import TensorType, Types
-from maxpool_check.reference.geometry import effective_kernel
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.refused import Reason, Refused
+from maxpool_check.specifications.specification import Reason
 
 _SONNX, _ONNX = specification("sonnx"), specification("onnx-22")
 
@@ -72,10 +71,8 @@ class _Check:
         X, document = self.source, self.node.document
         if X is None or X.shape is None or document is None:
             return None
-        try:
-            return document.pooling(self.attributes, X.dtype, X.shape, document.policies)
-        except Refused:
-            return None
+        resolved = document.resolve(self.attributes, X.dtype, X.shape)
+        return resolved if isinstance(resolved, Pooling) else None
 
     def findings(self) -> Iterator[ProfileFinding]:
         """All of them, in the order of the document."""
@@ -186,13 +183,7 @@ class _Check:
             return "write ceil_mode=0, and end pads for the windows that this would leave out"
         geometry = self.pooling.geometry
         begins = [axis.begin for axis in geometry]
-        ends = [
-            max(
-                axis.end,
-                (axis.output - 1) * axis.stride + effective_kernel(axis.kernel, axis.dilation) - axis.size - axis.begin,
-            )
-            for axis in geometry
-        ]
+        ends = [max(axis.end, axis.reach - axis.size) for axis in geometry]
         if ends == [axis.end for axis in geometry]:
             return "write ceil_mode=0: Y stays as it is"
         return f"write ceil_mode=0, pads={[*begins, *ends]}, so that Y stays as it is"

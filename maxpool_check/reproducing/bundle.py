@@ -17,7 +17,7 @@ from maxpool_check.reproducing.reproduced import Reproduced
 from maxpool_check.reproducing.titles import composed_title
 from maxpool_check.reproducing.trial import Trial, try_script
 from maxpool_check.reproducing.writing import write_script
-from maxpool_check.specifications.inverse import NotExpressible
+from maxpool_check.specifications.roles import NotExpressible
 from maxpool_check.targets import onnx_model
 from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.onnx_test_data import files_of_test

@@ -11,8 +11,7 @@ from maxpool_check.results.outcomes import Returned
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import Variant
 from maxpool_check.specifications import SPECIFICATIONS, specification
-from maxpool_check.specifications.refused import Refused
-from maxpool_check.specifications.specification import Specification
+from maxpool_check.specifications.specification import Refused, Specification
 from maxpool_check.targets.target import TargetProfile
 
 _OPENVINO = "https://docs.openvino.ai/2024/documentation/openvino-ir-format/operation-sets/operation-specs/pooling"

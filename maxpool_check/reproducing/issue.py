@@ -19,7 +19,7 @@ from maxpool_check.reproducing.writing import Script
 from maxpool_check.results.outcomes import Crashed, RefusedByTarget, TimedOut
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import OPTIMIZATION_OFF, Variant
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets.target import TargetProfile
 
 _STEPS = (

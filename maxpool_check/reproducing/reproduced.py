@@ -15,7 +15,7 @@ from maxpool_check.results.outcomes import Outcome, Returned
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import BATCH_SPLIT, CHANNELS_PERMUTED, LEVELS, PAIRS, Variant
 from maxpool_check.running.case_run import CaseRun
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.translation import converted_from

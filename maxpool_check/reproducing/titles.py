@@ -11,7 +11,7 @@ from maxpool_check.reproducing.expectation import expected_values
 from maxpool_check.reproducing.literals import keywords_text
 from maxpool_check.reproducing.reproduced import Fault, Reproduced
 from maxpool_check.results.outcomes import Crashed, Inferred, RefusedByTarget, TimedOut
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 
 _USUAL = (
     ("auto_pad", "NOTSET"), ("auto_pad", "explicit"), ("ceil_mode", 0), ("storage_order", 0), ("rounding_type", "floor"),

@@ -18,7 +18,7 @@ from maxpool_check.results.outcomes import Crashed, Failed, Inferred, NotExecute
 from maxpool_check.results.outputs import StoredOutput
 from maxpool_check.results.record import NOT_EXECUTED, REPORTED, Execution, Verdict
 from maxpool_check.results.variants import DEFAULT_VARIANTS, OPTIMIZATION_OFF, Variant
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets.plans import VariantPlan, VariantResult, fresh, original
 from maxpool_check.targets.requests import plan, result, second_look
 from maxpool_check.targets.session import TargetSession

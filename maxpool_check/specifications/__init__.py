@@ -3,7 +3,7 @@
 import re
 
 from maxpool_check.specifications.ngraph import NGRAPH
-from maxpool_check.specifications.nhwc import NHWC
+from maxpool_check.specifications.onnx import NHWC
 from maxpool_check.specifications.onnx import VERSIONS as ONNX_VERSIONS
 from maxpool_check.specifications.openvino import VERSIONS as OPENVINO_VERSIONS
 from maxpool_check.specifications.sonnx import SONNX

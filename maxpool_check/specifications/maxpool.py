@@ -12,7 +12,7 @@ from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooled
 from maxpool_check.specifications import DEFAULT, specification
 from maxpool_check.specifications.roles import AttributeType, Role
-from maxpool_check.specifications.specification import Specification, override
+from maxpool_check.specifications.specification import Refused, Specification, override
 
 
 def maxpool(
@@ -20,13 +20,10 @@ def maxpool(
 ) -> Pooled:
     """MaxPool of X as a document defines it, exact in every bit.
 
-    X has the layout of the document (N x C x D1 x ... x Dn for ONNX, SONNX, OpenVINO and nGraph; N x D1 x ... x Dn x C for
-    ort-nhwc-11; H x W x C for xmos-maxpool2d) and one of its dtypes: float16, float32, float64; int8 and uint8 from
-    onnx-12 on; bfloat16 (of ml_dtypes) from onnx-22 on; OpenVINO and nGraph have the other integers, too.
-
+    X has the layout of the document and one of its dtypes (bfloat16 is that of ml_dtypes).
     ``spec`` is the document: ``onnx-1``, ``onnx-8``, ``onnx-10``, ``onnx-11``, ``onnx-12``, ``onnx-22`` (or ``onnx-N`` with
-    any operator set N), ``sonnx``, ``openvino-1``, ``openvino-8``, ``openvino-14``, ``ort-nhwc-11``, ``ngraph-0``,
-    ``xmos-maxpool2d``.
+    any operator set N), ``sonnx``, ``openvino-1``, ``openvino-8``, ``openvino-14``, ``ngraph-0``: N x C x D1 x ... x Dn;
+    ``ort-nhwc-11``: N x D1 x ... x Dn x C; ``xmos-maxpool2d``: H x W x C.
 
     Attributes of ONNX and SONNX (SONNX requires all seven):
       ``kernel_shape``   sizes of the window, one for each spatial axis; required
@@ -51,18 +48,15 @@ def maxpool(
       ``large_pads``       pads not smaller than the kernel: legal or refused
       ``nhwc_index_base``  of ort-nhwc-11 alone: NCHW-flat, NHWC-flat or either
 
-    Returns a :class:`Pooled` with ``Y`` (dtype of X), ``Indices`` (int64, int32 for OpenVINO's i32, None for documents
-    without), ``empty`` (bool; windows without an element of X: they have no index, and Y is the value of the padding),
-    ``undefined`` (bool; those of them for which the document gives no value, where Y means nothing), all of the shape of
-    Y: that of X with each spatial axis replaced by its number of windows. It unpacks as ``Y, Indices``.
-
-    Raises :class:`Refused` for what the document excludes, with ``reason`` and ``clause``; its subclass :class:`IllTyped`
-    for an unknown attribute or a value of the wrong type; ``ValueError`` for an unknown document or policy; ``TypeError``
-    for a ``spec`` or ``policies`` of another type.
+    Returns a :class:`Pooled`, which unpacks as ``Y, Indices``. Raises :class:`Refused` for what the document excludes, with
+    ``reason`` and ``clause``; its subclass :class:`IllTyped` for an unknown attribute or a value of the wrong type;
+    ``ValueError`` for an unknown document or policy; ``TypeError`` for a ``spec`` or ``policies`` of another type.
     """
     document, tensor = document_of(spec), tensor_of(X)
     plain = plain_attributes(attributes, document, tensor.ndim)
-    pooling = document.pooling(plain, name_of(tensor.dtype), tensor.shape, policies_of(document, policies))
+    pooling = document.resolve(plain, name_of(tensor.dtype), tensor.shape, policies_of(document, policies))
+    if isinstance(pooling, Refused):
+        raise pooling
     return evaluate(pooling.layout.to_core(tensor), pooling).arranged(pooling.layout)
 
 

@@ -7,9 +7,8 @@ from typing import Any
 from maxpool_check.reference import dtypes
 from maxpool_check.reference.policies import Policies, ZeroSize
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.refused import Reason
 from maxpool_check.specifications.roles import Role, integers
-from maxpool_check.specifications.specification import Specification
+from maxpool_check.specifications.specification import Reason, Specification
 
 
 class NGraph(Specification):
@@ -17,7 +16,6 @@ class NGraph(Specification):
 
     def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
         """The pooling of an N x C x d1 x ... x dn tensor; n, C and every d are at least 1. Raises :class:`Refused`."""
-        attributes = self.typed(attributes)
         self.check_dtype(dtype, "input arg")
         if len(shape) < 3 or 0 in shape[1:]:
             message = f"arg must be (N, C, d1, ..., dn) with n, C and every d above 0, got {list(shape)}"

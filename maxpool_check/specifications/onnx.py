@@ -1,17 +1,16 @@
-"""MaxPool of the ONNX operator set, versions 1, 8, 10, 11, 12 and 22, and the operator set to run a case in."""
+"""MaxPool of the ONNX operator set, versions 1, 8, 10, 11, 12 and 22; and ONNX Runtime's com.ms.internal.nhwc MaxPool-11."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 from maxpool_check.reference.geometry import AutoPad, Geometry, ceil_output, clipped_ceil_output
-from maxpool_check.reference.numbering import StorageOrder
-from maxpool_check.reference.policies import Policies
-from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.refused import Reason, Refused
-from maxpool_check.specifications.roles import Role, RoundingType, choice, integers
-from maxpool_check.specifications.specification import Specification, decisions
+from maxpool_check.reference.numbering import Layout, StorageOrder
+from maxpool_check.reference.policies import INTERPRETATIONS, NhwcIndexBase, Policies
+from maxpool_check.reference.pooling import Activation, Function, Pooling
+from maxpool_check.specifications.roles import Attribute, AttributeType, Role, RoundingType, choice, integers
+from maxpool_check.specifications.specification import Reason, Refused, Specification
 from maxpool_check.words import plural
 
 _AUTO_PADS = {"NOTSET" if pad is AutoPad.EXPLICIT else pad.name: pad for pad in AutoPad}
@@ -45,7 +44,6 @@ class Onnx(Specification):
 
     def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
         """The pooling of an N x C x D1 x ... x Dn tensor; n is at least 1. Raises :class:`Refused`."""
-        attributes = self.typed(attributes)
         self.check_dtype(dtype, "type constraint T")
         if len(shape) < 3:
             message = f"X must have a batch, a channel and at least one spatial axis, got {plural(len(shape), 'axis', 'axes')}"
@@ -61,8 +59,15 @@ class Onnx(Specification):
             "same_clamp": auto_pad in (AutoPad.SAME_UPPER, AutoPad.SAME_LOWER),
         }
         by_geometry: dict[Geometry, Pooling] = {}
-        for decided in decisions(policies, [point for point, is_touched in touched.items() if is_touched]):
-            pooling = self.padded(values, shape[2:], decided, refusable)
+        options = {
+            point: [each for each in INTERPRETATIONS[point] if each.value != "either"]
+            for point, is_touched in touched.items()
+            if is_touched and getattr(policies, point).value == "either"
+        }
+        # The first decision is that of the reference.
+        for chosen in itertools.product(*options.values()):
+            decided: dict[str, Any] = dict(zip(options, chosen, strict=True))
+            pooling = self.padded(values, shape[2:], replace(policies, **decided), refusable)
             by_geometry.setdefault(pooling.geometry, pooling)
         first, *others = by_geometry.values()
         return replace(first, alternatives=tuple(others)) if others else replace(first, policies=policies)
@@ -94,44 +99,75 @@ VERSIONS: Sequence[Onnx] = tuple(
 )
 
 
-@dataclass(frozen=True)
-class Graph:
-    """A MaxPool node: all that its meaning depends on."""
-
-    attributes: Mapping[str, Any]
-    dtype: str
-    shape: tuple[int, ...]
-    policies: Policies
-    indices: bool
-
-    def resolved(self, version: Onnx) -> Pooling | Reason:
-        """Its meaning in a version of the operator, comparable across versions."""
-        try:
-            pooling = version.pooling(self.attributes, self.dtype, self.shape, self.policies)
-        except Refused as refused:
-            return refused.reason
-        return replace(pooling, indices=self.indices and version.indices, refusable=None)
+_ONNX_11 = next(version for version in VERSIONS if version.since == 11)
+_ACTIVATION = {
+    "activation": choice(Role.ACTIVATION, {function.value: function for function in Function}, ""),
+    "activation_params": Attribute(AttributeType.NUMBERS, Role.ACTIVATION_PARAMETERS, ()),
+}
+_PARAMETERS = {Function.RELU: 0, Function.CLIP: 2, Function.LEAKY_RELU: 1}
+_FLATTENED = {NhwcIndexBase.NCHW_FLAT: Layout.CHANNELS_FIRST, NhwcIndexBase.NHWC_FLAT: Layout.CHANNELS_LAST}
 
 
-def opset_for(graph: Graph, version: Onnx, newest: int) -> int | None:
-    """The operator set for a runtime that loads sets up to ``newest``; None if no such set means the same.
+class Nhwc(Specification):
+    """ONNX Runtime's com.ms.internal.nhwc MaxPool-11: ONNX-11 with the channels last and a fused activation.
 
-    It is the set that introduced the version if the runtime loads it, otherwise the newest that means the same.
+    Its page repeats ONNX's text, has no defaults and no types, and its examples have the channels first; everything else
+    is that of ONNX-11. The order in which Indices count is open.
     """
-    if version.since <= newest:
-        return version.since
-    resolved = graph.resolved(version)
-    for opset in range(newest, 0, -1):
-        older = max((known for known in VERSIONS if known.since <= opset), key=lambda known: known.since)
-        if graph.resolved(older) == resolved:
-            return opset
-    return None
+
+    onnx = _ONNX_11
+    """The ONNX version that it is made from."""
+
+    def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
+        """The pooling of an N x D1 x ... x Dn x C tensor. Raises :class:`Refused`."""
+        activation = self._activation(attributes)
+        of_onnx = {name: value for name, value in attributes.items() if name not in _ACTIVATION}
+        sizes = self.layout.sizes(shape) if len(shape) > 2 else shape
+        try:
+            pooling = self.onnx.pooling(of_onnx, dtype, sizes, policies)
+        except Refused as refused:
+            raise refused.by(self.title, self.onnx.title) from refused
+        is_open = policies.nhwc_index_base is NhwcIndexBase.EITHER
+        bases = list(_FLATTENED) if is_open else [policies.nhwc_index_base]
+        first, *others = (
+            replace(
+                each,
+                activation=activation,
+                layout=self.layout,
+                numbering=replace(each.numbering, layout=_FLATTENED[base]),
+                policies=replace(each.policies, nhwc_index_base=base),
+                alternatives=(),
+            )
+            for each in (pooling, *pooling.alternatives)
+            for base in bases
+        )
+        return replace(first, alternatives=tuple(others))
+
+    def _activation(self, attributes: Mapping[str, Any]) -> Activation | None:
+        name, parameters = attributes.get("activation", ""), attributes.get("activation_params", ())
+        if not name:
+            if parameters:
+                raise self.invalid("activation_params", "belong to an activation, and there is none")
+            return None
+        if name not in (known := [function.value for function in _PARAMETERS]):
+            message = f"activation {name!r} has no meaning in the document; judged are {', '.join(known)}"
+            clause = f"{self.title}, attribute activation"
+            raise Refused(Reason.INVALID_ATTRIBUTE, message, clause=clause, attribute="activation", is_open=True)
+        function = Function(name)
+        if function is Function.RELU and parameters == (0.0, float("inf")):
+            # The fusion of ONNX Runtime writes it so.
+            parameters = ()
+        self.check_length("activation_params", parameters, _PARAMETERS[function])
+        return Activation(function, parameters)
 
 
-def oldest_opset_for(graph: Graph, version: Onnx, usual: int) -> int | None:
-    """The newest operator set of the oldest version of the operator that means the same; None if none is below ``usual``."""
-    resolved = graph.resolved(version)
-    for older, newer in pairwise(VERSIONS):
-        if newer.since <= usual and graph.resolved(older) == resolved:
-            return newer.since - 1
-    return None
+NHWC = Nhwc(
+    name="ort-nhwc-11",
+    title="com.ms.internal.nhwc MaxPool-11",
+    attributes={**_ONNX_11.attributes, **_ACTIVATION},
+    dtypes=_ONNX_11.dtypes,
+    ranks=(1, 2, 3, 4),
+    policies=Policies(inapplicable=frozenset()),
+    layout=Layout.CHANNELS_LAST,
+    domain="com.ms.internal.nhwc",
+)

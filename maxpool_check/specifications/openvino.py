@@ -10,9 +10,8 @@ from maxpool_check.reference import dtypes
 from maxpool_check.reference.geometry import AutoPad
 from maxpool_check.reference.policies import Policies, SameClamp, ValidCeil, ZeroSize
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.refused import Reason
 from maxpool_check.specifications.roles import Role, RoundingType, choice, integer, integers
-from maxpool_check.specifications.specification import Specification
+from maxpool_check.specifications.specification import Reason, Specification
 
 _AUTO_PADS = {pad.name.lower(): pad for pad in AutoPad}
 _FLOOR_AND_CEIL = {"floor": RoundingType.FLOOR, "ceil": RoundingType.CEIL}
@@ -41,7 +40,6 @@ class OpenVino(Specification):
 
     def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
         """The pooling of an N x C x D1 [x D2 [x D3]] tensor. Raises :class:`Refused`."""
-        attributes = self.typed(attributes)
         self.check_dtype(dtype, "type T")
         if not 3 <= len(shape) <= 5:
             raise self.refusal(Reason.INVALID_SHAPE, f"the input must have 3, 4 or 5 axes, got {len(shape)}", "Inputs")

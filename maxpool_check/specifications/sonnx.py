@@ -8,8 +8,7 @@ from maxpool_check.reference.dtypes import NUMPY, is_float, lowest
 from maxpool_check.reference.policies import Nan, Policies, Tie, ZeroSign
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications.onnx import VERSIONS
-from maxpool_check.specifications.refused import Reason, Refused
-from maxpool_check.specifications.specification import Specification
+from maxpool_check.specifications.specification import Reason, Refused, Specification
 
 
 class Sonnx(Specification):
@@ -24,7 +23,6 @@ class Sonnx(Specification):
 
     def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
         """The pooling of an N x C x H x W tensor. Raises :class:`Refused`, R1 to R5 among the clauses."""
-        self.typed(attributes)
         absent = [name for name in self.attributes if name not in attributes]
         if absent:
             raise _outside("R2", f"all attributes must be explicitly set; {', '.join(absent)} is not")

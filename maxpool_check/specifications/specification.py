@@ -1,10 +1,9 @@
 """The common form of all documents: how they read the attributes of a graph, what they mean, and the refusal of others."""
 
-import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from numbers import Integral, Real
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from maxpool_check.reference import geometry as rules
@@ -20,7 +19,6 @@ from maxpool_check.reference.policies import (
     ZeroSize,
 )
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.refused import IllTyped, Reason, Refused
 from maxpool_check.specifications.roles import Attribute, AttributeType, Role, RoundingType
 
 if TYPE_CHECKING:
@@ -33,12 +31,51 @@ _LOWEST = {
 """The smallest number that an attribute may have."""
 
 
+class Reason(str, Enum):
+    """Why a document excludes a graph, as written in case files."""
+
+    INVALID_ATTRIBUTE = "invalid-attribute"
+    INVALID_SHAPE = "invalid-shape"
+    INVALID_TYPE = "invalid-type"
+    OUTSIDE_PROFILE = "outside-profile"
+    WINDOW_LARGER_THAN_INPUT = "window-larger-than-input"
+
+
+@dataclass(eq=False)
+class Refused(ValueError):
+    """The document excludes a graph.
+
+    ``clause`` is the place in the document that excludes it, ``attribute`` the attribute at fault, if any. ``axes`` are
+    n, k, s, d, b, e of each spatial axis, if a window is larger than the padded input. ``is_open``: the document gives the
+    graph no meaning, but does not exclude it either, so that outputs are not judged.
+    """
+
+    reason: Reason
+    message: str
+    _: KW_ONLY
+    clause: str
+    attribute: str | None = None
+    axes: tuple[tuple[int, ...], ...] = ()
+    is_open: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.message} [{self.clause}]"
+
+    def by(self, title: str, origin: str) -> "Refused":
+        """The same refusal by a document that takes the clause over from ``origin``, the title of another."""
+        return replace(self, clause=self.clause.replace(origin, title))
+
+
+class IllTyped(Refused):
+    """An unknown attribute, or a value of another type: a mistake in a case file unless the case expects it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Specification(ABC):
     """One document: turns its attributes into a :class:`Pooling` and refuses what it excludes.
 
     ``name`` is that in case files, ``title`` the document's own. ``attributes`` are its attributes by name, from which
-    :mod:`~maxpool_check.specifications.inverse` makes those of a geometry. ``dtypes`` are the element types of X;
+    :mod:`~maxpool_check.specifications.roles` makes those of a geometry. ``dtypes`` are the element types of X;
     ``ranks`` the numbers of spatial axes, ascending (where the document sets no limit, those of drawn cases). The number
     of channels must be a multiple of ``channel_multiple``. ``indices``: whether there is a second output. ``layout`` is
     the order of the axes of its tensors, ``domain`` its operator domain in ONNX models, if it has one besides ONNX's.
@@ -58,13 +95,30 @@ class Specification(ABC):
     round_up: Rounding = rules.ceil_output
 
     @property
+    def roles(self) -> frozenset[Role]:
+        """What its attributes mean."""
+        return frozenset(attribute.role for attribute in self.attributes.values())
+
+    @property
     def onnx(self) -> "Onnx | None":
         """The ONNX version whose attributes it has; None if its graphs must be translated to ONNX."""
         return None
 
+    def resolve(
+        self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies | None = None
+    ) -> Pooling | Refused:
+        """The pooling that the attributes mean for an X of a dtype and shape, or why the document excludes it.
+
+        ``policies`` are the document's own unless given.
+        """
+        try:
+            return self.pooling(self.typed(attributes), dtype, shape, self.policies if policies is None else policies)
+        except Refused as refused:
+            return refused
+
     @abstractmethod
     def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
-        """The pooling that the attributes mean for an X of a dtype and shape. Raises ``Refused`` if it is excluded."""
+        """What :meth:`resolve` gives, of :meth:`typed` attributes. Raises :class:`Refused`."""
 
     def typed(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
         """The attributes as plain Python values, lists as tuples.
@@ -76,14 +130,13 @@ class Specification(ABC):
             if name not in self.attributes:
                 message = f"{self.title} has no attribute '{name}'{nearest(name, self.attributes)}"
                 raise IllTyped(Reason.INVALID_ATTRIBUTE, message, clause=f"{self.title}, Attributes", attribute=name)
-            kind = self.attributes[name].type
             try:
-                values[name] = _typed(value, kind)
+                values[name] = self.attributes[name].typed(value)
             except TypeError:
                 entries = value if isinstance(value, (list, tuple)) else [value]
                 is_long = any(isinstance(entry, int) and abs(entry) >= 2**63 for entry in entries)
-                message = f"{name} must be {kind.value}{' of 64 bits' if is_long else ''}, got {value!r}"
-                clause = f"{self.title}, attribute {name}"
+                kind = f"{self.attributes[name].type.value}{' of 64 bits' if is_long else ''}"
+                message, clause = f"{name} must be {kind}, got {value!r}", f"{self.title}, attribute {name}"
                 raise IllTyped(Reason.INVALID_ATTRIBUTE, message, clause=clause, attribute=name) from None
         return values
 
@@ -110,7 +163,8 @@ class Specification(ABC):
                 limit = "be at least 1 on every axis" if lowest else "not be negative"
                 raise self.invalid(name, f"must {limit}, got {entries}")
             if attribute.values:
-                self.check_one_of(name, value, tuple(attribute.values))
+                if value not in attribute.values:
+                    raise self.invalid(name, f"must be one of {', '.join(map(str, attribute.values))}, got {value!r}")
                 value = attribute.values[value]
             values[name] = value
         return values
@@ -125,7 +179,6 @@ class Specification(ABC):
         """
         names = {self.attributes[name].role: name for name in values}
         roles = {role: values[name] for role, name in names.items()}
-        zeros, ones = (0,) * len(sizes), (1,) * len(sizes)
         auto_pad = roles.get(Role.AUTO_PAD, AutoPad.EXPLICIT)
         rounding_type = roles.get(Role.ROUNDING, RoundingType.FLOOR)
         if auto_pad is AutoPad.VALID and policies.valid_ceil is ValidCeil.FORMULA:
@@ -139,18 +192,18 @@ class Specification(ABC):
             clamps=policies.same_clamp is not SameClamp.CROPS,
             zero_size=policies.zero_size is not ZeroSize.REFUSED,
         )
-        begin, end = zeros, zeros
+        begin = end = (0,) * len(sizes)
         if auto_pad is AutoPad.EXPLICIT:
             pads = roles.get(Role.PADS, ())
             begin, end = roles.get(Role.BEGIN, pads[: len(sizes)]), roles.get(Role.END, pads[len(sizes) :])
-        dilations = roles.get(Role.DILATION, ones)
-        tables = zip(sizes, roles[Role.KERNEL], roles[Role.STRIDE], dilations, begin, end, strict=True)
+        dilations = roles.get(Role.DILATION, (1,) * len(sizes))
+        axes = zip(sizes, roles[Role.KERNEL], roles[Role.STRIDE], dilations, begin, end, strict=True)
         numbering = Numbering(
             roles.get(Role.STORAGE_ORDER, StorageOrder.ROW_MAJOR),
             axis=roles.get(Role.INDEX_AXIS, 0) % (len(sizes) + 2),
             dtype=roles.get(Role.INDEX_TYPE, "int64"),
         )
-        geometry = self.placed(placement, tables)
+        geometry = self.placed(placement, axes)
         if policies.zero_size is ZeroSize.EITHER and any(axis.exceeds_padded_input for axis in geometry):
             refusable = f"{self.title}, output shape: the window is larger than the padded input"
         pooling = Pooling(geometry, policies, numbering, indices=self.indices, refusable=refusable, placement=placement)
@@ -161,27 +214,22 @@ class Specification(ABC):
             raise Refused(Reason.INVALID_ATTRIBUTE, message, clause=clause, attribute=name)
         return pooling
 
-    def placed(self, placement: Placement, tables: Iterable[tuple[int, ...]]) -> Geometry:
+    def placed(self, placement: Placement, axes: Iterable[tuple[int, ...]]) -> Geometry:
         """The spatial axes of a pooling from n, k, s, d, b, e of each.
 
         Raises :class:`Refused` if a window is larger than the padded input.
         """
-        axes = tuple(tables)
+        numbers = tuple(axes)
         try:
-            return tuple(placement.axis(*axis) for axis in axes)
+            return tuple(placement.axis(*axis) for axis in numbers)
         except NoWindow as error:
             clause = f"{self.title}, output shape"
-            raise Refused(Reason.WINDOW_LARGER_THAN_INPUT, str(error), clause=clause, axes=axes) from error
+            raise Refused(Reason.WINDOW_LARGER_THAN_INPUT, str(error), clause=clause, axes=numbers) from error
 
     def check_length(self, name: str, values: Sequence[object], length: int) -> None:
         """Refuse an attribute's list of another length."""
         if len(values) != length:
             raise self.invalid(name, f"must have {length} values, got {len(values)}")
-
-    def check_one_of(self, name: str, value: object, allowed: Sequence[object]) -> None:
-        """Refuse an attribute's value that is not in the list."""
-        if value not in allowed:
-            raise self.invalid(name, f"must be one of {', '.join(map(str, allowed))}, got {value!r}")
 
     def check_dtype(self, dtype: str, clause: str) -> None:
         """Refuse an element type of X that the document does not have."""
@@ -217,19 +265,6 @@ def override(policies: Policies, interpretations: Mapping[str, str]) -> Policies
     return policies
 
 
-def decisions(policies: Policies, points: Iterable[str]) -> Iterator[Policies]:
-    """The policies with each of some points decided in every way that is open; first as the reference decides."""
-    options = {}
-    for point in points:
-        value = getattr(policies, point)
-        options[point] = (
-            [each for each in type(value) if each.value != "either"] if value.value == "either" else [value]
-        )
-    for chosen in itertools.product(*options.values()):
-        changed: dict[str, Any] = dict(zip(options, chosen, strict=True))
-        yield replace(policies, **changed)
-
-
 def nearest(name: str, names: Iterable[str]) -> str:
     """`` (did you mean 'x'?)`` for the known name nearest to a misspelt one; empty if none is near."""
     import difflib
@@ -237,28 +272,3 @@ def nearest(name: str, names: Iterable[str]) -> str:
     by_lower = {known.lower(): known for known in names}
     matches = difflib.get_close_matches(name.lower(), list(by_lower), 1, 0.5)
     return f" (did you mean '{by_lower[matches[0]]}'?)" if matches else ""
-
-
-def _typed(value: Any, kind: AttributeType) -> Any:
-    """A value of an attribute's type; ``TypeError`` if it is none."""
-    if kind is AttributeType.INTEGER:
-        return _integer(value)
-    if kind is AttributeType.TEXT and isinstance(value, str):
-        return value
-    if kind is AttributeType.TEXT or isinstance(value, (str, bytes, Mapping)):
-        raise TypeError
-    convert = _integer if kind is AttributeType.INTEGERS else _number
-    return tuple(convert(entry) for entry in value)
-
-
-def _integer(value: Any) -> int:
-    # Attributes are integers of 64 bits, as in ONNX's file format. int first, for speed.
-    if not isinstance(value, (int, Integral)) or isinstance(value, bool) or not -(2**63) <= int(value) < 2**63:
-        raise TypeError
-    return int(value)
-
-
-def _number(value: Any) -> float:
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError
-    return float(value)

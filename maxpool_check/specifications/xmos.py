@@ -7,9 +7,8 @@ from maxpool_check.reference import geometry
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.policies import INTERPRETATIONS, Policies
 from maxpool_check.reference.pooling import Pooling
-from maxpool_check.specifications.refused import Reason
 from maxpool_check.specifications.roles import Role, integer
-from maxpool_check.specifications.specification import Specification
+from maxpool_check.specifications.specification import Reason, Specification
 from maxpool_check.words import plural
 
 _SIZES = ("X_h", "X_w", "X_c")
@@ -32,7 +31,6 @@ class Xmos(Specification):
 
     def pooling(self, attributes: Mapping[str, Any], dtype: str, shape: tuple[int, ...], policies: Policies) -> Pooling:
         """The pooling of an X_h x X_w x X_c tensor. Raises :class:`Refused`."""
-        attributes = self.typed(attributes)
         self.check_dtype(dtype, "tensor X")
         if len(shape) != 3:
             message = f"X must be (X_h, X_w, X_c), got {plural(len(shape), 'axis', 'axes')}"

@@ -13,9 +13,8 @@ from maxpool_check.reference import geometry
 from maxpool_check.reference.geometry import Axis, Geometry, NoWindow, Rounding
 from maxpool_check.reference.numbering import Layout, Numbering
 from maxpool_check.specifications import SPECIFICATIONS
-from maxpool_check.specifications.inverse import NotExpressible, attributes_for
 from maxpool_check.specifications.onnx import VERSIONS
-from maxpool_check.specifications.roles import Role
+from maxpool_check.specifications.roles import NotExpressible, Role, attributes_for
 from maxpool_check.specifications.specification import Specification
 
 Attributes = Mapping[str, Any]
@@ -27,7 +26,7 @@ class Language:
 
     ``title`` is its name for people, ``layout`` that of its X. ``candidates`` are attributes that may mean a geometry; those
     of a ``document`` must be checked by the sizes that it computes for them. They raise
-    :class:`~maxpool_check.specifications.inverse.NotExpressible`. ``crops``: X must be cropped for a negative pad.
+    :class:`~maxpool_check.specifications.roles.NotExpressible`. ``crops``: X must be cropped for a negative pad.
     """
 
     title: str

@@ -12,11 +12,12 @@ from dataclasses import replace
 from maxpool_check.corpus.case import Case
 from maxpool_check.reference.dtypes import name_of
 from maxpool_check.reference.numbering import Layout
+from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.record import TargetDescription
 from maxpool_check.results.variants import NHWC_MAXPOOL_DTYPES, Variant
-from maxpool_check.specifications.inverse import NotExpressible
 from maxpool_check.specifications.onnx import VERSIONS
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.roles import NotExpressible
+from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets import onnx_model
 from maxpool_check.targets.plans import PlannedRequest
 from maxpool_check.targets.protocol import Request
@@ -64,12 +65,9 @@ def _check_meaning(graph: Translation, dtype: str, case: Case) -> None:
     if not graph.attributes.get("ceil_mode"):
         # They differ in how they round up alone.
         return
-    sizes = {
-        version.pooling(graph.attributes, dtype, graph.shape, case.policies).output_sizes
-        for version in VERSIONS
-        if set(NHWC_MAXPOOL_DTYPES) <= set(version.dtypes)
-    }
-    if len(sizes) > 1:
+    versions = [version for version in VERSIONS if set(NHWC_MAXPOOL_DTYPES) <= set(version.dtypes)]
+    meanings = [version.resolve(graph.attributes, dtype, graph.shape, case.policies) for version in versions]
+    if len({meaning.output_sizes for meaning in meanings if isinstance(meaning, Pooling)}) > 1:
         raise NotExpressible(
             f"the versions of MaxPool differ here, and {_DOMAIN}.{_OPERATOR} does not say whose it follows"
         )

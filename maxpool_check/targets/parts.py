@@ -11,7 +11,7 @@ from maxpool_check.corpus.tensors import Recipe
 from maxpool_check.reference.numbering import Layout
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.results.variants import BATCH_SPLIT, CHANNELS_PERMUTED, Variation
-from maxpool_check.specifications.inverse import NotExpressible
+from maxpool_check.specifications.roles import NotExpressible
 
 
 def cases(case: Case, variation: Variation | None) -> list[Case]:

@@ -21,10 +21,9 @@ from maxpool_check.results.outcomes import (
 )
 from maxpool_check.results.variants import GRAPH_VARIANTS, NHWC_MAXPOOL, OLDEST_OPSET, OPTIMIZATION_OFF, Variant
 from maxpool_check.specifications import SPECIFICATIONS
-from maxpool_check.specifications.inverse import NotExpressible, all_attributes, is_list_of_numbers
-from maxpool_check.specifications.onnx import VERSIONS, Graph, oldest_opset_for, opset_for
-from maxpool_check.specifications.refused import Refused
-from maxpool_check.specifications.specification import Specification
+from maxpool_check.specifications.onnx import VERSIONS
+from maxpool_check.specifications.roles import NotExpressible, all_attributes, is_list_of_numbers
+from maxpool_check.specifications.specification import Refused, Specification
 from maxpool_check.targets import nhwc_maxpool, onnx_model
 from maxpool_check.targets.conversion import converted
 from maxpool_check.targets.parts import cases, whole
@@ -32,7 +31,7 @@ from maxpool_check.targets.plans import PlannedRequest, SecondLook, VariantPlan,
 from maxpool_check.targets.protocol import Request
 from maxpool_check.targets.runtimes import RUNTIMES
 from maxpool_check.targets.target import TargetProfile
-from maxpool_check.targets.translation import Translation, converted_from, translate
+from maxpool_check.targets.translation import Translation, converted_from, oldest_opset_for, opset_for, translate
 
 
 def plan(case: Case, variants: Collection[Variant], target: TargetProfile) -> list[VariantPlan]:
@@ -191,11 +190,10 @@ def _is_alike(own: Oracle | Refused, document: Specification, request: Request, 
         }
     elif document.name != speaks:
         return False
-    try:
-        pooling = document.pooling(attributes, name_of(request.X.dtype), request.X.shape, document.policies)
-    except Refused as refused:
-        return isinstance(own, Refused) and own.is_open == refused.is_open
-    return isinstance(own, Oracle) and own.judges_alike(Oracle(request.X, pooling), indices=indices)
+    resolved = document.resolve(attributes, name_of(request.X.dtype), request.X.shape)
+    if isinstance(resolved, Refused):
+        return isinstance(own, Refused) and own.is_open == resolved.is_open
+    return isinstance(own, Oracle) and own.judges_alike(Oracle(request.X, resolved), indices=indices)
 
 
 def _as_attributes(
@@ -244,12 +242,11 @@ def _as_graph(
 
 def _as_model(case: Case, variant: Variant, graph: Translation, request: Request, newest: int) -> PlannedRequest:
     dtype = name_of(case.X.dtype)
-    node = Graph(graph.attributes, dtype, graph.shape, case.policies, variant.has_indices)
-    opset = opset_for(node, graph.onnx, newest)
+    opset = opset_for(graph, dtype, case.policies, newest, indices=variant.has_indices)
     if opset is None:
         raise NotExpressible(f"no operator set up to {newest}, the newest it loads, means the same")
     if variant.variation == OLDEST_OPSET:
-        usual, opset = opset, oldest_opset_for(node, graph.onnx, opset)
+        usual, opset = opset, oldest_opset_for(graph, dtype, case.policies, opset, indices=variant.has_indices)
         if opset is None:
             raise NotExpressible(f"no older version of the operator than that of operator set {usual} means the same")
         if graph.activation is not None and opset < onnx_model.SINCE[graph.activation.function]:

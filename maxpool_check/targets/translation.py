@@ -1,18 +1,19 @@
 """A case of any document in the language of a runtime."""
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import cast
 
 import numpy as np
 
 from maxpool_check.reference.geometry import Axis, Geometry
 from maxpool_check.reference.numbering import NUMBERINGS, Layout, Numbering, of_whole_tensor
+from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Activation, Pooling
 from maxpool_check.results.shapes import InferredOutput
-from maxpool_check.specifications.inverse import NotExpressible
 from maxpool_check.specifications.onnx import VERSIONS, Onnx
-from maxpool_check.specifications.refused import Refused
-from maxpool_check.specifications.specification import Specification
+from maxpool_check.specifications.roles import NotExpressible
+from maxpool_check.specifications.specification import Reason, Refused, Specification
 from maxpool_check.targets.languages import LANGUAGES, Attributes, Language
 
 Shape = tuple[int, ...]
@@ -197,15 +198,48 @@ def _attributes(
     for attributes in language.candidates(axes, pooling.numbering if indices else None):
         if document is None:
             return attributes
-        try:
-            if document.pooling(attributes, dtype, shape, document.policies).output_sizes == pooling.output_sizes:
-                return attributes
-        except Refused as refused:
-            raise NotExpressible(f"{document.title} excludes the graph: {refused}") from refused
+        resolved = document.resolve(attributes, dtype, shape)
+        if isinstance(resolved, Refused):
+            raise NotExpressible(f"{document.title} excludes the graph: {resolved}")
+        if resolved.output_sizes == pooling.output_sizes:
+            return attributes
     raise NotExpressible(
         f"{language.title} has no rounding that gives {list(pooling.output_sizes)} windows: "
         "one that starts in the end padding is dropped there, or kept"
     )
+
+
+def opset_for(graph: Translation, dtype: str, policies: Policies, newest: int, *, indices: bool) -> int | None:
+    """The operator set for a runtime that loads sets up to ``newest``; None if no such set means the same.
+
+    It is the set that introduced the version of the graph if the runtime loads it, otherwise the newest that means the same.
+    """
+    version = graph.onnx
+    if version.since <= newest:
+        return version.since
+    meaning = _meaning(graph, version, dtype, policies, indices=indices)
+    for opset in range(newest, 0, -1):
+        older = max((known for known in VERSIONS if known.since <= opset), key=lambda known: known.since)
+        if _meaning(graph, older, dtype, policies, indices=indices) == meaning:
+            return opset
+    return None
+
+
+def oldest_opset_for(graph: Translation, dtype: str, policies: Policies, usual: int, *, indices: bool) -> int | None:
+    """The newest operator set of the oldest version of the operator that means the same; None if none is below ``usual``."""
+    meaning = _meaning(graph, graph.onnx, dtype, policies, indices=indices)
+    for older, newer in pairwise(VERSIONS):
+        if newer.since <= usual and _meaning(graph, older, dtype, policies, indices=indices) == meaning:
+            return newer.since - 1
+    return None
+
+
+def _meaning(graph: Translation, version: Onnx, dtype: str, policies: Policies, *, indices: bool) -> Pooling | Reason:
+    """What a MaxPool means in a version of the operator, comparable across versions."""
+    resolved = version.resolve(graph.attributes, dtype, graph.shape, policies)
+    if isinstance(resolved, Refused):
+        return resolved.reason
+    return replace(resolved, indices=indices and version.indices, refusable=None)
 
 
 def _transposition(source: Layout, target: Layout) -> tuple[str, ...]:

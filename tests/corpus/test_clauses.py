@@ -10,7 +10,7 @@ from maxpool_check.corpus.bins import FACTORS, OUTPUTS
 from maxpool_check.corpus.clauses import clauses_by_rule
 from maxpool_check.corpus.collection import collect
 from maxpool_check.specifications.clauses import clauses
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 from tests.conftest import ROOT, shipped
 from tests.models import zoo
 from tests.models.writing import saved

@@ -18,8 +18,7 @@ from maxpool_check.reference.evaluator import evaluate
 from maxpool_check.reference.geometry import AutoPad
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import SPECIFICATIONS
-from maxpool_check.specifications.inverse import has_role, meanings
-from maxpool_check.specifications.roles import Role, RoundingType
+from maxpool_check.specifications.roles import Role, RoundingType, meanings
 from tests.conftest import CASES, ROOT, environment, shipped
 from tests.reference.test_equivalence import assert_same
 
@@ -113,7 +112,7 @@ def test_the_same_bytes_whatever_the_order_of_sets():
 
 def any_geometry(chance, document):
     """A geometry, larger than those of the menu, of any attributes that the document has."""
-    starts = has_role(document, Role.START)
+    starts = Role.START in document.roles
     rank = 2 if len(document.ranks) == 1 else chance.choice((1, 2, 3))
 
     def sizes(low, high):

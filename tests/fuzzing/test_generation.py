@@ -12,7 +12,7 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.reference.dtypes import is_float
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import SPECIFICATIONS
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 from tests.conftest import ROOT, environment
 
 

@@ -21,7 +21,7 @@ BOTH = ("Y", "Indices")
 def oracle_for(X, policies=STRICT, **attributes):
     X = np.asarray(X)
     attributes = {"kernel_shape": [2] * (X.ndim - 2), **attributes}
-    return Oracle(X, specification("onnx-22").pooling(attributes, X.dtype.name, X.shape, policies))
+    return Oracle(X, specification("onnx-22").resolve(attributes, X.dtype.name, X.shape, policies))
 
 
 def right(oracle):

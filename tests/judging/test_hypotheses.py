@@ -11,14 +11,17 @@ from maxpool_check.judging.oracle import Oracle
 from maxpool_check.judging.wrong_windows import wrong_geometries
 from maxpool_check.reference.policies import Nan, Policies, Tie, ZeroSign
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 
 BOTH = ("Y", "Indices")
 STRICT = Policies(nan=Nan.AS_NEG_INF, tie=Tie.FIRST, zero_sign=ZeroSign.CHOSEN)
 
 
 def oracle_of(X, attributes, spec="onnx-22"):
-    return Oracle(X, specification(spec).pooling(attributes, X.dtype.name, X.shape, STRICT))
+    resolved = specification(spec).resolve(attributes, X.dtype.name, X.shape, STRICT)
+    if isinstance(resolved, Refused):
+        raise resolved
+    return Oracle(X, resolved)
 
 
 def outputs_of(X, attributes, spec="onnx-22"):

@@ -20,7 +20,7 @@ FAMILY = np.array([[[NAN, 3], [2, 0.5]], [[3, NAN], [2, 0.5]], [[3, 2], [NAN, 0.
 
 def interpretations(X, Y, Indices=None, **attributes):
     attributes = {"kernel_shape": list(X.shape[2:]), **attributes}
-    oracle = Oracle(X, specification("onnx-22").pooling(attributes, X.dtype.name, X.shape, Policies()))
+    oracle = Oracle(X, specification("onnx-22").resolve(attributes, X.dtype.name, X.shape, Policies()))
     outputs = {"Y": np.array(Y, X.dtype).reshape(oracle.shape)}
     if Indices is not None:
         outputs["Indices"] = np.array(Indices, np.int64).reshape(oracle.shape)
@@ -85,7 +85,7 @@ def test_the_rule_for_ties_is_that_of_every_window(pads, axis):
     for pattern in range(2**9):
         X = (pattern >> np.arange(9) & 1).astype(np.float32).reshape(1, 1, 3, 3)
         attributes = {"kernel_shape": [2, 2], "pads": pads}
-        pooling = specification("onnx-22").pooling(attributes, X.dtype.name, X.shape, Policies())
+        pooling = specification("onnx-22").resolve(attributes, X.dtype.name, X.shape, Policies())
         # From the last axis on several cells of a window have the same number.
         numbering = Numbering(axis=axis)
         oracle = Oracle(X, replace(pooling, numbering=numbering))

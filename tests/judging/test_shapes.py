@@ -98,7 +98,7 @@ def test_each_formula_gives_the_size_beside_it(corpus, mutant):
 def pooled(spec, shape, **attributes):
     X = np.zeros(shape, np.float32)
     document = specification(spec)
-    return Oracle(X, document.pooling({"kernel_shape": [2], **attributes}, "float32", X.shape, document.policies))
+    return Oracle(X, document.resolve({"kernel_shape": [2], **attributes}, "float32", X.shape))
 
 
 def test_sizes_of_the_batch_and_of_another_rank_have_no_formula():
@@ -113,7 +113,7 @@ def test_sizes_of_the_batch_and_of_another_rank_have_no_formula():
 def test_axes_are_named_in_the_layout_of_the_document():
     document = specification("ort-nhwc-11")
     X = np.zeros((1, 4, 5, 3), np.float32)
-    oracle = Oracle(X, document.pooling({"kernel_shape": [2, 2]}, "float32", X.shape, document.policies))
+    oracle = Oracle(X, document.resolve({"kernel_shape": [2, 2]}, "float32", X.shape))
     (axis,) = wrong_shapes(oracle, {"Y": (1, 3, 5, 3)}, ())["Y"].axes
     assert (axis.axis, axis.expected, axis.got) == ("D2", 4, 5)
     assert value(axis.formula) == 4

@@ -11,7 +11,7 @@ from maxpool_check.results.outcomes import Crashed, Failed, NotClaimed, NotExecu
 from maxpool_check.results.record import Verdict
 from maxpool_check.results.variants import WITH_INDICES, Y_ONLY, variant_named, variants_of
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 
 ONNX = specification("onnx-22")
 X = np.arange(9, dtype=np.float32).reshape(1, 1, 3, 3)

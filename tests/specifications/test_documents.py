@@ -5,6 +5,7 @@ import pytest
 
 import maxpool_check
 from maxpool_check.reference.policies import Policies
+from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import SPECIFICATIONS, specification
 
 X = np.arange(36, dtype=np.float32).reshape(2, 2, 3, 3)
@@ -36,11 +37,11 @@ def test_an_index_that_32_bits_cannot_hold_is_refused_and_one_that_they_can_is_n
     document, policies = specification("openvino-8"), Policies()
     attributes = {**OPENVINO, "index_element_type": "i32"}
     fits = (1, 1, 2**15, 2**16)
-    assert document.pooling(attributes, "int8", fits, policies).numbering.dtype == "int32"
-    with pytest.raises(maxpool_check.Refused, match="is too small for the largest index, 2147549183"):
-        document.pooling(attributes, "int8", (1, 1, 2**15 + 1, 2**16), policies)
+    assert document.resolve(attributes, "int8", fits, policies).numbering.dtype == "int32"
+    refused = document.resolve(attributes, "int8", (1, 1, 2**15 + 1, 2**16), policies)
+    assert "is too small for the largest index, 2147549183" in str(refused)
     # Counted from the last axis on it fits again.
-    assert document.pooling({**attributes, "axis": 3}, "int8", (1, 1, 2**16, 2**16), policies)
+    assert isinstance(document.resolve({**attributes, "axis": 3}, "int8", (1, 1, 2**16, 2**16), policies), Pooling)
 
 
 def test_openvino_ceil_keeps_a_window_that_starts_in_the_padding_and_ceil_torch_drops_it():

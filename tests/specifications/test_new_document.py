@@ -13,10 +13,8 @@ from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.running.shrinking import shrink
 from maxpool_check.specifications import SPECIFICATIONS
-from maxpool_check.specifications.inverse import NotExpressible, attributes_for
-from maxpool_check.specifications.refused import Reason, Refused
-from maxpool_check.specifications.roles import Role, integers
-from maxpool_check.specifications.specification import Specification
+from maxpool_check.specifications.roles import NotExpressible, Role, attributes_for, integers
+from maxpool_check.specifications.specification import Reason, Refused, Specification
 from tests.conftest import KERNELS, command
 
 KERNEL = f"python:{KERNELS}:right"
@@ -26,7 +24,6 @@ class Tosa(Specification):
     """TOSA's max_pool2d in short: channels last, the pads of an axis side by side, no remainder, no Indices."""
 
     def pooling(self, attributes, dtype, shape, policies):
-        attributes = self.typed(attributes)
         self.check_dtype(dtype, "supported data types")
         if len(shape) != 4:
             raise Refused(Reason.INVALID_SHAPE, "X must be N x H x W x C", clause=f"{self.title}, input")
@@ -158,7 +155,7 @@ def test_attributes_of_a_geometry_and_back(document):
     axes = (Axis(4, 3, 2, 1, 1, 0, 2), Axis(5, 2, 1, 1, 0, 1, 5))
     (attributes,) = attributes_for(document, axes)
     assert attributes == {"kernel": [3, 2], "stride": [2, 1], "pad": [1, 0, 0, 1]}
-    assert document.pooling(attributes, "int8", (1, 4, 5, 1), document.policies).geometry == axes
+    assert document.resolve(attributes, "int8", (1, 4, 5, 1)).geometry == axes
     with pytest.raises(NotExpressible, match="dilations"):
         list(attributes_for(document, (replace(axes[0], dilation=2), axes[1])))
 

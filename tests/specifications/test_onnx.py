@@ -1,4 +1,4 @@
-"""ONNX's versions: defaults, rounding, auto_pad, outputs; and the operator set a case runs in."""
+"""ONNX's versions: defaults, rounding, auto_pad, outputs."""
 
 import numpy as np
 import onnx
@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 import maxpool_check
-from maxpool_check.reference.policies import Policies
 from maxpool_check.specifications import DEFAULT, SPECIFICATIONS, specification
-from maxpool_check.specifications.onnx import VERSIONS, Graph, opset_for
+from maxpool_check.specifications.onnx import VERSIONS
 
 BY_SINCE = {version.since: version for version in VERSIONS}
 
@@ -105,32 +104,3 @@ def test_sizes_are_those_of_onnx_shape_inference(n, k, s, d, b, e, auto_pad, cei
     if 0 not in shape and (k - 1) * d + 1 <= n + (b + e) * (auto_pad == "NOTSET"):
         # Shape inference divides the negative size of a larger window towards zero.
         assert inferred(X.shape, **attributes) == shape
-
-
-def graph(indices=True, dtype="float32", **attributes):
-    return Graph(attributes, dtype, (1, 1, 4), Policies(), indices)
-
-
-@pytest.mark.parametrize(
-    ("asked", "since", "newest", "opset"),
-    [
-        # The document's own where the runtime loads it.
-        (graph(kernel_shape=[2]), 22, 26, 22),
-        (graph(kernel_shape=[2]), 11, 26, 11),
-        # An older one where it means the same.
-        (graph(kernel_shape=[2]), 22, 19, 19),
-        (graph(kernel_shape=[2], dtype="int8"), 22, 11, None),
-        (graph(kernel_shape=[2]), 22, 9, 9),
-        (graph(kernel_shape=[2]), 22, 7, None),
-        (graph(kernel_shape=[2], indices=False), 22, 7, 7),
-        # None where the clipping matters, or the type is missing.
-        (graph(kernel_shape=[1], strides=[2], pads=[0, 1], ceil_mode=1), 22, 19, None),
-        (graph(kernel_shape=[2], strides=[2], ceil_mode=1), 22, 19, 19),
-        (graph(kernel_shape=[2], dtype="bfloat16"), 22, 19, None),
-        # A refusal where it is refused for the same reason.
-        (graph(kernel_shape=[9]), 22, 19, 19),
-        (graph(kernel_shape=[2], dilations=[0]), 22, 19, 19),
-    ],
-)
-def test_the_operator_set_in_which_a_graph_is_asked(asked, since, newest, opset):
-    assert opset_for(asked, BY_SINCE[since], newest) == opset

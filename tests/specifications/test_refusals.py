@@ -5,7 +5,7 @@ import pytest
 
 import maxpool_check
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.refused import IllTyped
+from maxpool_check.specifications.specification import IllTyped
 
 X = np.zeros((1, 1, 4, 4), np.float32)
 SONNX = {

@@ -13,7 +13,7 @@ from maxpool_check.reference.numbering import Layout, Numbering, StorageOrder
 from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import SPECIFICATIONS, specification
-from maxpool_check.specifications.inverse import NotExpressible
+from maxpool_check.specifications.roles import NotExpressible
 from maxpool_check.targets.languages import LANGUAGES
 from maxpool_check.targets.translation import translate
 

@@ -9,20 +9,16 @@ from hypothesis import strategies as st
 
 import maxpool_check
 from maxpool_check.reference.evaluator import evaluate
+from maxpool_check.reference.policies import Policies
 from maxpool_check.reference.pooling import Pooling
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.inverse import NotExpressible
-from maxpool_check.specifications.refused import Refused
-from maxpool_check.specifications.specification import override
-from maxpool_check.targets.translation import translate
+from maxpool_check.specifications.roles import NotExpressible
+from maxpool_check.specifications.specification import Refused, override
+from maxpool_check.targets.translation import Translation, opset_for, translate
 
 
 def meaning_of(spec, attributes, X):
-    document = specification(spec)
-    try:
-        return document.pooling(attributes, X.dtype.name, X.shape, document.policies)
-    except Refused as refused:
-        return refused
+    return specification(spec).resolve(attributes, X.dtype.name, X.shape)
 
 
 def translated(spec, attributes, X, *, indices=True):
@@ -124,7 +120,7 @@ def test_without_indices_it_does_not_matter_how_they_count():
     )
     document = specification("ort-nhwc-11")
     last = override(document.policies, {"nhwc_index_base": "NHWC-flat"})
-    meaning = document.pooling({"kernel_shape": [2, 2]}, "float32", (1, 4, 4, 1), last)
+    meaning = document.resolve({"kernel_shape": [2, 2]}, "float32", (1, 4, 4, 1), last)
     asked = (document, {"kernel_shape": [2, 2]}, "float32", (1, 4, 4, 1), meaning)
     assert translate(*asked, indices=False)
     with pytest.raises(NotExpressible, match="channels first"):
@@ -175,3 +171,34 @@ def test_an_answer_of_other_than_one_batch_is_no_image(batches):
     graph = translated("xmos-maxpool2d", attributes, X, indices=False)
     assert graph.output("Y", np.zeros((1, 4, 2, 2), np.int8)).shape == (2, 2, 4)
     assert graph.output("Y", np.zeros((batches, 4, 2, 2), np.int8)).shape == (batches, 4, 2, 2)
+
+
+def graph(indices=True, dtype="float32", **attributes):
+    return attributes, dtype, indices
+
+
+@pytest.mark.parametrize(
+    ("node", "since", "newest", "opset"),
+    [
+        # The document's own where the runtime loads it.
+        (graph(kernel_shape=[2]), 22, 26, 22),
+        (graph(kernel_shape=[2]), 11, 26, 11),
+        # An older one where it means the same.
+        (graph(kernel_shape=[2]), 22, 19, 19),
+        (graph(kernel_shape=[2], dtype="int8"), 22, 11, None),
+        (graph(kernel_shape=[2]), 22, 9, 9),
+        (graph(kernel_shape=[2]), 22, 7, None),
+        (graph(kernel_shape=[2], indices=False), 22, 7, 7),
+        # None where the clipping matters, or the type is missing.
+        (graph(kernel_shape=[1], strides=[2], pads=[0, 1], ceil_mode=1), 22, 19, None),
+        (graph(kernel_shape=[2], strides=[2], ceil_mode=1), 22, 19, 19),
+        (graph(kernel_shape=[2], dtype="bfloat16"), 22, 19, None),
+        # A refusal where it is refused for the same reason.
+        (graph(kernel_shape=[9]), 22, 19, 19),
+        (graph(kernel_shape=[2], dilations=[0]), 22, 19, 19),
+    ],
+)
+def test_the_operator_set_in_which_a_graph_is_executed(node, since, newest, opset):
+    attributes, dtype, indices = node
+    graph = Translation(attributes, (1, 1, 4), onnx=specification(f"onnx-{since}"))
+    assert opset_for(graph, dtype, Policies(), newest, indices=indices) == opset

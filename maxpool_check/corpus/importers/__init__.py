@@ -23,7 +23,7 @@ from maxpool_check.graphs.context import MAX_POOL_ALONE, Context
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.reference import dtypes
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.refused import IllTyped
+from maxpool_check.specifications.specification import IllTyped
 
 
 @dataclass(frozen=True)

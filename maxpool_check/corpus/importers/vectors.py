@@ -19,8 +19,7 @@ from maxpool_check.corpus.vector_results import accepted_by, judged_members
 from maxpool_check.corpus.vectors import FILE, FORM, MANIFEST_SCHEMA, SCHEMA, tensor_of, unplain
 from maxpool_check.graphs.node import Inexact
 from maxpool_check.specifications import specification
-from maxpool_check.specifications.refused import Reason
-from maxpool_check.specifications.specification import override
+from maxpool_check.specifications.specification import Reason, override
 
 NAME = "vectors"
 PATTERN = "*.json"

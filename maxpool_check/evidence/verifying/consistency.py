@@ -14,7 +14,7 @@ from maxpool_check.results.outcomes import Crashed
 from maxpool_check.results.record import REPORTED, Execution, Verdict
 from maxpool_check.results.variants import PAIRS, Variant
 from maxpool_check.running.case_run import executions, judged_case
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets.plans import VariantResult
 
 _KINDS = {kind.value for kind in DivergenceKind}

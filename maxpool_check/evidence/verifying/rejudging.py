@@ -30,7 +30,7 @@ from maxpool_check.results.outcomes import (
 from maxpool_check.results.record import Execution, TargetDescription, Verdict
 from maxpool_check.results.variants import OPTIMIZATION_OFF, Variant, variant_named
 from maxpool_check.running.case_run import executions, judged_case
-from maxpool_check.specifications.refused import Refused
+from maxpool_check.specifications.specification import Refused
 from maxpool_check.targets.name import BadTarget, parse
 from maxpool_check.targets.plans import VariantResult
 from maxpool_check.targets.protocol import Request
